@@ -1,0 +1,86 @@
+//! What somebody outside may say to a load while it runs.
+
+use crate::clock::{self, Nanos};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Says when a running load is measured and when it ends. Shared between whoever steers and the
+/// workers, which look at it once per turn of their loop.
+///
+/// A load begins unmeasured. [`measure`](Self::measure) says from when to when it is measured;
+/// after that it ends by itself.
+#[derive(Debug)]
+pub struct Control {
+    start: AtomicU64,
+    from: AtomicU64,
+    until: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            start: AtomicU64::new(Nanos::MAX),
+            from: AtomicU64::new(Nanos::MAX),
+            until: AtomicU64::new(Nanos::MAX),
+            stop: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Control {
+    /// A load that is measured as soon as it begins, for `length` nanoseconds (`Nanos::MAX`:
+    /// until its number of requests is reached, or until it is stopped).
+    pub fn at_once(length: Nanos) -> Self {
+        let this = Self::default();
+        this.from.store(0, Ordering::Relaxed);
+        this.until.store(length, Ordering::Relaxed);
+        this
+    }
+
+    /// Measures from `from` until `until`, on the engine's clock. To be said once, before `from`
+    /// has come.
+    pub fn measure(&self, from: Nanos, until: Nanos) {
+        self.until.store(until, Ordering::Relaxed);
+        self.from.store(from, Ordering::Release);
+    }
+
+    /// Ends the load now; what was measured so far is kept.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// Has [`stop`](Self::stop) been called?
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// When the load began, once it has.
+    pub fn started(&self) -> Option<Nanos> {
+        Some(self.start.load(Ordering::Acquire)).filter(|&start| start != Nanos::MAX)
+    }
+
+    /// Lets the workers begin a moment from now. A load that is measured at once gets its times.
+    pub(crate) fn begin(&self) -> Nanos {
+        // Late enough that every worker sees it before it has come.
+        let start = clock::now() + 2_000_000;
+        if self.from.load(Ordering::Acquire) == 0 {
+            let length = self.until.load(Ordering::Relaxed);
+            self.measure(start, start.saturating_add(length));
+        }
+        self.start.store(start, Ordering::Release);
+        start
+    }
+
+    /// Nothing after `at` is measured any more.
+    pub(crate) fn end(&self, at: Nanos) {
+        self.until.fetch_min(at, Ordering::Relaxed);
+        self.from.fetch_min(at, Ordering::Release);
+    }
+
+    /// From when and until when to measure.
+    #[inline]
+    pub(crate) fn measured(&self) -> (Nanos, Nanos) {
+        let from = self.from.load(Ordering::Acquire);
+        (from, self.until.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,42 @@
+//! prony's load generator: it knows bytes, clocks and sockets, and nothing of servers or
+//! experiments.
+//!
+//! Four parts that know nothing of each other's kind are put together once, by generics, in
+//! [`run`]:
+//!
+//! | part | what it decides | kinds |
+//! |---|---|---|
+//! | [`schedule`] | when a request is due | closed loop, constant rate, Poisson |
+//! | [`protocol`] | bytes out, bytes in, whether an answer is right | echo, HTTP/1.1 |
+//! | `transport` | how bytes travel | epoll, io_uring |
+//! | `recorder` | what is kept | histograms, counters, windows |
+//!
+//! A worker thread has one of each and shares nothing while it runs. Its loop allocates nothing,
+//! takes no lock, formats nothing, and makes no system call beyond those that move bytes.
+//!
+//! ```no_run
+//! use prony_engine::{Control, Dialogue, Plan, Target, protocol, run};
+//!
+//! let request = protocol::HttpRequest::get("localhost", "/");
+//! let dialogue = Dialogue::http(&request, protocol::Expect::default());
+//! let plan = Plan::closed(Target::Tcp(([127, 0, 0, 1], 8000).into()), dialogue, 64);
+//! let seen = run(&plan, &Control::at_once(10_000_000_000), |_| {})?;
+//! println!("{} answers per second", seen.throughput());
+//! # Ok::<(), prony_engine::Error>(())
+//! ```
+
+pub mod clock;
+mod control;
+mod plan;
+pub mod protocol;
+mod recorder;
+mod run;
+pub mod schedule;
+mod transport;
+mod worker;
+
+pub use clock::Nanos;
+pub use control::Control;
+pub use plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
+pub use recorder::{Outcomes, Times, Window, times};
+pub use run::{Error, Generator, Observation, available, run};

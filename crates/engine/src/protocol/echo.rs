@@ -1,0 +1,146 @@
+//! Raw echo: what was sent comes back, byte for byte, without framing.
+
+use super::{Answer, Expect, Fault, Mismatch, Protocol};
+
+/// Sends one message again and again and expects it back.
+#[derive(Debug, Clone)]
+pub struct Echo {
+    message: Vec<u8>,
+    expect: Expect,
+}
+
+impl Echo {
+    /// An echo of `message`, which must not be empty (an empty answer could not be seen).
+    pub fn new(message: impl Into<Vec<u8>>) -> Self {
+        let message = message.into();
+        assert!(!message.is_empty(), "an echo needs at least one byte");
+        Self {
+            expect: Expect::body(message.clone()),
+            message,
+        }
+    }
+}
+
+/// How far the answers of one connection have come.
+#[derive(Debug, Default)]
+pub struct EchoConn {
+    waiting: u32,
+    received: usize,
+    differs: bool,
+}
+
+impl Protocol for Echo {
+    type Conn = EchoConn;
+
+    #[inline]
+    fn encode(&mut self, conn: &mut EchoConn, _slot: u32, out: &mut Vec<u8>) {
+        conn.waiting += 1;
+        out.extend_from_slice(&self.message);
+    }
+
+    #[inline]
+    fn decode(
+        &mut self,
+        conn: &mut EchoConn,
+        _slot: u32,
+        mut bytes: &[u8],
+        mut done: impl FnMut(Answer),
+    ) -> Result<(), Fault> {
+        while !bytes.is_empty() {
+            if conn.waiting == 0 {
+                return Err(Fault::Unsolicited);
+            }
+            let n = bytes.len().min(self.message.len() - conn.received);
+            let (piece, rest) = bytes.split_at(n);
+            conn.differs |= !self.expect.matches_at(conn.received as u64, piece);
+            conn.received += n;
+            bytes = rest;
+            if conn.received == self.message.len() {
+                let wrong = conn.differs.then_some(Mismatch::Body);
+                *conn = EchoConn {
+                    waiting: conn.waiting - 1,
+                    ..EchoConn::default()
+                };
+                done(Answer {
+                    status: 0,
+                    wrong,
+                    last: false,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _conn: &mut EchoConn, _slot: u32, _done: impl FnMut(Answer)) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn feed(
+        echo: &mut Echo,
+        conn: &mut EchoConn,
+        bytes: &[u8],
+    ) -> (Vec<Answer>, Result<(), Fault>) {
+        let mut answers = Vec::new();
+        let result = echo.decode(conn, 0, bytes, |answer| answers.push(answer));
+        (answers, result)
+    }
+
+    proptest! {
+        #[test]
+        fn any_fragmentation_gives_the_same_answers(
+            message in proptest::collection::vec(any::<u8>(), 1..40),
+            count in 1usize..20,
+            cuts in proptest::collection::vec(1usize..50, 1..40),
+        ) {
+            let mut echo = Echo::new(message.clone());
+            let mut conn = EchoConn::default();
+            let mut wire = Vec::new();
+            for _ in 0..count {
+                echo.encode(&mut conn, 0, &mut wire);
+            }
+            prop_assert_eq!(&wire, &message.repeat(count));
+            let mut answers = Vec::new();
+            let mut cuts = cuts.iter().cycle();
+            let mut rest = &wire[..];
+            while !rest.is_empty() {
+                let (piece, tail) = rest.split_at((*cuts.next().unwrap()).min(rest.len()));
+                let (some, result) = feed(&mut echo, &mut conn, piece);
+                prop_assert!(result.is_ok());
+                answers.extend(some);
+                rest = tail;
+            }
+            prop_assert_eq!(answers.len(), count);
+            prop_assert!(answers.iter().all(|answer| answer.wrong.is_none() && !answer.last));
+        }
+    }
+
+    #[test]
+    fn one_wrong_byte_spoils_one_answer_only() {
+        let mut echo = Echo::new("hello\n");
+        let mut conn = EchoConn::default();
+        let mut out = Vec::new();
+        for _ in 0..3 {
+            echo.encode(&mut conn, 0, &mut out);
+        }
+        let (answers, result) = feed(&mut echo, &mut conn, b"hello\nheLlo\nhello\n");
+        assert!(result.is_ok());
+        let wrong: Vec<bool> = answers
+            .iter()
+            .map(|answer| answer.wrong.is_some())
+            .collect();
+        assert_eq!(wrong, [false, true, false]);
+    }
+
+    #[test]
+    fn more_than_was_asked_for_is_a_fault() {
+        let mut echo = Echo::new("ab");
+        let mut conn = EchoConn::default();
+        echo.encode(&mut conn, 0, &mut Vec::new());
+        let (answers, result) = feed(&mut echo, &mut conn, b"abX");
+        assert_eq!((answers.len(), result), (1, Err(Fault::Unsolicited)));
+    }
+}

@@ -1,0 +1,174 @@
+//! What an answer must be, and how it differs when it is not.
+
+use std::fmt;
+
+/// What every answer to a request must be. The default accepts any status below 400 and any body.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Expect {
+    /// The one status code to accept; `None` accepts 100 to 399.
+    pub status: Option<u16>,
+    /// The body begins with these bytes.
+    pub prefix: Vec<u8>,
+    /// The body is exactly this long, in bytes.
+    pub length: Option<u64>,
+}
+
+impl Expect {
+    /// Exactly this body.
+    pub fn body(bytes: impl Into<Vec<u8>>) -> Self {
+        let prefix = bytes.into();
+        Self {
+            status: None,
+            length: Some(prefix.len() as u64),
+            prefix,
+        }
+    }
+
+    /// The same, with exactly this status.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Does the body, with `bytes` at `offset`, still begin as it should?
+    #[inline]
+    pub fn matches_at(&self, offset: u64, bytes: &[u8]) -> bool {
+        let Ok(offset) = usize::try_from(offset) else {
+            return true;
+        };
+        let Some(rest) = self.prefix.get(offset..) else {
+            return true;
+        };
+        let n = rest.len().min(bytes.len());
+        rest[..n] == bytes[..n]
+    }
+
+    /// Judges the status alone: an answer to HEAD has no body to judge.
+    #[inline]
+    pub fn judge_status(&self, status: u16) -> Option<Mismatch> {
+        let fits = match self.status {
+            Some(expected) => status == expected,
+            None => status < 400,
+        };
+        (!fits).then_some(Mismatch::Status {
+            expected: self.status,
+            found: status,
+        })
+    }
+
+    /// Judges a whole answer: its status, its body's length, and whether every piece of the body
+    /// matched.
+    #[inline]
+    pub fn judge(&self, status: u16, length: u64, body_matched: bool) -> Option<Mismatch> {
+        if let Some(mismatch) = self.judge_status(status) {
+            return Some(mismatch);
+        }
+        let required = self.length.unwrap_or(self.prefix.len() as u64);
+        let length_fits = length == required || (self.length.is_none() && length > required);
+        if !length_fits {
+            return Some(Mismatch::Length {
+                expected: required,
+                found: length,
+            });
+        }
+        (!body_matched).then_some(Mismatch::Body)
+    }
+}
+
+/// Why an answer is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Another status.
+    Status {
+        /// What was expected; `None`: anything below 400.
+        expected: Option<u16>,
+        /// What came.
+        found: u16,
+    },
+    /// Another length of the body, in bytes.
+    Length {
+        /// What was expected (at least this, when only a prefix is).
+        expected: u64,
+        /// What came.
+        found: u64,
+    },
+    /// The length is right and the bytes are not.
+    Body,
+    /// The bytes broke the protocol, so there is no answer to judge.
+    Fault(super::Fault),
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status {
+                expected: Some(expected),
+                found,
+            } => {
+                write!(f, "status {found}, expected {expected}")
+            }
+            Self::Status {
+                expected: None,
+                found,
+            } => {
+                write!(f, "status {found}, expected one below 400")
+            }
+            Self::Length { expected, found } => {
+                write!(f, "a body of {found} bytes, expected {expected}")
+            }
+            Self::Body => write!(f, "other bytes in the body than expected"),
+            Self::Fault(fault) => fault.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_is_judged_first() {
+        let any = Expect::default();
+        assert_eq!(any.judge(204, 0, true), None);
+        assert_eq!(any.judge(399, 5, true), None);
+        assert_eq!(any.judge(0, 5, true), None, "a protocol without status");
+        assert_eq!(
+            any.judge(404, 5, true),
+            Some(Mismatch::Status {
+                expected: None,
+                found: 404
+            })
+        );
+        assert_eq!(Expect::default().with_status(404).judge(404, 5, true), None);
+    }
+
+    #[test]
+    fn a_body_is_exact_and_a_prefix_is_not() {
+        let exact = Expect::body("hello");
+        assert!(exact.matches_at(0, b"hel") && exact.matches_at(3, b"lo"));
+        assert!(!exact.matches_at(3, b"la"));
+        assert_eq!(exact.judge(200, 5, true), None);
+        assert_eq!(
+            exact.judge(200, 6, true),
+            Some(Mismatch::Length {
+                expected: 5,
+                found: 6
+            })
+        );
+        assert_eq!(exact.judge(200, 5, false), Some(Mismatch::Body));
+        let prefix = Expect {
+            prefix: b"hel".to_vec(),
+            ..Expect::default()
+        };
+        assert!(prefix.matches_at(0, b"hello") && prefix.matches_at(10, b"anything"));
+        assert_eq!(prefix.judge(200, 5, true), None);
+        assert_eq!(
+            prefix.judge(200, 2, true),
+            Some(Mismatch::Length {
+                expected: 3,
+                found: 2
+            })
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! HTTP/1.1 as a client speaks it (RFC 9112).
+
+mod answer;
+
+use super::{Answer, Expect, Fault, Protocol};
+use answer::Reader;
+
+/// How much of an answer is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Status line and header fields together, in bytes; also each chunk-size line and the
+    /// trailer section.
+    pub head: u64,
+    /// The body, in bytes, after removal of any chunked coding.
+    pub body: u64,
+}
+
+impl Default for Limits {
+    /// 64 KiB of head (four times what common servers accept as a request's), 1 GiB of body.
+    fn default() -> Self {
+        Self {
+            head: 64 << 10,
+            body: 1 << 30,
+        }
+    }
+}
+
+/// A request as the user describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// The method, such as `GET`.
+    pub method: String,
+    /// The request target, such as `/path?query`.
+    pub target: String,
+    /// The `Host` field, unless `headers` has one.
+    pub host: String,
+    /// Further header fields, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body; with one, a `Content-Length` is sent unless `headers` has one.
+    pub body: Vec<u8>,
+    /// Ask the server to keep the connection open.
+    pub keepalive: bool,
+}
+
+impl HttpRequest {
+    /// `GET target` with nothing else.
+    pub fn get(host: impl Into<String>, target: impl Into<String>) -> Self {
+        Self {
+            method: "GET".into(),
+            target: target.into(),
+            host: host.into(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            keepalive: true,
+        }
+    }
+
+    /// The request's bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let has = |name: &str| {
+            self.headers
+                .iter()
+                .any(|(n, _)| n.eq_ignore_ascii_case(name))
+        };
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
+        if !has("host") {
+            head += &format!("Host: {}\r\n", self.host);
+        }
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        let takes_body = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
+        if (takes_body || !self.body.is_empty())
+            && !has("content-length")
+            && !has("transfer-encoding")
+        {
+            head += &format!("Content-Length: {}\r\n", self.body.len());
+        }
+        if !self.keepalive && !has("connection") {
+            head += "Connection: close\r\n";
+        }
+        head += "\r\n";
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+}
+
+/// A request's bytes and what its answer must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpExchange {
+    request: Vec<u8>,
+    expect: Expect,
+    /// Answers to HEAD have no body, whatever their header says.
+    head: bool,
+}
+
+impl HttpExchange {
+    /// `request`, whose answer must be as `expect` says.
+    pub fn new(request: &HttpRequest, expect: Expect) -> Self {
+        Self {
+            request: request.encode(),
+            expect,
+            head: request.method == "HEAD",
+        }
+    }
+}
+
+/// Sends a list of requests in turn on every connection, each connection starting at another
+/// place in the list, and judges every answer.
+#[derive(Debug, Clone)]
+pub struct Http {
+    exchanges: Vec<HttpExchange>,
+    reader: Reader,
+}
+
+impl Http {
+    /// `exchanges` must not be empty.
+    pub fn new(exchanges: Vec<HttpExchange>, limits: Limits) -> Self {
+        assert!(!exchanges.is_empty(), "at least one request is needed");
+        Self {
+            exchanges,
+            reader: Reader::new(limits),
+        }
+    }
+
+    fn exchange(exchanges: &[HttpExchange], slot: u32, nth: u32) -> &HttpExchange {
+        match exchanges {
+            [only] => only,
+            many => &many[(slot.wrapping_add(nth)) as usize % many.len()],
+        }
+    }
+}
+
+/// What is remembered per connection.
+#[derive(Debug, Default)]
+pub struct HttpConn {
+    sent: u32,
+    answered: u32,
+    state: answer::State,
+}
+
+impl Protocol for Http {
+    type Conn = HttpConn;
+
+    #[inline]
+    fn encode(&mut self, conn: &mut HttpConn, slot: u32, out: &mut Vec<u8>) {
+        let exchange = Self::exchange(&self.exchanges, slot, conn.sent);
+        conn.sent = conn.sent.wrapping_add(1);
+        out.extend_from_slice(&exchange.request);
+    }
+
+    #[inline]
+    fn decode(
+        &mut self,
+        conn: &mut HttpConn,
+        slot: u32,
+        mut bytes: &[u8],
+        mut done: impl FnMut(Answer),
+    ) -> Result<(), Fault> {
+        while !bytes.is_empty() {
+            if conn.sent == conn.answered {
+                return Err(Fault::Unsolicited);
+            }
+            let exchange = Self::exchange(&self.exchanges, slot, conn.answered);
+            let (used, answer) =
+                self.reader
+                    .read(&mut conn.state, bytes, exchange.head, &exchange.expect)?;
+            bytes = &bytes[used..];
+            if let Some(answer) = answer {
+                conn.answered = conn.answered.wrapping_add(1);
+                done(answer);
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, conn: &mut HttpConn, slot: u32, mut done: impl FnMut(Answer)) {
+        if conn.sent != conn.answered {
+            let exchange = Self::exchange(&self.exchanges, slot, conn.answered);
+            if let Some(answer) = self.reader.end(&mut conn.state, &exchange.expect) {
+                conn.answered = conn.answered.wrapping_add(1);
+                done(answer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

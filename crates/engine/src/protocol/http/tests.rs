@@ -1,0 +1,292 @@
+use super::*;
+use crate::protocol::Mismatch;
+use proptest::prelude::*;
+
+fn http(expect: Expect) -> Http {
+    Http::new(
+        vec![HttpExchange::new(&HttpRequest::get("h", "/"), expect)],
+        Limits::default(),
+    )
+}
+
+/// Asks for `requests` answers and feeds `wire` in pieces; then, if `close`, ends the connection.
+fn feed(
+    http: &mut Http,
+    requests: usize,
+    wire: &[u8],
+    cuts: &[usize],
+    close: bool,
+) -> (Vec<Answer>, Result<(), Fault>) {
+    let mut conn = HttpConn::default();
+    for _ in 0..requests {
+        http.encode(&mut conn, 0, &mut Vec::new());
+    }
+    let mut answers = Vec::new();
+    let mut cuts = cuts.iter().cycle();
+    let mut rest = wire;
+    while !rest.is_empty() {
+        let n = cuts.next().map_or(rest.len(), |&n| n.min(rest.len()));
+        let (piece, tail) = rest.split_at(n);
+        if let Err(fault) = http.decode(&mut conn, 0, piece, |answer| answers.push(answer)) {
+            return (answers, Err(fault));
+        }
+        rest = tail;
+    }
+    if close {
+        http.end(&mut conn, 0, |answer| answers.push(answer));
+    }
+    (answers, Ok(()))
+}
+
+fn ok(status: u16, last: bool) -> Answer {
+    Answer {
+        status,
+        wrong: None,
+        last,
+    }
+}
+
+const LENGTH: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello";
+const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nhe\r\n3\r\nllo\r\n0\r\nT: 1\r\n\r\n";
+const INTERIM: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const CLOSING: &[u8] = b"HTTP/1.1 200 OK\r\n\r\nhello";
+
+proptest! {
+    #[test]
+    fn any_fragmentation_gives_the_same_answers(
+        kinds in proptest::collection::vec(0usize..3, 1..12),
+        cuts in proptest::collection::vec(1usize..80, 1..60),
+        closing: bool,
+    ) {
+        let mut wire: Vec<u8> = kinds.iter().flat_map(|&k| [LENGTH, CHUNKED, INTERIM][k]).copied().collect();
+        if closing {
+            wire.extend_from_slice(CLOSING);
+        }
+        let count = kinds.len() + usize::from(closing);
+        let (answers, result) = feed(&mut http(Expect::body("hello")), count, &wire, &cuts, true);
+        prop_assert!(result.is_ok(), "{:?}", result);
+        prop_assert_eq!(answers.len(), count);
+        for (i, answer) in answers.iter().enumerate() {
+            prop_assert_eq!(answer, &ok(200, closing && i + 1 == count));
+        }
+    }
+
+    #[test]
+    fn no_input_panics_or_is_kept_without_limit(
+        wire in proptest::collection::vec(any::<u8>(), 0..400),
+        cuts in proptest::collection::vec(1usize..50, 1..20),
+        prefix in 0usize..3,
+    ) {
+        let mut bytes = [&b""[..], b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"][prefix].to_vec();
+        bytes.extend(wire);
+        let _ = feed(&mut http(Expect::default()), 3, &bytes, &cuts, true);
+    }
+}
+
+#[test]
+fn answers_without_a_body() {
+    for (wire, status) in [
+        (
+            &b"HTTP/1.1 204 No Content\r\nContent-Length: 7\r\n\r\n"[..],
+            204,
+        ),
+        (
+            b"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n",
+            304,
+        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200),
+    ] {
+        let (answers, result) = feed(&mut http(Expect::default()), 1, wire, &[], false);
+        assert_eq!((answers, result), (vec![ok(status, false)], Ok(())));
+    }
+    let head = HttpRequest {
+        method: "HEAD".into(),
+        ..HttpRequest::get("h", "/")
+    };
+    let mut http = Http::new(
+        vec![HttpExchange::new(&head, Expect::default())],
+        Limits::default(),
+    );
+    let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let (answers, result) = feed(&mut http, 2, wire, &[], false);
+    assert_eq!(
+        (answers, result),
+        (vec![ok(200, false), ok(200, false)], Ok(()))
+    );
+}
+
+#[test]
+fn who_closes() {
+    let answer = |head: &str| {
+        let wire = format!("{head}\r\nContent-Length: 0\r\n\r\n");
+        feed(&mut http(Expect::default()), 1, wire.as_bytes(), &[], false).0[0].last
+    };
+    assert!(!answer("HTTP/1.1 200 OK"));
+    assert!(answer("HTTP/1.1 200 OK\r\nConnection: close"));
+    assert!(answer("HTTP/1.1 200 OK\r\nConnection: foo, Close"));
+    assert!(answer("HTTP/1.0 200 OK"));
+    assert!(!answer("HTTP/1.0 200 OK\r\nConnection: keep-alive"));
+}
+
+#[test]
+fn a_body_that_ends_with_the_connection() {
+    let mut it = http(Expect::body("hello"));
+    assert_eq!(
+        feed(&mut it, 1, CLOSING, &[3], false).0,
+        vec![],
+        "not before the close"
+    );
+    assert_eq!(feed(&mut it, 1, CLOSING, &[3], true).0, vec![ok(200, true)]);
+    // A length that the connection cuts short is no answer.
+    assert_eq!(
+        feed(&mut it, 1, &LENGTH[..LENGTH.len() - 1], &[], true).0,
+        vec![]
+    );
+}
+
+#[test]
+fn the_remembered_head_does_not_leak_into_others() {
+    let mut wire = LENGTH.to_vec();
+    wire.extend_from_slice(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nhell",
+    );
+    wire.extend_from_slice(LENGTH);
+    wire.extend_from_slice(b"HTTP/1.1 500 Oh\r\nContent-Length: 5\r\n\r\nhello");
+    let (answers, result) = feed(&mut http(Expect::body("hello")), 4, &wire, &[], false);
+    assert!(result.is_ok());
+    let wrong: Vec<_> = answers.into_iter().map(|answer| answer.wrong).collect();
+    assert_eq!(
+        wrong,
+        [
+            None,
+            Some(Mismatch::Length {
+                expected: 5,
+                found: 4
+            }),
+            None,
+            Some(Mismatch::Status {
+                expected: None,
+                found: 500
+            }),
+        ]
+    );
+}
+
+#[test]
+fn a_wrong_byte_in_any_piece_is_seen() {
+    for at in 0..5 {
+        let mut wire = LENGTH.to_vec();
+        let last = wire.len() - 5 + at;
+        wire[last] ^= 1;
+        for cut in [1, 7, 1000] {
+            let (answers, _) = feed(&mut http(Expect::body("hello")), 1, &wire, &[cut], false);
+            assert_eq!(answers[0].wrong, Some(Mismatch::Body));
+        }
+    }
+}
+
+#[test]
+fn faults() {
+    let fault = |wire: &[u8]| {
+        feed(&mut http(Expect::default()), 1, wire, &[], false)
+            .1
+            .unwrap_err()
+    };
+    assert_eq!(
+        fault(b"SSH-2.0-OpenSSH\r\n"),
+        Fault::Malformed("not an HTTP/1.x version")
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n"),
+        Fault::Malformed("two different Content-Length fields")
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"),
+        Fault::Malformed("Content-Length is not a number")
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        Fault::Malformed("a chunk size is not a hexadecimal number")
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n"),
+        Fault::Malformed("a chunk is longer than its size says")
+    );
+    assert_eq!(fault(&[LENGTH, b"X"].concat()), Fault::Unsolicited);
+    let endless = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'a'; 70_000]].concat();
+    assert_eq!(
+        fault(&endless),
+        Fault::TooLong {
+            part: "the head",
+            limit: 65_536
+        }
+    );
+    assert_eq!(
+        fault(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"),
+        Fault::TooLong {
+            part: "the body",
+            limit: 1 << 30
+        }
+    );
+    let line = [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(),
+        vec![b'0'; 70_000],
+    ]
+    .concat();
+    assert_eq!(
+        fault(&line),
+        Fault::TooLong {
+            part: "a chunk-size line",
+            limit: 65_536
+        }
+    );
+}
+
+#[test]
+fn several_requests_take_turns_and_each_has_its_own_expectation() {
+    let exchange =
+        |path: &str| HttpExchange::new(&HttpRequest::get("h", path), Expect::body(path.to_owned()));
+    let mut http = Http::new(vec![exchange("/a"), exchange("/b")], Limits::default());
+    let mut conn = HttpConn::default();
+    let mut out = Vec::new();
+    for _ in 0..3 {
+        http.encode(&mut conn, 1, &mut out);
+    }
+    let sent = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = sent
+        .lines()
+        .filter(|line| line.starts_with("GET"))
+        .collect();
+    assert_eq!(
+        lines,
+        ["GET /b HTTP/1.1", "GET /a HTTP/1.1", "GET /b HTTP/1.1"]
+    );
+    let mut answers = Vec::new();
+    for body in ["/b", "/b", "/b"] {
+        let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{body}");
+        http.decode(&mut conn, 1, wire.as_bytes(), |answer| {
+            answers.push(answer.wrong)
+        })
+        .unwrap();
+    }
+    assert_eq!(answers, [None, Some(Mismatch::Body), None]);
+}
+
+#[test]
+fn requests_are_written_as_rfc_9112_says() {
+    let text = |request: &HttpRequest| String::from_utf8(request.encode()).unwrap();
+    let get = HttpRequest::get("h:1", "/p?q");
+    assert_eq!(text(&get), "GET /p?q HTTP/1.1\r\nHost: h:1\r\n\r\n");
+    let post = HttpRequest {
+        method: "POST".into(),
+        headers: vec![("host".into(), "other".into()), ("A".into(), "b".into())],
+        body: b"xyz".to_vec(),
+        keepalive: false,
+        ..get
+    };
+    assert_eq!(
+        text(&post),
+        "POST /p?q HTTP/1.1\r\nhost: other\r\nA: b\r\nContent-Length: 3\r\nConnection: close\r\n\r\nxyz"
+    );
+}

@@ -1,0 +1,67 @@
+//! Bytes out, bytes in, finished exchanges; no I/O.
+//!
+//! A protocol also judges every answer against what was expected of it, cheaply enough to be
+//! always on.
+
+mod echo;
+mod expect;
+mod http;
+
+pub use echo::Echo;
+pub use expect::{Expect, Mismatch};
+pub use http::{Http, HttpExchange, HttpRequest, Limits};
+
+/// One finished exchange.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code, where the protocol has one; 0 elsewhere.
+    pub status: u16,
+    /// What is wrong with the answer, if anything.
+    pub wrong: Option<Mismatch>,
+    /// The server will not answer anything more on this connection.
+    pub last: bool,
+}
+
+/// Bytes that no answer can begin with or continue as: the connection cannot be used any further.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Bytes came although no request was waiting for an answer.
+    #[error("bytes came although no request was waiting for an answer")]
+    Unsolicited,
+    /// The answer breaks the protocol.
+    #[error("malformed answer: {0}")]
+    Malformed(&'static str),
+    /// A part of the answer is longer than the limit that was set for it.
+    #[error("{part} is longer than {limit} bytes")]
+    TooLong {
+        /// Which part.
+        part: &'static str,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+}
+
+/// How requests are written and answers are read on one kind of connection.
+pub trait Protocol {
+    /// What has to be remembered per connection. `Default` is a connection just opened.
+    type Conn: Default;
+
+    /// Appends the next request of connection `slot` to `out`.
+    fn encode(&mut self, conn: &mut Self::Conn, slot: u32, out: &mut Vec<u8>);
+
+    /// Takes what came from the server and calls `done` for each answer that this completes.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the bytes cannot be an answer; answers completed before it have been
+    /// reported.
+    fn decode(
+        &mut self,
+        conn: &mut Self::Conn,
+        slot: u32,
+        bytes: &[u8],
+        done: impl FnMut(Answer),
+    ) -> Result<(), Fault>;
+
+    /// The server has closed the connection: calls `done` if that completes an answer.
+    fn end(&mut self, conn: &mut Self::Conn, slot: u32, done: impl FnMut(Answer));
+}

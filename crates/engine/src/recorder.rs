@@ -1,0 +1,485 @@
+//! What was seen: histograms, counters and windows of one worker, and their merging.
+
+use crate::clock::{Nanos, SECOND};
+use crate::protocol::{Answer, Mismatch};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// The longest time that a histogram tells apart from longer ones.
+const HIGHEST: Nanos = 1_000 * SECOND;
+/// Significant decimal digits of the run's histograms: values are within 0.1 %.
+const DIGITS: u8 = 3;
+/// The same of a window's: within 1 %, in a tenth of the memory.
+const WINDOW_DIGITS: u8 = 2;
+/// So many wrong answers are kept in words.
+const EXAMPLES: usize = 3;
+
+/// A histogram of times in nanoseconds, from 1 ns to 1,000 s.
+pub type Times = Histogram<u64>;
+
+/// An empty histogram of [`Times`].
+pub fn times() -> Times {
+    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("constant bounds are valid")
+}
+
+/// What became of the requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Answered as expected.
+    pub ok: u64,
+    /// Answered, but not as expected.
+    pub wrong_answer: u64,
+    /// Given up after the time-out.
+    pub timeout: u64,
+    /// No connection could be made.
+    pub connect_error: u64,
+    /// The connection ended or broke before the answer.
+    pub read_error: u64,
+    /// The request could not be sent.
+    pub write_error: u64,
+    /// Sent, and neither answered nor given up when the measured part ended.
+    pub in_flight_at_end: u64,
+    /// Due in the measured part, and not sent when it ended: the open loop had fallen behind.
+    pub unsent_at_end: u64,
+    /// Answers, right or wrong, by the first digit of their status: 1xx to 5xx; index 0: without
+    /// a status or with another one.
+    pub status: [u64; 6],
+}
+
+impl Outcomes {
+    /// Requests that ended in the measured part without the answer that was expected.
+    pub fn failed(&self) -> u64 {
+        self.wrong_answer + self.timeout + self.connect_error + self.read_error + self.write_error
+    }
+
+    /// Requests that ended in the measured part, whichever way.
+    pub fn finished(&self) -> u64 {
+        self.ok + self.failed()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.ok += other.ok;
+        self.wrong_answer += other.wrong_answer;
+        self.timeout += other.timeout;
+        self.connect_error += other.connect_error;
+        self.read_error += other.read_error;
+        self.write_error += other.write_error;
+        self.in_flight_at_end += other.in_flight_at_end;
+        self.unsent_at_end += other.unsent_at_end;
+        for (mine, theirs) in self.status.iter_mut().zip(other.status) {
+            *mine += theirs;
+        }
+    }
+}
+
+/// How a request ended without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    Timeout,
+    Connect,
+    Read,
+    Write,
+}
+
+/// What happened in one window.
+#[derive(Debug, Clone)]
+pub struct Window {
+    /// 0-based since the load began.
+    pub index: u32,
+    /// When it began, on the engine's clock.
+    pub start: Nanos,
+    /// How long it was.
+    pub length: Nanos,
+    /// What ended in it.
+    pub outcomes: Outcomes,
+    /// Response times of what was answered in it, within 1 %.
+    pub response: Histogram<u32>,
+}
+
+impl Window {
+    /// Answers as expected per second.
+    pub fn rate(&self) -> f64 {
+        self.outcomes.ok as f64 * SECOND as f64 / self.length as f64
+    }
+
+    /// Adds what another worker saw in the same window.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        debug_assert_eq!(self.index, other.index);
+        self.length = self.length.max(other.length);
+        self.outcomes.add(&other.outcomes);
+        self.response
+            .add(&other.response)
+            .expect("all windows have the same bounds");
+    }
+}
+
+/// Everything one worker records; merged when all have ended.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    /// The measured part, on the engine's clock; `u64::MAX` while it is not known.
+    pub from: Nanos,
+    pub until: Nanos,
+    pub record: Record,
+    window: Window,
+    window_end: Nanos,
+    window_length: Nanos,
+}
+
+/// What a worker hands over at the end.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub response: Times,
+    pub service: Times,
+    pub lag: Times,
+    pub late: Times,
+    pub connect: Times,
+    pub outcomes: Outcomes,
+    pub last_finish: Nanos,
+    pub bytes_received: u64,
+    pub bytes_sent: u64,
+    pub wrong: Vec<String>,
+    pub errors: BTreeMap<String, u64>,
+}
+
+impl Record {
+    pub(crate) fn new() -> Self {
+        Self {
+            response: times(),
+            service: times(),
+            lag: times(),
+            late: times(),
+            connect: times(),
+            outcomes: Outcomes::default(),
+            last_finish: 0,
+            bytes_received: 0,
+            bytes_sent: 0,
+            wrong: Vec::new(),
+            errors: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in [
+            (&mut self.response, &other.response),
+            (&mut self.service, &other.service),
+            (&mut self.lag, &other.lag),
+            (&mut self.late, &other.late),
+            (&mut self.connect, &other.connect),
+        ] {
+            mine.add(theirs)
+                .expect("all histograms have the same bounds");
+        }
+        self.outcomes.add(&other.outcomes);
+        self.last_finish = self.last_finish.max(other.last_finish);
+        self.bytes_received += other.bytes_received;
+        self.bytes_sent += other.bytes_sent;
+        self.wrong.extend(
+            other
+                .wrong
+                .iter()
+                .take(EXAMPLES - self.wrong.len().min(EXAMPLES))
+                .cloned(),
+        );
+        for (text, n) in &other.errors {
+            *self.errors.entry(text.clone()).or_default() += n;
+        }
+    }
+}
+
+/// The times of one request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sent {
+    pub due: Nanos,
+    pub sent: Nanos,
+}
+
+impl Recorder {
+    pub(crate) fn new(start: Nanos, window_length: Nanos) -> Self {
+        Self {
+            from: Nanos::MAX,
+            until: Nanos::MAX,
+            record: Record::new(),
+            window: Window {
+                index: 0,
+                start,
+                length: window_length,
+                outcomes: Outcomes::default(),
+                response: Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
+                    .expect("constant bounds are valid"),
+            },
+            window_end: start + window_length,
+            window_length,
+        }
+    }
+
+    /// Does a request that was due, or ended, at `at` belong to the measured part?
+    #[inline]
+    pub(crate) fn measured(&self, at: Nanos) -> bool {
+        at >= self.from && at < self.until
+    }
+
+    /// An answer came.
+    #[inline]
+    pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) {
+        let response = at - request.due;
+        if self.measured(request.due) {
+            self.record.response.saturating_record(response);
+            self.record.service.saturating_record(at - request.sent);
+            self.record
+                .lag
+                .saturating_record(request.sent - request.due);
+        }
+        self.window.response.saturating_record(response);
+        let right = answer.wrong.is_none();
+        count_answer(&mut self.window.outcomes, right, answer.status);
+        if self.measured(at) {
+            count_answer(&mut self.record.outcomes, right, answer.status);
+            self.record.last_finish = at;
+            if let Some(mismatch) = &answer.wrong {
+                self.keep_wrong(mismatch);
+            }
+        } else {
+            self.outlived(request, at);
+        }
+    }
+
+    /// How late the generator itself was: `sent − max(due, the moment the connection was free)`.
+    #[inline]
+    pub(crate) fn late(&mut self, due: Nanos, late: Nanos) {
+        if self.measured(due) {
+            self.record.late.saturating_record(late);
+        }
+    }
+
+    /// A request ended without an answer. A time-out goes into the distributions at its full
+    /// length, because that much is known of it; an error's length says nothing about the server's
+    /// speed, so it is only counted.
+    #[cold]
+    pub(crate) fn failure(&mut self, request: Sent, at: Nanos, failure: Failure, timeout: Nanos) {
+        if failure == Failure::Timeout && self.measured(request.due) {
+            let lag = request.sent.saturating_sub(request.due);
+            self.record.response.saturating_record(lag + timeout);
+            self.record.service.saturating_record(timeout);
+            self.record.lag.saturating_record(lag);
+        }
+        count_failure(&mut self.window.outcomes, failure);
+        if self.measured(at) {
+            count_failure(&mut self.record.outcomes, failure);
+            self.record.last_finish = at;
+        } else {
+            self.outlived(request, at);
+        }
+    }
+
+    /// The load ended at `now` with a request still in flight or unsent (`sent` in the future):
+    /// its response time is at least what has passed.
+    #[cold]
+    pub(crate) fn unfinished(&mut self, request: Sent, now: Nanos) {
+        if self.measured(request.due) {
+            let sent = request.sent.min(now);
+            self.record.response.saturating_record(now - request.due);
+            self.record.lag.saturating_record(sent - request.due);
+            if request.sent <= now {
+                self.record.service.saturating_record(now - sent);
+            }
+        }
+        self.outlived(request, now);
+    }
+
+    /// Counts a request that ended at `at`, outside the measured part, if it was due inside.
+    #[cold]
+    fn outlived(&mut self, request: Sent, at: Nanos) {
+        if at >= self.until && request.due < self.until {
+            if request.sent < self.until {
+                self.record.outcomes.in_flight_at_end += 1;
+            } else if self.measured(request.due) {
+                self.record.outcomes.unsent_at_end += 1;
+            }
+        }
+    }
+
+    /// A connection was made.
+    pub(crate) fn connected(&mut self, took: Nanos) {
+        self.record.connect.saturating_record(took);
+    }
+
+    /// Counts an error under its text.
+    #[cold]
+    pub(crate) fn error(&mut self, text: String) {
+        *self.record.errors.entry(text).or_default() += 1;
+    }
+
+    #[cold]
+    fn keep_wrong(&mut self, mismatch: &Mismatch) {
+        if self.record.wrong.len() < EXAMPLES {
+            self.record.wrong.push(mismatch.to_string());
+        }
+    }
+
+    /// When the current window ends.
+    pub(crate) fn window_end(&self) -> Nanos {
+        self.window_end
+    }
+
+    /// Closes every window that has ended by `now`.
+    #[cold]
+    pub(crate) fn roll(&mut self, now: Nanos, mut finished: impl FnMut(Window)) {
+        while now >= self.window_end {
+            finished(self.take_window(self.window_length));
+        }
+    }
+
+    /// Closes the window under way, which ends at `now`.
+    pub(crate) fn last_window(&mut self, now: Nanos) -> Option<Window> {
+        let length = now.saturating_sub(self.window.start);
+        (length > 0).then(|| self.take_window(length))
+    }
+
+    fn take_window(&mut self, length: Nanos) -> Window {
+        let mut next = self.window.clone();
+        next.index += 1;
+        next.start += length;
+        next.outcomes = Outcomes::default();
+        next.response.reset();
+        self.window_end = next.start + self.window_length;
+        let mut done = std::mem::replace(&mut self.window, next);
+        done.length = length;
+        done
+    }
+}
+
+#[inline]
+fn count_answer(outcomes: &mut Outcomes, right: bool, status: u16) {
+    if right {
+        outcomes.ok += 1;
+    } else {
+        outcomes.wrong_answer += 1;
+    }
+    let class = usize::from(status / 100);
+    outcomes.status[if class < 6 { class } else { 0 }] += 1;
+}
+
+fn count_failure(outcomes: &mut Outcomes, failure: Failure) {
+    *match failure {
+        Failure::Timeout => &mut outcomes.timeout,
+        Failure::Connect => &mut outcomes.connect_error,
+        Failure::Read => &mut outcomes.read_error,
+        Failure::Write => &mut outcomes.write_error,
+    } += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OK: Answer = Answer {
+        status: 200,
+        wrong: None,
+        last: false,
+    };
+
+    fn recorder(from: Nanos, until: Nanos) -> Recorder {
+        let mut recorder = Recorder::new(0, SECOND);
+        recorder.from = from;
+        recorder.until = until;
+        recorder
+    }
+
+    #[test]
+    fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
+        let mut it = recorder(100, 200);
+        it.answer(Sent { due: 90, sent: 95 }, 110, &OK); // due before, ended inside
+        it.answer(
+            Sent {
+                due: 150,
+                sent: 155,
+            },
+            160,
+            &OK,
+        ); // wholly inside
+        it.answer(
+            Sent {
+                due: 190,
+                sent: 195,
+            },
+            210,
+            &OK,
+        ); // due inside, ended after
+        it.answer(
+            Sent {
+                due: 198,
+                sent: 203,
+            },
+            220,
+            &OK,
+        ); // due inside, sent after
+        assert_eq!(it.record.outcomes.ok, 2);
+        assert_eq!(it.record.outcomes.in_flight_at_end, 1);
+        assert_eq!(it.record.outcomes.unsent_at_end, 1);
+        assert_eq!(it.record.outcomes.status, [0, 0, 2, 0, 0, 0]);
+        assert_eq!(it.record.response.len(), 3);
+        assert_eq!(it.record.response.max(), 22);
+        assert_eq!(it.record.service.max(), 17);
+        assert_eq!(it.record.lag.max(), 5);
+        assert_eq!(it.record.last_finish, 160);
+    }
+
+    #[test]
+    fn a_timeout_is_a_sample_of_its_full_length_and_an_error_is_none() {
+        let mut it = recorder(0, 1_000);
+        it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Timeout, 800);
+        it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Read, 800);
+        assert_eq!(
+            (it.record.response.len(), it.record.response.max()),
+            (1, 820)
+        );
+        assert_eq!(it.record.service.max(), 800);
+        assert_eq!(
+            (it.record.outcomes.timeout, it.record.outcomes.read_error),
+            (1, 1)
+        );
+        assert_eq!(it.record.outcomes.failed(), 2);
+    }
+
+    #[test]
+    fn windows_follow_each_other_without_gaps_and_empty_ones_are_kept() {
+        let mut it = recorder(0, Nanos::MAX);
+        it.answer(Sent { due: 1, sent: 1 }, 5, &OK);
+        let mut windows = Vec::new();
+        it.roll(3 * SECOND + 5, |window| windows.push(window));
+        windows.extend(it.last_window(3 * SECOND + 500));
+        let seen: Vec<_> = windows
+            .iter()
+            .map(|w| (w.index, w.start, w.length, w.outcomes.ok))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (0, 0, SECOND, 1),
+                (1, SECOND, SECOND, 0),
+                (2, 2 * SECOND, SECOND, 0),
+                (3, 3 * SECOND, 500, 0)
+            ]
+        );
+        assert_eq!(windows[0].response.len(), 1);
+        assert_eq!(windows[1].response.len(), 0);
+    }
+
+    #[test]
+    fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
+        let mut it = recorder(0, 1_000);
+        for _ in 0..10 {
+            let wrong = Answer {
+                status: 500,
+                wrong: Some(Mismatch::Body),
+                last: false,
+            };
+            it.answer(Sent { due: 1, sent: 1 }, 5, &wrong);
+        }
+        assert_eq!(
+            (it.record.outcomes.ok, it.record.outcomes.wrong_answer),
+            (0, 10)
+        );
+        assert_eq!(it.record.wrong.len(), EXAMPLES);
+    }
+}

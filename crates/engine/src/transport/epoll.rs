@@ -1,0 +1,303 @@
+//! `epoll_wait`, `recv`, `send`: level-triggered, one `recv` for each readiness, and no
+//! `epoll_ctl` while the kernel takes what is sent.
+
+use super::socket::{self, Address};
+use super::{Handler, Outgoing, Slot, TICK, Transport, Wait};
+use crate::clock;
+use crate::plan::Target;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Readiness reports taken from the kernel at once.
+const BATCH: usize = 256;
+/// Bytes received at once; a larger answer takes several turns.
+const BUFFER: usize = 64 << 10;
+
+pub(crate) struct Epoll {
+    out: Out,
+    buffer: Box<[u8]>,
+    events: Box<[libc::epoll_event]>,
+    _ticker: OwnedFd,
+}
+
+/// What the ticker reports as: no slot has this number.
+const TICKER: u64 = u64::MAX;
+
+pub(crate) struct Out {
+    epoll: OwnedFd,
+    address: Address,
+    slots: Box<[Connection]>,
+}
+
+#[derive(Default)]
+struct Connection {
+    fd: Option<OwnedFd>,
+    /// How often the slot was opened: reports about an earlier socket are told by it.
+    generation: u32,
+    connecting: bool,
+    /// What the kernel has not taken yet.
+    unsent: Vec<u8>,
+}
+
+impl Epoll {
+    /// # Errors
+    /// When the kernel has no more file descriptors to give.
+    pub(crate) fn new(target: &Target, connections: u32) -> io::Result<Self> {
+        // SAFETY: a plain system call without pointers.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just opened and belongs to nobody else.
+        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        let ticker = socket::ticker(TICK)?;
+        // Edge-triggered, so that it need not be read.
+        let interest = libc::EPOLLIN | libc::EPOLLET;
+        control(
+            epoll.as_raw_fd(),
+            libc::EPOLL_CTL_ADD,
+            ticker.as_raw_fd(),
+            interest,
+            TICKER,
+        )?;
+        Ok(Self {
+            out: Out {
+                epoll,
+                address: Address::new(target)?,
+                slots: (0..connections).map(|_| Connection::default()).collect(),
+            },
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            events: vec![libc::epoll_event { events: 0, u64: 0 }; BATCH].into_boxed_slice(),
+            _ticker: ticker,
+        })
+    }
+
+    fn wait(&mut self, wait: Wait) -> io::Result<usize> {
+        let nanos = if let Wait::For(nanos) = wait {
+            nanos
+        } else {
+            0
+        };
+        let limit = libc::timespec {
+            tv_sec: (nanos / clock::SECOND) as libc::time_t,
+            tv_nsec: (nanos % clock::SECOND) as libc::c_long,
+        };
+        let timeout = if wait == Wait::Tick {
+            std::ptr::null()
+        } else {
+            &raw const limit
+        };
+        // epoll_pwait2 (Linux 5.11) rather than epoll_wait: its time-out is in nanoseconds, and
+        // an open loop must wake up at a due time, not at the next millisecond.
+        // SAFETY: the event array is valid and its length is given; the timespec outlives the
+        // call; a null signal mask leaves signals alone.
+        let n = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.out.epoll.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                self.events.len() as libc::c_int,
+                timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
+        };
+        if n >= 0 {
+            return Ok(n as usize);
+        }
+        match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            error => Err(error),
+        }
+    }
+}
+
+impl Transport for Epoll {
+    type Out = Out;
+
+    fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+
+    #[inline]
+    fn poll<H: Handler<Out>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize> {
+        let ready = self.wait(wait)?;
+        for event in &self.events[..ready] {
+            if event.u64 == TICKER {
+                continue;
+            }
+            let flags = event.events;
+            let (slot, generation) = untag(event.u64);
+            let connection = &mut self.out.slots[slot as usize];
+            let fd = match &connection.fd {
+                Some(fd) if connection.generation == generation => fd.as_raw_fd(),
+                // Closed, and perhaps opened again, while this batch was being worked on.
+                _ => continue,
+            };
+            if connection.connecting {
+                let result = self.out.finish_connect(slot, fd);
+                handler.opened(&mut self.out, slot, result, clock::now());
+                continue;
+            }
+            if flags & libc::EPOLLOUT as u32 != 0
+                && let Err(error) = self.out.flush(slot)
+            {
+                handler.ended(&mut self.out, slot, Some(error), clock::now());
+                continue;
+            }
+            if flags & !(libc::EPOLLOUT as u32) == 0 {
+                continue;
+            }
+            // SAFETY: the buffer is valid for writes of its whole length.
+            let n =
+                unsafe { libc::recv(fd, self.buffer.as_mut_ptr().cast(), self.buffer.len(), 0) };
+            let at = clock::now();
+            match n {
+                1.. => handler.received(&mut self.out, slot, &self.buffer[..n as usize], at),
+                0 => handler.ended(&mut self.out, slot, None, at),
+                _ => match io::Error::last_os_error() {
+                    error if would_block(&error) => {}
+                    error => handler.ended(&mut self.out, slot, Some(error), at),
+                },
+            }
+        }
+        Ok(ready)
+    }
+}
+
+impl Outgoing for Out {
+    fn open(&mut self, slot: Slot) -> io::Result<()> {
+        let fd = self.address.socket()?;
+        let raw = fd.as_raw_fd();
+        let (address, length) = self.address.as_ptr();
+        // SAFETY: the address is valid for the call, and its length is given.
+        if unsafe { libc::connect(raw, address, length) } < 0 {
+            let error = io::Error::last_os_error();
+            // EAGAIN on a unix socket means that the backlog is full: an error to the caller.
+            if error.raw_os_error() != Some(libc::EINPROGRESS) {
+                return Err(error);
+            }
+        }
+        let connection = &mut self.slots[slot as usize];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.connecting = true;
+        connection.fd = Some(fd);
+        // A socket that is connected already reports as writable at once.
+        self.control(libc::EPOLL_CTL_ADD, slot, libc::EPOLLOUT)
+    }
+
+    #[inline]
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()> {
+        let connection = &mut self.slots[slot as usize];
+        if !connection.unsent.is_empty() {
+            connection.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let Some(fd) = &connection.fd else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let n = transmit(fd.as_raw_fd(), bytes)?;
+        if n < bytes.len() {
+            connection.unsent.extend_from_slice(&bytes[n..]);
+            self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN | libc::EPOLLOUT)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let connection = &mut self.slots[slot as usize];
+        // Closing the only descriptor of a socket takes it out of the epoll set.
+        connection.fd = None;
+        connection.connecting = false;
+        connection.unsent.clear();
+    }
+}
+
+impl Out {
+    fn finish_connect(&mut self, slot: Slot, fd: RawFd) -> io::Result<()> {
+        let result = socket::take_error(fd)
+            .and_then(|()| self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN));
+        self.slots[slot as usize].connecting = false;
+        if result.is_err() {
+            self.close(slot);
+        }
+        result
+    }
+
+    fn flush(&mut self, slot: Slot) -> io::Result<()> {
+        let connection = &mut self.slots[slot as usize];
+        let Some(fd) = &connection.fd else {
+            return Ok(());
+        };
+        let n = transmit(fd.as_raw_fd(), &connection.unsent)?;
+        connection.unsent.drain(..n);
+        if connection.unsent.is_empty() {
+            self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN)?;
+        }
+        Ok(())
+    }
+
+    fn control(&self, operation: libc::c_int, slot: Slot, interest: libc::c_int) -> io::Result<()> {
+        let connection = &self.slots[slot as usize];
+        let Some(fd) = &connection.fd else {
+            return Ok(());
+        };
+        let tag = tag(slot, connection.generation);
+        control(
+            self.epoll.as_raw_fd(),
+            operation,
+            fd.as_raw_fd(),
+            interest,
+            tag,
+        )
+    }
+}
+
+fn control(
+    epoll: RawFd,
+    operation: libc::c_int,
+    fd: RawFd,
+    interest: libc::c_int,
+    tag: u64,
+) -> io::Result<()> {
+    let mut event = libc::epoll_event {
+        events: interest as u32,
+        u64: tag,
+    };
+    // SAFETY: both descriptors are open, and the event is valid for the call.
+    let result = unsafe { libc::epoll_ctl(epoll, operation, fd, &raw mut event) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// Sends as much as the kernel takes; 0 when it takes nothing now.
+#[inline]
+fn transmit(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: `bytes` is valid for reads of its length.
+    let n = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    if n >= 0 {
+        return Ok(n as usize);
+    }
+    match io::Error::last_os_error() {
+        error if would_block(&error) => Ok(0),
+        error => Err(error),
+    }
+}
+
+fn would_block(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+fn tag(slot: Slot, generation: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(slot)
+}
+
+fn untag(tag: u64) -> (Slot, u32) {
+    (tag as u32, (tag >> 32) as u32)
+}

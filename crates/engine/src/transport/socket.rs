@@ -1,0 +1,164 @@
+//! Sockets as both transports need them.
+
+use crate::clock::{Nanos, SECOND};
+use crate::plan::Target;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// A socket address in the kernel's form.
+#[derive(Clone)]
+pub(super) struct Address {
+    storage: libc::sockaddr_storage,
+    length: libc::socklen_t,
+    family: libc::c_int,
+}
+
+impl Address {
+    /// # Errors
+    /// When a unix path does not fit (107 bytes at the most).
+    pub(super) fn new(target: &Target) -> io::Result<Self> {
+        // SAFETY: all-zero bytes are a valid sockaddr_storage (family AF_UNSPEC).
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        let place = (&raw mut storage).cast::<u8>();
+        let (length, family) = match target {
+            Target::Tcp(std::net::SocketAddr::V4(addr)) => {
+                let raw = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: addr.port().to_be(),
+                    sin_addr: libc::in_addr {
+                        s_addr: u32::from_ne_bytes(addr.ip().octets()),
+                    },
+                    sin_zero: [0; 8],
+                };
+                // SAFETY: sockaddr_storage is large enough and aligned for every sockaddr.
+                unsafe { place.cast::<libc::sockaddr_in>().write(raw) };
+                (size_of::<libc::sockaddr_in>(), libc::AF_INET)
+            }
+            Target::Tcp(std::net::SocketAddr::V6(addr)) => {
+                let raw = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: addr.port().to_be(),
+                    sin6_flowinfo: addr.flowinfo(),
+                    sin6_addr: libc::in6_addr {
+                        s6_addr: addr.ip().octets(),
+                    },
+                    sin6_scope_id: addr.scope_id(),
+                };
+                // SAFETY: as above.
+                unsafe { place.cast::<libc::sockaddr_in6>().write(raw) };
+                (size_of::<libc::sockaddr_in6>(), libc::AF_INET6)
+            }
+            Target::Unix(path) => {
+                use std::os::unix::ffi::OsStrExt;
+                let bytes = path.as_os_str().as_bytes();
+                let mut raw = libc::sockaddr_un {
+                    sun_family: libc::AF_UNIX as _,
+                    sun_path: [0; 108],
+                };
+                if bytes.len() >= raw.sun_path.len() {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidInput,
+                        format!(
+                            "a unix socket's path has at most 107 bytes, this one {}",
+                            bytes.len()
+                        ),
+                    ));
+                }
+                for (to, from) in raw.sun_path.iter_mut().zip(bytes) {
+                    *to = *from as libc::c_char;
+                }
+                // SAFETY: as above.
+                unsafe { place.cast::<libc::sockaddr_un>().write(raw) };
+                (size_of::<libc::sockaddr_un>(), libc::AF_UNIX)
+            }
+        };
+        Ok(Self {
+            storage,
+            length: length as libc::socklen_t,
+            family,
+        })
+    }
+
+    /// The address for a call that takes one; valid as long as `self` is not moved.
+    pub(super) fn as_ptr(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        ((&raw const self.storage).cast(), self.length)
+    }
+
+    /// A new non-blocking stream socket for this address, without Nagle's delay.
+    pub(super) fn socket(&self) -> io::Result<OwnedFd> {
+        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: a plain system call without pointers.
+        let fd = unsafe { libc::socket(self.family, kind, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just opened and belongs to nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        if self.family != libc::AF_UNIX {
+            let on: libc::c_int = 1;
+            // SAFETY: `on` is valid for the call, and its size is given.
+            let result = unsafe {
+                libc::setsockopt(
+                    fd.as_raw_fd(),
+                    libc::IPPROTO_TCP,
+                    libc::TCP_NODELAY,
+                    (&raw const on).cast(),
+                    size_of::<libc::c_int>() as libc::socklen_t,
+                )
+            };
+            if result < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(fd)
+    }
+}
+
+/// The error that a non-blocking connect left on its socket, if any.
+pub(super) fn take_error(fd: RawFd) -> io::Result<()> {
+    let mut error: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: both pointers are valid for the call, and the size is given.
+    let result = unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            (&raw mut error).cast(),
+            &raw mut length,
+        )
+    };
+    match (result, error) {
+        (0, 0) => Ok(()),
+        (0, error) => Err(io::Error::from_raw_os_error(error)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A timer that becomes readable once per `period`.
+pub(super) fn ticker(period: Nanos) -> io::Result<OwnedFd> {
+    let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
+    // SAFETY: a plain system call without pointers.
+    let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `fd` was just opened and belongs to nobody else.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let time = libc::timespec {
+        tv_sec: (period / SECOND) as libc::time_t,
+        tv_nsec: (period % SECOND) as libc::c_long,
+    };
+    let spec = libc::itimerspec {
+        it_interval: time,
+        it_value: time,
+    };
+    // SAFETY: `spec` is valid for the call; a null pointer asks for no old value.
+    let result =
+        unsafe { libc::timerfd_settime(fd.as_raw_fd(), 0, &raw const spec, std::ptr::null_mut()) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(fd)
+    }
+}

@@ -1,0 +1,416 @@
+//! `io_uring`: receives stay armed (multishot) and take their memory from a ring of buffers that
+//! all connections share; sends of a whole turn go to the kernel with the call that waits.
+
+use super::socket::Address;
+use super::{Handler, Outgoing, Slot, TICK, Transport, Wait};
+use crate::clock;
+use crate::plan::Target;
+use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Submissions that fit before the kernel has to be called.
+const SUBMISSIONS: u32 = 1024;
+/// Completions that fit; more of them wait inside the kernel.
+const COMPLETIONS: u32 = 8192;
+/// Completions worked on at once.
+const BATCH: usize = 256;
+/// Buffers for receiving, a power of two: with each the size of a large read, and few enough that
+/// the first lines of all of them stay in the cache.
+const BUFFERS: u16 = 256;
+const BUFFER: usize = 16 << 10;
+/// `IORING_ENTER_GETEVENTS`: run what is pending and collect completions.
+const GETEVENTS: u32 = 1;
+
+pub(crate) struct Uring {
+    out: Out,
+    buffers: BufferRing,
+    batch: Vec<cqueue::Entry>,
+    /// Boxed, because the kernel reads it when the timer is armed.
+    tick: Box<Timespec>,
+}
+
+pub(crate) struct Out {
+    ring: IoUring,
+    /// Boxed, because the kernel reads it while a connect is under way.
+    address: Box<Address>,
+    slots: Box<[Connection]>,
+    /// Memory of sends that were under way when their slot was closed.
+    orphans: HashMap<u64, Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Connection {
+    fd: Option<OwnedFd>,
+    generation: u32,
+    /// Being sent: not to be touched until its completion.
+    sending: Vec<u8>,
+    sent: usize,
+    busy: bool,
+    /// To be sent after it.
+    queued: Vec<u8>,
+}
+
+/// What a completion is about, in its user data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Connect,
+    Receive,
+    Send,
+    Tick,
+}
+
+const KINDS: [Kind; 4] = [Kind::Connect, Kind::Receive, Kind::Send, Kind::Tick];
+
+impl Uring {
+    /// # Errors
+    /// When the kernel has no `io_uring`, forbids it, or lacks what is used of it (Linux 6.1).
+    pub(crate) fn new(target: &Target, connections: u32) -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_cqsize(COMPLETIONS)
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_coop_taskrun()
+            .setup_submit_all()
+            .build(SUBMISSIONS)?;
+        let buffers = BufferRing::new(&ring)?;
+        let mut this = Self {
+            out: Out {
+                ring,
+                address: Box::new(Address::new(target)?),
+                slots: (0..connections).map(|_| Connection::default()).collect(),
+                orphans: HashMap::new(),
+            },
+            buffers,
+            batch: Vec::with_capacity(BATCH),
+            tick: Box::new(
+                Timespec::new()
+                    .sec(TICK / clock::SECOND)
+                    .nsec((TICK % clock::SECOND) as u32),
+            ),
+        };
+        this.arm_ticker();
+        Ok(this)
+    }
+
+    fn arm_ticker(&mut self) {
+        let entry = opcode::Timeout::new(&raw const *self.tick).build();
+        self.out.push(entry, Kind::Tick, 0);
+    }
+
+    /// Hands over what is to be submitted and waits.
+    #[inline]
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        let result = match wait {
+            // Without GETEVENTS deferred work would not run, and nothing would ever complete.
+            Wait::No => {
+                let pending = self.out.ring.submission().len() as u32;
+                // SAFETY: no argument is passed.
+                unsafe {
+                    self.out
+                        .ring
+                        .submitter()
+                        .enter::<libc::sigset_t>(pending, 0, GETEVENTS, None)
+                }
+            }
+            Wait::Tick => self.out.ring.submit_and_wait(1),
+            Wait::For(nanos) => {
+                let limit = Timespec::new()
+                    .sec(nanos / clock::SECOND)
+                    .nsec((nanos % clock::SECOND) as u32);
+                self.out
+                    .ring
+                    .submitter()
+                    .submit_with_args(1, &SubmitArgs::new().timespec(&limit))
+            }
+        };
+        match result {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+}
+
+impl Transport for Uring {
+    type Out = Out;
+
+    fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+
+    #[inline]
+    fn poll<H: Handler<Out>>(&mut self, wait: Wait, handler: &mut H) -> io::Result<usize> {
+        if self.out.ring.completion().is_empty() {
+            self.enter(wait)?;
+        } else {
+            self.enter(Wait::No)?;
+        }
+        self.batch.clear();
+        self.batch.extend(self.out.ring.completion().take(BATCH));
+        let count = self.batch.len();
+        let mut ticked = false;
+        for entry in self.batch.drain(..) {
+            let (kind, slot, generation) = untag(entry.user_data());
+            let connection = &mut self.out.slots[slot as usize];
+            let current =
+                connection.fd.is_some() && connection.generation & GENERATIONS == generation;
+            let result = entry.result();
+            match kind {
+                Kind::Tick => ticked = true,
+                Kind::Send => {
+                    if !current {
+                        self.out.orphans.remove(&entry.user_data());
+                    } else if let Err(error) = self.out.sent(slot, result) {
+                        handler.ended(&mut self.out, slot, Some(error), clock::now());
+                    }
+                }
+                Kind::Connect if current => {
+                    let result = if result < 0 {
+                        self.out.close(slot);
+                        Err(io::Error::from_raw_os_error(-result))
+                    } else {
+                        self.out.receive(slot);
+                        Ok(())
+                    };
+                    handler.opened(&mut self.out, slot, result, clock::now());
+                }
+                Kind::Connect => {}
+                Kind::Receive => {
+                    let armed = cqueue::more(entry.flags());
+                    if let Some(id) = cqueue::buffer_select(entry.flags()) {
+                        if current && result > 0 {
+                            let bytes = self.buffers.bytes(id, result as usize);
+                            handler.received(&mut self.out, slot, bytes, clock::now());
+                        }
+                        self.buffers.give_back(id);
+                    }
+                    // The handler may have closed the slot, or opened it anew.
+                    let connection = &self.out.slots[slot as usize];
+                    let current = connection.fd.is_some()
+                        && connection.generation & GENERATIONS == generation;
+                    if !current {
+                        continue;
+                    }
+                    match result {
+                        0 => handler.ended(&mut self.out, slot, None, clock::now()),
+                        // Out of buffers for a moment: they have been given back by now.
+                        _ if result == -libc::ENOBUFS => self.out.receive(slot),
+                        ..0 => {
+                            let error = io::Error::from_raw_os_error(-result);
+                            handler.ended(&mut self.out, slot, Some(error), clock::now());
+                        }
+                        _ if !armed => self.out.receive(slot),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        if ticked {
+            self.arm_ticker();
+        }
+        Ok(count)
+    }
+}
+
+impl Outgoing for Out {
+    fn open(&mut self, slot: Slot) -> io::Result<()> {
+        let fd = self.address.socket()?;
+        let raw = fd.as_raw_fd();
+        let connection = &mut self.slots[slot as usize];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.fd = Some(fd);
+        let (address, length) = self.address.as_ptr();
+        let entry = opcode::Connect::new(Fd(raw), address, length).build();
+        self.push(entry, Kind::Connect, slot);
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()> {
+        let connection = &mut self.slots[slot as usize];
+        if connection.busy {
+            connection.queued.extend_from_slice(bytes);
+            return Ok(());
+        }
+        connection.sending.clear();
+        connection.sending.extend_from_slice(bytes);
+        connection.sent = 0;
+        self.transmit(slot);
+        Ok(())
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let connection = &mut self.slots[slot as usize];
+        let Some(fd) = connection.fd.take() else {
+            return;
+        };
+        // The receive that is armed holds the socket open: a shutdown ends it.
+        // SAFETY: a plain system call on an open descriptor.
+        unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
+        connection.queued.clear();
+        if std::mem::take(&mut connection.busy) {
+            let tag = tag(Kind::Send, slot, connection.generation);
+            self.orphans
+                .insert(tag, std::mem::take(&mut connection.sending));
+        }
+    }
+}
+
+impl Out {
+    /// Arms the receiving of everything that comes.
+    fn receive(&mut self, slot: Slot) {
+        if let Some(fd) = &self.slots[slot as usize].fd {
+            let entry = opcode::RecvMulti::new(Fd(fd.as_raw_fd()), BufferRing::GROUP).build();
+            self.push(entry, Kind::Receive, slot);
+        }
+    }
+
+    /// Sends what is left of `sending`.
+    #[inline]
+    fn transmit(&mut self, slot: Slot) {
+        let connection = &mut self.slots[slot as usize];
+        let Some(fd) = &connection.fd else { return };
+        connection.busy = true;
+        let rest = &connection.sending[connection.sent..];
+        let entry = opcode::Send::new(Fd(fd.as_raw_fd()), rest.as_ptr(), rest.len() as u32)
+            .flags(libc::MSG_NOSIGNAL)
+            .build();
+        self.push(entry, Kind::Send, slot);
+    }
+
+    /// A send has ended with `result`.
+    #[inline]
+    fn sent(&mut self, slot: Slot, result: i32) -> io::Result<()> {
+        let connection = &mut self.slots[slot as usize];
+        connection.busy = false;
+        if result < 0 {
+            return Err(io::Error::from_raw_os_error(-result));
+        }
+        connection.sent += result as usize;
+        if connection.sent < connection.sending.len() {
+            self.transmit(slot);
+        } else if !connection.queued.is_empty() {
+            connection.sending.clear();
+            std::mem::swap(&mut connection.sending, &mut connection.queued);
+            connection.sent = 0;
+            self.transmit(slot);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, entry: squeue::Entry, kind: Kind, slot: Slot) {
+        let generation = self.slots[slot as usize].generation;
+        let entry = entry.user_data(tag(kind, slot, generation));
+        loop {
+            // SAFETY: what the entry points to lives until its completion: the address and the
+            // ticker's period are boxed beside the ring; what is sent stays in `sending`, which is neither changed nor
+            // freed while `busy` and moves (its heap memory does not) to `orphans` on close.
+            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+                return;
+            }
+            // The queue is full: the kernel takes it all. EBUSY (completions must be collected
+            // first) cannot last, because the kernel keeps completions that do not fit.
+            let _ = self.ring.submit();
+        }
+    }
+}
+
+/// 24 bits of a slot's generation go into the user data.
+const GENERATIONS: u32 = (1 << 24) - 1;
+
+#[inline]
+fn tag(kind: Kind, slot: Slot, generation: u32) -> u64 {
+    u64::from(generation & GENERATIONS) << 40 | u64::from(slot) << 8 | kind as u64
+}
+
+#[inline]
+fn untag(tag: u64) -> (Kind, Slot, u32) {
+    (
+        KINDS[(tag & 0xff) as usize],
+        (tag >> 8) as u32,
+        (tag >> 40) as u32,
+    )
+}
+
+/// Buffers that the kernel takes from as bytes come, and that are given back when they are read.
+struct BufferRing {
+    entries: *mut BufRingEntry,
+    memory: Box<[u8]>,
+    tail: u16,
+}
+
+impl BufferRing {
+    const GROUP: u16 = 0;
+    const BYTES: usize = BUFFERS as usize * size_of::<BufRingEntry>();
+
+    fn new(ring: &IoUring) -> io::Result<Self> {
+        // SAFETY: an anonymous mapping of a constant size, page-aligned as the kernel wants it.
+        let place = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                Self::BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if place == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let mut this = Self {
+            entries: place.cast(),
+            memory: vec![0; usize::from(BUFFERS) * BUFFER].into_boxed_slice(),
+            tail: 0,
+        };
+        // SAFETY: the mapping stays until the drop of `self`, which its owner drops together with
+        // (after) the ring, and it has room for `BUFFERS` entries.
+        unsafe {
+            ring.submitter()
+                .register_buf_ring_with_flags(place as u64, BUFFERS, Self::GROUP, 0)?;
+        }
+        for id in 0..BUFFERS {
+            this.give_back(id);
+        }
+        Ok(this)
+    }
+
+    #[inline]
+    fn bytes(&self, id: u16, length: usize) -> &[u8] {
+        let start = usize::from(id) * BUFFER;
+        &self.memory[start..start + length]
+    }
+
+    #[inline]
+    fn give_back(&mut self, id: u16) {
+        let start = usize::from(id) * BUFFER;
+        // SAFETY: the index is below BUFFERS, so the entry lies inside the mapping, and the
+        // kernel does not read entries at or beyond the tail.
+        let entry = unsafe { &mut *self.entries.add(usize::from(self.tail & (BUFFERS - 1))) };
+        entry.set_addr(self.memory[start..].as_ptr() as u64);
+        entry.set_len(BUFFER as u32);
+        entry.set_bid(id);
+        self.tail = self.tail.wrapping_add(1);
+        // SAFETY: the tail lies inside the first entry and is only written through this atomic;
+        // Release publishes the entry before the tail.
+        unsafe {
+            let tail = BufRingEntry::tail(self.entries).cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for BufferRing {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this size; `Uring` drops its ring first, so the kernel no
+        // longer uses it.
+        unsafe { libc::munmap(self.entries.cast(), Self::BYTES) };
+    }
+}

@@ -1,0 +1,710 @@
+//! The one loop: schedule × protocol × transport × recorder.
+//!
+//! Everything a worker touches is its own. In a turn it sends what is due, looks after what has
+//! taken too long, and waits for the transport, which calls back with what came.
+
+use crate::clock::{self, Nanos};
+use crate::control::Control;
+use crate::plan::Plan;
+use crate::protocol::{Answer, Mismatch, Protocol};
+use crate::recorder::{Failure, Record, Recorder, Sent, Window};
+use crate::schedule::{Schedule, Share};
+use crate::transport::{Handler, Outgoing, Slot, TICK, Transport, Wait};
+use std::collections::VecDeque;
+use std::io;
+
+/// Connections in set-up at once per worker before the load begins: far below any backlog.
+const CONNECTING: u32 = 64;
+/// Before a connection is tried again that brought no answer the last time.
+const RETRY: Nanos = 20_000_000;
+/// An open loop does not sleep when the next request is due sooner than this: to wake up takes a
+/// virtual machine some 50 µs, with a long tail, and the request would be that late.
+const SPIN: Nanos = 200_000;
+/// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
+const SWEEP: u32 = 64;
+/// How many times each connection is looked at within one time-out.
+const SWEEPS: Nanos = 32;
+/// After a stop, so much time for what is in flight.
+const LAST_CALL: Nanos = 100_000_000;
+
+/// What a worker tells whoever started it.
+pub(crate) enum Event {
+    /// Its connections are set up as far as they can be.
+    Ready,
+    /// A window has ended.
+    Window(Window),
+}
+
+/// What a worker hands over at the end.
+pub(crate) struct Report {
+    pub record: Record,
+    /// When the measured part began and ended.
+    pub measured: (Nanos, Nanos),
+    /// CPU time used in the measured part, waiting without sleep included.
+    pub cpu: Nanos,
+    /// The part of `cpu` that was waiting without sleep.
+    pub spin: Nanos,
+    /// Connections made, set-up included.
+    pub connected: u64,
+    /// Answers per connection in the measured part, in the order of the worker's connections.
+    pub answers: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Closed,
+    /// Since when.
+    Connecting(Nanos),
+    Open,
+}
+
+struct Connection<C> {
+    link: Link,
+    proto: C,
+    /// Requests sent and not answered are `ring[first..first + in_flight]`, modulo the pipeline.
+    first: u32,
+    in_flight: u32,
+    /// Due times of requests that could not be sent yet.
+    backlog: VecDeque<Nanos>,
+    /// Since when another request could be sent.
+    free: Nanos,
+    /// Has it had an answer since it was opened?
+    useful: bool,
+    answers: u64,
+}
+
+impl<C: Default> Connection<C> {
+    fn new() -> Self {
+        Self {
+            link: Link::Closed,
+            proto: C::default(),
+            first: 0,
+            in_flight: 0,
+            backlog: VecDeque::new(),
+            free: 0,
+            useful: false,
+            answers: 0,
+        }
+    }
+
+    /// The oldest request in flight, which is taken out.
+    #[inline]
+    fn take(&mut self, ring: &[Sent]) -> Sent {
+        let request = ring[self.first as usize];
+        self.first = if self.first as usize + 1 == ring.len() {
+            0
+        } else {
+            self.first + 1
+        };
+        self.in_flight -= 1;
+        request
+    }
+
+    #[inline]
+    fn put(&mut self, ring: &mut [Sent], request: Sent) {
+        let at = (self.first + self.in_flight) as usize;
+        ring[if at >= ring.len() {
+            at - ring.len()
+        } else {
+            at
+        }] = request;
+        self.in_flight += 1;
+    }
+}
+
+/// The CPU accounts at one end of the measured part.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    cpu: Nanos,
+    spin: Nanos,
+}
+
+pub(crate) struct Worker<'a, S, P: Protocol, F> {
+    control: &'a Control,
+    events: F,
+    schedule: S,
+    protocol: P,
+    recorder: Recorder,
+    connections: Vec<Connection<P::Conn>>,
+    /// `pipeline` places for each connection.
+    ring: Vec<Sent>,
+    scratch: Vec<u8>,
+
+    pipeline: usize,
+    keepalive: bool,
+    timeout: Nanos,
+    window: Nanos,
+    /// Requests of the measured part that may still be sent.
+    quota: u64,
+
+    /// When the load began; `None` while connections are being set up.
+    start: Option<Nanos>,
+    /// After this, set-up is over whether every connection is there or not.
+    setup_until: Nanos,
+    ready: bool,
+    /// Closed slots to be opened now, and later (with their time, in order).
+    to_open: VecDeque<Slot>,
+    to_retry: VecDeque<(Nanos, Slot)>,
+    connecting: u32,
+    connected: u64,
+    /// Requests in flight, and due but unsent, over all connections.
+    in_flight: u64,
+    waiting: u64,
+    swept: Slot,
+    next_sweep: Nanos,
+    spin: Nanos,
+    begun: Option<Mark>,
+    ended: Option<Mark>,
+}
+
+impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
+    pub(crate) fn new(
+        plan: &Plan,
+        share: Share,
+        control: &'a Control,
+        schedule: S,
+        protocol: P,
+        events: F,
+    ) -> Self {
+        let n = share.connections();
+        let (workers, worker) = (u64::from(share.workers), u64::from(share.worker));
+        let timeout = clock::nanos(plan.timeout);
+        Self {
+            control,
+            events,
+            schedule,
+            protocol,
+            recorder: Recorder::new(0, Nanos::MAX / 2),
+            connections: (0..n).map(|_| Connection::new()).collect(),
+            ring: vec![Sent::default(); n as usize * plan.pipeline as usize],
+            scratch: Vec::new(),
+            pipeline: plan.pipeline as usize,
+            keepalive: plan.keepalive,
+            timeout,
+            window: clock::nanos(plan.window),
+            quota: plan.requests.map_or(u64::MAX, |total| {
+                total / workers + u64::from(worker < total % workers)
+            }),
+            start: None,
+            setup_until: clock::now() + timeout,
+            ready: false,
+            // Without keep-alive connections are a part of the load, not of its set-up.
+            to_open: if plan.keepalive {
+                (0..n).collect()
+            } else {
+                VecDeque::new()
+            },
+            to_retry: VecDeque::new(),
+            connecting: 0,
+            connected: 0,
+            in_flight: 0,
+            waiting: 0,
+            swept: 0,
+            next_sweep: 0,
+            spin: 0,
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// Sets up the connections, waits for the start, carries out the load, and reports.
+    pub(crate) fn run<T: Transport>(mut self, mut transport: T) -> io::Result<Report> {
+        let mut last = clock::now();
+        let mut idle = false;
+        loop {
+            let now = clock::now();
+            if idle {
+                self.spin += now - last;
+            }
+            if self.turn(transport.out(), now) {
+                return Ok(self.finish(now));
+            }
+            let wait = self.wait(now);
+            last = now;
+            idle = transport.poll(wait, &mut self)? == 0 && wait == Wait::No;
+        }
+    }
+
+    /// What is to be done now, before waiting. True: the load is over.
+    #[inline]
+    fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos) -> bool {
+        let stopped = self.control.stopped();
+        let Some(start) = self.start else {
+            self.set_up(out, now);
+            return stopped;
+        };
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+        if stopped {
+            self.cut_short(now);
+        }
+        if self.begun.is_none() && now >= self.recorder.from {
+            self.begun = Some(self.mark());
+        }
+        if self.ended.is_none() && now >= self.recorder.until {
+            self.ended = Some(self.mark());
+        }
+        if now >= self.recorder.window_end() {
+            let events = &mut self.events;
+            self.recorder
+                .roll(now, |window| events(Event::Window(window)));
+        }
+        self.open_some(out, now);
+        self.issue(out, start, now);
+        self.sweep(out, now);
+        self.is_over(now, stopped)
+    }
+
+    /// Opens connections a few at a time; begins the load when everybody is ready.
+    #[cold]
+    fn set_up<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        self.open_some(out, now);
+        self.sweep(out, now);
+        let complete = self.connecting == 0 && self.to_open.is_empty() && self.to_retry.is_empty();
+        if !self.ready && (complete || now >= self.setup_until) {
+            self.ready = true;
+            (self.events)(Event::Ready);
+        }
+        let Some(start) = self.control.started().filter(|&start| now >= start) else {
+            return;
+        };
+        self.start = Some(start);
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+        let connect =
+            std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
+        self.recorder.record.connect = connect.connect;
+        self.recorder.record.errors = connect.errors;
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+        if S::CLOSED {
+            for slot in 0..self.connections.len() as Slot {
+                match self.connections[slot as usize].link {
+                    Link::Open => self.fill(out, slot, now),
+                    Link::Closed if !self.keepalive => self.reopen(slot, now),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// A stop: what is measured ends now.
+    #[cold]
+    fn cut_short(&mut self, now: Nanos) {
+        let at = self.recorder.until.min(now);
+        self.control.end(at);
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            cpu: clock::thread_cpu(),
+            spin: self.spin,
+        }
+    }
+
+    fn is_over(&self, now: Nanos, stopped: bool) -> bool {
+        let from = self.recorder.from;
+        let until = self.recorder.until;
+        let nothing_due = now >= until || (self.quota == 0 && now >= from);
+        let quiet = self.in_flight == 0 && self.waiting == 0;
+        let patience = if stopped { LAST_CALL } else { self.timeout };
+        nothing_due && (quiet || now >= until.saturating_add(patience))
+    }
+
+    /// How long the transport may sleep.
+    #[inline]
+    fn wait(&self, now: Nanos) -> Wait {
+        let mut wake = self.next_sweep.min(self.recorder.window_end());
+        for at in [self.recorder.from, self.recorder.until] {
+            if at > now {
+                wake = wake.min(at);
+            }
+        }
+        if let Some(&(at, _)) = self.to_retry.front() {
+            wake = wake.min(at);
+        }
+        match self.start {
+            None => wake = wake.min(now + 500_000),
+            Some(start) => {
+                if let Some(arrival) = self.schedule.peek() {
+                    let due = start + arrival.due;
+                    if due < self.recorder.until {
+                        if due <= now + SPIN {
+                            return Wait::No;
+                        }
+                        wake = wake.min(due - SPIN);
+                    }
+                }
+            }
+        }
+        match wake.saturating_sub(now) {
+            TICK.. => Wait::Tick,
+            sooner => Wait::For(sooner),
+        }
+    }
+
+    /// May a request that is due at `due` still be sent? Counts it if so.
+    #[inline]
+    fn admit(&mut self, due: Nanos) -> bool {
+        if due >= self.recorder.until {
+            return false;
+        }
+        if due >= self.recorder.from {
+            if self.quota == 0 {
+                return false;
+            }
+            self.quota -= 1;
+        }
+        true
+    }
+
+    /// Sends what the schedule says is due.
+    #[inline]
+    fn issue<O: Outgoing>(&mut self, out: &mut O, start: Nanos, now: Nanos) {
+        if S::CLOSED {
+            return;
+        }
+        while let Some(arrival) = self.schedule.peek() {
+            let due = start + arrival.due;
+            if due > now || !self.admit(due) {
+                return;
+            }
+            self.schedule.advance();
+            let connection = &mut self.connections[arrival.connection as usize];
+            connection.backlog.push_back(due);
+            self.waiting += 1;
+            match connection.link {
+                Link::Open => self.fill(out, arrival.connection, now),
+                Link::Closed if connection.backlog.len() == 1 && !self.keepalive => {
+                    self.to_open.push_back(arrival.connection);
+                }
+                _ => {}
+            }
+        }
+        self.open_some(out, now);
+    }
+
+    /// Sends on an open connection as many requests as are due and fit.
+    #[inline]
+    fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        let index = slot as usize;
+        if !S::CLOSED && self.connections[index].backlog.is_empty() {
+            return;
+        }
+        let sent = if S::CLOSED { at } else { clock::now() };
+        let base = index * self.pipeline;
+        self.scratch.clear();
+        while (self.connections[index].in_flight as usize) < self.pipeline {
+            let due = match self.connections[index].backlog.pop_front() {
+                Some(due) => {
+                    self.waiting -= 1;
+                    due
+                }
+                None if S::CLOSED && self.admit(at) => at,
+                None => break,
+            };
+            let connection = &mut self.connections[index];
+            if !S::CLOSED {
+                self.recorder
+                    .late(due, sent.saturating_sub(due.max(connection.free)));
+            }
+            self.protocol
+                .encode(&mut connection.proto, slot, &mut self.scratch);
+            let ring = &mut self.ring[base..base + self.pipeline];
+            connection.put(ring, Sent { due, sent });
+            self.in_flight += 1;
+            if !self.keepalive {
+                break;
+            }
+        }
+        if self.scratch.is_empty() {
+            return;
+        }
+        self.recorder.record.bytes_sent += self.scratch.len() as u64;
+        if let Err(error) = out.send(slot, &self.scratch) {
+            self.lose(out, slot, at, Failure::Write, Some(&error));
+        }
+    }
+
+    /// Closes a connection; what was in flight on it has failed.
+    #[cold]
+    fn lose<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        at: Nanos,
+        failure: Failure,
+        error: Option<&io::Error>,
+    ) {
+        if let Some(error) = error {
+            self.recorder.error(describe(failure, error));
+        }
+        self.close(out, slot, at, failure);
+        let index = slot as usize;
+        if std::mem::take(&mut self.connections[index].useful) {
+            self.reopen(slot, at);
+        } else {
+            self.to_retry.push_back((at + RETRY, slot));
+        }
+    }
+
+    fn close<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos, failure: Failure) {
+        out.close(slot);
+        let index = slot as usize;
+        let connection = &mut self.connections[index];
+        if let Link::Connecting(_) = connection.link {
+            self.connecting -= 1;
+        }
+        connection.link = Link::Closed;
+        connection.proto = P::Conn::default();
+        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+        while connection.in_flight > 0 {
+            let request = connection.take(ring);
+            self.in_flight -= 1;
+            self.recorder.failure(request, at, failure, self.timeout);
+        }
+    }
+
+    /// Puts a closed slot in line to be opened, if there is a use for it.
+    fn reopen(&mut self, slot: Slot, at: Nanos) {
+        let index = slot as usize;
+        if S::CLOSED
+            && self.start.is_some()
+            && self.connections[index].backlog.is_empty()
+            && self.admit(at)
+        {
+            self.connections[index].backlog.push_back(at);
+            self.waiting += 1;
+        }
+        let work = !self.connections[index].backlog.is_empty();
+        let kept_ready = self.keepalive && !S::CLOSED && at < self.recorder.until;
+        if work || kept_ready || self.start.is_none() {
+            self.to_open.push_back(slot);
+        }
+    }
+
+    #[inline]
+    fn open_some<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        while let Some(&(at, slot)) = self.to_retry.front()
+            && now >= at
+        {
+            self.to_retry.pop_front();
+            self.reopen(slot, now);
+        }
+        while !self.to_open.is_empty() && (self.start.is_some() || self.connecting < CONNECTING) {
+            let Some(slot) = self.to_open.pop_front() else {
+                return;
+            };
+            if self.connections[slot as usize].link != Link::Closed {
+                continue;
+            }
+            self.connections[slot as usize].link = Link::Connecting(clock::now());
+            self.connecting += 1;
+            if let Err(error) = out.open(slot) {
+                self.not_connected(out, slot, &error, now);
+            }
+        }
+    }
+
+    /// A connection could not be made: the request that it was for has failed; in an open loop
+    /// all that have waited for it.
+    #[cold]
+    fn not_connected<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        error: &io::Error,
+        at: Nanos,
+    ) {
+        self.recorder.error(describe(Failure::Connect, error));
+        self.close(out, slot, at, Failure::Connect);
+        let backlog = &mut self.connections[slot as usize].backlog;
+        let failed = if S::CLOSED {
+            backlog.len().min(1)
+        } else {
+            backlog.len()
+        };
+        for due in backlog.drain(..failed) {
+            self.waiting -= 1;
+            self.recorder
+                .failure(Sent { due, sent: due }, at, Failure::Connect, self.timeout);
+        }
+        self.to_retry.push_back((at + RETRY, slot));
+    }
+
+    /// Gives up what has taken too long, on some of the connections.
+    #[inline]
+    fn sweep<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        if now < self.next_sweep {
+            return;
+        }
+        let n = self.connections.len() as u32;
+        let chunks = Nanos::from(n.div_ceil(SWEEP));
+        self.next_sweep = now + (self.timeout / SWEEPS / chunks).max(100_000);
+        for _ in 0..SWEEP.min(n) {
+            let slot = self.swept;
+            self.swept = if slot + 1 == n { 0 } else { slot + 1 };
+            let index = slot as usize;
+            let connection = &self.connections[index];
+            match connection.link {
+                Link::Connecting(since) if now.saturating_sub(since) >= self.timeout => {
+                    let error = io::Error::from_raw_os_error(libc::ETIMEDOUT);
+                    self.not_connected(out, slot, &error, now);
+                }
+                Link::Open if connection.in_flight > 0 => {
+                    let oldest = self.ring[index * self.pipeline + connection.first as usize];
+                    if now.saturating_sub(oldest.sent) >= self.timeout {
+                        self.lose(out, slot, now, Failure::Timeout, None);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(mut self, now: Nanos) -> Report {
+        for (index, connection) in self.connections.iter_mut().enumerate() {
+            let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+            while connection.in_flight > 0 {
+                let request = connection.take(ring);
+                self.recorder.unfinished(request, now);
+            }
+            for due in connection.backlog.drain(..) {
+                self.recorder.unfinished(
+                    Sent {
+                        due,
+                        sent: Nanos::MAX,
+                    },
+                    now,
+                );
+            }
+        }
+        let from = self.recorder.from.min(now);
+        let until = self.recorder.until.min(now);
+        if self.start.is_some()
+            && let Some(window) = self.recorder.last_window(until)
+        {
+            (self.events)(Event::Window(window));
+        }
+        let ended = self.ended.unwrap_or_else(|| self.mark());
+        let begun = self.begun.unwrap_or(ended);
+        Report {
+            measured: (from, until),
+            cpu: ended.cpu - begun.cpu,
+            spin: ended.spin - begun.spin,
+            connected: self.connected,
+            answers: self
+                .connections
+                .iter()
+                .map(|connection| connection.answers)
+                .collect(),
+            record: self.recorder.record,
+        }
+    }
+}
+
+impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Worker<'_, S, P, F> {
+    fn opened(&mut self, out: &mut O, slot: Slot, result: io::Result<()>, at: Nanos) {
+        if let Err(error) = result {
+            return self.not_connected(out, slot, &error, at);
+        }
+        let connection = &mut self.connections[slot as usize];
+        if let Link::Connecting(since) = connection.link {
+            self.connecting -= 1;
+            self.recorder.connected(at.saturating_sub(since));
+        }
+        connection.link = Link::Open;
+        connection.free = at;
+        connection.useful = false;
+        self.connected += 1;
+        if self.start.is_some() {
+            self.fill(out, slot, at);
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
+        self.recorder.record.bytes_received += bytes.len() as u64;
+        let mut last = false;
+        let result = self.take_answers(slot, at, |protocol, proto, done| {
+            protocol.decode(proto, slot, bytes, |answer| {
+                last |= answer.last;
+                done(answer);
+            })
+        });
+        let index = slot as usize;
+        if let Err(fault) = result {
+            let connection = &mut self.connections[index];
+            if connection.in_flight > 0 {
+                let request = connection.take(&self.ring[index * self.pipeline..][..self.pipeline]);
+                self.in_flight -= 1;
+                let wrong = Some(Mismatch::Fault(fault));
+                self.recorder.answer(
+                    request,
+                    at,
+                    &Answer {
+                        status: 0,
+                        wrong,
+                        last: true,
+                    },
+                );
+            } else {
+                self.recorder.error(fault.to_string());
+            }
+            return self.lose(out, slot, at, Failure::Read, None);
+        }
+        if last || (!self.keepalive && self.connections[index].in_flight == 0) {
+            return self.lose(out, slot, at, Failure::Read, None);
+        }
+        self.fill(out, slot, at);
+    }
+
+    #[cold]
+    fn ended(&mut self, out: &mut O, slot: Slot, error: Option<io::Error>, at: Nanos) {
+        if error.is_none() {
+            let ended: Result<(), ()> = self.take_answers(slot, at, |protocol, proto, done| {
+                protocol.end(proto, slot, done);
+                Ok(())
+            });
+            debug_assert!(ended.is_ok());
+        }
+        self.lose(out, slot, at, Failure::Read, error.as_ref());
+    }
+}
+
+impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
+    /// Runs `read` and books each answer that it finds.
+    #[inline]
+    fn take_answers<E>(
+        &mut self,
+        slot: Slot,
+        at: Nanos,
+        read: impl FnOnce(&mut P, &mut P::Conn, &mut dyn FnMut(Answer)) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let index = slot as usize;
+        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+        let connection = &mut self.connections[index];
+        let mut proto = std::mem::take(&mut connection.proto);
+        let (recorder, in_flight) = (&mut self.recorder, &mut self.in_flight);
+        let result = read(&mut self.protocol, &mut proto, &mut |answer| {
+            if connection.in_flight as usize == ring.len() {
+                connection.free = at;
+            }
+            let request = connection.take(ring);
+            *in_flight -= 1;
+            connection.useful = true;
+            connection.answers += u64::from(recorder.measured(at));
+            recorder.answer(request, at, &answer);
+        });
+        connection.proto = proto;
+        result
+    }
+}
+
+fn describe(failure: Failure, error: &io::Error) -> String {
+    let doing = match failure {
+        Failure::Connect => "connecting",
+        Failure::Read => "reading",
+        Failure::Write => "writing",
+        Failure::Timeout => "waiting",
+    };
+    format!("{doing}: {error}")
+}
