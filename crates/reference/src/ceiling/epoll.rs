@@ -1,0 +1,227 @@
+//! Readiness: one thread, level-triggered epoll.
+//!
+//! Hot, a message costs one `recv` and one `send`. There is no second `recv` to see that nothing is
+//! left: if something is, epoll says so again. What a `send` does not take is kept, and the
+//! connection is not read until it is gone, so the kernel's buffers bound what a peer can pile up.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+
+use crate::session::{Session, Then};
+use crate::slab::{Key, Slab};
+use crate::sys::{self, Accepted, Events, Interest, Poller, is_passing};
+use crate::work::Work;
+use crate::{Date, Error};
+
+/// The token of the listening socket; no [`Key`] has it.
+const LISTENER: u64 = u64::MAX;
+/// Events taken per `epoll_wait`.
+const EVENTS: usize = 512;
+/// What one read takes at most: few calls for large messages, and still inside the L2 cache.
+const BUFFER: usize = 64 * 1024;
+
+pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<(), Error> {
+    let mut worker = Worker::<S>::new(listener, work)?;
+    let mut events = Events::new(EVENTS);
+    loop {
+        worker.poller.wait(&mut events, true)?;
+        if S::DATED {
+            worker.date.refresh();
+        }
+        for index in 0..events.len() {
+            match events.token(index) {
+                LISTENER => worker.accept()?,
+                token => worker.ready(Key::from_bits(token))?,
+            }
+        }
+    }
+}
+
+struct Worker<'a, S> {
+    poller: Poller,
+    listener: &'a TcpListener,
+    /// Whether the listener is watched: not while no descriptor is left.
+    accepting: bool,
+    connections: Slab<Connection<S>>,
+    date: Date,
+    work: Work,
+    buffer: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+struct Connection<S> {
+    stream: TcpStream,
+    session: S,
+    phase: Phase,
+}
+
+enum Phase {
+    Reading,
+    /// Waits to send the rest of a reply.
+    Writing {
+        rest: Vec<u8>,
+        sent: usize,
+        then: Then,
+    },
+    /// Throws away what comes until the peer closes.
+    Lingering,
+}
+
+/// Whether a connection goes on.
+enum Outcome {
+    Open,
+    /// It goes on, and waits for something else than before.
+    Watch(Interest),
+    Over,
+}
+
+impl<'a, S: Session> Worker<'a, S> {
+    fn new(listener: &'a TcpListener, work: Work) -> Result<Self, Error> {
+        listener
+            .set_nonblocking(true)
+            .map_err(Error::system("ioctl"))?;
+        let poller = Poller::new()?;
+        poller.add(listener, LISTENER, Interest::READ)?;
+        Ok(Self {
+            poller,
+            listener,
+            accepting: true,
+            connections: Slab::new(),
+            date: Date::now(),
+            work,
+            buffer: vec![0; BUFFER],
+            scratch: Vec::new(),
+        })
+    }
+
+    fn accept(&mut self) -> Result<(), Error> {
+        loop {
+            match sys::accept(self.listener)? {
+                Accepted::Connection(stream) => {
+                    let key = self.connections.insert(Connection {
+                        stream,
+                        session: S::default(),
+                        phase: Phase::Reading,
+                    });
+                    if let Some(connection) = self.connections.get_mut(key) {
+                        let token = key.to_bits();
+                        self.poller.add(&connection.stream, token, Interest::READ)?;
+                    }
+                }
+                Accepted::Nobody => return Ok(()),
+                Accepted::Exhausted(error) if self.connections.is_empty() => {
+                    return Err(Error::system("accept4")(error));
+                }
+                Accepted::Exhausted(_) => return self.set_accepting(false),
+            }
+        }
+    }
+
+    fn set_accepting(&mut self, accepting: bool) -> Result<(), Error> {
+        self.accepting = accepting;
+        let interest = if accepting {
+            Interest::READ
+        } else {
+            Interest::NONE
+        };
+        self.poller.modify(self.listener, LISTENER, interest)
+    }
+
+    fn ready(&mut self, key: Key) -> Result<(), Error> {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return Ok(()); // closed since the event was reported
+        };
+        let outcome = match connection.phase {
+            Phase::Reading => match connection.stream.read(&mut self.buffer) {
+                Ok(0) => Outcome::Over,
+                Ok(length) => {
+                    let input = &self.buffer[..length];
+                    let session = &mut connection.session;
+                    let reply = session.receive(input, &self.date, &mut self.scratch);
+                    self.work.perform(reply.requests);
+                    connection.send(reply.bytes, reply.then)
+                }
+                Err(error) if is_passing(&error) => Outcome::Open,
+                Err(_) => Outcome::Over,
+            },
+            Phase::Writing { .. } => connection.send_rest(),
+            Phase::Lingering => match connection.stream.read(&mut self.buffer) {
+                Ok(1..) => Outcome::Open,
+                Err(error) if is_passing(&error) => Outcome::Open,
+                Ok(0) | Err(_) => Outcome::Over,
+            },
+        };
+        match outcome {
+            Outcome::Open => Ok(()),
+            Outcome::Watch(interest) => {
+                self.poller
+                    .modify(&connection.stream, key.to_bits(), interest)
+            }
+            Outcome::Over => {
+                self.connections.remove(key);
+                if self.accepting {
+                    Ok(())
+                } else {
+                    self.set_accepting(true)
+                }
+            }
+        }
+    }
+}
+
+impl<S> Connection<S> {
+    fn send(&mut self, bytes: &[u8], then: Then) -> Outcome {
+        if bytes.is_empty() {
+            return Outcome::Open;
+        }
+        let sent = match self.stream.write(bytes) {
+            Ok(sent) => sent,
+            Err(error) if is_passing(&error) => 0,
+            Err(_) => return Outcome::Over,
+        };
+        if sent == bytes.len() {
+            return self.after(then);
+        }
+        self.phase = Phase::Writing {
+            rest: bytes[sent..].to_vec(),
+            sent: 0,
+            then,
+        };
+        Outcome::Watch(Interest::WRITE)
+    }
+
+    fn send_rest(&mut self) -> Outcome {
+        let Phase::Writing { rest, sent, then } = &mut self.phase else {
+            return Outcome::Open;
+        };
+        match self.stream.write(&rest[*sent..]) {
+            Ok(more) => *sent += more,
+            Err(error) if is_passing(&error) => {}
+            Err(_) => return Outcome::Over,
+        }
+        if *sent < rest.len() {
+            return Outcome::Open;
+        }
+        let then = *then;
+        self.phase = Phase::Reading;
+        match self.after(then) {
+            Outcome::Open => Outcome::Watch(Interest::READ),
+            outcome => outcome,
+        }
+    }
+
+    /// What follows a reply that is sent completely.
+    fn after(&mut self, then: Then) -> Outcome {
+        match then {
+            Then::Keep => Outcome::Open,
+            Then::Close => Outcome::Over,
+            Then::Linger => match self.stream.shutdown(Shutdown::Write) {
+                Ok(()) => {
+                    self.phase = Phase::Lingering;
+                    Outcome::Open
+                }
+                Err(_) => Outcome::Over,
+            },
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The server that keeps a script.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::held::Held;
+use super::report::{Report, Tally};
+use super::requests::Requests;
+use super::{Script, Timeline};
+use crate::session::Then;
+use crate::slab::{Key, Slab};
+use crate::sys::{self, Accepted, Events, Interest, Poller, Sharing, is_passing, monotonic_ns};
+use crate::{Contract, Date, Error};
+
+const LISTENER: u64 = u64::MAX;
+/// Few, so that replies due meanwhile are not kept waiting by a long list.
+const EVENTS: usize = 64;
+/// What one read takes at most.
+const BUFFER: usize = 64 * 1024;
+/// A connection with more held back than this, beyond one message, is not read until it is less.
+const MOST_HELD: usize = 64 * 1024 * 1024;
+/// The script's origin is a whole multiple of this.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What to serve, where and by which script.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where to listen; port 0 lets the kernel choose.
+    pub listen: SocketAddr,
+    /// What is answered. Dates are those of the arrival, not of the reply.
+    pub contract: Contract,
+    /// When it is answered.
+    pub script: Script,
+    /// How many bytes of a tcp-echo connection are one request; `None` for whatever a read brings.
+    /// What is left when the peer closes its side counts as a last request.
+    pub message: Option<NonZeroUsize>,
+    /// Leaves Nagle's algorithm on and sends in two pieces whatever leaves at once, as servers do
+    /// that write head and body separately: once the client delays its acknowledgements, the second
+    /// piece waits for one (40 ms and more).
+    pub nagle: bool,
+}
+
+impl Options {
+    /// TCP echo, a read a request, answered at once.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            contract: Contract::TcpEcho,
+            script: Script::default(),
+            message: None,
+            nagle: false,
+        }
+    }
+}
+
+/// A server that listens but does not serve yet: connections wait.
+#[derive(Debug)]
+pub struct Server {
+    options: Options,
+    local_addr: SocketAddr,
+    listener: TcpListener,
+    origin_ns: u64,
+}
+
+impl Server {
+    /// Listens. Also raises this process's soft limit of open files to the hard limit, since every
+    /// connection needs a descriptor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Listen`] if the address is taken or not this host's, [`Error::Options`] if the script
+    /// does not pass [`Script::check`].
+    pub fn bind(options: &Options) -> Result<Self, Error> {
+        options.script.check()?;
+        sys::raise_open_files();
+        let sharing = Sharing {
+            reuse_port: false,
+            nagle: options.nagle,
+        };
+        let listener = sys::listen(options.listen, sharing)?;
+        listener
+            .set_nonblocking(true)
+            .map_err(Error::system("ioctl"))?;
+        let now = monotonic_ns();
+        Ok(Self {
+            options: options.clone(),
+            local_addr: listener
+                .local_addr()
+                .map_err(Error::system("getsockname"))?,
+            listener,
+            origin_ns: now - now % SECOND_NS,
+        })
+    }
+
+    /// Where it listens, with the port that the kernel chose.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// The script's origin on CLOCK_MONOTONIC, in nanoseconds: the last whole second before
+    /// [`Self::bind`]. Another process on this host thus knows the phase of every stall whose period
+    /// divides a second.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
+    /// Serves until `stop` is set, keeping one CPU busy all the while: it spins, because a thread
+    /// that sleeps wakes up late. Replies still held back then are dropped.
+    ///
+    /// A request arrives when the server learns of its last byte: at the return of the `epoll_wait`
+    /// that reports it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::System`] if something fails that no server can go on without. What befalls a single
+    /// connection ends that connection only.
+    pub fn run(self, stop: &AtomicBool) -> Result<Report, Error> {
+        let mut clockwork = Clockwork::new(&self)?;
+        let mut events = Events::new(EVENTS);
+        while !stop.load(Ordering::Relaxed) {
+            clockwork.turn(&mut events)?;
+        }
+        Ok(clockwork.tally.report())
+    }
+}
+
+struct Clockwork<'a> {
+    options: &'a Options,
+    listener: &'a TcpListener,
+    origin_ns: u64,
+    timeline: Timeline,
+    poller: Poller,
+    connections: Slab<Connection>,
+    /// One entry for each connection that holds replies back: when the first of them is due.
+    due: BinaryHeap<Reverse<(u64, Key)>>,
+    tally: Tally,
+    date: Date,
+    buffer: Vec<u8>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    requests: Requests,
+    held: Held,
+    /// Whether it has its entry in the heap.
+    scheduled: bool,
+    /// What becomes of it once everything is sent.
+    then: Then,
+    /// The peer has closed its side.
+    ended: bool,
+    /// Our side is closed.
+    lingering: bool,
+    interest: Interest,
+}
+
+impl<'a> Clockwork<'a> {
+    fn new(server: &'a Server) -> Result<Self, Error> {
+        let poller = Poller::new()?;
+        poller.add(&server.listener, LISTENER, Interest::READ)?;
+        Ok(Self {
+            options: &server.options,
+            listener: &server.listener,
+            origin_ns: server.origin_ns,
+            timeline: Timeline::new(&server.options.script),
+            poller,
+            connections: Slab::new(),
+            due: BinaryHeap::new(),
+            tally: Tally::new(),
+            date: Date::now(),
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    /// Nanoseconds since the script's origin.
+    fn now(&self) -> u64 {
+        monotonic_ns() - self.origin_ns
+    }
+
+    /// Looks once for whatever there is to do. Replies that are due come first, and again after each
+    /// connection's turn: reading is never so urgent.
+    fn turn(&mut self, events: &mut Events) -> Result<(), Error> {
+        self.poller.wait(events, false)?;
+        let arrival = self.now();
+        self.send_due()?;
+        if events.len() > 0 {
+            self.date.refresh();
+        }
+        for index in 0..events.len() {
+            match events.token(index) {
+                LISTENER => self.accept()?,
+                token => self.ready(Key::from_bits(token), events.is_gone(index), arrival)?,
+            }
+            self.send_due()?;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self) -> Result<(), Error> {
+        // Without a descriptor left the peer waits; the next turn looks again.
+        while let Accepted::Connection(stream) = sys::accept(self.listener)? {
+            let key = self.connections.insert(Connection {
+                stream,
+                requests: Requests::new(self.options.contract, self.options.message),
+                held: Held::default(),
+                scheduled: false,
+                then: Then::Keep,
+                ended: false,
+                lingering: false,
+                interest: Interest::READ,
+            });
+            if let Some(connection) = self.connections.get_mut(key) {
+                self.poller
+                    .add(&connection.stream, key.to_bits(), Interest::READ)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_due(&mut self) -> Result<(), Error> {
+        while let Some(&Reverse((due, key))) = self.due.peek() {
+            let now = self.now();
+            if due > now {
+                break;
+            }
+            self.due.pop();
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.scheduled = false;
+                connection.held.release(now, |late| self.tally.note(late));
+                // A connection that waits for room gets its turn when there is some.
+                let result = if connection.interest.write {
+                    Ok(())
+                } else {
+                    connection.send(self.options.nagle)
+                };
+                self.settle(key, result.is_err())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, key: Key, is_gone: bool, arrival: u64) -> Result<(), Error> {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return Ok(()); // closed since the event was reported
+        };
+        if is_gone {
+            self.connections.remove(key);
+            return Ok(());
+        }
+        let mut result = Ok(());
+        if connection.interest.write {
+            result = connection.send(false);
+        }
+        if result.is_ok() && connection.interest.read {
+            let due = || {
+                self.tally.requests += 1;
+                self.timeline.reply(arrival)
+            };
+            result = connection.receive(&mut self.buffer, &self.date, arrival, due);
+        }
+        self.settle(key, result.is_err())
+    }
+
+    /// Ends a connection that has failed or is done; else sees that it is heard of again.
+    fn settle(&mut self, key: Key, failed: bool) -> Result<(), Error> {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return Ok(());
+        };
+        if failed || connection.is_over() {
+            self.connections.remove(key);
+            return Ok(());
+        }
+        if let Some(due) = connection.held.next_due()
+            && !connection.scheduled
+        {
+            connection.scheduled = true;
+            self.due.push(Reverse((due, key)));
+        }
+        let most = MOST_HELD + self.options.message.map_or(0, NonZeroUsize::get);
+        let interest = Interest {
+            read: !connection.ended && connection.held.len() < most,
+            write: !connection.held.sendable().is_empty(),
+        };
+        if interest != connection.interest {
+            connection.interest = interest;
+            self.poller
+                .modify(&connection.stream, key.to_bits(), interest)?;
+        }
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Reads once.
+    fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        date: &Date,
+        arrival: u64,
+        due: impl FnMut() -> u64,
+    ) -> io::Result<()> {
+        match self.stream.read(buffer) {
+            Ok(0) => {
+                self.ended = true;
+                self.requests.end(&mut self.held, due);
+            }
+            Ok(length) if self.then == Then::Keep => {
+                let input = &buffer[..length];
+                let held = &mut self.held;
+                self.then = self.requests.receive(input, date, arrival, held, due);
+            }
+            Ok(_) => {} // nothing is answered any more
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Sends what is released, as far as there is room.
+    fn send(&mut self, in_two: bool) -> io::Result<()> {
+        let length = self.held.sendable().len();
+        if in_two && length > 1 {
+            let sent = or_nothing(self.stream.write(&self.held.sendable()[..length / 2]))?;
+            self.held.advance(sent);
+        }
+        if length > 0 {
+            let sent = or_nothing(self.stream.write(self.held.sendable()))?;
+            self.held.advance(sent);
+        }
+        Ok(())
+    }
+
+    /// Whether it is done with. Closes our side where the peer is to be heard out.
+    fn is_over(&mut self) -> bool {
+        if self.held.len() > 0 {
+            return false;
+        }
+        if self.then == Then::Linger && !self.ended && !self.lingering {
+            self.lingering = true;
+            return self.stream.shutdown(Shutdown::Write).is_err();
+        }
+        self.ended || self.then == Then::Close
+    }
+}
+
+/// What was written; nothing if there is no room now.
+fn or_nothing(written: io::Result<usize>) -> io::Result<usize> {
+    written.or_else(|error| {
+        if is_passing(&error) {
+            Ok(0)
+        } else {
+            Err(error)
+        }
+    })
+}

@@ -1,0 +1,46 @@
+//! What one connection answers: bytes in, bytes out, no I/O and no clock.
+
+mod body;
+mod echo;
+mod http;
+mod reply;
+mod request;
+
+pub(crate) use echo::Echo;
+pub(crate) use http::Http;
+
+use crate::Date;
+
+/// One connection's side of a contract.
+pub(crate) trait Session: Default + Send + 'static {
+    /// Whether the answers carry the date, so that the caller must keep it current.
+    const DATED: bool;
+
+    /// Takes all of `input` and says what to send. `scratch` is a place for the reply, emptied
+    /// first; its capacity is kept from call to call.
+    fn receive<'a>(&mut self, input: &'a [u8], date: &Date, scratch: &'a mut Vec<u8>) -> Reply<'a>;
+}
+
+/// What to send for some input.
+#[derive(Debug)]
+pub(crate) struct Reply<'a> {
+    /// Possibly nothing yet.
+    pub(crate) bytes: &'a [u8],
+    /// How many requests are answered by it.
+    pub(crate) requests: u32,
+    /// What becomes of the connection once the bytes are sent.
+    pub(crate) then: Then,
+}
+
+/// What becomes of a connection after a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It goes on.
+    Keep,
+    /// It is closed: the peer sends nothing more.
+    Close,
+    /// The sending side is closed and what the peer still sends is thrown away until it closes.
+    /// Closing at once would reset the connection and could destroy the reply before the peer has
+    /// read it (RFC 9112, section 9.6).
+    Linger,
+}

@@ -1,0 +1,3 @@
+module go-copy
+
+go 1.19

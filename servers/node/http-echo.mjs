@@ -1,0 +1,12 @@
+import http from 'node:http';
+import { serve } from './workers.mjs';
+
+// Idle connections stay open: at a low rate, a time-out would look like a failure.
+serve(() =>
+  http.createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    // toUTCString() is an IMF-fixdate.
+    const body = `${request.url} at ${new Date().toUTCString()}`;
+    response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': body.length });
+    // Node reads targets as Latin-1: one character is one byte, both ways.
+    response.end(body, 'latin1');
+  }));

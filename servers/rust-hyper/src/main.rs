@@ -1,0 +1,92 @@
+//! hyper on tokio, answering "<path> at <date>".
+
+use std::convert::Infallible;
+use std::process::ExitCode;
+use std::time::SystemTime;
+use std::{env, io};
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderValue, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Builder;
+
+const MAX_HEAD: usize = 16 * 1024;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let port = args.first().and_then(|port| port.parse::<u16>().ok());
+    let workers = args
+        .get(1)
+        .map_or(Some(1), |workers| workers.parse::<usize>().ok());
+    let (Some(port), Some(workers @ 1..)) = (port, workers) else {
+        eprintln!("usage: rust-hyper PORT [WORKERS]");
+        return ExitCode::from(2);
+    };
+    match run(port, workers) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot serve on 127.0.0.1:{port}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(port: u16, workers: usize) -> io::Result<()> {
+    // One worker needs none of the machinery that steals tasks between threads.
+    let mut runtime = match workers {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    let runtime = runtime.worker_threads(workers).enable_io().build()?;
+    runtime.block_on(async {
+        let listener = listen(port)?;
+        // A task of its own, because the future given to block_on runs on the main thread:
+        // each connection would have to be handed over from there to a worker.
+        tokio::spawn(accept(listener)).await?;
+        Ok(())
+    })
+}
+
+fn listen(port: u16) -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    // Accepted sockets inherit this on Linux.
+    socket.set_nodelay(true)?;
+    socket.bind(([127, 0, 0, 1], port).into())?;
+    socket.listen(4096)
+}
+
+async fn accept(listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(serve(stream))),
+            // Out of descriptors, most likely: go on until a connection ends.
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Returns an error when the peer resets the connection or sends nonsense, which hyper has
+/// answered by then.
+async fn serve(stream: TcpStream) -> hyper::Result<()> {
+    http1::Builder::new()
+        .half_close(true)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(stream), service_fn(echo))
+        .await
+}
+
+async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let date = httpdate::fmt_http_date(SystemTime::now());
+    let body = format!("{} at {date}", request.uri());
+    let mut response = Response::new(Full::from(body));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    Ok(response)
+}

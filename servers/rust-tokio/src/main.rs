@@ -1,0 +1,73 @@
+//! A TCP echo server: one tokio task per connection.
+
+use std::process::ExitCode;
+use std::{env, io};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Builder;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let port = args.first().and_then(|port| port.parse::<u16>().ok());
+    let workers = args
+        .get(1)
+        .map_or(Some(1), |workers| workers.parse::<usize>().ok());
+    let (Some(port), Some(workers @ 1..)) = (port, workers) else {
+        eprintln!("usage: rust-tokio PORT [WORKERS]");
+        return ExitCode::from(2);
+    };
+    match run(port, workers) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot serve on 127.0.0.1:{port}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(port: u16, workers: usize) -> io::Result<()> {
+    // One worker needs none of the machinery that steals tasks between threads.
+    let mut runtime = match workers {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    let runtime = runtime.worker_threads(workers).enable_io().build()?;
+    runtime.block_on(async {
+        let listener = listen(port)?;
+        // A task of its own, because the future given to block_on runs on the main thread:
+        // each connection would have to be handed over from there to a worker.
+        tokio::spawn(accept(listener)).await?;
+        Ok(())
+    })
+}
+
+fn listen(port: u16) -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    // Accepted sockets inherit this on Linux.
+    socket.set_nodelay(true)?;
+    socket.bind(([127, 0, 0, 1], port).into())?;
+    socket.listen(4096)
+}
+
+async fn accept(listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(echo(stream))),
+            // Out of descriptors, most likely: go on until a connection ends.
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Returns an error when the peer resets the connection, which is nobody's concern.
+async fn echo(mut stream: TcpStream) -> io::Result<()> {
+    let mut buffer = vec![0; 32 * 1024];
+    loop {
+        match stream.read(&mut buffer).await? {
+            0 => return Ok(()),
+            n => stream.write_all(&buffer[..n]).await?,
+        }
+    }
+}
