@@ -27,6 +27,7 @@
 
 pub mod clock;
 mod control;
+pub mod descriptors;
 mod plan;
 pub mod protocol;
 mod recorder;
@@ -39,4 +40,4 @@ pub use clock::Nanos;
 pub use control::Control;
 pub use plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
 pub use recorder::{Outcomes, Times, Window, times};
-pub use run::{Error, Generator, Observation, available, run};
+pub use run::{Error, Generator, Observation, available, fastest, run};

@@ -97,6 +97,18 @@ pub struct Window {
 }
 
 impl Window {
+    /// A window in which nothing has happened.
+    pub fn empty(index: u32, start: Nanos, length: Nanos) -> Self {
+        Self {
+            index,
+            start,
+            length,
+            outcomes: Outcomes::default(),
+            response: Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
+                .expect("constant bounds are valid"),
+        }
+    }
+
     /// Answers as expected per second.
     pub fn rate(&self) -> f64 {
         self.outcomes.ok as f64 * SECOND as f64 / self.length as f64
@@ -199,14 +211,7 @@ impl Recorder {
             from: Nanos::MAX,
             until: Nanos::MAX,
             record: Record::new(),
-            window: Window {
-                index: 0,
-                start,
-                length: window_length,
-                outcomes: Outcomes::default(),
-                response: Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
-                    .expect("constant bounds are valid"),
-            },
+            window: Window::empty(0, start, window_length),
             window_end: start + window_length,
             window_length,
         }

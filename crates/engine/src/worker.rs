@@ -32,7 +32,7 @@ pub(crate) enum Event {
     /// Its connections are set up as far as they can be.
     Ready,
     /// A window has ended.
-    Window(Window),
+    Window(Box<Window>),
 }
 
 /// What a worker hands over at the end.
@@ -246,7 +246,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         if now >= self.recorder.window_end() {
             let events = &mut self.events;
             self.recorder
-                .roll(now, |window| events(Event::Window(window)));
+                .roll(now, |window| events(Event::Window(Box::new(window))));
         }
         self.open_some(out, now);
         self.issue(out, start, now);
@@ -326,7 +326,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             Some(start) => {
                 if let Some(arrival) = self.schedule.peek() {
                     let due = start + arrival.due;
-                    if due < self.recorder.until {
+                    let wanted = self.quota > 0 || due < self.recorder.from;
+                    if wanted && due < self.recorder.until {
                         if due <= now + SPIN {
                             return Wait::No;
                         }
@@ -577,12 +578,12 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                 );
             }
         }
-        let from = self.recorder.from.min(now);
         let until = self.recorder.until.min(now);
+        let from = self.recorder.from.min(until);
         if self.start.is_some()
             && let Some(window) = self.recorder.last_window(until)
         {
-            (self.events)(Event::Window(window));
+            (self.events)(Event::Window(Box::new(window)));
         }
         let ended = self.ended.unwrap_or_else(|| self.mark());
         let begun = self.begun.unwrap_or(ended);

@@ -17,7 +17,7 @@ pub(crate) struct Epoll {
     out: Out,
     buffer: Box<[u8]>,
     events: Box<[libc::epoll_event]>,
-    _ticker: OwnedFd,
+    ticker: OwnedFd,
 }
 
 /// What the ticker reports as: no slot has this number.
@@ -51,13 +51,11 @@ impl Epoll {
         // SAFETY: `fd` was just opened and belongs to nobody else.
         let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
         let ticker = socket::ticker(TICK)?;
-        // Edge-triggered, so that it need not be read.
-        let interest = libc::EPOLLIN | libc::EPOLLET;
         control(
             epoll.as_raw_fd(),
             libc::EPOLL_CTL_ADD,
             ticker.as_raw_fd(),
-            interest,
+            libc::EPOLLIN,
             TICKER,
         )?;
         Ok(Self {
@@ -68,7 +66,7 @@ impl Epoll {
             },
             buffer: vec![0; BUFFER].into_boxed_slice(),
             events: vec![libc::epoll_event { events: 0, u64: 0 }; BATCH].into_boxed_slice(),
-            _ticker: ticker,
+            ticker,
         })
     }
 
@@ -124,6 +122,7 @@ impl Transport for Epoll {
         let ready = self.wait(wait)?;
         for event in &self.events[..ready] {
             if event.u64 == TICKER {
+                socket::ticked(&self.ticker);
                 continue;
             }
             let flags = event.events;

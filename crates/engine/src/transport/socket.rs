@@ -135,7 +135,8 @@ pub(super) fn take_error(fd: RawFd) -> io::Result<()> {
     }
 }
 
-/// A timer that becomes readable once per `period`.
+/// A timer that becomes readable after `period`, and again so long after each [`ticked`]: the
+/// kernel arms a periodic timer anew only when it is read.
 pub(super) fn ticker(period: Nanos) -> io::Result<OwnedFd> {
     let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
     // SAFETY: a plain system call without pointers.
@@ -160,5 +161,18 @@ pub(super) fn ticker(period: Nanos) -> io::Result<OwnedFd> {
         Err(io::Error::last_os_error())
     } else {
         Ok(fd)
+    }
+}
+
+/// Reads a [`ticker`] that is readable, so that it ticks on.
+pub(super) fn ticked(ticker: &OwnedFd) {
+    let mut expirations = 0u64;
+    // SAFETY: the number is valid for writes of its size. That nothing could be read is no harm.
+    unsafe {
+        libc::read(
+            ticker.as_raw_fd(),
+            (&raw mut expirations).cast(),
+            size_of::<u64>(),
+        );
     }
 }

@@ -266,7 +266,7 @@ fn several_requests_take_turns_and_each_has_its_own_expectation() {
     for body in ["/b", "/b", "/b"] {
         let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{body}");
         http.decode(&mut conn, 1, wire.as_bytes(), |answer| {
-            answers.push(answer.wrong)
+            answers.push(answer.wrong);
         })
         .unwrap();
     }

@@ -1,0 +1,125 @@
+//! prony's engine as a contestant: what is asked, what must be answered, and a warm-up that is not
+//! measured.
+
+use crate::bare::Span;
+use crate::error::{Error, Result};
+use crate::place::Rig;
+use prony_engine::protocol::{Expect, HttpRequest};
+use prony_engine::{
+    Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, available, clock, run,
+};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// What every HTTP client here asks for.
+pub const PATH: &str = "/prony/bench";
+
+/// Both transports.
+pub const TRANSPORTS: [TransportKind; 2] = [TransportKind::Epoll, TransportKind::IoUring];
+
+/// The transports that this kernel offers; says so when one is missing.
+pub fn transports() -> Vec<TransportKind> {
+    let (offered, missing): (Vec<_>, Vec<_>) =
+        TRANSPORTS.into_iter().partition(|&kind| available(kind));
+    for kind in missing {
+        eprintln!("{kind} is not available on this kernel, and is left out");
+    }
+    offered
+}
+
+/// How long each measurement takes: a fifth more than what is measured, for a warm-up.
+pub fn span(seconds: f64) -> Span {
+    let measured = Duration::from_secs_f64(seconds);
+    Span {
+        warmup: (measured / 5).clamp(Duration::from_millis(200), Duration::from_secs(1)),
+        measured,
+    }
+}
+
+/// The request, addressed as the other clients address it.
+pub fn request(address: SocketAddr) -> HttpRequest {
+    HttpRequest::get(address.to_string(), PATH)
+}
+
+/// The request, and an answer that is judged: its status, the length of its body, and how that
+/// begins.
+pub fn http(address: SocketAddr) -> Dialogue {
+    let prefix = format!("{PATH} at ").into_bytes();
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let expect = Expect {
+        status: Some(200),
+        length: Some((prefix.len() + date.len()) as u64),
+        prefix,
+    };
+    Dialogue::http(&request(address), expect)
+}
+
+/// A closed loop on the client's CPU.
+pub fn closed(
+    address: SocketAddr,
+    connections: u32,
+    transport: TransportKind,
+    rig: Rig,
+) -> Plan {
+    let mut plan = Plan::closed(Target::Tcp(address), http(address), connections);
+    plan.cpus = vec![rig.client];
+    plan.transport = transport;
+    plan
+}
+
+/// What a load has shown, and when it began.
+#[derive(Debug)]
+pub struct Seen {
+    /// What it has shown.
+    pub observation: Observation,
+    /// The origin of its schedule's due times, on the engine's clock.
+    pub start: Nanos,
+}
+
+/// Carries out `plan`, measured for `span.measured` after `span.warmup`.
+///
+/// # Errors
+/// When it cannot be carried out, or a request failed: against a server that answers everything,
+/// a failure is a fault of the rig, and no figure is worth reporting.
+pub fn measure(plan: &Plan, span: Span) -> Result<Seen> {
+    let control = Control::default();
+    let over = AtomicBool::new(false);
+    let (result, start) = thread::scope(|scope| {
+        let steer = scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                if let Some(start) = control.started() {
+                    let from = start + clock::nanos(span.warmup);
+                    control.measure(from, from + clock::nanos(span.measured));
+                    return start;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            0
+        });
+        let result = run(plan, &control, |_| {});
+        over.store(true, Ordering::Release);
+        (result, steer.join().unwrap_or(0))
+    });
+    let observation = result?;
+    let outcomes = &observation.outcomes;
+    if outcomes.failed() > 0 || outcomes.ok == 0 || !observation.errors.is_empty() {
+        return Err(Error::Unusable(format!(
+            "prony over {} with {} connections: {} right answers and {} failures ({} wrong {:?}, errors {:?})",
+            plan.transport,
+            plan.connections,
+            outcomes.ok,
+            outcomes.failed(),
+            outcomes.wrong_answer,
+            observation.wrong,
+            observation.errors,
+        )));
+    }
+    Ok(Seen { observation, start })
+}
+
+/// The generator's CPU time per answer, waiting left out, in microseconds.
+pub fn cpu_us(observation: &Observation) -> f64 {
+    observation.generator.work as f64 / observation.outcomes.ok as f64 / 1e3
+}

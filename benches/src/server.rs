@@ -1,0 +1,216 @@
+//! prony's reference servers as processes of their own: this program starts itself again with a
+//! hidden subcommand, which says in one line of JSON where it listens.
+
+use crate::child::Child;
+use crate::error::{Error, Result};
+use prony_reference::clockwork::{self, Script, Stall};
+use prony_reference::{Contract, ceiling};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::process::Command;
+use std::time::Duration;
+
+/// A server that was told to end has so long to do it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a server says when it is ready.
+#[derive(Debug, Serialize, Deserialize)]
+struct Ready {
+    address: SocketAddr,
+    /// Of the clockwork's script, on `CLOCK_MONOTONIC`.
+    origin_ns: u64,
+}
+
+/// What the clockwork says at its end, in nanoseconds.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Requests that came.
+    pub requests: u64,
+    /// Replies that left.
+    pub replies: u64,
+    /// Half of the replies left at most so late.
+    pub p50: u64,
+    /// 99 % of them.
+    pub p99: u64,
+    /// The latest.
+    pub max: u64,
+}
+
+/// The ceiling, running.
+#[derive(Debug)]
+pub struct Ceiling {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Killed with this.
+    _child: Child,
+}
+
+impl Ceiling {
+    /// Starts the epoll server with HTTP echo on `cpu`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(cpu: usize) -> Result<Self> {
+        let (child, ready) = start(ourselves("serve")?, cpu)?;
+        Ok(Self {
+            address: ready.address,
+            _child: child,
+        })
+    }
+}
+
+/// What the hidden subcommand does: serves until it is killed.
+///
+/// # Errors
+/// When it cannot listen or serve.
+pub fn serve_ceiling() -> Result<()> {
+    let server = ceiling::Server::bind(&ceiling::Options {
+        contract: Contract::HttpEcho,
+        ..ceiling::Options::new(loopback())
+    })?;
+    say(&Ready {
+        address: server.local_addr(),
+        origin_ns: 0,
+    })?;
+    Ok(server.run()?)
+}
+
+/// What the clockwork is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Clockworks {
+    /// What it answers.
+    pub contract: Contract,
+    /// When.
+    pub script: Script,
+    /// Bytes of an echo's request.
+    pub message: NonZeroUsize,
+}
+
+/// The clockwork, running.
+#[derive(Debug)]
+pub struct Clockwork {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The script's origin on `CLOCK_MONOTONIC`.
+    pub origin_ns: u64,
+    child: Child,
+}
+
+impl Clockwork {
+    /// Starts it on `cpu`, which it keeps busy all the time.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(what: &Clockworks, cpu: usize) -> Result<Self> {
+        let mut command = ourselves("clockwork")?;
+        command
+            .args(["--contract", &what.contract.to_string()])
+            .args(["--delay", &what.script.delay.to_string()])
+            .args(["--seed", &what.script.seed.to_string()])
+            .args(["--message", &what.message.to_string()]);
+        if let Some(stall) = what.script.stall {
+            command.args(["--stall", &stall.to_string()]);
+        }
+        let (child, ready) = start(command, cpu)?;
+        Ok(Self {
+            address: ready.address,
+            origin_ns: ready.origin_ns,
+            child,
+        })
+    }
+
+    /// Ends it, and asks how well it kept time.
+    ///
+    /// # Errors
+    /// When it does not end, or does not say.
+    pub fn stop(mut self) -> Result<Lateness> {
+        self.child.terminate();
+        let ended = self.child.end(PATIENCE)?;
+        serde_json::from_str(&ended.stdout)
+            .map_err(|_| self.child.complaint(&ended, "did not report"))
+    }
+}
+
+/// The clockwork's command line.
+#[derive(Debug, clap::Args)]
+pub struct ClockworkArgs {
+    #[arg(long)]
+    contract: Contract,
+    #[arg(long)]
+    delay: clockwork::Delay,
+    #[arg(long)]
+    stall: Option<Stall>,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    message: NonZeroUsize,
+}
+
+/// What the hidden subcommand does: keeps the script until it is told to end, and reports.
+///
+/// # Errors
+/// When it cannot listen or serve.
+pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
+    let stop = clockwork::stop_on_signals()?;
+    let server = clockwork::Server::bind(&clockwork::Options {
+        contract: args.contract,
+        script: Script {
+            delay: args.delay,
+            stall: args.stall,
+            queue: false,
+            seed: args.seed,
+        },
+        message: Some(args.message),
+        ..clockwork::Options::new(loopback())
+    })?;
+    say(&Ready {
+        address: server.local_addr(),
+        origin_ns: server.origin_ns(),
+    })?;
+    let report = server.run(stop)?;
+    let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    say(&Lateness {
+        requests: report.requests,
+        replies: report.replies,
+        p50: ns(report.late_p50),
+        p99: ns(report.late_p99),
+        max: ns(report.late_max),
+    })
+}
+
+/// A command that runs this program with a subcommand.
+///
+/// # Errors
+/// When the system does not tell where this program is.
+pub fn ourselves(subcommand: &str) -> Result<Command> {
+    let program = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
+    let mut command = Command::new(program);
+    command.arg(subcommand);
+    Ok(command)
+}
+
+/// Writes one line of JSON to standard output.
+///
+/// # Errors
+/// When nobody reads it.
+pub fn say(what: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(what).map_err(|error| Error::Unusable(error.to_string()))?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(Error::io("cannot write"))
+}
+
+fn start(command: Command, cpu: usize) -> Result<(Child, Ready)> {
+    let mut child = Child::start(command, cpu)?;
+    let line = child.line()?;
+    let ready = serde_json::from_str(&line)
+        .map_err(|_| Error::process("server", format!("said `{line}` instead of an address")))?;
+    Ok((child, ready))
+}
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}

@@ -1,0 +1,119 @@
+/// What is known of one measurement. What is not known is `None`, and checks that need it are
+/// silent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// Closed loop.
+    pub closed_loop: bool,
+    /// The target rate of an open loop, requests per second.
+    pub rate: Option<f64>,
+    /// Connections.
+    pub connections: u32,
+    /// Requests in flight per connection at the most.
+    pub pipeline: u32,
+    /// Connections were kept open.
+    pub keepalive: bool,
+    /// Length of the measured part, in seconds.
+    pub seconds: f64,
+    /// Requests answered as expected.
+    pub ok: u64,
+    /// Requests answered otherwise.
+    pub wrong: u64,
+    /// The first wrong answers, in words.
+    pub wrong_examples: Vec<String>,
+    /// Requests that ended without an answer, and how.
+    pub timeouts: u64,
+    /// The same: no connection, connection broken while reading or writing.
+    pub socket_errors: u64,
+    /// Errors in words, the most frequent first.
+    pub error_texts: Vec<String>,
+    /// Mean response time, in seconds.
+    pub mean_response: f64,
+    /// Samples in the response histogram.
+    pub samples: u64,
+    /// How late the generator itself was: 99th percentile in seconds; open loop only.
+    pub late_p99: Option<f64>,
+    /// Median response time, in seconds.
+    pub median_response: Option<f64>,
+    /// The busiest generator thread's work as a part of the time, 0 to 1.
+    pub generator_busy: f64,
+    /// The longest time to connect, in seconds.
+    pub connect_max: Option<f64>,
+    /// Answers per connection.
+    pub per_connection: Vec<u64>,
+    /// Answers per second in each measured window.
+    pub window_rates: Vec<f64>,
+    /// The warm-up ended because the load was steady, not because its time was up.
+    pub warmed_up: Option<bool>,
+    /// The server's use of CPU.
+    pub server: Option<Server>,
+    /// TCP events of the machine during the load.
+    pub tcp: Option<Tcp>,
+    /// CPU time of neither server nor generator on their CPUs, as a part of all, 0 to 1.
+    pub others_busy: Option<f64>,
+    /// CPU time that the hypervisor took away, as a part of all, 0 to 1.
+    pub stolen: Option<f64>,
+    /// Server and generator share a CPU.
+    pub co_located: Option<bool>,
+}
+
+/// The server's use of CPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Server {
+    /// CPUs that it could use at once, by its placement and its number of workers.
+    pub cpus: f64,
+    /// CPUs that it used on average.
+    pub used: f64,
+}
+
+/// TCP events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tcp {
+    /// Connections that found the accept queue full.
+    pub listen_overflows: u64,
+    /// SYNs and SYN-ACKs sent again.
+    pub syn_retransmits: u64,
+    /// Segments sent again, the former included.
+    pub retransmits: u64,
+}
+
+impl Evidence {
+    /// Requests that ended, whichever way.
+    pub(crate) fn finished(&self) -> u64 {
+        self.ok + self.wrong + self.timeouts + self.socket_errors
+    }
+
+    /// Requests in flight at the most.
+    pub(crate) fn depth(&self) -> f64 {
+        f64::from(self.connections) * f64::from(self.pipeline)
+    }
+
+    /// A measurement that is all right: 10 s, 64 connections, 64,000 answers per second.
+    #[cfg(test)]
+    pub(crate) fn clean() -> Self {
+        Self {
+            closed_loop: true,
+            connections: 64,
+            pipeline: 1,
+            keepalive: true,
+            seconds: 10.0,
+            ok: 640_000,
+            mean_response: 0.001,
+            median_response: Some(0.001),
+            samples: 640_000,
+            generator_busy: 0.4,
+            connect_max: Some(0.003),
+            per_connection: vec![10_000; 64],
+            window_rates: vec![64_000.0; 10],
+            warmed_up: Some(true),
+            server: Some(Server {
+                cpus: 1.0,
+                used: 0.98,
+            }),
+            tcp: Some(Tcp::default()),
+            others_busy: Some(0.01),
+            stolen: Some(0.0),
+            co_located: Some(false),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `generator-saturated`: the load generator had no time left, so its speed was measured.
+
+use crate::{Evidence, Finding, Severity};
+
+/// A thread that works this share of its time cannot ask for more: what is left is the kernel's
+/// time to put it to sleep and wake it up again.
+const SATURATED: f64 = 0.95;
+/// A server that uses this share of its CPUs is the bottleneck too, and then both are.
+const SERVER_BUSY: f64 = 0.9;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    if seen.generator_busy < SATURATED {
+        return None;
+    }
+    let both = seen
+        .server
+        .is_some_and(|server| server.used >= SERVER_BUSY * server.cpus);
+    let (severity, meaning) = if both {
+        (
+            Severity::Note,
+            "the server was busy as well, so it is at most a little faster than shown",
+        )
+    } else {
+        (Severity::Warning, "the server may be faster than shown")
+    };
+    let text = format!(
+        "the busiest generator thread worked {:.0} % of the time: {meaning}; give the generator \
+         more threads and CPUs, or compare CPU per request",
+        seen.generator_busy * 100.0
+    );
+    Finding::new("generator-saturated", severity, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Server;
+
+    #[test]
+    fn it_matters_less_when_the_server_is_busy_too() {
+        let busy = Evidence {
+            generator_busy: 0.99,
+            ..Evidence::clean()
+        };
+        assert_eq!(check(&busy).unwrap().severity, Severity::Note);
+        let idle = Evidence {
+            server: Some(Server {
+                cpus: 2.0,
+                used: 1.0,
+            }),
+            ..busy
+        };
+        assert_eq!(check(&idle).unwrap().severity, Severity::Warning);
+        assert_eq!(check(&Evidence::clean()), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! Named tests of whether a measurement means what it seems to mean.
+//!
+//! A check looks at [`Evidence`] and raises a [`Finding`] or nothing. Each has a file of its own
+//! with its thresholds; every threshold carries its reason.
+
+mod evidence;
+mod finding;
+
+mod co_located;
+mod errors;
+mod generator_saturated;
+mod listen_overflow;
+mod littles_law;
+mod noisy_host;
+mod not_steady;
+mod rate_missed;
+mod retransmits;
+mod schedule_lag;
+mod server_idle;
+mod spread_exceeds_effect;
+mod too_few_samples;
+mod too_short;
+mod uneven_connections;
+mod wrong_answers;
+
+pub use evidence::{Evidence, Server, Tcp};
+pub use finding::{Finding, Severity};
+pub use spread_exceeds_effect::spread_exceeds_effect;
+
+/// A check of one measurement.
+type Check = fn(&Evidence) -> Option<Finding>;
+
+/// All checks of one measurement, the gravest first.
+const CHECKS: [Check; 15] = [
+    wrong_answers::check,
+    errors::check,
+    generator_saturated::check,
+    rate_missed::check,
+    schedule_lag::check,
+    littles_law::check,
+    listen_overflow::check,
+    retransmits::check,
+    server_idle::check,
+    not_steady::check,
+    noisy_host::check,
+    co_located::check,
+    uneven_connections::check,
+    too_few_samples::check,
+    too_short::check,
+];
+
+/// Everything that the checks find in one measurement.
+pub fn examine(evidence: &Evidence) -> Vec<Finding> {
+    CHECKS.iter().filter_map(|check| check(evidence)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clean_measurement_raises_nothing() {
+        assert_eq!(examine(&Evidence::clean()), []);
+    }
+
+    #[test]
+    fn nothing_is_made_up_when_nothing_is_known_of_server_and_host() {
+        let alone = Evidence {
+            server: None,
+            tcp: None,
+            others_busy: None,
+            stolen: None,
+            co_located: None,
+            warmed_up: None,
+            ..Evidence::clean()
+        };
+        assert_eq!(examine(&alone), []);
+    }
+
+    #[test]
+    fn an_empty_measurement_does_not_panic() {
+        let names: Vec<&str> = examine(&Evidence::default())
+            .iter()
+            .map(|f| f.name)
+            .collect();
+        assert!(
+            names.contains(&"too-few-samples") && names.contains(&"too-short"),
+            "{names:?}"
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! `littles-law`: rate, response time and number in flight contradict each other.
+
+use crate::{Evidence, Finding, Severity};
+
+/// Little's law holds exactly for a stable system; at the ends of a measurement some requests are
+/// counted in one figure and not in the other.
+const TOLERANCE: f64 = 0.1;
+/// Below this number of samples the ends weigh too much.
+const ENOUGH: u64 = 1_000;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let applies = seen.closed_loop && seen.ok == seen.finished() && seen.samples >= ENOUGH;
+    if !applies || seen.seconds <= 0.0 {
+        return None;
+    }
+    let in_flight = seen.ok as f64 / seen.seconds * seen.mean_response;
+    let ratio = in_flight / seen.depth();
+    // Fewer in flight than there are places is possible (a thread shares its time between them);
+    // more is not.
+    if ratio <= 1.0 + TOLERANCE && ratio >= 0.5 {
+        return None;
+    }
+    let text = format!(
+        "throughput × mean response time says that {in_flight:.1} requests were in flight, but the \
+         load keeps {:.0} in flight: one of the figures is not what it seems (Little's law)",
+        seen.depth()
+    );
+    Finding::new("littles-law", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_contradict_each_other() {
+        assert_eq!(check(&Evidence::clean()), None);
+        let backfilled = Evidence {
+            mean_response: 0.033,
+            ..Evidence::clean()
+        };
+        assert!(check(&backfilled).unwrap().text.contains("2112.0 requests"));
+        let hidden = Evidence {
+            mean_response: 0.000_1,
+            ..Evidence::clean()
+        };
+        assert!(check(&hidden).is_some());
+    }
+}

@@ -1,0 +1,47 @@
+//! `noisy-host`: somebody else used the CPUs.
+
+use crate::{Evidence, Finding, Severity};
+
+/// Others' share of the CPUs from which on differences of a few percent mean nothing.
+const OTHERS: f64 = 0.05;
+/// The same for time that the hypervisor took away: it hits at the worst moments.
+const STOLEN: f64 = 0.01;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let others = seen.others_busy.unwrap_or(0.0);
+    let stolen = seen.stolen.unwrap_or(0.0);
+    if others <= OTHERS && stolen <= STOLEN {
+        return None;
+    }
+    let text = format!(
+        "others used {:.1} % of the CPUs, and the hypervisor took away {:.1} %: measure on a quiet \
+         machine, or with more rounds",
+        others * 100.0,
+        stolen * 100.0
+    );
+    Finding::new("noisy-host", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_and_the_hypervisor() {
+        assert_eq!(check(&Evidence::clean()), None);
+        assert!(
+            check(&Evidence {
+                others_busy: Some(0.2),
+                ..Evidence::clean()
+            })
+            .is_some()
+        );
+        assert!(
+            check(&Evidence {
+                stolen: Some(0.05),
+                ..Evidence::clean()
+            })
+            .is_some()
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! `rate-missed`: an open loop did not get the rate that it was to keep.
+
+use crate::{Evidence, Finding, Severity};
+
+/// A rate within this share of the target is kept: more than the jitter at the ends of a
+/// measurement of a second, and less than anybody would call the target.
+const TOLERANCE: f64 = 0.02;
+/// At the ends of a measurement the last requests are still in flight; a Poisson load has random
+/// numbers anyway. Three standard deviations of a count are allowed on top.
+const DEVIATIONS: f64 = 3.0;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let target = seen.rate?;
+    let due = target * seen.seconds;
+    let missing = due - seen.finished() as f64;
+    if missing <= due * TOLERANCE + DEVIATIONS * due.sqrt() {
+        return None;
+    }
+    let text = format!(
+        "{:.0} requests per second were asked for and {:.0} finished: the server could not keep up, \
+         and response times grow for as long as that lasts; ask for less, or measure the closed loop",
+        target,
+        seen.finished() as f64 / seen.seconds
+    );
+    Finding::new("rate-missed", Severity::Serious, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_rate_is_seen_and_a_kept_one_is_not() {
+        let kept = Evidence {
+            rate: Some(64_000.0),
+            closed_loop: false,
+            ..Evidence::clean()
+        };
+        assert_eq!(check(&kept), None);
+        assert_eq!(
+            check(&Evidence {
+                rate: Some(64_900.0),
+                ..kept.clone()
+            }),
+            None
+        );
+        assert!(
+            check(&Evidence {
+                rate: Some(70_000.0),
+                ..kept.clone()
+            })
+            .is_some()
+        );
+        // 10 per second for one second: 4 instead of 10 may be chance.
+        let few = Evidence {
+            rate: Some(10.0),
+            seconds: 1.0,
+            ok: 4,
+            ..kept
+        };
+        assert_eq!(check(&few), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! `retransmits`: segments were lost and sent again.
+
+use crate::{Evidence, Finding, Severity};
+
+/// Each costs 200 ms or more; from one in a thousand requests on, p99.9 is made of them.
+const TOLERABLE: f64 = 0.001;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let tcp = seen.tcp?;
+    let data = tcp.retransmits.saturating_sub(tcp.syn_retransmits);
+    if data as f64 <= TOLERABLE * seen.finished() as f64 {
+        return None;
+    }
+    let text = format!(
+        "{data} segments were sent again during {} requests: the network or a full buffer is being \
+         measured as well",
+        seen.finished()
+    );
+    Finding::new("retransmits", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tcp;
+
+    #[test]
+    fn few_are_nothing_and_syns_are_not_counted_twice() {
+        let lost = |n, syns| Evidence {
+            tcp: Some(Tcp {
+                retransmits: n,
+                syn_retransmits: syns,
+                listen_overflows: 0,
+            }),
+            ..Evidence::clean()
+        };
+        assert_eq!(check(&lost(10, 0)), None);
+        assert!(check(&lost(1_000, 0)).is_some());
+        assert_eq!(check(&lost(1_000, 1_000)), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! `schedule-lag`: the generator itself sent requests late.
+
+use crate::{Evidence, Finding, Severity};
+
+/// Lateness below this is the cost of one wake-up, and can be subtracted by nobody.
+const SMALL: f64 = 0.000_1;
+/// Above that, lateness matters when it is this share of the median response time.
+const SHARE: f64 = 0.1;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let late = seen.late_p99?;
+    if late <= SMALL.max(SHARE * seen.median_response.unwrap_or(0.0)) {
+        return None;
+    }
+    let text = format!(
+        "one request in a hundred was sent {:.3} ms late or later by the generator itself: its \
+         response times contain that; give the generator a CPU of its own, or more threads",
+        late * 1e3
+    );
+    Finding::new("schedule-lag", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_against_what_is_measured() {
+        let late = |p99| Evidence {
+            late_p99: Some(p99),
+            ..Evidence::clean()
+        };
+        assert_eq!(check(&late(0.000_05)), None);
+        assert!(check(&late(0.000_2)).is_some());
+        let slow = Evidence {
+            median_response: Some(0.05),
+            ..late(0.000_2)
+        };
+        assert_eq!(check(&slow), None, "0.2 ms are nothing beside 50 ms");
+    }
+}

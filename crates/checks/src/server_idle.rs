@@ -1,0 +1,70 @@
+//! `server-idle`: a closed loop did not keep the server busy.
+
+use crate::{Evidence, Finding, Severity};
+
+/// A server that is the bottleneck uses nearly all of its CPUs.
+const BUSY: f64 = 0.75;
+/// So many requests in flight per CPU should keep any server busy.
+const ENOUGH_IN_FLIGHT: f64 = 8.0;
+/// When the generator has no time left, that explains it.
+const GENERATOR_BUSY: f64 = 0.9;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let server = seen.server?;
+    let applies = seen.closed_loop
+        && seen.depth() >= ENOUGH_IN_FLIGHT * server.cpus
+        && seen.generator_busy < GENERATOR_BUSY
+        && seen.ok > 0;
+    if !applies || server.used >= BUSY * server.cpus {
+        return None;
+    }
+    let text = format!(
+        "{:.0} requests were in flight all the time, yet the server used {:.2} of its {:.0} CPUs: it \
+         was waiting for something else, such as a lock, a timer, a delayed acknowledgement or \
+         another server",
+        seen.depth(),
+        server.used,
+        server.cpus
+    );
+    Finding::new("server-idle", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Server;
+
+    #[test]
+    fn an_idle_server_in_a_closed_loop() {
+        assert_eq!(check(&Evidence::clean()), None);
+        let idle = Evidence {
+            server: Some(Server {
+                cpus: 1.0,
+                used: 0.3,
+            }),
+            ..Evidence::clean()
+        };
+        assert!(check(&idle).is_some());
+        assert_eq!(
+            check(&Evidence {
+                closed_loop: false,
+                ..idle.clone()
+            }),
+            None
+        );
+        assert_eq!(
+            check(&Evidence {
+                generator_busy: 0.99,
+                ..idle.clone()
+            }),
+            None
+        );
+        assert_eq!(
+            check(&Evidence {
+                connections: 1,
+                ..idle
+            }),
+            None
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! `too-few-samples`: not enough answers for a 99th percentile.
+
+use crate::{Evidence, Finding, Severity};
+
+/// Samples from which a 99th percentile has ten beyond it.
+const ENOUGH: u64 = 1_000;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    if seen.samples >= ENOUGH {
+        return None;
+    }
+    let text = format!(
+        "{} samples do not support a 99th percentile (ten beyond it are needed): percentiles that \
+         they do not support are left out; measure longer",
+        seen.samples
+    );
+    Finding::new("too-few-samples", Severity::Note, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_are_enough() {
+        assert_eq!(
+            check(&Evidence {
+                samples: 1_000,
+                ..Evidence::clean()
+            }),
+            None
+        );
+        assert!(
+            check(&Evidence {
+                samples: 999,
+                ..Evidence::clean()
+            })
+            .is_some()
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! Tells the program which commit it was built from.
+
+use std::process::Command;
+
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    };
+    // Outside a checkout (a package from a registry) there is no commit to tell.
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
+    println!("cargo:rustc-env=PRONY_COMMIT={commit}");
+    if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+        println!("cargo:rerun-if-changed={head}");
+    }
+}

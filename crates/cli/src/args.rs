@@ -1,0 +1,369 @@
+//! What the user may type: the one definition of the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use prony_lab::contract::Contract;
+use prony_lab::text::Span;
+use std::path::PathBuf;
+
+/// hyperfine for servers: starts them, proves that they answer correctly, loads them, and says
+/// which is faster and how sure that is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "prony",
+    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+        prony run quickstart                      compare prony's own servers and your languages\n  \
+        prony load http://localhost:8000/         load a server that is already running\n  \
+        prony load -c 100 --rate 5000 tcp://[::1]:7   open loop against an echo server\n  \
+        prony servers list                        what can be started\n  \
+        prony report latest                       the last run again\n\n\
+        Results go to standard output, everything else to standard error.\n\
+        Exit status: 0 done, 1 something could not be done, 2 the command line is wrong."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub places: Places,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where things are.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Places")]
+pub struct Places {
+    /// The notebook, the database of all runs [default: prony/notebook.db in the user's data folder]
+    #[arg(long, global = true, value_name = "FILE", env = "PRONY_NOTEBOOK", hide_env_values = true)]
+    pub notebook: Option<PathBuf>,
+    /// The catalog, a folder with a folder for each server [default: servers/ of the project in
+    /// this folder or above it, else the catalog inside prony]
+    #[arg(long, global = true, value_name = "FOLDER", env = "PRONY_CATALOG", hide_env_values = true)]
+    pub catalog: Option<PathBuf>,
+    /// The cache, where servers are built [default: prony/ in the user's cache folder]
+    #[arg(long, global = true, value_name = "FOLDER", env = "PRONY_CACHE", hide_env_values = true)]
+    pub cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(Run),
+    Load(Box<Load>),
+    Servers(Servers),
+    Runs(Runs),
+    Report(Report),
+    Serve(Serve),
+    Schema(Schema),
+    /// Keeps a server, and ends it when prony ends.
+    #[command(hide = true)]
+    Keeper {
+        /// CPUs, program, arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// Run an experiment: every server in it, verified and loaded, round after round
+///
+/// An experiment is a TOML file, or the name of one that ships with prony. Each round starts every
+/// server once, in an order drawn afresh. Each trial is in the notebook before the next begins, so
+/// Ctrl-C loses at most the one under way.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony run quickstart\n  \
+    prony run quickstart --rounds 10 --json > result.json\n  \
+    prony run my-experiment.toml --only go-net-http --only node")]
+pub struct Run {
+    /// A file, or the name of an experiment
+    pub experiment: String,
+    /// Rounds, instead of those that the experiment says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+    /// Only these servers, and the baseline (as `name` or `name@workers`; may be repeated)
+    #[arg(long, value_name = "SERVER")]
+    pub only: Vec<String>,
+    /// Shorter: one round, and a tenth of the work
+    #[arg(long)]
+    pub quick: bool,
+    /// Draw the orders from this number, to repeat them
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Print the result as JSON (`prony schema run` describes it)
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Load a server that is already running
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony load http://localhost:8000/                       closed loop, 64 connections, 10 s\n  \
+    prony load -c 256 -t 2 -d 30s http://localhost:8000/    two threads\n  \
+    prony load --rate 5000 --arrival poisson http://...     open loop: stalls are not hidden\n  \
+    prony load -n 100000 -m POST -b @body.json -H 'Content-Type: application/json' http://...\n  \
+    prony load --expect-status 200 --expect-body @page.html http://...\n  \
+    prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
+    prony load --unix /run/app.sock http://localhost/       over a unix socket")]
+pub struct Load {
+    /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo
+    pub url: String,
+    /// Connections
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections: u32,
+    /// Generator threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+    /// Length of the measured part
+    #[arg(short, long, value_name = "TIME", default_value = "10s", conflicts_with = "requests")]
+    pub duration: Span,
+    /// Number of requests, instead of a duration
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub requests: Option<u64>,
+    /// Load unmeasured until steady, for at most this long
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub warmup: Span,
+    /// Requests per second over all connections: an open loop, in which each request has a due
+    /// time that no stall of the server moves [default: closed loop, as fast as answers come]
+    #[arg(long, value_name = "N")]
+    pub rate: Option<f64>,
+    /// How requests at a rate are spaced
+    #[arg(long, value_enum, default_value_t = Arrival::Constant, requires = "rate")]
+    pub arrival: Arrival,
+    /// Requests in flight per connection
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub pipeline: u32,
+    /// A connection of its own for every request
+    #[arg(long)]
+    pub no_keepalive: bool,
+    /// Method
+    #[arg(short, long, value_name = "METHOD", default_value = "GET", help_heading = "Request")]
+    pub method: String,
+    /// A header field, as `Name: value` (may be repeated)
+    #[arg(short = 'H', long = "header", value_name = "FIELD", help_heading = "Request")]
+    pub headers: Vec<String>,
+    /// Body, or @FILE
+    #[arg(short, long, value_name = "BODY", help_heading = "Request")]
+    pub body: Option<String>,
+    /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood
+    #[arg(long, value_name = "TEXT", default_value = "hello\\n", help_heading = "Request")]
+    pub message: String,
+    /// Connect to this unix socket instead of the URL's host
+    #[arg(long, value_name = "PATH", help_heading = "Request")]
+    pub unix: Option<PathBuf>,
+    /// The status that every answer must have [default: any below 400]
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(100..1000), help_heading = "Answer")]
+    pub expect_status: Option<u16>,
+    /// The body that every answer must have, or @FILE [default: any]
+    #[arg(long, value_name = "BODY", help_heading = "Answer")]
+    pub expect_body: Option<String>,
+    /// Give up a request, or a connection's set-up, after this
+    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Answer")]
+    pub timeout: Span,
+    /// The largest head that is accepted, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, help_heading = "Answer")]
+    pub max_head: u64,
+    /// The largest body that is accepted, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, help_heading = "Answer")]
+    pub max_body: u64,
+    /// How bytes are moved
+    #[arg(long, value_enum, default_value_t = Transport::Auto, help_heading = "Generator")]
+    pub transport: Transport,
+    /// The CPUs that the generator's threads are pinned to, such as 0,2-3 [default: not pinned]
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Generator")]
+    pub cpus: Option<Cpus>,
+    /// Draws Poisson arrivals from this number, to repeat them
+    #[arg(long, value_name = "N", help_heading = "Generator")]
+    pub seed: Option<u64>,
+    /// Print the result as JSON (`prony schema load` describes it)
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// A list of CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+fn cpus(text: &str) -> Result<Cpus, String> {
+    prony_lab::placement::parse_cpus(text).map(Cpus)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Arrival {
+    /// Evenly
+    Constant,
+    /// With exponential gaps, as independent users would
+    Poisson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Transport {
+    /// The one that needs less CPU, where the kernel has it
+    Auto,
+    /// epoll
+    Epoll,
+    /// `io_uring`
+    #[value(name = "io_uring")]
+    IoUring,
+}
+
+/// The servers of the catalog: list, check, start
+#[derive(Debug, Args)]
+pub struct Servers {
+    #[command(subcommand)]
+    pub action: ServersAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServersAction {
+    /// Show the servers, and whether their toolchains are on this machine
+    List {
+        /// Only those that keep this contract
+        #[arg(value_parser = contract)]
+        contract: Option<Contract>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Build servers, start them and verify their contracts
+    Check {
+        /// Servers, or a contract for all that keep it [default: all]
+        names: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Build a server and run it until Ctrl-C
+    Start {
+        /// The server, as `name` or `name@workers`
+        name: String,
+        /// The contract, where the server keeps several
+        #[arg(long, value_parser = contract)]
+        contract: Option<Contract>,
+        /// The port [default: a free one]
+        #[arg(long)]
+        port: Option<u16>,
+    },
+}
+
+fn contract(text: &str) -> Result<Contract, String> {
+    text.parse().map_err(|error: prony_lab::contract::UnknownContract| error.to_string())
+}
+
+/// List the runs in the notebook
+#[derive(Debug, Args)]
+pub struct Runs {
+    /// So many at the most, the latest first
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show a run again
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  prony report latest\n  prony report 12 --json\n  prony report quickstart")]
+pub struct Report {
+    /// A run's number, `latest`, or an experiment's name for its latest run
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Print JSON, as `prony run --json` does
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Serve a contract with one of prony's own servers, until Ctrl-C
+///
+/// `tcp-echo` and `http-echo` are as fast as the kernel allows: the ceiling of a host. `clockwork`
+/// answers exactly when a script says, to test load generators.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony serve http-echo --port 8000\n  \
+    prony serve tcp-echo --model io-uring --workers 2 --port 7000\n  \
+    prony serve clockwork --stall 100ms/1s --port 7000\n  \
+    prony serve clockwork --contract http-echo --delay uniform:1ms..3ms --queue")]
+pub struct Serve {
+    /// tcp-echo, http-echo, or clockwork
+    pub what: Served,
+    /// The port; 0: a free one, which is printed
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// The address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: std::net::IpAddr,
+    /// How connections are served
+    #[arg(long, default_value = "epoll")]
+    pub model: prony_reference::ceiling::Model,
+    /// Event loops, each with its own listener
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub workers: u32,
+    /// Busy work per request, to make a server that is slower by a known amount
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub busy: Span,
+    /// What the clockwork answers
+    #[arg(long, default_value = "tcp-echo", help_heading = "Clockwork")]
+    pub contract: prony_reference::Contract,
+    /// Time from a request to its answer: 1ms, uniform:1ms..3ms, bimodal:1ms,10ms,0.1
+    #[arg(long, default_value = "none", help_heading = "Clockwork")]
+    pub delay: prony_reference::clockwork::Delay,
+    /// Answer nothing for LENGTH in every PERIOD: 100ms/1s
+    #[arg(long, value_name = "LENGTH/PERIOD", help_heading = "Clockwork")]
+    pub stall: Option<prony_reference::clockwork::Stall>,
+    /// Serve one request at a time: the delay is a service time
+    #[arg(long, help_heading = "Clockwork")]
+    pub queue: bool,
+    /// Bytes of a tcp-echo request [default: whatever arrives at once]
+    #[arg(long, value_name = "BYTES", help_heading = "Clockwork")]
+    pub message: Option<std::num::NonZeroUsize>,
+    /// Send answers in two pieces with Nagle's algorithm on (the 40 ms of a delayed acknowledgement)
+    #[arg(long, help_heading = "Clockwork")]
+    pub nagle: bool,
+    /// Draws delays from this number
+    #[arg(long, default_value_t = 0, help_heading = "Clockwork")]
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Served {
+    /// Every byte comes back
+    TcpEcho,
+    /// GET /any/path is answered with the path and the date
+    HttpEcho,
+    /// Delays and stalls that are known exactly
+    Clockwork,
+}
+
+/// Print the JSON Schema of a file or of an output
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Of what
+    #[arg(value_enum)]
+    pub what: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// What `prony load --json` prints
+    Load,
+    /// What `prony run --json` and `prony report --json` print
+    Run,
+    /// An experiment file
+    Experiment,
+    /// A server's manifest
+    Server,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

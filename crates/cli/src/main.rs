@@ -1,0 +1,42 @@
+//! The `prony` command: one file per verb, and what they share.
+
+mod args;
+mod measured;
+mod place;
+mod target;
+mod verb;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// How a command ended, when it ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// Everything that was asked for is done.
+    Done,
+    /// Something of it could not be done, as was said.
+    Incomplete,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => verb::run::main(&cli.places, &args),
+        Command::Load(args) => verb::load::main(&args),
+        Command::Servers(args) => verb::servers::main(&cli.places, &args),
+        Command::Runs(args) => verb::runs::main(&cli.places, &args),
+        Command::Report(args) => verb::report::main(&cli.places, &args),
+        Command::Serve(args) => verb::serve::main(&args),
+        Command::Schema(args) => verb::schema::main(&args),
+        Command::Keeper { arguments } => verb::keeper::main(&arguments),
+    };
+    match result {
+        Ok(Ended::Done) => ExitCode::SUCCESS,
+        Ok(Ended::Incomplete) => ExitCode::from(1),
+        Err(report) => {
+            eprintln!("{report:?}");
+            ExitCode::from(1)
+        }
+    }
+}

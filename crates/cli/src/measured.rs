@@ -1,0 +1,246 @@
+//! From what engine and lab have seen to what checks, notebook and report take.
+
+use prony_checks::{Evidence, Server, Tcp};
+use prony_engine::clock::SECOND;
+use prony_engine::{Observation, Plan, Window};
+use prony_lab::placement::Placement;
+use prony_lab::trial::Trial;
+use prony_notebook as notebook;
+use prony_report::facts::{Durations, Facts, Finding, Generator, Outcomes, Resources, Status};
+use prony_report::latency::{Latency, Percentiles, encode};
+use prony_stats::throughput::{Count, throughput};
+use prony_stats::{Estimate, Unit};
+
+/// Errors shown in words.
+const ERROR_TEXTS: usize = 3;
+
+/// What became of the requests.
+pub fn outcomes(seen: &prony_engine::Outcomes) -> Outcomes {
+    let [other, informational, success, redirection, client_error, server_error] = seen.status;
+    Outcomes {
+        ok: seen.ok,
+        wrong_answer: seen.wrong_answer,
+        timeout: seen.timeout,
+        connect_error: seen.connect_error,
+        read_error: seen.read_error,
+        write_error: seen.write_error,
+        in_flight_at_end: seen.in_flight_at_end,
+        unsent_at_end: seen.unsent_at_end,
+        status: Status { informational, success, redirection, client_error, server_error, other },
+    }
+}
+
+/// What the generator used.
+pub fn generator(seen: &Observation) -> Generator {
+    let finished = seen.outcomes.finished();
+    Generator {
+        cpu_us_per_request: (finished > 0)
+            .then(|| seen.generator.work as f64 / finished as f64 / 1e3),
+        busy: seen.generator.busiest,
+        threads: seen.generator.threads,
+        transport: seen.transport.to_string(),
+    }
+}
+
+/// The three distributions.
+pub fn latency(seen: &Observation) -> Latency {
+    Latency {
+        response: Percentiles::of(&seen.response),
+        service: Percentiles::of(&seen.service),
+        lag: Percentiles::of(&seen.lag),
+    }
+}
+
+/// The rate of a single load with the interval of its windows.
+pub fn rate(seen: &Observation) -> Estimate {
+    let windows: Vec<Count> = seen
+        .measured_windows()
+        .map(|window| Count {
+            answers: window.outcomes.ok,
+            seconds: window.length as f64 / SECOND as f64,
+        })
+        .collect();
+    // The value is that of the whole measured part; windows that it cuts only lend their spread.
+    let spread = throughput(&windows).ok();
+    let interval = spread.and_then(|estimate| {
+        let shift = seen.throughput() - estimate.value();
+        let interval = estimate.interval()?;
+        prony_stats::Interval::new((interval.low() + shift).max(0.0), interval.high() + shift)
+    });
+    let n = spread.map_or(1, |estimate| estimate.n());
+    Estimate::new(seen.throughput(), interval, n, Unit::PerSecond)
+        .unwrap_or_else(|_| Estimate::new(seen.throughput(), None, 1, Unit::PerSecond).expect("a rate is finite"))
+}
+
+/// What is known of a load whatever server it was for.
+pub fn evidence(plan: &Plan, seen: &Observation) -> Evidence {
+    let outcomes = &seen.outcomes;
+    let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
+    let mut errors: Vec<_> = seen.errors.iter().collect();
+    errors.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
+    Evidence {
+        closed_loop: plan.arrival.rate().is_none(),
+        rate: plan.arrival.rate(),
+        connections: plan.connections,
+        pipeline: plan.pipeline,
+        keepalive: plan.keepalive,
+        seconds: seconds(seen.measured()),
+        ok: outcomes.ok,
+        wrong: outcomes.wrong_answer,
+        wrong_examples: seen.wrong.clone(),
+        timeouts: outcomes.timeout,
+        socket_errors: outcomes.connect_error + outcomes.read_error + outcomes.write_error,
+        error_texts: errors
+            .into_iter()
+            .take(ERROR_TEXTS)
+            .map(|(text, n)| format!("{text} ×{n}"))
+            .collect(),
+        mean_response: seen.response.mean() / SECOND as f64,
+        samples: seen.response.len(),
+        late_p99: (!seen.late.is_empty()).then(|| seconds(seen.late.value_at_quantile(0.99))),
+        median_response: (!seen.response.is_empty())
+            .then(|| seconds(seen.response.value_at_quantile(0.5))),
+        generator_busy: seen.generator.busiest,
+        connect_max: (!seen.connect.is_empty()).then(|| seconds(seen.connect.max())),
+        per_connection: seen.per_connection.clone(),
+        window_rates: seen.measured_windows().map(Window::rate).collect(),
+        ..Evidence::default()
+    }
+}
+
+/// What checks find in a load.
+pub fn findings(evidence: &Evidence) -> Vec<Finding> {
+    prony_checks::examine(evidence).into_iter().map(Finding::from).collect()
+}
+
+/// A trial as the notebook takes it, without what tells it from other trials.
+pub struct Kept {
+    /// Everything that is kept as JSON.
+    pub facts: Facts,
+    /// The server's CPU time per verified answer, in nanoseconds.
+    pub cpu_ns_per_request: Option<f64>,
+    /// Windows.
+    pub windows: Vec<notebook::Window>,
+    /// Histograms.
+    pub histograms: Vec<notebook::Histogram>,
+}
+
+/// Puts together what is kept of a trial of a server with so many workers.
+pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
+    let seen = &trial.observation;
+    let used = &trial.resources;
+    let cpus = placement.all().len();
+    let time = (used.watched as f64 * cpus as f64).max(1.0);
+    let ours = used.server_cpu + seen.generator.work + seen.generator.spin;
+    let others_busy = used.all_cpus_busy.saturating_sub(ours) as f64 / time;
+    let stolen = used.stolen as f64 / time;
+    let evidence = Evidence {
+        warmed_up: Some(trial.warmup.steady),
+        server: (used.watched > 0).then(|| Server {
+            cpus: placement.server.len().min(workers as usize) as f64,
+            used: used.server_cpu as f64 / used.watched as f64,
+        }),
+        tcp: Some(Tcp {
+            listen_overflows: trial.tcp.listen_overflows,
+            syn_retransmits: trial.tcp.syn_retransmits,
+            retransmits: trial.tcp.retransmits,
+        }),
+        others_busy: Some(others_busy),
+        stolen: Some(stolen),
+        co_located: Some(placement.co_located()),
+        ..evidence(&trial.plan, seen)
+    };
+    let facts = Facts {
+        outcomes: outcomes(&seen.outcomes),
+        generator: generator(seen),
+        resources: Resources {
+            server_cpu_ns: used.server_cpu,
+            rss_peak_bytes: used.rss_peak,
+            threads: used.threads,
+            processes: used.processes,
+            context_switches: used.context_switches,
+            others_busy,
+            stolen,
+            cpu_pressure_ns: used.cpu_pressure,
+            listen_overflows: trial.tcp.listen_overflows,
+            retransmits: trial.tcp.retransmits,
+            syn_retransmits: trial.tcp.syn_retransmits,
+        },
+        durations: Durations {
+            ready_ns: trial.times.ready,
+            verify_ns: trial.times.verify,
+            warmup_ns: trial.warmup.length,
+            measured_ns: seen.measured(),
+            stop_ns: trial.times.stop,
+            total_ns: trial.times.total,
+        },
+        warmed_up: trial.warmup.steady,
+        errors: seen.errors.clone(),
+        wrong_answers: seen.wrong.clone(),
+        per_connection: seen.per_connection.iter().min().copied().zip(seen.per_connection.iter().max().copied()),
+        checks: findings(&evidence),
+    };
+    let ok = seen.outcomes.ok;
+    Kept {
+        facts,
+        cpu_ns_per_request: (ok > 0).then(|| used.server_cpu as f64 / ok as f64),
+        windows: windows(seen, used),
+        histograms: histograms(seen),
+    }
+}
+
+fn histograms(seen: &Observation) -> Vec<notebook::Histogram> {
+    use notebook::HistogramKind::{Connect, Lag, Late, Response, Service};
+    [
+        (Response, &seen.response),
+        (Service, &seen.service),
+        (Lag, &seen.lag),
+        (Connect, &seen.connect),
+        (Late, &seen.late),
+    ]
+    .into_iter()
+    .filter(|(_, times)| !times.is_empty())
+    .map(|(kind, times)| notebook::Histogram { kind, count: times.len(), data: encode(times) })
+    .collect()
+}
+
+fn windows(seen: &Observation, used: &prony_lab::watch::Resources) -> Vec<notebook::Window> {
+    let origin = seen.windows.first().map_or(0, |window| window.start);
+    seen.windows
+        .iter()
+        .map(|window| {
+            let end = window.start + window.length;
+            let response = &window.response;
+            let at = |q| (!response.is_empty()).then(|| response.value_at_quantile(q));
+            // The watch looks at the ends of measured windows; the look belongs to the window
+            // that it is nearest to the end of.
+            let looks: Vec<_> = used
+                .samples
+                .windows(2)
+                .filter(|pair| pair[1].at.abs_diff(end) < window.length / 2)
+                .collect();
+            let look = looks.first();
+            let outcomes = &window.outcomes;
+            notebook::Window {
+                index: window.index,
+                start_ns: window.start - origin,
+                length_ns: window.length,
+                phase: if window.start >= seen.from && window.start < seen.until {
+                    notebook::Phase::Measure
+                } else {
+                    notebook::Phase::Warmup
+                },
+                verified_answers: outcomes.ok,
+                wrong_answers: outcomes.wrong_answer,
+                errors: outcomes.connect_error + outcomes.read_error + outcomes.write_error,
+                timeouts: outcomes.timeout,
+                p50_ns: at(0.5),
+                p99_ns: at(0.99),
+                server_cpu_ns: look.map(|pair| pair[1].cpu.saturating_sub(pair[0].cpu)),
+                generator_cpu_ns: None,
+                rss_bytes: look.map(|pair| pair[1].rss),
+                more: serde_json::Value::Null,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,70 @@
+//! Finding the places: notebook, catalog, cache, and this program itself.
+
+use crate::args::Places;
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::catalog::Catalog;
+use prony_lab::placement::{Placement, allowed_cpus, bind};
+use prony_lab::trial::{Bench, Interrupt};
+use prony_notebook::Notebook;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+impl Places {
+    /// The cache folder.
+    pub fn cache(&self) -> Result<PathBuf> {
+        let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        self.cache
+            .clone()
+            .or_else(|| from("XDG_CACHE_HOME").map(|dir| dir.join("prony")))
+            .or_else(|| from("HOME").map(|dir| dir.join(".cache/prony")))
+            .ok_or_else(|| miette!(help = "say --cache FOLDER", "there is no place for the cache: neither XDG_CACHE_HOME nor HOME is set"))
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> Result<Catalog> {
+        Ok(Catalog::find(self.catalog.as_deref(), &self.cache()?)?)
+    }
+
+    /// The notebook.
+    pub fn notebook(&self) -> Result<Notebook> {
+        let path = match &self.notebook {
+            Some(path) => path.clone(),
+            None => prony_notebook::default_path().into_diagnostic()?,
+        };
+        Notebook::open(&path).into_diagnostic()
+    }
+}
+
+/// Where trials are carried out, and the folder that goes with it.
+pub fn bench(interrupt: Arc<Interrupt>) -> Result<(Bench, TempDir)> {
+    let scratch = tempfile::Builder::new()
+        .prefix("prony-")
+        .tempdir()
+        .into_diagnostic()
+        .wrap_err("cannot make a folder for the servers' output")?;
+    let placement = Placement::split(&allowed_cpus());
+    // Whatever else prony does (progress, notebook) stays away from the server's CPUs.
+    bind(&placement.generator).into_diagnostic().wrap_err("cannot bind to the generator's CPUs")?;
+    let bench = Bench {
+        prony: std::env::current_exe().into_diagnostic().wrap_err("cannot find this program")?,
+        scratch: scratch.path().to_owned(),
+        placement,
+        interrupt,
+    };
+    Ok((bench, scratch))
+}
+
+/// Ctrl-C, a TERM or a hang-up fires the interrupt; a second one ends prony at once (servers end
+/// with it all the same).
+pub fn on_signal(interrupt: &Arc<Interrupt>) -> Result<()> {
+    let interrupt = Arc::clone(interrupt);
+    ctrlc::set_handler(move || {
+        if interrupt.fired() {
+            std::process::exit(130);
+        }
+        eprintln!("\ninterrupted: finishing with what was measured (once more to leave at once)");
+        interrupt.fire();
+    })
+    .into_diagnostic()
+}

@@ -1,0 +1,123 @@
+//! What `prony load` is pointed at.
+
+use miette::{Result, miette};
+use prony_engine::Target;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+use url::{Host, Url};
+
+/// A URL taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// `http` or `tcp`.
+    pub http: bool,
+    /// The host as it is looked up.
+    host: String,
+    port: u16,
+    /// The `Host` field of a request.
+    pub authority: String,
+    /// Path and query.
+    pub path: String,
+}
+
+/// Takes a URL apart.
+pub fn parse(text: &str) -> Result<Address> {
+    let help = "http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo";
+    let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
+    let url = Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => wrong("it does not begin with http:// or tcp://".into()),
+        other => wrong(other.to_string()),
+    })?;
+    let http = match url.scheme() {
+        "http" => true,
+        "tcp" => false,
+        "https" => return Err(wrong("TLS is not supported".into())),
+        other => return Err(wrong(format!("there is no way to load {other}://"))),
+    };
+    let host = match url.host() {
+        Some(Host::Ipv6(ip)) => ip.to_string(),
+        Some(host) if !host.to_string().is_empty() => host.to_string(),
+        _ => return Err(wrong("it has no host".into())),
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("names and passwords go into a header: -H 'Authorization: …'".into()));
+    }
+    let port = match url.port_or_known_default() {
+        Some(0) | None => return Err(wrong("it has no port".into())),
+        Some(port) => port,
+    };
+    let path = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    Ok(Address { http, host, port, authority: authority.to_owned(), path })
+}
+
+impl Address {
+    /// Looks the name up once and finds the first of its addresses that accepts a connection.
+    pub fn resolve(&self, timeout: Duration) -> Result<Target> {
+        let name = format!("{}:{}", self.host, self.port);
+        let addresses: Vec<_> = (self.host.as_str(), self.port)
+            .to_socket_addrs()
+            .map_err(|error| miette!("cannot look up {:?}: {error}", self.host))?
+            .collect();
+        let mut last = None;
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(Target::Tcp(address)),
+                Err(error) => last = Some((address, error)),
+            }
+        }
+        Err(match last {
+            Some((address, error)) => miette!(
+                help = "is the server running, and on this port?",
+                "cannot connect to {name} ({address}): {error}"
+            ),
+            None => miette!("{:?} has no address", self.host),
+        })
+    }
+}
+
+/// A unix socket that accepts a connection.
+pub fn unix(path: &Path) -> Result<Target> {
+    match UnixStream::connect(path) {
+        Ok(_) => Ok(Target::Unix(path.to_owned())),
+        Err(error) => Err(miette!("cannot connect to the unix socket {}: {error}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let it = parse("http://localhost/a/b?c=d").unwrap();
+        assert_eq!((it.http, it.port, it.path.as_str()), (true, 80, "/a/b?c=d"));
+        assert_eq!(it.authority, "localhost");
+        let it = parse("http://[::1]:8080").unwrap();
+        assert_eq!((it.host.as_str(), it.port, it.path.as_str()), ("::1", 8080, "/"));
+        assert_eq!(it.authority, "[::1]:8080");
+        let it = parse("tcp://127.0.0.1:7000").unwrap();
+        assert_eq!((it.http, it.port), (false, 7000));
+    }
+
+    #[test]
+    fn wrong_addresses_are_told_why() {
+        for (text, why) in [
+            ("localhost:8000", "no way to load localhost"),
+            ("8000", "does not begin with"),
+            ("https://x/", "TLS"),
+            ("ftp://x/", "no way to load ftp"),
+            ("tcp://x", "no port"),
+            ("http://x:99999/", "invalid port"),
+            ("http://a:b@x/", "header"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! One file per verb.
+
+pub mod keeper;
+pub mod load;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod schema;
+pub mod serve;
+pub mod servers;

@@ -1,0 +1,383 @@
+//! `prony run`: an experiment.
+
+use crate::Ended;
+use crate::args::{Places, Run};
+use crate::measured::keep;
+use crate::place::{bench, on_signal};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
+use miette::{IntoDiagnostic, Result, miette};
+use prony_lab::builder::{Builder, Built, has_toolchain};
+use prony_lab::experiment::{Cell, Entrant, Experiment};
+use prony_lab::host::Environment;
+use prony_lab::load::Extent;
+use prony_lab::text::Span;
+use prony_lab::trial::{Bench, Failure, Interrupt, Progress, Step};
+use prony_notebook::{NewTrial, Notebook, RunFacts, RunId, RunStatus, TrialFacts, TrialStatus};
+use prony_report::kept::About;
+use prony_report::latency::Percentiles;
+use prony_report::show;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// `--quick` divides the work by this.
+const QUICK: u32 = 10;
+
+pub fn main(places: &Places, args: &Run) -> Result<Ended> {
+    let catalog = places.catalog()?;
+    let mut experiment = Experiment::find(&args.experiment, &catalog)?;
+    adapt(&mut experiment, args)?;
+    let mut notebook = places.notebook()?;
+    let interrupt = Arc::new(Interrupt::default());
+    on_signal(&interrupt)?;
+    let cache = places.cache()?;
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let (bench, _scratch) = bench(Arc::clone(&interrupt))?;
+    let id = notebook.begin_run(&facts(&experiment, &bench, seed)).into_diagnostic()?;
+    let mut session = Session {
+        display: Display::new(args.quiet, &experiment),
+        notebook: &mut notebook,
+        bench: &bench,
+        experiment: &experiment,
+        id,
+        ordinal: 0,
+    };
+    let outcome = session.carry_out(&Builder::new(&cache), seed);
+    session.display.done();
+    let status = match &outcome {
+        Err(_) => RunStatus::Failed,
+        Ok(()) if interrupt.fired() => RunStatus::Interrupted,
+        Ok(()) => RunStatus::Finished,
+    };
+    notebook.finish_run(id, status, Timestamp::now()).into_diagnostic()?;
+    outcome?;
+    let run = notebook.run(id).into_diagnostic()?;
+    let complete = super::report::print(&notebook, &run, args.json)?;
+    if !args.json {
+        eprintln!("\nrun {id} is kept in {}: `prony report {id}`", notebook.path().display());
+    }
+    Ok(if complete && !interrupt.fired() { Ended::Done } else { Ended::Incomplete })
+}
+
+/// What the command line changes in an experiment.
+fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
+    if args.quick {
+        experiment.rounds = 1;
+        for load in &mut experiment.loads {
+            load.extent = match load.extent {
+                Extent::Duration(span) => Extent::Duration(Span(span.0 / QUICK)),
+                Extent::Requests(n) => Extent::Requests((n / u64::from(QUICK)).max(1)),
+            };
+            load.window = Span((load.window.0 / QUICK).max(Duration::from_millis(10)));
+        }
+    }
+    if let Some(rounds) = args.rounds {
+        experiment.rounds = rounds;
+    }
+    if !args.only.is_empty() {
+        let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();
+        if let Some(unknown) = args.only.iter().find(|name| !labels.contains(name)) {
+            return Err(miette!(
+                help = format!("in it are: {}", labels.join(", ")),
+                "{unknown:?} does not take part in {}",
+                experiment.name
+            ));
+        }
+        let baseline = experiment.baseline.clone();
+        experiment.entrants.retain(|entrant| {
+            let label = entrant.label();
+            label == baseline || args.only.contains(&label)
+        });
+    }
+    Ok(())
+}
+
+fn facts(experiment: &Experiment, bench: &Bench, seed: u64) -> RunFacts {
+    let about = About {
+        contract: experiment.contract.to_string(),
+        baseline: experiment.baseline.clone(),
+        rounds: experiment.rounds,
+        placement: bench.placement.to_string(),
+        servers: experiment.entrants.iter().map(Entrant::label).collect(),
+    };
+    let json = |value: Result<Value, serde_json::Error>| value.expect("plain data becomes JSON");
+    RunFacts {
+        name: experiment.name.clone(),
+        title: experiment.title.clone(),
+        started: Timestamp::now(),
+        seed,
+        experiment: json(serde_json::to_value(about)),
+        host: json(serde_json::to_value(Environment::read())),
+        prony_version: env!("CARGO_PKG_VERSION").into(),
+        prony_commit: Some(env!("PRONY_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
+        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// A run under way.
+struct Session<'a> {
+    notebook: &'a mut Notebook,
+    bench: &'a Bench,
+    experiment: &'a Experiment,
+    id: RunId,
+    ordinal: u32,
+    display: Display,
+}
+
+impl Session<'_> {
+    fn carry_out(&mut self, builder: &Builder, seed: u64) -> Result<()> {
+        let built = self.build(builder)?;
+        // A server that breaks its contract breaks it again: one trial tells that.
+        let mut out: HashSet<Cell> = HashSet::new();
+        for (round, cell) in self.experiment.plan(seed) {
+            if self.bench.interrupt.fired() {
+                break;
+            }
+            let Some(built) = &built[cell.entrant] else { continue };
+            if out.contains(&cell) {
+                self.display.skip();
+                continue;
+            }
+            if let Some(Step::Verify) = self.trial(round, cell, built)? {
+                out.insert(cell);
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds every server; those that cannot be built are written down and left out.
+    fn build(&mut self, builder: &Builder) -> Result<Vec<Option<Built>>> {
+        let mut all = Vec::new();
+        let experiment = self.experiment;
+        for (index, entrant) in experiment.entrants.iter().enumerate() {
+            if self.bench.interrupt.fired() {
+                all.push(None);
+                continue;
+            }
+            self.display.building(entrant);
+            let result = builder.build(&entrant.server);
+            let cell = Cell { entrant: index, load: 0 };
+            match result {
+                Ok(built) => all.push(Some(built)),
+                Err(error) => {
+                    // Without its toolchain a server takes no part, which is not its failure.
+                    let status = if has_toolchain(&entrant.server) {
+                        TrialStatus::Failed
+                    } else {
+                        TrialStatus::Skipped
+                    };
+                    let failure = Failure::from(error);
+                    self.display.failed(entrant, &failure);
+                    self.write(self.failed(0, cell, status, &failure))?;
+                    all.push(None);
+                }
+            }
+        }
+        self.display.begin(all.iter().flatten().count());
+        Ok(all)
+    }
+
+    /// One trial; gives the step at which it failed.
+    fn trial(&mut self, round: u32, cell: Cell, built: &Built) -> Result<Option<Step>> {
+        let experiment = self.experiment;
+        let entrant = &experiment.entrants[cell.entrant];
+        let load = &experiment.loads[cell.load];
+        let started = Timestamp::now();
+        self.display.trial(round, entrant);
+        let display = &self.display;
+        let result = self.bench.trial(
+            &entrant.server,
+            built,
+            entrant.workers,
+            experiment.contract,
+            load,
+            &mut |progress| display.progress(entrant, &progress),
+        );
+        let trial = match result {
+            Ok(trial) => trial,
+            Err(_) if self.bench.interrupt.fired() => return Ok(None),
+            Err(failure) => {
+                self.display.failed(entrant, &failure);
+                self.write(self.failed(round, cell, TrialStatus::Failed, &failure))?;
+                return Ok(Some(failure.step));
+            }
+        };
+        let kept = keep(&trial, entrant.workers, &self.bench.placement);
+        let seen = &trial.observation;
+        let response = Percentiles::of(&seen.response);
+        // A load that was cut off before it was measured has no figures.
+        let measured = seen.outcomes.ok > 0;
+        let facts = TrialFacts {
+            command_line: trial.command.join(" "),
+            server_version: Some(built.version.clone()).filter(|version| !version.is_empty()),
+            measured_seconds: Some(seen.measured() as f64 / 1e9),
+            verified_answers: Some(seen.outcomes.ok),
+            throughput: measured.then(|| seen.throughput()),
+            cpu_ns_per_request: kept.cpu_ns_per_request,
+            rss_peak_bytes: Some(trial.resources.rss_peak),
+            p50_ns: response.p50,
+            p99_ns: response.p99,
+            max_ns: response.max,
+            observation: serde_json::to_value(&kept.facts).into_diagnostic()?,
+            ..self.blank(round, cell, status(trial.interrupted, measured), started)
+        };
+        let facts = match facts.status {
+            TrialStatus::Failed => TrialFacts {
+                failed_step: Some(Step::Load.to_string()),
+                message: Some(no_answer(&kept.facts.errors)),
+                ..facts
+            },
+            _ => facts,
+        };
+        self.display.finished(entrant, &facts);
+        self.write(NewTrial { facts, windows: kept.windows, histograms: kept.histograms })?;
+        Ok(None)
+    }
+
+    fn write(&mut self, mut trial: NewTrial) -> Result<()> {
+        trial.facts.ordinal = self.ordinal;
+        self.ordinal += 1;
+        self.notebook.add_trial(self.id, &trial).into_diagnostic()?;
+        Ok(())
+    }
+
+    fn failed(&self, round: u32, cell: Cell, status: TrialStatus, failure: &Failure) -> NewTrial {
+        let facts = TrialFacts {
+            failed_step: Some(failure.step.to_string()),
+            message: Some(failure.message.clone()),
+            last_output: Some(failure.output.clone()).filter(|output| !output.is_empty()),
+            ..self.blank(round, cell, status, Timestamp::now())
+        };
+        NewTrial { facts, windows: Vec::new(), histograms: Vec::new() }
+    }
+
+    /// What every trial has.
+    fn blank(&self, round: u32, cell: Cell, status: TrialStatus, started: Timestamp) -> TrialFacts {
+        let entrant = &self.experiment.entrants[cell.entrant];
+        let load = &self.experiment.loads[cell.load];
+        TrialFacts {
+            ordinal: 0,
+            round,
+            server: entrant.server.name.clone(),
+            workers: Some(entrant.workers),
+            load: json!(load),
+            cell: load.to_string(),
+            status,
+            failed_step: None,
+            message: None,
+            last_output: None,
+            started,
+            command_line: String::new(),
+            server_version: None,
+            measured_seconds: None,
+            verified_answers: None,
+            throughput: None,
+            cpu_ns_per_request: None,
+            rss_peak_bytes: None,
+            p50_ns: None,
+            p99_ns: None,
+            max_ns: None,
+            observation: Value::Null,
+        }
+    }
+}
+
+fn status(interrupted: bool, measured: bool) -> TrialStatus {
+    match (interrupted, measured) {
+        (true, _) => TrialStatus::Interrupted,
+        (false, true) => TrialStatus::Ok,
+        (false, false) => TrialStatus::Failed,
+    }
+}
+
+fn no_answer(errors: &std::collections::BTreeMap<String, u64>) -> String {
+    let list: Vec<String> = errors.iter().map(|(text, n)| format!("{text} ×{n}")).collect();
+    match list.as_slice() {
+        [] => "no request was answered as it should be".into(),
+        list => format!("no request was answered as it should be ({})", list.join(", ")),
+    }
+}
+
+/// What is shown while the run goes on: on a terminal a bar, elsewhere a line per trial.
+struct Display {
+    bar: ProgressBar,
+    lines: bool,
+    rounds: u32,
+    loads: usize,
+}
+
+impl Display {
+    fn new(quiet: bool, experiment: &Experiment) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = if quiet || !terminal { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        let template = "{bar:20} {pos}/{len} {msg}  (about {eta} left)";
+        bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
+        Self { bar, lines: !quiet && !terminal, rounds: experiment.rounds, loads: experiment.loads.len() }
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.set_message(text.to_owned());
+    }
+
+    fn line(&self, text: String) {
+        if self.lines {
+            eprintln!("{text}");
+        } else {
+            self.bar.println(text);
+        }
+    }
+
+    fn building(&self, entrant: &Entrant) {
+        self.say(&format!("building {}", entrant.server.name));
+        if self.lines {
+            eprintln!("building {}", entrant.server.name);
+        }
+    }
+
+    fn begin(&self, servers: usize) {
+        self.bar.set_length(servers as u64 * u64::from(self.rounds) * self.loads as u64);
+        self.bar.reset_eta();
+        self.bar.enable_steady_tick(Duration::from_millis(500));
+    }
+
+    fn trial(&self, round: u32, entrant: &Entrant) {
+        self.say(&format!("round {}/{} {}", round + 1, self.rounds, entrant.label()));
+    }
+
+    fn progress(&self, entrant: &Entrant, progress: &Progress<'_>) {
+        match progress {
+            Progress::Step(step) => self.say(&format!("{}: {step}", entrant.label())),
+            Progress::Window { window, warmup } => {
+                let phase = if *warmup { "warming up" } else { "measuring" };
+                let p99 = show::time(window.response.value_at_quantile(0.99) as f64);
+                let rate = show::rate(window.rate());
+                self.say(&format!("{}: {phase} {rate}, p99 {p99}", entrant.label()));
+            }
+        }
+    }
+
+    fn finished(&self, entrant: &Entrant, facts: &TrialFacts) {
+        self.bar.inc(1);
+        if self.lines {
+            let rate = facts.throughput.map_or("no figures".into(), show::rate);
+            let p99 = show::time_or_dash(facts.p99_ns);
+            eprintln!("round {}/{} {}: {rate}, p99 {p99}", facts.round + 1, self.rounds, entrant.label());
+        }
+    }
+
+    fn failed(&self, entrant: &Entrant, failure: &Failure) {
+        self.bar.inc(1);
+        self.line(format!("{}: {failure}", entrant.label()));
+    }
+
+    fn skip(&self) {
+        self.bar.inc(1);
+    }
+
+    fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}

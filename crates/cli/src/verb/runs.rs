@@ -1,0 +1,61 @@
+//! `prony runs`: what the notebook holds.
+
+use crate::Ended;
+use crate::args::{Places, Runs};
+use miette::{IntoDiagnostic, Result};
+use prony_notebook::{Run, RunStatus};
+use prony_report::table::{Align, Table};
+use serde_json::json;
+
+pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
+    let notebook = places.notebook()?;
+    let runs = notebook.runs(args.limit).into_diagnostic()?;
+    if args.json {
+        let runs: Vec<_> = runs
+            .iter()
+            .map(|run| {
+                json!({
+                    "id": run.id,
+                    "name": run.facts.name,
+                    "title": run.facts.title,
+                    "started": run.facts.started,
+                    "finished": run.finished,
+                    "status": status(run),
+                    "command_line": run.facts.command_line,
+                })
+            })
+            .collect();
+        println!("{}", serde_json::to_string_pretty(&runs).into_diagnostic()?);
+        return Ok(Ended::Done);
+    }
+    if runs.is_empty() {
+        eprintln!("no runs yet in {}: try `prony run quickstart`", notebook.path().display());
+        return Ok(Ended::Done);
+    }
+    let mut table = Table::new([
+        ("run", Align::Right),
+        ("experiment", Align::Left),
+        ("started (UTC)", Align::Left),
+        ("status", Align::Left),
+        ("title", Align::Left),
+    ]);
+    for run in &runs {
+        table.row([
+            run.id.to_string(),
+            run.facts.name.clone(),
+            run.facts.started.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            status(run),
+            run.facts.title.clone(),
+        ]);
+    }
+    print!("{table}");
+    Ok(Ended::Done)
+}
+
+/// A run whose prony died is not running, whatever the notebook says.
+fn status(run: &Run) -> String {
+    match run.status {
+        RunStatus::Running if run.is_abandoned() => "interrupted".into(),
+        status => status.to_string(),
+    }
+}

@@ -1,0 +1,16 @@
+//! `prony schema`: the shapes of files and outputs.
+
+use crate::Ended;
+use crate::args::{Schema, SchemaOf};
+use miette::{IntoDiagnostic, Result};
+
+pub fn main(args: &Schema) -> Result<Ended> {
+    let schema = match args.what {
+        SchemaOf::Load => schemars::schema_for!(prony_report::load::LoadReport),
+        SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
+        SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
+        SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
+    };
+    println!("{}", serde_json::to_string_pretty(&schema).into_diagnostic()?);
+    Ok(Ended::Done)
+}

@@ -1,0 +1,213 @@
+//! Kinds and numbers of connections, and what well-behaved servers say on them.
+
+use crate::invariants::{conserved, flawless};
+use crate::servers::{Server, answer, answer_and_close, echo};
+use crate::support::*;
+use crate::words::*;
+use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
+use prony_engine::{Dialogue, Plan};
+use std::sync::atomic::Ordering::Relaxed;
+
+fn shapes(server: &Server, dialogue: &Dialogue, requests: u64) -> Vec<Plan> {
+    let mut all = Vec::new();
+    for kind in transports() {
+        for arrival in ARRIVALS {
+            for threads in [1, 3] {
+                for pipeline in [1, 8] {
+                    all.push(Plan {
+                        arrival,
+                        threads,
+                        pipeline,
+                        requests: Some(requests),
+                        ..plan(&server.target, dialogue.clone(), 6, kind)
+                    });
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_address_family() {
+    let all = [Some(Server::tcp(echo)), Server::tcp6(echo), Some(Server::unix(echo))];
+    for server in all.into_iter().flatten() {
+        for plan in shapes(&server, &hello(), 100) {
+            flawless(&plan, &until_done(&plan));
+        }
+    }
+}
+
+#[test]
+fn every_framing() {
+    for wire in [LENGTH, CHUNKED, INTERIM, OLD_KEEP] {
+        let server = Server::tcp(answer(wire));
+        for plan in shapes(&server, &http(), 60) {
+            let seen = until_done(&plan);
+            flawless(&plan, &seen);
+            assert_eq!(seen.outcomes.status, [0, 0, 60, 0, 0, 0]);
+        }
+    }
+}
+
+#[test]
+fn answers_that_end_with_the_connection() {
+    for wire in [UNTIL_CLOSE, CLOSING, OLD] {
+        let server = Server::tcp(answer_and_close(wire));
+        for plan in shapes(&server, &http(), 60) {
+            if plan.pipeline == 1 {
+                let seen = until_done(&plan);
+                conserved(&plan, &seen);
+                let ok = seen.outcomes.ok;
+                assert_eq!(ok, 60, "{} {:?}", short(&plan), seen.errors);
+                assert!((60..=66).contains(&seen.connected), "{}", seen.connected);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_pipelined_behind_the_last_answer_is_lost_and_counted() {
+    let server = Server::tcp(answer_and_close(CLOSING));
+    for plan in shapes(&server, &http(), 64) {
+        if plan.pipeline == 8 {
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            assert!(seen.outcomes.ok >= 8, "{} {:?}", short(&plan), seen.outcomes);
+            assert_eq!(seen.outcomes.read_error + seen.outcomes.ok, 64);
+        }
+    }
+}
+
+#[test]
+fn bodiless_answers() {
+    let head = HttpRequest {
+        method: "HEAD".into(),
+        ..HttpRequest::get("h", "/")
+    };
+    let all = [
+        (HttpRequest::get("h", "/"), &b"HTTP/1.1 204 No Content\r\n\r\n"[..]),
+        (head, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+    ];
+    for (request, wire) in all {
+        let server = Server::tcp(answer(wire));
+        for plan in shapes(&server, &Dialogue::http(&request, Expect::default()), 60) {
+            flawless(&plan, &until_done(&plan));
+        }
+    }
+}
+
+#[test]
+fn several_requests_in_turn_are_judged_each_by_its_own_expectation() {
+    let exchange =
+        |path: &str| HttpExchange::new(&HttpRequest::get("h", path), Expect::body(path));
+    let dialogue = Dialogue::Http {
+        exchanges: vec![exchange("/a"), exchange("/bb"), exchange("/ccc")],
+        limits: Limits::default(),
+    };
+    let server = Server::tcp(|it| {
+        it.requests(|_, head| {
+            let path = head.split(' ').nth(1).unwrap();
+            let length = path.len();
+            it.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{path}").as_bytes())
+        })
+    });
+    for plan in shapes(&server, &dialogue, 60) {
+        flawless(&plan, &until_done(&plan));
+    }
+}
+
+#[test]
+fn a_connection_for_each_request() {
+    let close = Dialogue::http(
+        &HttpRequest {
+            keepalive: false,
+            ..HttpRequest::get("h", "/")
+        },
+        Expect::body("hello"),
+    );
+    for kind in transports() {
+        for arrival in ARRIVALS {
+            for threads in [1, 3] {
+                let web = Server::tcp(answer_and_close(UNTIL_CLOSE));
+                for (server, dialogue) in [
+                    (Server::tcp(echo), hello()),
+                    (Server::unix(echo), hello()),
+                    (Server::tcp(answer(LENGTH)), http()),
+                    (web, close.clone()),
+                ] {
+                    let plan = Plan {
+                        arrival,
+                        threads,
+                        keepalive: false,
+                        requests: Some(100),
+                        ..plan(&server.target, dialogue, 6, kind)
+                    };
+                    let seen = until_done(&plan);
+                    flawless(&plan, &seen);
+                    assert_eq!(seen.connected, 100);
+                    assert_eq!(seen.connect.len(), 100);
+                    assert_eq!(server.count.connections.load(Relaxed), 100);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fewer_requests_than_connections_or_threads() {
+    for kind in transports() {
+        for arrival in ARRIVALS {
+            for keepalive in [true, false] {
+                let server = Server::tcp(echo);
+                let plan = Plan {
+                    arrival,
+                    keepalive,
+                    threads: 3,
+                    requests: Some(2),
+                    ..plan(&server.target, hello(), 9, kind)
+                };
+                flawless(&plan, &until_done(&plan));
+            }
+        }
+    }
+}
+
+#[test]
+fn two_thousand_connections_at_once() {
+    allow_descriptors(8_000);
+    for kind in transports() {
+        for arrival in [CLOSED, prony_engine::Arrival::Constant(20_000.0)] {
+            let server = Server::tcp(echo);
+            let plan = Plan {
+                arrival,
+                threads: 2,
+                requests: Some(6_000),
+                ..plan(&server.target, hello(), 2_000, kind)
+            };
+            let seen = until_done(&plan);
+            flawless(&plan, &seen);
+            assert_eq!(server.count.connections.load(Relaxed), 2_000);
+            if arrival != CLOSED {
+                assert!(seen.per_connection.iter().all(|&answers| answers == 3));
+            }
+        }
+    }
+}
+
+/// Raises the limit of open descriptors to at least `n`.
+fn allow_descriptors(n: u64) {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the limit is valid for both calls.
+    unsafe {
+        assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit), 0);
+        if limit.rlim_cur < n {
+            limit.rlim_cur = n.min(limit.rlim_max);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+    assert!(limit.rlim_cur >= n, "at most {} descriptors are allowed here", limit.rlim_cur);
+}

@@ -1,0 +1,452 @@
+//! Servers that do what they should not. Whatever they do: no request is lost, none is counted
+//! twice, and the load comes to its end.
+
+use crate::invariants::conserved;
+use crate::servers::{Connection, Server, answer, answer_and_close, echo};
+use crate::support::*;
+use crate::words::*;
+use prony_engine::{Arrival, Dialogue, Outcomes, Plan};
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Requests of each load.
+const N: u64 = 24;
+const TIMEOUT: Duration = Duration::from_millis(100);
+
+struct Hostile {
+    name: &'static str,
+    dialogue: Dialogue,
+    start: Box<dyn Fn() -> Server + Send + Sync>,
+    /// What can only be so with this server.
+    shows: fn(&Outcomes) -> bool,
+}
+
+fn hostile(
+    name: &'static str,
+    dialogue: Dialogue,
+    shows: fn(&Outcomes) -> bool,
+    serve: impl Fn(&Connection) -> io::Result<()> + Send + Sync + 'static,
+) -> Hostile {
+    let serve = Arc::new(serve);
+    let start = move || {
+        let serve = serve.clone();
+        Server::tcp(move |it| serve(it))
+    };
+    Hostile {
+        name,
+        dialogue,
+        start: Box::new(start),
+        shows,
+    }
+}
+
+fn all_time_out(of: &Outcomes) -> bool {
+    of.timeout == N
+}
+
+fn none_is_ok(of: &Outcomes) -> bool {
+    of.ok == 0
+}
+
+fn none_is_connected(of: &Outcomes) -> bool {
+    of.connect_error == N
+}
+
+fn some_are_ok(of: &Outcomes) -> bool {
+    of.ok > 0 && of.ok < N
+}
+
+fn all_are_wrong(of: &Outcomes) -> bool {
+    of.wrong_answer == N
+}
+
+/// Writes the same until the client has had enough.
+fn pour(it: &Connection, bytes: &[u8]) -> io::Result<()> {
+    let many = bytes.repeat(1 + 2_000 / bytes.len());
+    loop {
+        it.write(&many)?;
+    }
+}
+
+/// Echo servers.
+fn echoes() -> Vec<Hostile> {
+    vec![
+        hostile("never answers", hello(), all_time_out, |it| it.swallow()),
+        hostile("never reads", hello(), all_time_out, |it| {
+            it.ignore();
+            Ok(())
+        }),
+        hostile("goes silent", hello(), some_are_ok, |it| {
+            it.messages(6, |nth, message| if nth < 7 { it.write(message) } else { Ok(()) })
+        }),
+        hostile("closes in the middle", hello(), none_is_ok, |it| {
+            it.messages(6, |_, message| {
+                it.write(&message[..3])?;
+                Err(io::ErrorKind::Other.into())
+            })
+        }),
+        hostile("closes at once", hello(), none_is_ok, |_| Ok(())),
+        hostile("resets at once", hello(), none_is_ok, |it| {
+            it.reset();
+            Ok(())
+        }),
+        hostile("resets in the middle", hello(), none_is_ok, |it| {
+            it.messages(6, |_, message| {
+                it.write(&message[..3])?;
+                it.reset();
+                Err(io::ErrorKind::Other.into())
+            })
+        }),
+        hostile("changes every byte", hello(), all_are_wrong, |it| {
+            it.messages(6, |_, message| it.write(&message.to_ascii_uppercase()))
+        }),
+        hostile("drops the last byte", hello(), none_is_ok, |it| {
+            it.messages(6, |_, message| it.write(&message[..5]))
+        }),
+        hostile("too slow a drip", hello(), none_is_ok, |it| {
+            it.messages(6, |_, message| {
+                for byte in message {
+                    sleep(TIMEOUT / 4);
+                    it.write(&[*byte])?;
+                }
+                Ok(())
+            })
+        }),
+        hostile("speaks first", hello(), none_is_ok, |it| {
+            it.write(b"220 welcome\r\n")?;
+            it.swallow()
+        }),
+        hostile("answers twice", hello(), |_| true, |it| {
+            it.messages(6, |_, message| it.write(&message.repeat(2)))
+        }),
+        hostile("pours", hello(), none_is_ok, |it| pour(it, b"X")),
+        Hostile {
+            name: "refuses",
+            dialogue: hello(),
+            start: Box::new(Server::refused),
+            shows: none_is_connected,
+        },
+        Hostile {
+            name: "never accepts",
+            dialogue: hello(),
+            start: Box::new(Server::never_accepts),
+            shows: none_is_ok,
+        },
+        Hostile {
+            name: "never accepts (unix)",
+            dialogue: hello(),
+            start: Box::new(Server::never_accepts_unix),
+            shows: none_is_ok,
+        },
+    ]
+}
+
+/// HTTP servers.
+fn webs() -> Vec<Hostile> {
+    vec![
+        hostile("another status", http(), all_are_wrong, |it| {
+            answer(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\n\r\nhello")(it)
+        }),
+        hostile("another body", http(), all_are_wrong, |it| {
+            answer(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo")(it)
+        }),
+        hostile("another length", http(), all_are_wrong, |it| {
+            answer(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell")(it)
+        }),
+        hostile("speaks something else", http(), none_is_ok, |it| {
+            answer(b"SSH-2.0-OpenSSH_9.9\r\n")(it)
+        }),
+        hostile("endless header", http(), none_is_ok, |it| {
+            it.write(b"HTTP/1.1 200 OK\r\nX: ")?;
+            pour(it, b"a")
+        }),
+        hostile("endless fields", http(), none_is_ok, |it| {
+            it.requests(|_, _| {
+                it.write(b"HTTP/1.1 200 OK\r\n")?;
+                pour(it, b"X: a\r\n")
+            })
+        }),
+        hostile("endless interim answers", http(), none_is_ok, |it| {
+            it.requests(|_, _| pour(it, b"HTTP/1.1 100 Continue\r\n\r\n"))
+        }),
+        hostile("endless body", http(), none_is_ok, |it| {
+            it.requests(|_, _| {
+                it.write(b"HTTP/1.1 200 OK\r\n\r\n")?;
+                pour(it, b"hello")
+            })
+        }),
+        hostile("endless chunks", http(), none_is_ok, |it| {
+            it.requests(|_, _| {
+                it.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+                pour(it, b"5\r\nhello\r\n")
+            })
+        }),
+        hostile("closes inside the head", http(), none_is_ok, |it| {
+            answer_and_close(&LENGTH[..10])(it)
+        }),
+        hostile("closes inside the body", http(), none_is_ok, |it| {
+            answer_and_close(&LENGTH[..LENGTH.len() - 1])(it)
+        }),
+        hostile("closes inside a chunk", http(), none_is_ok, |it| {
+            answer_and_close(&CHUNKED[..CHUNKED.len() - 12])(it)
+        }),
+        hostile("closes without saying so", http(), |_| true, |it| {
+            answer_and_close(LENGTH)(it)
+        }),
+        hostile("forgets the body", http(), none_is_ok, |it| {
+            answer(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n")(it)
+        }),
+    ]
+}
+
+/// The ways to load, all with `N` requests.
+fn shapes(server: &Server, dialogue: &Dialogue) -> Vec<Plan> {
+    let (constant, poisson) = (
+        Arrival::Constant(400.0),
+        Arrival::Poisson { rate: 400.0, seed: 7 },
+    );
+    let mut all = Vec::new();
+    for kind in transports() {
+        for (arrival, keepalive, pipeline, threads) in [
+            (CLOSED, true, 1, 1),
+            (CLOSED, true, 8, 3),
+            (CLOSED, false, 1, 3),
+            (constant, true, 8, 1),
+            (constant, false, 1, 1),
+            (poisson, true, 1, 3),
+        ] {
+            all.push(Plan {
+                arrival,
+                keepalive,
+                pipeline,
+                threads,
+                timeout: TIMEOUT,
+                requests: Some(N),
+                ..plan(&server.target, dialogue.clone(), 6, kind)
+            });
+        }
+    }
+    all
+}
+
+fn survive(all: &[Hostile]) {
+    at_once(8, all, |it| {
+        let server = (it.start)();
+        at_once(2, &shapes(&server, &it.dialogue), |plan| {
+            let seen = until_done(plan);
+            let what = format!("{}: {} {seen:?}", it.name, short(plan));
+            assert!((it.shows)(&seen.outcomes), "{what}");
+            if let Err(panic) = std::panic::catch_unwind(|| conserved(plan, &seen)) {
+                eprintln!("{}: {:?}", it.name, seen.errors);
+                std::panic::resume_unwind(panic);
+            }
+        });
+    });
+}
+
+#[test]
+fn no_request_is_lost_to_a_bad_echo_server() {
+    survive(&echoes());
+}
+
+#[test]
+fn no_request_is_lost_to_a_bad_web_server() {
+    survive(&webs());
+}
+
+#[test]
+fn a_timeout_is_a_sample_of_its_length() {
+    let server = Server::tcp(|it| it.swallow());
+    at_once(4, &shapes(&server, &hello()), |plan| {
+        let seen = until_done(plan);
+        let service = &seen.service;
+        let timeout = prony_engine::clock::nanos(TIMEOUT);
+        assert_eq!(service.len(), N);
+        assert!(service.equivalent(service.min(), timeout), "{}", service.min());
+        assert!(service.equivalent(service.max(), timeout), "{}", service.max());
+        assert!(seen.response.min() >= service.min());
+    });
+}
+
+#[test]
+fn spoilt_answers_are_counted_one_by_one() {
+    for kind in transports() {
+        for (pipeline, threads) in [(1, 1), (8, 3)] {
+            let server = Server::tcp(|it| {
+                it.messages(6, |nth, message| {
+                    let mut message = message.to_vec();
+                    if nth % 10 == 3 {
+                        message[4] ^= 1;
+                        it.count.spoilt.fetch_add(1, Relaxed);
+                    }
+                    it.write(&message)
+                })
+            });
+            let plan = Plan {
+                pipeline,
+                threads,
+                requests: Some(1_000),
+                ..plan(&server.target, hello(), 5, kind)
+            };
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            let spoilt = server.count.spoilt.load(Relaxed);
+            assert_eq!((seen.outcomes.wrong_answer, seen.outcomes.ok), (spoilt, 1_000 - spoilt));
+            assert_eq!(spoilt, 100);
+            assert_eq!(seen.wrong, ["other bytes in the body than expected"; 3]);
+            assert_eq!(seen.connected, 5, "a wrong answer alone is no reason to reconnect");
+        }
+    }
+}
+
+#[test]
+fn every_thousandth_byte_is_lost() {
+    let lossy = |it: &Connection| {
+        let (mut at, mut buffer) = (0u64, [0; 4096]);
+        loop {
+            let bytes = it.read(&mut buffer)?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let kept: Vec<u8> = bytes
+                .iter()
+                .copied()
+                .filter(|_| {
+                    at += 1;
+                    !at.is_multiple_of(1_000)
+                })
+                .collect();
+            it.write(&kept)?;
+        }
+    };
+    for kind in transports() {
+        for pipeline in [1, 8] {
+            let server = Server::tcp(lossy);
+            let plan = Plan {
+                pipeline,
+                timeout: TIMEOUT,
+                requests: Some(2_000),
+                ..plan(&server.target, hello(), 4, kind)
+            };
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            let all = &seen.outcomes;
+            assert!(all.ok > 0 && all.failed() > 0 && all.timeout > 0, "{all:?}");
+            if pipeline == 1 {
+                assert!(seen.connected > 4, "what is out of step is closed");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_breaks_the_protocol_is_wrong_and_ends_the_connection() {
+    for kind in transports() {
+        let server = Server::tcp(answer(b"HTTP/1.1 2OO OK\r\n\r\n"));
+        let plan = Plan {
+            requests: Some(12),
+            ..plan(&server.target, http(), 4, kind)
+        };
+        let seen = until_done(&plan);
+        conserved(&plan, &seen);
+        assert_eq!(seen.outcomes.wrong_answer, 12);
+        assert!(seen.wrong[0].starts_with("malformed answer"), "{:?}", seen.wrong);
+        assert_eq!(seen.connected, 12, "each has its connection");
+    }
+}
+
+#[test]
+fn errors_are_told_in_words() {
+    for kind in transports() {
+        let server = Server::refused();
+        let plan = Plan {
+            requests: Some(8),
+            timeout: TIMEOUT,
+            ..plan(&server.target, hello(), 4, kind)
+        };
+        let seen = until_done(&plan);
+        let texts: Vec<&String> = seen.errors.keys().collect();
+        assert_eq!(texts, ["connecting: Connection refused (os error 111)"]);
+        assert!(seen.errors.values().sum::<u64>() >= 8);
+        assert_eq!((seen.connected, seen.response.len()), (0, 0));
+    }
+}
+
+/// A server that answers and closes at once gives both to the client in one go. The connection's
+/// descriptor number is then free for any other thread, while the next request may already wait
+/// to be submitted: it must not go out on somebody else's connection.
+#[test]
+fn a_request_never_goes_out_on_another_connection() {
+    for kind in transports() {
+        let server = Server::tcp(|it| {
+            let mut buffer = [0; 64];
+            let bytes = it.read(&mut buffer)?;
+            if bytes.len() > HELLO.len() {
+                it.count.spoilt.fetch_add(1, Relaxed);
+            }
+            it.write(bytes)
+        });
+        let plan = Plan {
+            threads: 3,
+            requests: Some(6_000),
+            ..plan(&server.target, hello(), 60, kind)
+        };
+        let seen = until_done(&plan);
+        conserved(&plan, &seen);
+        assert_eq!(server.count.spoilt.load(Relaxed), 0, "two requests on one connection");
+        assert_eq!(seen.outcomes.wrong_answer, 0, "{:?}", seen.wrong);
+        let unasked = seen.errors.keys().any(|text| text.contains("no request"));
+        assert!(!unasked, "{:?}", seen.errors);
+    }
+}
+
+#[test]
+fn a_server_that_falls_and_comes_back() {
+    // Below the ephemeral range: nobody's outgoing connection can take the port meanwhile.
+    let own = std::process::id() % 10_000;
+    for (nth, kind) in transports().into_iter().enumerate() {
+        for arrival in [CLOSED, Arrival::Constant(400.0)] {
+            let mut ports = (0u32..).map(|step| 20_000 + ((own + step * 97) % 10_000) as u16);
+            let start = |port| Server::at((Ipv4Addr::LOCALHOST, port).into(), echo);
+            let mut first = ports
+                .by_ref()
+                .skip(nth)
+                .find_map(|port| start(port).ok())
+                .expect("a free port");
+            let prony_engine::Target::Tcp(address) = first.target else {
+                unreachable!()
+            };
+            let plan = Plan {
+                arrival,
+                threads: 2,
+                timeout: TIMEOUT,
+                ..plan(&first.target, hello(), 6, kind)
+            };
+            let control = Arc::new(prony_engine::Control::at_once(1_000 * MS));
+            let running = begin(&plan, &control);
+            eventually("it begins", || control.started().is_some());
+            sleep(Duration::from_millis(250));
+            first.fall();
+            sleep(Duration::from_millis(250));
+            let mut second = None;
+            eventually("the port is free again", || {
+                second = start(address.port()).ok();
+                second.is_some()
+            });
+            let second = second.unwrap();
+            let seen = running.end();
+            crate::invariants::hold(&plan, &seen);
+            assert!(seen.outcomes.ok > 0 && seen.outcomes.connect_error > 0, "{:?}", seen.outcomes);
+            assert_eq!(seen.outcomes.wrong_answer, 0);
+            assert!(second.count.connections.load(Relaxed) >= 6, "all come back");
+            assert!(second.count.bytes.load(Relaxed) > 0);
+            if arrival != CLOSED {
+                assert_eq!(crate::invariants::accounted(&seen.outcomes), 400);
+            }
+        }
+    }
+}

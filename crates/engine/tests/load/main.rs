@@ -1,0 +1,16 @@
+//! The load generator against real sockets: honest servers, and every kind of bad one.
+//!
+//! What is asserted are counts and invariants, never speed; times only bound how long something
+//! may take before it counts as hanging.
+
+mod connections;
+mod hostile;
+mod invariants;
+mod leaks;
+mod open_loop;
+mod property;
+mod servers;
+mod sizes;
+mod steering;
+mod support;
+mod words;

@@ -1,0 +1,150 @@
+//! Open loops: what is due is sent, no matter what the server does.
+
+use crate::invariants::{accounted, flawless, hold};
+use crate::servers::{Server, echo};
+use crate::support::*;
+use prony_engine::{Arrival, Plan, clock};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::Duration;
+
+#[test]
+fn exactly_what_is_due_is_sent() {
+    for kind in transports() {
+        for (threads, pipeline, keepalive) in [(1, 1, true), (3, 8, true), (2, 1, false)] {
+            let server = Server::tcp(echo);
+            let plan = Plan {
+                arrival: CONSTANT,
+                threads,
+                pipeline,
+                keepalive,
+                ..plan(&server.target, hello(), 7, kind)
+            };
+            let seen = during(&plan, 500 * MS);
+            hold(&plan, &seen);
+            assert_eq!(accounted(&seen.outcomes), 1_000, "{}", short(&plan));
+            assert_eq!(seen.outcomes.failed(), 0);
+            assert_eq!(seen.response.len(), 1_000);
+            assert_eq!(seen.late.len(), 1_000);
+            assert_eq!(server.count.bytes.load(Relaxed), 1_000 * HELLO.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn a_poisson_load_is_the_same_again_with_its_seed() {
+    for kind in transports() {
+        let server = Server::tcp(echo);
+        let count = |seed, threads| {
+            let plan = Plan {
+                arrival: Arrival::Poisson { rate: 2_000.0, seed },
+                threads,
+                ..plan(&server.target, hello(), 5, kind)
+            };
+            let seen = during(&plan, 300 * MS);
+            hold(&plan, &seen);
+            assert_eq!(seen.response.len(), accounted(&seen.outcomes));
+            seen.response.len()
+        };
+        let n = count(1, 1);
+        assert_eq!(n, count(1, 1));
+        // 600 are expected, with a standard deviation of 24.5.
+        assert!(n.abs_diff(600) < 150, "{n}");
+        assert!(count(2, 3).abs_diff(600) < 150);
+    }
+}
+
+#[test]
+fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
+    const STALL: u64 = 300 * MS;
+    for kind in transports() {
+        let until = AtomicU64::new(0);
+        let server = Server::tcp(move |it| {
+            it.messages(6, |nth, message| {
+                if nth == 200 {
+                    until.store(clock::now() + STALL, Relaxed);
+                }
+                let left = until.load(Relaxed).saturating_sub(clock::now());
+                sleep(Duration::from_nanos(left));
+                it.write(message)
+            })
+        });
+        let plan = Plan {
+            arrival: Arrival::Constant(1_000.0),
+            ..plan(&server.target, hello(), 4, kind)
+        };
+        let seen = during(&plan, 900 * MS);
+        hold(&plan, &seen);
+        assert_eq!(seen.response.len(), 900);
+        assert!(seen.response.max() >= STALL - MS, "{}", seen.response.max());
+        // Those due in the first half of the stall have waited for more than its second half.
+        let waited = seen.response.count_between(STALL / 2, u64::MAX);
+        assert!(waited >= 140, "{waited}");
+        assert!(seen.service.count_between(STALL / 2, u64::MAX) < waited);
+        assert!(seen.lag.max() >= STALL / 2, "they waited for their turn");
+    }
+}
+
+#[test]
+fn a_number_of_requests_at_a_rate() {
+    for kind in transports() {
+        for arrival in [CONSTANT, POISSON] {
+            for (threads, pipeline, keepalive) in [(1, 1, true), (3, 8, true), (3, 1, false)] {
+                let server = Server::tcp(echo);
+                let plan = Plan {
+                    arrival,
+                    threads,
+                    pipeline,
+                    keepalive,
+                    requests: Some(200),
+                    ..plan(&server.target, hello(), 10, kind)
+                };
+                let seen = until_done(&plan);
+                flawless(&plan, &seen);
+                assert_eq!(server.count.bytes.load(Relaxed), 200 * HELLO.len() as u64);
+            }
+        }
+    }
+}
+
+/// When the last request is out, nothing is due any more: the generator waits in sleep.
+#[test]
+fn the_last_answers_are_not_waited_for_without_sleep() {
+    for kind in transports() {
+        let server = Server::tcp(|it| {
+            it.messages(6, |_, message| {
+                sleep(Duration::from_millis(400));
+                it.write(message)
+            })
+        });
+        let plan = Plan {
+            arrival: CONSTANT,
+            requests: Some(4),
+            ..plan(&server.target, hello(), 4, kind)
+        };
+        let seen = until_done(&plan);
+        flawless(&plan, &seen);
+        let spent = seen.generator.work + seen.generator.spin;
+        assert!(spent < 200 * MS, "{spent} ns of CPU time to send four requests");
+    }
+}
+
+/// An open loop sends what it owes, and says what it could not.
+#[test]
+fn what_could_not_be_sent_is_counted() {
+    for kind in transports() {
+        let server = Server::tcp(|it| it.swallow());
+        let plan = Plan {
+            arrival: CONSTANT,
+            pipeline: 2,
+            timeout: Duration::from_secs(1),
+            ..plan(&server.target, hello(), 3, kind)
+        };
+        let seen = during(&plan, 200 * MS);
+        hold(&plan, &seen);
+        assert_eq!(seen.outcomes.finished(), 0, "nothing ended in the measured part");
+        assert_eq!((seen.outcomes.in_flight_at_end, seen.outcomes.unsent_at_end), (6, 394));
+        assert_eq!(seen.response.len(), 400, "each is a sample of what is known of it");
+        assert!(seen.response.min() >= 800 * MS);
+    }
+}

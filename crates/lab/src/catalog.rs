@@ -1,0 +1,186 @@
+//! The catalog: a folder of servers, each in a folder of its own with a `server.toml`.
+
+use crate::contract::Contract;
+use crate::manifest::Manifest;
+use crate::source::{Mistake, Source, Unreadable, did_you_mean};
+use include_dir::{Dir, include_dir};
+use std::path::{Path, PathBuf};
+
+/// The catalog as it was when this program was built, so that it works from anywhere.
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");
+
+/// A server that the catalog knows.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// The name of its folder.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// All servers, by name.
+#[derive(Debug)]
+pub struct Catalog {
+    folder: PathBuf,
+    servers: Vec<Server>,
+}
+
+/// Why there is no catalog.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum CatalogError {
+    /// A manifest is not right.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Mistake(#[from] Box<Mistake>),
+    /// A manifest cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// The folder cannot be read.
+    #[error("cannot read the catalog {}: {source}", folder.display())]
+    Folder {
+        /// Which folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// A name that the catalog does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("there is no server {name:?} in {}", folder.display())]
+pub struct UnknownServer {
+    name: String,
+    folder: PathBuf,
+    #[help]
+    help: Option<String>,
+}
+
+impl Catalog {
+    /// The catalog in `folder`.
+    ///
+    /// # Errors
+    /// When it cannot be read or a manifest is not right.
+    pub fn open(folder: &Path) -> Result<Self, CatalogError> {
+        let unreadable = |source| CatalogError::Folder {
+            folder: folder.to_owned(),
+            source,
+        };
+        let mut servers = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let folder = entry.map_err(unreadable)?.path();
+            let file = folder.join("server.toml");
+            let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            if file.is_file() {
+                let manifest = Manifest::parse(&Source::read(&file)?).map_err(Box::new)?;
+                servers.push(Server {
+                    name: name.to_owned(),
+                    folder: folder.clone(),
+                    manifest,
+                });
+            }
+        }
+        servers.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self {
+            folder: folder.to_owned(),
+            servers,
+        })
+    }
+
+    /// The catalog that the user means: `chosen` if given, else `servers/` in this folder or one
+    /// above it that also has an `experiments/`, else the one inside this program, unpacked below `cache`.
+    ///
+    /// # Errors
+    /// When it cannot be read, unpacked, or a manifest is not right.
+    pub fn find(chosen: Option<&Path>, cache: &Path) -> Result<Self, CatalogError> {
+        if let Some(folder) = chosen {
+            return Self::open(folder);
+        }
+        if let Some(root) = project_root() {
+            return Self::open(&root.join("servers"));
+        }
+        let folder = cache.join("catalog").join(env!("CARGO_PKG_VERSION"));
+        let unpack = || {
+            // Always anew: files of another build of the same version must not stay.
+            if folder.exists() {
+                std::fs::remove_dir_all(&folder)?;
+            }
+            std::fs::create_dir_all(&folder)?;
+            EMBEDDED.extract(&folder)
+        };
+        unpack().map_err(|source| CatalogError::Folder {
+            folder: folder.clone(),
+            source,
+        })?;
+        Self::open(&folder)
+    }
+
+    /// All servers, by name.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// Those that keep a contract.
+    pub fn of(&self, contract: Contract) -> impl Iterator<Item = &Server> {
+        self.servers
+            .iter()
+            .filter(move |server| server.manifest.contracts.contains(&contract))
+    }
+
+    /// The server of this name.
+    ///
+    /// # Errors
+    /// When there is none, with the name that is most like it.
+    pub fn get(&self, name: &str) -> Result<&Server, UnknownServer> {
+        self.servers
+            .iter()
+            .find(|server| server.name == name)
+            .ok_or_else(|| UnknownServer {
+                name: name.to_owned(),
+                folder: self.folder.clone(),
+                help: did_you_mean(name, self.servers.iter().map(|server| server.name.as_str()))
+                    .or_else(|| Some("`prony servers list` shows all of them".into())),
+            })
+    }
+}
+
+/// The nearest folder upwards that has both `servers/` and `experiments/`.
+pub(crate) fn project_root() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors()
+        .find(|dir| dir.join("servers").is_dir() && dir.join("experiments").is_dir())
+        .map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_that_ships_has_a_good_manifest() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
+        let catalog = Catalog::open(&folder).unwrap();
+        for contract in Contract::ALL {
+            assert!(catalog.of(contract).count() >= 6, "{contract}");
+        }
+        let error = catalog.get("cpp-epol").unwrap_err();
+        assert_eq!(error.help.as_deref(), Some("did you mean \"cpp-epoll\"?"));
+    }
+
+    #[test]
+    fn the_embedded_catalog_is_the_same() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
+        let there = Catalog::open(&folder).unwrap();
+        for server in there.servers() {
+            let path = format!("{}/server.toml", server.name);
+            let text = EMBEDDED.get_file(&path).unwrap().contents_utf8().unwrap();
+            assert_eq!(
+                Manifest::parse(&Source::new(path, text)).unwrap(),
+                server.manifest
+            );
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Reading HTTP/1.x answers from a server that is not trusted: bounded in time by the step's
+//! deadline, in memory by [`ANSWER_LIMIT`].
+
+use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
+
+/// The most an answer may take, head and body together, chunk framing included. The longest honest
+/// one, to a 2,000-byte path, needs some 2.5 KiB; servers with many headers stay far below the rest.
+const ANSWER_LIMIT: usize = 32 * 1024;
+
+/// The most header lines an answer may have. Honest servers send about five to ten.
+const HEADER_LIMIT: usize = 64;
+
+/// One whole answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub body: Vec<u8>,
+    /// The body came in chunks, which a client that speaks HTTP/1.0 cannot read.
+    pub chunked: bool,
+}
+
+/// What the head says about where the body ends (RFC 9112, 6.3).
+enum Framing {
+    Length(usize),
+    Chunked,
+    UntilEnd,
+}
+
+struct Head {
+    size: usize,
+    status: u16,
+    content_type: Option<String>,
+    framing: Framing,
+}
+
+/// A connection on which answers are read, one after the other; bytes read too far wait for the
+/// next.
+pub(super) struct Listener {
+    pub wire: Wire,
+    heard: Vec<u8>,
+    ended: bool,
+}
+
+impl Listener {
+    pub fn new(wire: Wire) -> Self {
+        Self {
+            wire,
+            heard: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Reads the next answer. Returns as soon as its last byte is there.
+    pub fn answer(&mut self) -> Result<Answer, Fault> {
+        let head = loop {
+            match parse_head(&self.heard)? {
+                Some(head) => break head,
+                None => self.more("an answer's head")?,
+            }
+        };
+        let (size, body) = loop {
+            let after_head = &self.heard[head.size..];
+            match head.framing {
+                Framing::Length(length) if after_head.len() >= length => {
+                    break (length, after_head[..length].to_vec());
+                }
+                Framing::Length(length) => {
+                    self.more(&format!("a body of {length} bytes, as Content-Length says"))?;
+                }
+                Framing::Chunked => match parse_chunks(after_head)? {
+                    Some(whole) => break whole,
+                    None => self.more("a chunked body with its last chunk")?,
+                },
+                Framing::UntilEnd if self.ended => break (after_head.len(), after_head.to_vec()),
+                Framing::UntilEnd => match self.more("a body and then the end of the stream") {
+                    Err(_) if self.ended => {}
+                    other => other?,
+                },
+            }
+        };
+        self.heard.drain(..head.size + size);
+        Ok(Answer {
+            status: head.status,
+            content_type: head.content_type,
+            body,
+            chunked: matches!(head.framing, Framing::Chunked),
+        })
+    }
+
+    /// No byte beyond the answers read so far. The server may have closed the connection.
+    pub fn expect_nothing_more(&self) -> Result<(), Fault> {
+        let expected = "nothing after the answer";
+        if self.heard.is_empty() {
+            self.wire.expect_quiet(QUIET, expected)
+        } else {
+            Err(Fault::new(expected, excerpt(&self.heard)))
+        }
+    }
+
+    /// The stream must end here.
+    pub fn expect_end(&self, expected: &str) -> Result<(), Fault> {
+        if self.heard.is_empty() && self.ended {
+            Ok(())
+        } else if self.heard.is_empty() {
+            self.wire.expect_end(expected)
+        } else {
+            Err(Fault::new(expected, excerpt(&self.heard)))
+        }
+    }
+
+    /// Reads on, because `expected` is not there yet.
+    fn more(&mut self, expected: &str) -> Result<(), Fault> {
+        let mut buf = [0; 4096];
+        let so_far = match self.heard.len() {
+            0 => "no byte".to_owned(),
+            n => format!("{n} bytes: {}", excerpt(&self.heard)),
+        };
+        if self.heard.len() > ANSWER_LIMIT {
+            let limit = ANSWER_LIMIT / 1024;
+            return Err(Fault::new(format!("{expected} within {limit} KiB"), so_far));
+        }
+        match self.wire.hear(&mut buf) {
+            Ok(Heard::Bytes(n)) => {
+                self.heard.extend_from_slice(&buf[..n]);
+                Ok(())
+            }
+            Ok(Heard::End) => {
+                self.ended = true;
+                Err(Fault::new(
+                    expected,
+                    format!("the end of the stream after {so_far}"),
+                ))
+            }
+            Ok(Heard::Silence) => Err(Fault::new(
+                expected,
+                format!("{}, after {so_far}", self.wire.deadline().silence()),
+            )),
+            Err(error) => Err(Fault::new(
+                expected,
+                format!("{} after {so_far}", describe(&error)),
+            )),
+        }
+    }
+}
+
+/// Parses a head, or returns None while it is not complete.
+fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
+    let mut response = httparse::Response::new(&mut headers);
+    let size = match response.parse(bytes) {
+        Ok(httparse::Status::Complete(size)) => size,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => {
+            return Err(Fault::new(
+                "an HTTP/1.x answer",
+                format!("{} ({error})", excerpt(bytes)),
+            ));
+        }
+    };
+    let value = |name: &str| {
+        let mut values = response
+            .headers
+            .iter()
+            .filter(|header| header.name.eq_ignore_ascii_case(name));
+        let first = values.next().map(|header| header.value.trim_ascii());
+        match values.find(|header| Some(header.value.trim_ascii()) != first) {
+            Some(other) => Err(Fault::new(
+                format!("one {name} header"),
+                format!("also {}", excerpt(other.value)),
+            )),
+            None => Ok(first),
+        }
+    };
+    let status = response.code.unwrap_or(0);
+    let framing = match (value("Transfer-Encoding")?, value("Content-Length")?) {
+        (Some(coding), None) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+        (Some(coding), None) => {
+            return Err(Fault::new(
+                "Transfer-Encoding: chunked, if any",
+                excerpt(coding),
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Fault::new(
+                "Content-Length or Transfer-Encoding",
+                "both in one answer",
+            ));
+        }
+        (None, Some(length)) => Framing::Length(parse_length(length)?),
+        (None, None) => Framing::UntilEnd,
+    };
+    let content_type = value("Content-Type")?.map(|v| String::from_utf8_lossy(v).into_owned());
+    Ok(Some(Head {
+        size,
+        status,
+        content_type,
+        framing,
+    }))
+}
+
+fn parse_length(value: &[u8]) -> Result<usize, Fault> {
+    let digits = value.iter().all(u8::is_ascii_digit);
+    let length = std::str::from_utf8(value)
+        .ok()
+        .filter(|_| digits)
+        .and_then(|v| v.parse().ok());
+    match length {
+        Some(length) if length <= ANSWER_LIMIT => Ok(length),
+        _ => Err(Fault::new(
+            format!("a Content-Length of at most {ANSWER_LIMIT} bytes"),
+            excerpt(value),
+        )),
+    }
+}
+
+/// Decodes a chunked body (RFC 9112, 7.1): its size on the wire and its content, or None while it
+/// is not complete.
+fn parse_chunks(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, Fault> {
+    let wrong = |at: usize| Fault::new("a chunked body", excerpt(&bytes[at..]));
+    let mut body = Vec::new();
+    let mut at = 0;
+    loop {
+        let (line, length) = match httparse::parse_chunk_size(&bytes[at..]) {
+            Ok(httparse::Status::Complete((line, length))) => (line, length),
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err(wrong(at)),
+        };
+        let length = usize::try_from(length).ok().filter(|&n| n <= ANSWER_LIMIT);
+        let length = length.ok_or_else(|| wrong(at))?;
+        at += line;
+        if length == 0 {
+            return Ok(trailers_end(&bytes[at..]).map(|size| (at + size, body)));
+        }
+        let Some(chunk) = bytes.get(at..at + length) else {
+            return Ok(None);
+        };
+        body.extend_from_slice(chunk);
+        at += length;
+        match bytes.get(at..at + 2) {
+            Some(b"\r\n") => at += 2,
+            Some(_) => return Err(wrong(at)),
+            None => return Ok(None),
+        }
+    }
+}
+
+/// The size of the trailer section, its empty line included.
+fn trailers_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let line = bytes[at..].windows(2).position(|two| two == b"\r\n")?;
+        at += line + 2;
+        if line == 0 {
+            return Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_joined_and_their_end_is_found() {
+        let wire = b"4;ext=1\r\nWiki\r\n6\r\npedia \r\n0\r\nTrailer: x\r\n\r\nrest";
+        let (size, body) = parse_chunks(wire).unwrap().unwrap();
+        assert_eq!(
+            (size, body.as_slice()),
+            (wire.len() - 4, b"Wikipedia ".as_slice())
+        );
+        for cut in 0..wire.len() - 4 {
+            assert!(
+                parse_chunks(&wire[..cut]).unwrap().is_none(),
+                "cut at {cut}"
+            );
+        }
+    }
+
+    #[test]
+    fn broken_chunks_are_refused() {
+        assert!(parse_chunks(b"zz\r\n").is_err());
+        assert!(parse_chunks(b"2\r\nabcd\r\n").is_err());
+        assert!(parse_chunks(b"ffffffffffff\r\n").is_err());
+    }
+
+    #[test]
+    fn ambiguous_framing_is_refused() {
+        let both = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let two = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n";
+        let signed = b"HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n";
+        let huge = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n";
+        for head in [&both[..], two, signed, huge] {
+            assert!(parse_head(head).is_err(), "{}", head.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Experiment files: servers × loads × rounds, and the order of their trials.
+
+use crate::catalog::{Catalog, Server, project_root};
+use crate::contract::Contract;
+use crate::load::{Load, LoadTable};
+use crate::source::{Mistake, Source, Unreadable, did_you_mean};
+use include_dir::{Dir, include_dir};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// The experiments as they were when this program was built.
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+
+/// An experiment file.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentFile {
+    /// One line that says what it compares.
+    pub title: String,
+    /// What the servers must answer.
+    #[schemars(with = "Contract")]
+    pub contract: Spanned<Contract>,
+    /// Servers as `name` or `name@workers`; `"*"` stands for every server of the catalog that
+    /// keeps the contract and is not named.
+    #[schemars(with = "Vec<String>")]
+    pub servers: Vec<Spanned<String>>,
+    /// The server (with its workers, as above) that the others are compared with; the first one
+    /// unless said otherwise.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub baseline: Option<Spanned<String>>,
+    /// Trials of each cell; at least 1, and at least 3 for intervals that mean something.
+    #[serde(default = "default_rounds")]
+    #[schemars(with = "u32")]
+    pub rounds: Spanned<u32>,
+    /// The figures that somebody else published for this, shown beside what is measured.
+    #[serde(default)]
+    pub published: Option<String>,
+    /// The load; lists in it make a grid.
+    #[serde(default = "default_load")]
+    #[schemars(with = "LoadTable")]
+    pub load: Spanned<LoadTable>,
+}
+
+fn default_rounds() -> Spanned<u32> {
+    Spanned::new(0..0, 3)
+}
+
+fn default_load() -> Spanned<LoadTable> {
+    Spanned::new(
+        0..0,
+        toml::from_str("").expect("every key of a load has a default"),
+    )
+}
+
+/// A server with a number of workers.
+#[derive(Debug, Clone)]
+pub struct Entrant {
+    /// The server.
+    pub server: Server,
+    /// Its workers.
+    pub workers: u32,
+    /// It was named, rather than found by `"*"`.
+    pub named: bool,
+}
+
+impl Entrant {
+    /// `name`, or `name@workers` with more than one.
+    pub fn label(&self) -> String {
+        match self.workers {
+            1 => self.server.name.clone(),
+            workers => format!("{}@{workers}", self.server.name),
+        }
+    }
+}
+
+/// An experiment, checked against the catalog.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// What it is called: its file's name.
+    pub name: String,
+    /// What it compares.
+    pub title: String,
+    /// What the servers must answer.
+    pub contract: Contract,
+    /// The servers.
+    pub entrants: Vec<Entrant>,
+    /// The label of the one that others are compared with.
+    pub baseline: String,
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// Trials of each cell.
+    pub rounds: u32,
+    /// The figures that somebody else published.
+    pub published: Option<String>,
+}
+
+/// An entrant under a load, by their places in the experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// Which entrant.
+    pub entrant: usize,
+    /// Which load.
+    pub load: usize,
+}
+
+/// Why there is no such experiment.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum ExperimentError {
+    /// There is no such file and no experiment of that name.
+    #[error("there is no experiment file {name:?} and no experiment of that name")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        #[help]
+        help: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// Something in it is not right.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Mistake(#[from] Box<Mistake>),
+}
+
+impl From<Mistake> for ExperimentError {
+    fn from(mistake: Mistake) -> Self {
+        Self::Mistake(Box::new(mistake))
+    }
+}
+
+impl Experiment {
+    /// The experiment of this name, or in this file.
+    ///
+    /// # Errors
+    /// When there is none, or something in it is not right.
+    pub fn find(name: &str, catalog: &Catalog) -> Result<Self, ExperimentError> {
+        let (stem, source) = locate(name)?;
+        Ok(Self::parse(&stem, &source, catalog)?)
+    }
+
+    /// Reads an experiment and checks it against the catalog.
+    ///
+    /// # Errors
+    /// The first mistake, with its place.
+    pub fn parse(name: &str, source: &Source, catalog: &Catalog) -> Result<Self, Mistake> {
+        let file: ExperimentFile = source.parse()?;
+        let wrong = |span: std::ops::Range<usize>, label: String, help: Option<String>| {
+            source.mistake(span, "the experiment is not right", label, help)
+        };
+        let contract = *file.contract.get_ref();
+        if *file.rounds.get_ref() == 0 {
+            return Err(wrong(file.rounds.span(), "must be at least 1".into(), None));
+        }
+        let loads = file.load.get_ref().grid().map_err(|(key, must)| {
+            let table = file.load.span();
+            let text = source.text().get(table.clone()).unwrap_or("");
+            let at = text.find(key).map_or(table.clone(), |offset| {
+                let start = table.start + offset;
+                start
+                    ..start
+                        + text[offset..]
+                            .lines()
+                            .next()
+                            .unwrap_or(key)
+                            .trim_end()
+                            .len()
+            });
+            wrong(at, format!("{key} {must}"), None)
+        })?;
+        let entrants = entrants(&file, catalog, contract, &wrong)?;
+        let Some(first) = entrants.first() else {
+            return Err(wrong(0..1, "no server takes part".into(), None));
+        };
+        let baseline = match &file.baseline {
+            None => first.label(),
+            Some(label) => {
+                let known = || entrants.iter().map(Entrant::label).collect::<Vec<_>>();
+                if !known().contains(label.get_ref()) {
+                    return Err(wrong(
+                        label.span(),
+                        "this server does not take part".into(),
+                        did_you_mean(label.get_ref(), known().iter().map(String::as_str)),
+                    ));
+                }
+                label.get_ref().clone()
+            }
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            title: file.title,
+            contract,
+            entrants,
+            baseline,
+            loads,
+            rounds: file.rounds.into_inner(),
+            published: file.published,
+        })
+    }
+
+    /// Every entrant under every load.
+    pub fn cells(&self) -> Vec<Cell> {
+        (0..self.loads.len())
+            .flat_map(|load| (0..self.entrants.len()).map(move |entrant| Cell { entrant, load }))
+            .collect()
+    }
+
+    /// The trials in their order: each round has every cell once, in an order of its own
+    /// (randomised complete blocks). The same seed gives the same order.
+    pub fn plan(&self, seed: u64) -> Vec<(u32, Cell)> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        (0..self.rounds)
+            .flat_map(|round| {
+                let mut cells = self.cells();
+                cells.shuffle(&mut rng);
+                cells.into_iter().map(move |cell| (round, cell))
+            })
+            .collect()
+    }
+}
+
+/// The servers that take part, `"*"` spelled out.
+fn entrants(
+    file: &ExperimentFile,
+    catalog: &Catalog,
+    contract: Contract,
+    wrong: &impl Fn(std::ops::Range<usize>, String, Option<String>) -> Mistake,
+) -> Result<Vec<Entrant>, Mistake> {
+    let mut found: Vec<Entrant> = Vec::new();
+    for entry in file.servers.iter().filter(|entry| entry.get_ref() != "*") {
+        let (name, workers) = match entry.get_ref().split_once('@') {
+            None => (entry.get_ref().as_str(), None),
+            Some((name, workers)) => match workers.parse() {
+                Ok(workers) => (name, Some(workers)),
+                Err(_) => {
+                    let label = "after @ a number of workers is expected".into();
+                    return Err(wrong(entry.span(), label, None));
+                }
+            },
+        };
+        let known = catalog.of(contract).map(|server| server.name.as_str());
+        let Ok(server) = catalog.get(name) else {
+            let label = "there is no server of this name".into();
+            return Err(wrong(entry.span(), label, did_you_mean(name, known)));
+        };
+        if !server.manifest.contracts.contains(&contract) {
+            return Err(wrong(
+                entry.span(),
+                format!("this server does not keep {contract}"),
+                None,
+            ));
+        }
+        let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
+        if !server.manifest.allows(workers) {
+            let label = match server.manifest.workers {
+                None => "this server's model has one worker".to_owned(),
+                Some(range) => match range.max {
+                    Some(max) => format!("this server can have {} to {max} workers", range.min),
+                    None => format!("this server has at least {} workers", range.min),
+                },
+            };
+            return Err(wrong(entry.span(), label, None));
+        }
+        let entrant = Entrant {
+            server: server.clone(),
+            workers,
+            named: true,
+        };
+        if found.iter().any(|other| other.label() == entrant.label()) {
+            return Err(wrong(
+                entry.span(),
+                "this server is named twice".into(),
+                None,
+            ));
+        }
+        found.push(entrant);
+    }
+    if file.servers.iter().any(|entry| entry.get_ref() == "*") {
+        for server in catalog.of(contract) {
+            if !found
+                .iter()
+                .any(|entrant| entrant.server.name == server.name)
+            {
+                let workers = server.manifest.default_workers();
+                found.push(Entrant {
+                    server: server.clone(),
+                    workers,
+                    named: false,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The name and the text of an experiment: a file's, or an experiment's of the project or of this
+/// program.
+fn locate(name: &str) -> Result<(String, Source), ExperimentError> {
+    let path = Path::new(name);
+    let stem = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or(name)
+        .to_owned();
+    if path.is_file() {
+        return Ok((stem, Source::read(path)?));
+    }
+    let file = format!("{name}.toml");
+    if let Some(path) = project_folder()
+        .map(|folder| folder.join(&file))
+        .filter(|p| p.is_file())
+    {
+        return Ok((stem, Source::read(&path)?));
+    }
+    if let Some(text) = EMBEDDED
+        .get_file(&file)
+        .and_then(|file| file.contents_utf8())
+    {
+        return Ok((stem, Source::new(file, text)));
+    }
+    let names = names();
+    let known = || names.iter().map(String::as_str);
+    let list = || format!("there are: {}", names.join(", "));
+    Err(ExperimentError::Unknown {
+        name: name.to_owned(),
+        help: did_you_mean(name, known()).or_else(|| Some(list())),
+    })
+}
+
+fn project_folder() -> Option<PathBuf> {
+    project_root().map(|root| root.join("experiments"))
+}
+
+/// The names of all experiments.
+pub fn names() -> Vec<String> {
+    let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+    let mut names: Vec<String> = match project_folder().and_then(|dir| std::fs::read_dir(dir).ok())
+    {
+        Some(entries) => entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "toml")
+            })
+            .filter_map(|path| stem(&path))
+            .collect(),
+        None => EMBEDDED
+            .files()
+            .filter_map(|file| stem(file.path()))
+            .collect(),
+    };
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn catalog() -> Catalog {
+        Catalog::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers")).unwrap()
+    }
+
+    const GOOD: &str = r#"
+title = "T"
+contract = "tcp-echo"
+servers = ["cpp-epoll", "cpp-epoll@2", "go-copy"]
+baseline = "cpp-epoll@2"
+rounds = 5
+
+[load]
+connections = [1, 100]
+duration = "1s"
+"#;
+
+    fn parse(text: &str) -> Result<Experiment, String> {
+        Experiment::parse("it", &Source::new("it.toml", text), &catalog()).map_err(|mistake| {
+            let mut out = String::new();
+            miette::NarratableReportHandler::new()
+                .render_report(&mut out, &mistake)
+                .unwrap();
+            out
+        })
+    }
+
+    #[test]
+    fn each_round_has_every_cell_once_in_an_order_of_its_own() {
+        let experiment = parse(GOOD).unwrap();
+        assert_eq!(experiment.cells().len(), 6);
+        let plan = experiment.plan(1);
+        assert_eq!(plan.len(), 30);
+        assert_eq!(plan, experiment.plan(1));
+        assert_ne!(plan, experiment.plan(2));
+        let mut orders = HashSet::new();
+        for (round, block) in plan.chunks(6).enumerate() {
+            assert!(block.iter().all(|&(r, _)| r == round as u32));
+            let cells: Vec<Cell> = block.iter().map(|&(_, cell)| cell).collect();
+            assert_eq!(cells.iter().collect::<HashSet<_>>().len(), 6);
+            orders.insert(cells);
+        }
+        assert!(orders.len() > 1);
+    }
+
+    #[test]
+    fn a_star_is_everybody_else() {
+        let experiment = parse(&GOOD.replace("\"go-copy\"", "\"*\"")).unwrap();
+        let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();
+        assert_eq!(labels[..2], ["cpp-epoll", "cpp-epoll@2"]);
+        assert!(labels.contains(&"go-copy".to_owned()) && labels.contains(&"java-nio".to_owned()));
+        assert_eq!(
+            labels
+                .iter()
+                .filter(|label| label.starts_with("cpp-epoll"))
+                .count(),
+            2
+        );
+        assert!(!experiment.entrants[5].named);
+    }
+
+    #[test]
+    fn mistakes_are_shown_in_their_place() {
+        for (from, to, line, said) in [
+            (
+                "\"go-copy\"",
+                "\"go-cpy\"",
+                "line 4",
+                "did you mean \"go-copy\"?",
+            ),
+            (
+                "\"go-copy\"",
+                "\"go-copy@x\"",
+                "line 4",
+                "a number of workers is expected",
+            ),
+            (
+                "\"go-copy\"",
+                "\"go-copy@0\"",
+                "line 4",
+                "at least 1 workers",
+            ),
+            ("\"go-copy\"", "\"cpp-epoll\"", "line 4", "named twice"),
+            (
+                "\"go-copy\"",
+                "\"go-net-http\"",
+                "line 4",
+                "does not keep tcp-echo",
+            ),
+            ("\"tcp-echo\"", "\"udp-echo\"", "line 3", "unknown variant"),
+            (
+                "cpp-epoll@2\"\nrounds",
+                "cpp-epoll@3\"\nrounds",
+                "line 5",
+                "does not take part",
+            ),
+            ("rounds = 5", "rounds = 0", "line 6", "must be at least 1"),
+            (
+                "duration = \"1s\"",
+                "duration = \"1 s\"",
+                "line 10",
+                "is not a duration",
+            ),
+            (
+                "connections = [1, 100]",
+                "connections = [1, 0]",
+                "line 9",
+                "connections must be at least 1",
+            ),
+            ("rounds = 5", "rounds = 5 5", "line 6", "expected"),
+        ] {
+            assert!(GOOD.contains(from), "{from}");
+            let error = parse(&GOOD.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{from} → {to}: {error}");
+            assert!(error.contains(line), "{from} → {to}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_experiment_that_ships_is_right() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            Experiment::find(path.to_str().unwrap(), &catalog()).unwrap();
+        }
+        let error = Experiment::find("quickstar", &catalog()).unwrap_err();
+        let help = miette::Diagnostic::help(&error).unwrap().to_string();
+        assert_eq!(help, "did you mean \"quickstart\"?");
+    }
+}

@@ -1,0 +1,297 @@
+//! `server.toml`: what a server is, how it is built and how it is started.
+
+use crate::contract::Contract;
+use crate::source::{Mistake, Source};
+use crate::text::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a server may take until it answers, unless its manifest says otherwise.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server of the catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// One line that says what it is.
+    pub title: String,
+    /// The language it is written in.
+    pub language: String,
+    /// What it can answer; at least one.
+    pub contracts: Vec<Contract>,
+    /// Its concurrency model, in a few words.
+    pub model: String,
+    /// Programs that must be on the PATH to build and run it.
+    #[serde(default)]
+    pub toolchain: Vec<String>,
+    /// Debian packages that have those programs and the libraries it needs.
+    #[serde(default)]
+    pub apt: Vec<String>,
+    /// A command whose first line of output is the version of its runtime or compiler.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// A shell command that builds it, run in a copy of its folder.
+    #[serde(default)]
+    pub build: Option<String>,
+    /// The command line that starts it, split as a shell would; no shell runs it.
+    pub run: String,
+    /// Environment variables it is started with.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// How many workers it can have. Absent: its model has exactly one.
+    #[serde(default)]
+    pub workers: Option<Workers>,
+    /// How long it may take until it answers; 10 s unless said otherwise.
+    #[serde(default)]
+    pub start_timeout: Option<Span>,
+}
+
+/// The range of a server's number of workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workers {
+    /// The least, at least 1.
+    #[schemars(range(min = 1))]
+    pub min: u32,
+    /// The most; absent: any number.
+    #[serde(default)]
+    pub max: Option<u32>,
+}
+
+/// What the placeholders of a manifest stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Fill {
+    /// `{build}`: where the build's output lies.
+    pub build: String,
+    /// `{src}`: a copy of the server's folder.
+    pub src: String,
+    /// `{port}`.
+    pub port: u16,
+    /// `{workers}`.
+    pub workers: u32,
+    /// `{contract}`.
+    pub contract: String,
+    /// `{prony}`: this program.
+    pub prony: String,
+}
+
+/// A command line that cannot be split or filled in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// A quote is open at the end, or nothing is there.
+    #[error("{0:?} is not a command line: a quote is not closed, or it is empty")]
+    Split(String),
+    /// An unknown placeholder.
+    #[error(
+        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{port}}, {{workers}}, {{contract}} and {{prony}}"
+    )]
+    Placeholder(String),
+}
+
+impl Manifest {
+    /// Reads and checks a manifest.
+    ///
+    /// # Errors
+    /// The first mistake, with its place.
+    pub fn parse(source: &Source) -> Result<Self, Mistake> {
+        let this: Self = source.parse()?;
+        let at = |needle: &str| {
+            let start = source.text().find(needle).unwrap_or(0);
+            start..start + needle.len()
+        };
+        let wrong = |key: &str, label: String| {
+            Err(source.mistake(at(key), "the server's manifest is not right", label, None))
+        };
+        if this.contracts.is_empty() {
+            return wrong("contracts", "at least one contract is needed".into());
+        }
+        if let Some(workers) = this.workers
+            && (workers.min == 0 || workers.max.is_some_and(|max| max < workers.min))
+        {
+            return wrong(
+                "workers",
+                "min must be at least 1, and max at least min".into(),
+            );
+        }
+        if let Err(error) = command(&this.run, &Fill::default()) {
+            return wrong("run", error.to_string());
+        }
+        for text in this.build.iter().chain(this.env.values()) {
+            if let Err(error) = fill(text, &Fill::default()) {
+                return wrong(text, error.to_string());
+            }
+        }
+        Ok(this)
+    }
+
+    /// How long it may take until it answers.
+    pub fn start_timeout(&self) -> Duration {
+        self.start_timeout.map_or(START_TIMEOUT, |span| span.0)
+    }
+
+    /// Can it have so many workers?
+    pub fn allows(&self, workers: u32) -> bool {
+        match self.workers {
+            None => workers == 1,
+            Some(range) => workers >= range.min && range.max.is_none_or(|max| workers <= max),
+        }
+    }
+
+    /// Its number of workers when none is asked for.
+    pub fn default_workers(&self) -> u32 {
+        self.workers.map_or(1, |range| range.min)
+    }
+
+    /// The programs of its toolchain that are not on the PATH.
+    pub fn missing(&self) -> Vec<&str> {
+        self.toolchain
+            .iter()
+            .map(String::as_str)
+            .filter(|program| !on_path(program))
+            .collect()
+    }
+}
+
+/// Is there a program of this name?
+pub(crate) fn on_path(program: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &std::path::Path| {
+        path.metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| runs(&dir.join(program))))
+}
+
+/// Puts values in the place of `{placeholders}`.
+///
+/// # Errors
+/// When a placeholder is not known. Other braces (as in shell and awk) are left alone.
+pub fn fill(text: &str, with: &Fill) -> Result<String, CommandError> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        out.push_str(&rest[..open]);
+        let inner = &rest[open + 1..];
+        let word = inner
+            .split(|c: char| !c.is_ascii_lowercase())
+            .next()
+            .unwrap_or("");
+        // `${name}` is the shell's own, and braces around anything but a word are nobody's.
+        let placeholder =
+            !word.is_empty() && inner[word.len()..].starts_with('}') && !out.ends_with('$');
+        if !placeholder {
+            out.push('{');
+            rest = inner;
+            continue;
+        }
+        match word {
+            "build" => out.push_str(&with.build),
+            "src" => out.push_str(&with.src),
+            "port" => out.push_str(&with.port.to_string()),
+            "workers" => out.push_str(&with.workers.to_string()),
+            "contract" => out.push_str(&with.contract),
+            "prony" => out.push_str(&with.prony),
+            _ => return Err(CommandError::Placeholder(word.to_owned())),
+        }
+        rest = &inner[word.len() + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Splits a command line as a shell would and fills in each word, so that a value with a space
+/// in it stays one word.
+///
+/// # Errors
+/// When it is empty, a quote stays open, or a placeholder is not known.
+pub fn command(line: &str, with: &Fill) -> Result<Vec<String>, CommandError> {
+    let words = shlex::split(line)
+        .filter(|words| !words.is_empty())
+        .ok_or_else(|| CommandError::Split(line.to_owned()))?;
+    words.iter().map(|word| fill(word, with)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+title = "T"
+language = "C"
+contracts = ["tcp-echo"]
+model = "m"
+build = "cc -o {build}/x x.c"
+run = "{build}/x '{port}' --workers={workers}"
+workers = { min = 1, max = 4 }
+start_timeout = "30s"
+"#;
+
+    fn parse(text: &str) -> Result<Manifest, String> {
+        Manifest::parse(&Source::new("server.toml", text)).map_err(|mistake| {
+            let mut out = String::new();
+            miette::NarratableReportHandler::new()
+                .render_report(&mut out, &mistake)
+                .unwrap();
+            out
+        })
+    }
+
+    #[test]
+    fn a_manifest_and_its_command_line() {
+        let manifest = parse(GOOD).unwrap();
+        let with = Fill {
+            build: "/b c".into(),
+            port: 5000,
+            workers: 2,
+            ..Fill::default()
+        };
+        assert_eq!(
+            command(&manifest.run, &with).unwrap(),
+            ["/b c/x", "5000", "--workers=2"]
+        );
+        assert!(manifest.allows(4) && !manifest.allows(5) && !manifest.allows(0));
+        assert_eq!(manifest.start_timeout(), Duration::from_secs(30));
+    }
+
+    #[test]
+    fn mistakes_are_shown_in_their_place() {
+        for (from, to, line, said) in [
+            (
+                "model = \"m\"",
+                "modle = \"m\"",
+                "line 5",
+                "unknown field `modle`",
+            ),
+            (
+                "[\"tcp-echo\"]",
+                "[\"tcp-eco\"]",
+                "line 4",
+                "unknown variant `tcp-eco`",
+            ),
+            ("[\"tcp-echo\"]", "[]", "line 4", "at least one contract"),
+            ("min = 1", "min = 0", "line 8", "min must be at least 1"),
+            ("{port}", "{prot}", "line 7", "{prot} is not a placeholder"),
+            ("'{port}'", "'{port}", "line 7", "a quote is not closed"),
+            ("30s", "30 parsecs", "line 9", "is not a duration"),
+        ] {
+            let error = parse(&GOOD.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{from} → {to}: {error}");
+            assert!(error.contains(line), "{from} → {to}: {error}");
+        }
+    }
+
+    #[test]
+    fn braces_that_are_no_placeholder_are_left_alone() {
+        let with = Fill {
+            port: 7,
+            ..Fill::default()
+        };
+        assert_eq!(
+            fill("awk '{ print $1 }' ${HOME} {port} {}", &with).unwrap(),
+            "awk '{ print $1 }' ${HOME} 7 {}"
+        );
+    }
+}

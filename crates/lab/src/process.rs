@@ -1,0 +1,174 @@
+//! A running server: started through the [keeper](crate::keeper), watched, and stopped.
+
+use crate::builder::tail;
+use crate::keeper::wait_for;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// How much of a server's output is shown when something is wrong with it.
+const SHOWN: u64 = 2_000;
+/// The longest that the keeper may take to stop a server (it needs two seconds and a little).
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Variables besides prony's own.
+    pub env: BTreeMap<String, String>,
+    /// The server's CPUs.
+    pub cpus: Vec<usize>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// Where its output goes.
+    pub log: PathBuf,
+}
+
+/// A server that was started. Dropping it stops it.
+#[derive(Debug)]
+pub struct Process {
+    keeper: Child,
+    reports: BufReader<ChildStdout>,
+    log: PathBuf,
+    exit: Option<String>,
+}
+
+impl Process {
+    /// Starts a server. `prony` is this program, which is also the keeper.
+    ///
+    /// # Errors
+    /// When its program cannot be run, or the keeper cannot.
+    pub fn start(prony: &Path, launch: &Launch) -> io::Result<Self> {
+        let cpus: Vec<String> = launch.cpus.iter().map(usize::to_string).collect();
+        let mut keeper = Command::new(prony)
+            .arg("keeper")
+            .arg(cpus.join(","))
+            .args(&launch.command)
+            .envs(&launch.env)
+            .current_dir(&launch.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&launch.log)?)
+            .spawn()?;
+        let stdout = keeper
+            .stdout
+            .take()
+            .expect("its standard output was asked for");
+        let mut this = Self {
+            keeper,
+            reports: BufReader::new(stdout),
+            log: launch.log.clone(),
+            exit: None,
+        };
+        let line = this.line()?;
+        match line.split_once(' ') {
+            Some(("pid", _)) => Ok(this),
+            Some(("failed", why)) => Err(io::Error::other(why.to_owned())),
+            _ => Err(io::Error::other(format!(
+                "the keeper did not start: {}",
+                this.output()
+            ))),
+        }
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.reports.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// The process above the server: everything below it belongs to the server.
+    pub fn root(&self) -> libc::pid_t {
+        self.keeper.id() as libc::pid_t
+    }
+
+    /// How the server ended by itself, if it has.
+    pub fn exited(&mut self) -> Option<&str> {
+        if self.exit.is_none() {
+            let fd = self.reports.get_ref().as_raw_fd();
+            if wait_for(&[fd], Some(Duration::ZERO)).is_ok_and(|ready| ready != 0) {
+                let line = self.line().unwrap_or_default();
+                self.exit = Some(
+                    line.strip_prefix("exit ")
+                        .unwrap_or("in an unknown way")
+                        .to_owned(),
+                );
+            }
+        }
+        self.exit.as_deref()
+    }
+
+    /// The end of what it printed.
+    pub fn output(&self) -> String {
+        last_output(&self.log)
+    }
+
+    /// Stops the server and everything that it started, and waits until it is gone.
+    pub fn stop(mut self) {
+        self.stop_now();
+    }
+
+    fn stop_now(&mut self) {
+        // The end of its standard input tells the keeper to stop the server.
+        drop(self.keeper.stdin.take());
+        let fd = self.reports.get_ref().as_raw_fd();
+        let deadline = std::time::Instant::now() + STOP_LIMIT;
+        while self.exit.is_none() && std::time::Instant::now() < deadline {
+            if wait_for(&[fd], Some(STOP_LIMIT)).is_ok_and(|ready| ready != 0) {
+                self.exit = Some(self.line().unwrap_or_default());
+            }
+        }
+        if self.exit.is_none() {
+            let _ = self.keeper.kill();
+        }
+        let _ = self.keeper.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop_now();
+    }
+}
+
+fn last_output(log: &Path) -> String {
+    let read = || -> io::Result<String> {
+        let mut file = File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(2 * SHOWN)))?;
+        let mut bytes = Vec::new();
+        file.take(2 * SHOWN).read_to_end(&mut bytes)?;
+        Ok(tail(&String::from_utf8_lossy(&bytes), SHOWN as usize))
+    };
+    read().unwrap_or_default()
+}
+
+/// A free port below the range that the kernel hands out to clients, where a port that was free a
+/// moment ago may be any client's.
+///
+/// # Errors
+/// When none is free.
+pub fn free_port(rng: &mut impl rand::RngExt) -> io::Result<u16> {
+    let ephemeral = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
+        .ok()
+        .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u16>().ok())
+        .unwrap_or(32_768);
+    let below = ephemeral.max(12_000);
+    for _ in 0..1_000 {
+        let port = rng.random_range(10_000..below);
+        if TcpListener::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::AddrInUse,
+        format!("no free port between 10000 and {below}"),
+    ))
+}

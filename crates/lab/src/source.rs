@@ -1,0 +1,151 @@
+//! TOML files that people write: every mistake is shown in its line, with what was expected.
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+
+/// A mistake in a file.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("{title}")]
+pub struct Mistake {
+    title: String,
+    #[source_code]
+    source_code: NamedSource<String>,
+    #[label("{label}")]
+    span: SourceSpan,
+    label: String,
+    #[help]
+    help: Option<String>,
+}
+
+/// A file cannot be read.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("cannot read {}: {source}", path.display())]
+pub struct Unreadable {
+    path: PathBuf,
+    source: std::io::Error,
+}
+
+/// The text of a file, which can point to a place in itself.
+#[derive(Debug, Clone)]
+pub struct Source {
+    name: String,
+    text: String,
+}
+
+impl Source {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read as UTF-8.
+    pub fn read(path: &Path) -> Result<Self, Unreadable> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self::new(path.display().to_string(), text)),
+            Err(source) => Err(Unreadable {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// A text under a name.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Reads the text as TOML of the shape `T`.
+    ///
+    /// # Errors
+    /// The first mistake, with its place.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Mistake> {
+        toml::from_str(&self.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..self.text.len().min(1));
+            self.mistake(
+                span,
+                format!("{} is not right", self.name),
+                error.message(),
+                None,
+            )
+        })
+    }
+
+    /// A mistake at a place in the text.
+    pub fn mistake(
+        &self,
+        span: std::ops::Range<usize>,
+        title: impl Into<String>,
+        label: impl Into<String>,
+        help: Option<String>,
+    ) -> Mistake {
+        Mistake {
+            title: title.into(),
+            source_code: NamedSource::new(&self.name, self.text.clone()),
+            span: span.into(),
+            label: label.into(),
+            help,
+        }
+    }
+}
+
+/// The known name that is most like a mistyped one, as a help text.
+pub(crate) fn did_you_mean<'a>(
+    typed: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    known
+        .into_iter()
+        .map(|name| (distance(typed, name), name))
+        .filter(|&(distance, name)| distance <= 2.max(name.len() / 3))
+        .min()
+        .map(|(_, name)| format!("did you mean {name:?}?"))
+}
+
+/// Levenshtein's edit distance, in bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distances() {
+        for (a, b, n) in [
+            ("", "", 0),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("flaw", "lawn", 2),
+        ] {
+            assert_eq!((distance(a, b), distance(b, a)), (n, n), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn only_likely_names_are_suggested() {
+        let known = ["cpp-epoll", "go-copy", "node"];
+        assert_eq!(
+            did_you_mean("cpp-epol", known).unwrap(),
+            "did you mean \"cpp-epoll\"?"
+        );
+        assert_eq!(did_you_mean("erlang", known), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Watching a server while it is under load: CPU time and memory of its whole process tree, and
+//! the state of the machine, at the ends of the measured part and at every window in between.
+
+use crate::host::{CpuAccounts, cpu_pressure};
+use crate::placement::Placement;
+use crate::tree;
+use prony_engine::{Nanos, clock};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The server's process tree at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// On the engine's clock.
+    pub at: Nanos,
+    /// CPU time of all its processes since they began, ended ones included as last seen.
+    pub cpu: Nanos,
+    /// Memory of all its processes, in bytes; pages that they share count once for each.
+    pub rss: u64,
+    /// Threads of all its processes.
+    pub threads: u64,
+    /// Its processes.
+    pub processes: u64,
+}
+
+/// What a server and the machine used over the measured part.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// Length of the part that was watched.
+    pub watched: Nanos,
+    /// CPU time of the server's processes in it.
+    pub server_cpu: Nanos,
+    /// The largest sum of the processes' peak memory, in bytes.
+    pub rss_peak: u64,
+    /// The most threads.
+    pub threads: u64,
+    /// The most processes.
+    pub processes: u64,
+    /// How often the server's threads were put on a CPU.
+    pub context_switches: u64,
+    /// Busy time of the server's CPUs, whoever used it.
+    pub server_cpus_busy: Nanos,
+    /// Busy time of all CPUs in use here, whoever used it.
+    pub all_cpus_busy: Nanos,
+    /// Time of those CPUs that the hypervisor gave to somebody else.
+    pub stolen: Nanos,
+    /// Time in which some task of the machine waited for a CPU; `None` where it is not counted.
+    pub cpu_pressure: Option<Nanos>,
+    /// The server at every window, the ends included.
+    pub samples: Vec<Sample>,
+}
+
+/// A thread that watches.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    orders: mpsc::Sender<Order>,
+    thread: JoinHandle<Resources>,
+}
+
+enum Order {
+    Measure { from: Nanos, until: Nanos },
+    Finish,
+}
+
+impl Watch {
+    /// Watches everything below `root`, once per `period` in the measured part.
+    pub(crate) fn start(root: libc::pid_t, placement: Placement, period: Duration) -> Self {
+        let (orders, inbox) = mpsc::channel();
+        let thread = std::thread::spawn(move || watch(root, &placement, period, &inbox));
+        Self { orders, thread }
+    }
+
+    /// Says which part is measured, before it begins.
+    pub(crate) fn measure(&self, from: Nanos, until: Nanos) {
+        let _ = self.orders.send(Order::Measure { from, until });
+    }
+
+    /// Ends the watching; without a measured part nothing was seen.
+    pub(crate) fn finish(self) -> Resources {
+        let _ = self.orders.send(Order::Finish);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn watch(
+    root: libc::pid_t,
+    placement: &Placement,
+    period: Duration,
+    inbox: &mpsc::Receiver<Order>,
+) -> Resources {
+    let Ok(Order::Measure { from, until }) = inbox.recv() else {
+        return Resources::default();
+    };
+    sleep_until(from);
+    let mut eye = Eye {
+        root,
+        cpu: HashMap::new(),
+    };
+    let (mut samples, mut rss_peak) = (Vec::new(), 0);
+    let (first, _) = eye.look();
+    samples.push(first);
+    let accounts = CpuAccounts::read();
+    let pressure = cpu_pressure();
+    let switches = eye.switches();
+    let mut next = from;
+    loop {
+        next = (next + clock::nanos(period)).min(until);
+        let wait = Duration::from_nanos(next.saturating_sub(clock::now()));
+        let finished = !matches!(inbox.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
+        let (sample, peak) = eye.look();
+        samples.push(sample);
+        rss_peak = rss_peak.max(peak);
+        if finished || next >= until {
+            break;
+        }
+    }
+    let last = *samples.last().unwrap_or(&first);
+    let all = placement.all();
+    let now = CpuAccounts::read();
+    let (all_cpus_busy, stolen) = now.since(&accounts, &all);
+    Resources {
+        watched: last.at - first.at,
+        server_cpu: last.cpu.saturating_sub(first.cpu),
+        rss_peak,
+        threads: samples
+            .iter()
+            .map(|sample| sample.threads)
+            .max()
+            .unwrap_or(0),
+        processes: samples
+            .iter()
+            .map(|sample| sample.processes)
+            .max()
+            .unwrap_or(0),
+        context_switches: eye.switches().saturating_sub(switches),
+        server_cpus_busy: now.since(&accounts, &placement.server).0,
+        all_cpus_busy,
+        stolen,
+        cpu_pressure: pressure
+            .zip(cpu_pressure())
+            .map(|(then, now)| now.saturating_sub(then) * 1_000),
+        samples,
+    }
+}
+
+fn sleep_until(at: Nanos) {
+    std::thread::sleep(Duration::from_nanos(at.saturating_sub(clock::now())));
+}
+
+/// Looks at a process tree and remembers the CPU time of processes that have ended since.
+struct Eye {
+    root: libc::pid_t,
+    cpu: HashMap<libc::pid_t, Nanos>,
+}
+
+impl Eye {
+    /// The tree now, and the sum of its processes' peak memory.
+    fn look(&mut self) -> (Sample, u64) {
+        let pids = tree::descendants(self.root);
+        // CPU time first and in one go: it is what has to be exact.
+        for &pid in &pids {
+            if let Some(cpu) = tree::cpu_time(pid) {
+                self.cpu.insert(pid, cpu);
+            }
+        }
+        let at = clock::now();
+        let (mut sample, mut peak) = (
+            Sample {
+                at,
+                ..Sample::default()
+            },
+            0,
+        );
+        sample.cpu = self.cpu.values().sum();
+        for status in pids.iter().filter_map(|&pid| tree::status(pid)) {
+            sample.rss += status.rss;
+            sample.threads += status.threads;
+            sample.processes += 1;
+            peak += status.rss_peak;
+        }
+        (sample, peak)
+    }
+
+    fn switches(&self) -> u64 {
+        self.cpu.keys().map(|&pid| tree::switches(pid)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_busy_child_is_measured_over_the_part_that_was_asked_for() {
+        let mut child = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let cpus = crate::placement::allowed_cpus();
+        let placement = Placement {
+            server: cpus.clone(),
+            generator: cpus,
+        };
+        // The tree below this test process is the child (and whatever other tests have started).
+        let watch = Watch::start(
+            std::process::id() as libc::pid_t,
+            placement,
+            Duration::from_millis(50),
+        );
+        let from = clock::now() + 20_000_000;
+        watch.measure(from, from + 300_000_000);
+        std::thread::sleep(Duration::from_millis(400));
+        let seen = watch.finish();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(seen.server_cpu > 10_000_000, "{seen:?}");
+        assert!(
+            seen.rss_peak > 0 && seen.processes >= 1 && seen.samples.len() >= 3,
+            "{seen:?}"
+        );
+        assert!(seen.watched >= 250_000_000, "{seen:?}");
+    }
+
+    #[test]
+    fn without_a_measured_part_nothing_was_seen() {
+        let watch = Watch::start(1, Placement::split(&[0]), Duration::from_secs(1));
+        assert_eq!(watch.finish(), Resources::default());
+    }
+}

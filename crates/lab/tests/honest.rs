@@ -1,0 +1,96 @@
+//! Honest servers pass, whatever the seed, and soon.
+
+mod support;
+
+use std::time::Duration;
+
+use prony_lab::contract::{Contract, Depth, Verified};
+
+fn passes(contract: Contract, addr: std::net::SocketAddr) {
+    contract
+        .probe(addr, Duration::from_secs(1))
+        .expect("a ready server");
+    for seed in 0..20 {
+        for depth in [Depth::Quick, Depth::Full] {
+            if let Err(violation) = contract.verify(addr, depth, seed) {
+                panic!("seed {seed}, {depth:?}: {violation}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_honest_echo_passes() {
+    passes(
+        Contract::TcpEcho,
+        support::echo(|_, _, bytes| bytes.to_vec()),
+    );
+}
+
+#[test]
+fn an_echo_that_writes_in_small_pieces_passes() {
+    let addr = support::serve(|mut stream, _| {
+        use std::io::{Read, Write};
+        let mut buf = [0; 24];
+        while let Ok(n @ 1..) = stream.read(&mut buf) {
+            if stream.write_all(&buf[..n]).is_err() {
+                return;
+            }
+        }
+    });
+    passes(Contract::TcpEcho, addr);
+}
+
+#[test]
+fn an_honest_http_server_passes() {
+    passes(
+        Contract::HttpEcho,
+        support::http(|_, request| support::right(&request.target)),
+    );
+}
+
+#[test]
+fn chunks_other_case_and_parameters_pass() {
+    let addr = support::http(|_, request| {
+        let body = format!("{} at {}", request.target, support::now());
+        if request.http_1_0 {
+            return format!(
+                "HTTP/1.0 200 OK\r\ncontent-type:Text/Plain;charset=utf-8\r\n\r\n{body}"
+            )
+            .into_bytes();
+        }
+        let (one, two) = body.split_at(1);
+        let (n, m) = (one.len(), two.len());
+        format!(
+            "HTTP/1.1 200 \r\ncontent-type: text/plain; charset=UTF-8\r\nServer: x\r\n\
+             transfer-encoding: Chunked\r\n\r\n{n:x}\r\n{one}\r\n{m:X};x=y\r\n{two}\r\n0\r\n\r\n"
+        )
+        .into_bytes()
+    });
+    passes(Contract::HttpEcho, addr);
+}
+
+/// The time limits hold on a machine that is not doing anything else; the best of a few is taken
+/// so that a busy one does not fail the test.
+#[test]
+fn verifying_is_quick() {
+    let echo = support::echo(|_, _, bytes| bytes.to_vec());
+    let http = support::http(|_, request| support::right(&request.target));
+    for (contract, addr) in [(Contract::TcpEcho, echo), (Contract::HttpEcho, http)] {
+        for (depth, limit) in [(Depth::Quick, 100), (Depth::Full, 400)] {
+            let best = (0..9)
+                .map(|seed| {
+                    contract
+                        .verify(addr, depth, seed)
+                        .expect("an honest server")
+                })
+                .min_by_key(Verified::took)
+                .expect("nine verifications");
+            let took = best.took();
+            assert!(
+                took < Duration::from_millis(limit),
+                "{contract} {depth:?}: {best:?}"
+            );
+        }
+    }
+}

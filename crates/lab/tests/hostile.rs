@@ -1,0 +1,226 @@
+//! Hostile servers: whatever they send, or do not send, a verifier ends in time and keeps no more
+//! than a little of it.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_lab::contract::{Contract, Depth, Violation};
+use support::serve;
+
+const LIMIT: Duration = Duration::from_millis(500);
+
+/// Verification must fail within one step's limit, and soon after.
+fn ends_in_time(contract: Contract, addr: SocketAddr) -> Violation {
+    let start = Instant::now();
+    let violation = contract
+        .verify_within(addr, Depth::Full, 1, LIMIT)
+        .expect_err("no honest server does this");
+    let took = start.elapsed();
+    assert!(took < LIMIT * 3, "{took:?} for {violation}");
+    let line = violation.to_string();
+    assert!(
+        line.len() < 500 && !line.contains('\n'),
+        "not one line: {line}"
+    );
+    let start = Instant::now();
+    let _ = contract.probe(addr, LIMIT);
+    assert!(
+        start.elapsed() < LIMIT * 2,
+        "the probe took {:?}",
+        start.elapsed()
+    );
+    violation
+}
+
+/// Sends `head` and then `more` for ever; counts what was taken.
+fn endless(head: &'static [u8], more: &'static [u8]) -> (SocketAddr, Arc<AtomicU64>) {
+    let taken = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&taken);
+    let block = more.repeat(64 * 1024 / more.len());
+    let addr = serve(move |mut stream, _| {
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(head);
+        while stream.write_all(&block).is_ok() {
+            count.fetch_add(block.len() as u64, Ordering::Relaxed);
+        }
+    });
+    (addr, taken)
+}
+
+#[test]
+fn endless_answers_are_not_swallowed() {
+    const OK: &[u8] = b"HTTP/1.1 200 OK\r\n";
+    let cases: [(&[u8], &[u8]); 8] = [
+        (b"HTTP/1.1 200 ", b"O"),
+        (OK, b"X: y\r\n"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n",
+            b"body",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n",
+            b"body",
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"body"),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"4\r\nbody\r\n",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+            b"Trailer: x\r\n",
+        ),
+    ];
+    // What a verifier does not read stays in the socket's buffers, which the kernel bounds: 6 MiB
+    // to receive and 4 to send by default. Every verification and probe opens a connection.
+    const BUFFERS: u64 = 2 * 10 * 1024 * 1024;
+    for (head, more) in cases {
+        for contract in Contract::ALL {
+            let (addr, taken) = endless(head, more);
+            let violation = ends_in_time(contract, addr);
+            let taken = taken.load(Ordering::Relaxed);
+            assert!(taken < BUFFERS, "{taken} bytes taken before {violation}");
+        }
+    }
+}
+
+#[test]
+fn garbage_is_refused() {
+    let cases: [&[u8]; 7] = [
+        b"\0\xff\x80\x01garbage\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.9\r\n",
+        b"HTTP/9.9 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",
+        b"\r\n\r\n\r\n\r\n",
+    ];
+    for garbage in cases {
+        for contract in Contract::ALL {
+            let addr = serve(move |mut stream, _| {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(garbage);
+                let _ = stream.read(&mut [0; 4096]);
+            });
+            ends_in_time(contract, addr);
+        }
+    }
+}
+
+#[test]
+fn a_slow_drip_does_not_outlast_the_limit() {
+    let dripping = |text: &'static [u8]| {
+        serve(move |mut stream, _| {
+            let _ = stream.read(&mut [0; 4096]);
+            for byte in text.iter().cycle() {
+                thread::sleep(Duration::from_millis(20));
+                if stream.write_all(&[*byte]).is_err() {
+                    return;
+                }
+            }
+        })
+    };
+    let head =
+        dripping(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX: yyyyyyyyyyyyyyyyyyyy\r\n");
+    assert_eq!(ends_in_time(Contract::HttpEcho, head).step, "answer");
+    // A right echo, but one that would take minutes.
+    let echo = serve(|mut stream: TcpStream, _| {
+        let mut byte = [0];
+        while let Ok(1) = stream.read(&mut byte) {
+            thread::sleep(Duration::from_millis(20));
+            if stream.write_all(&byte).is_err() {
+                return;
+            }
+        }
+    });
+    let violation = ends_in_time(Contract::TcpEcho, echo);
+    assert!(violation.found.contains("limit"), "{violation}");
+}
+
+#[test]
+fn a_server_that_takes_nothing_ends_in_time() {
+    let addr = serve(|stream, _| {
+        thread::sleep(Duration::from_secs(60));
+        drop(stream);
+    });
+    for contract in Contract::ALL {
+        ends_in_time(contract, addr);
+    }
+}
+
+/// The first messages pass; then the large one meets a server that has stopped reading.
+#[test]
+fn a_server_that_stops_reading_ends_in_time() {
+    let addr = serve(|mut stream, _| {
+        let mut buf = [0; 8192];
+        let mut total = 0;
+        while let Ok(n @ 1..) = stream.read(&mut buf) {
+            let _ = stream.write_all(&buf[..n]);
+            total += n;
+            if total > 150_000 {
+                thread::sleep(Duration::from_secs(60));
+            }
+        }
+    });
+    let start = Instant::now();
+    let violation = Contract::TcpEcho
+        .verify_within(addr, Depth::Full, 1, LIMIT)
+        .expect_err("it stops");
+    assert_eq!(violation.step, "large-message", "{violation}");
+    assert!(start.elapsed() < LIMIT * 3);
+}
+
+#[test]
+fn connections_never_accepted_end_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let addr = listener.local_addr().expect("an address");
+    for contract in Contract::ALL {
+        ends_in_time(contract, addr);
+    }
+}
+
+#[test]
+fn nobody_listening_is_said_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let addr = listener.local_addr().expect("an address");
+    drop(listener);
+    for contract in Contract::ALL {
+        let violation = ends_in_time(contract, addr);
+        assert!(violation.found.contains("refused"), "{violation}");
+        let error = contract.probe(addr, LIMIT).expect_err("nobody listens");
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    }
+}
+
+#[test]
+fn a_probe_wants_an_answer_not_just_a_connection() {
+    use std::io::ErrorKind::{InvalidData, TimedOut, UnexpectedEof};
+    let silent = serve(|stream, _| {
+        thread::sleep(Duration::from_secs(60));
+        drop(stream);
+    });
+    let closing = serve(|mut stream, _| {
+        let _ = stream.read(&mut [0; 4096]);
+    });
+    let wrong = serve(|mut stream, _| {
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"220 mail.example ESMTP\r\n");
+    });
+    for contract in Contract::ALL {
+        for (addr, kind) in [
+            (silent, TimedOut),
+            (closing, UnexpectedEof),
+            (wrong, InvalidData),
+        ] {
+            let error = contract.probe(addr, LIMIT).expect_err("not ready");
+            assert_eq!(error.kind(), kind, "{contract}: {error}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What can go wrong with a notebook.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::run::{RunId, RunStatus};
+
+/// Why the notebook could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotebookError {
+    /// Neither PRONY_NOTEBOOK nor XDG_DATA_HOME nor HOME says where the notebook is.
+    #[error("no place for the notebook: none of PRONY_NOTEBOOK, XDG_DATA_HOME and HOME is set")]
+    NoPlace,
+    /// The notebook's folder cannot be made.
+    #[error(
+        "cannot create the notebook's folder {}: {source}; set PRONY_NOTEBOOK to a file elsewhere",
+        path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file cannot be opened or read.
+    #[error(
+        "cannot open the notebook {}: {source}; is it, and is its folder, readable and writable? \
+         PRONY_NOTEBOOK names another file",
+        path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The file is something else.
+    #[error(
+        "{} is not a notebook: {found}; move it away, or set PRONY_NOTEBOOK to another file",
+        path.display()
+    )]
+    NotANotebook {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// A newer prony has written the file.
+    #[error(
+        "the notebook {} has format {found}, this prony knows up to {known}: update prony, or set \
+         PRONY_NOTEBOOK to another file",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The format it has.
+        found: usize,
+        /// The newest format known here.
+        known: usize,
+    },
+    /// Reading or writing failed.
+    #[error("{doing} failed: {source}")]
+    Sql {
+        /// What was tried.
+        doing: String,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// There is no such run.
+    #[error("the notebook has no run {0}: `prony runs` lists those it has")]
+    NoSuchRun(RunId),
+    /// A run that has ended cannot be finished again.
+    #[error("run {id} is {status} already")]
+    Ended {
+        /// The run.
+        id: RunId,
+        /// How it ended.
+        status: RunStatus,
+    },
+    /// This process cannot be identified.
+    #[error("cannot identify this process from /proc: {0}")]
+    Process(#[source] io::Error),
+}
+
+/// Says what was tried when SQLite refuses.
+pub(crate) trait Doing<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, NotebookError>;
+}
+
+impl<T> Doing<T> for rusqlite::Result<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, NotebookError> {
+        self.map_err(|source| NotebookError::Sql {
+            doing: what(),
+            source,
+        })
+    }
+}

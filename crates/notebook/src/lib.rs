@@ -1,0 +1,33 @@
+//! The notebook: every run, trial and window in one SQLite file.
+//!
+//! A run is begun before its first trial, each trial is written in one transaction before the next
+//! begins, and the run is finished last. Whatever way a process ends, at most the trial under way
+//! is lost, and a run that its process did not finish can be told from one still going on
+//! ([`Notebook::abandoned`]). Several processes may use one file at once.
+//!
+//! The notebook knows no types but its own: experiment, host, load and observation are JSON to it.
+//! The columns beside them are for those who look with SQL; `src/schema` explains them.
+//!
+//! - [`open`]: the file: where it is, opening it, bringing an older one up to date
+//! - [`run`], [`trial`], [`window`], [`histogram`]: what goes in and what comes out
+//! - [`process`]: is the process that wrote a run still there?
+
+#![forbid(unsafe_code)]
+
+mod column;
+pub mod error;
+pub mod histogram;
+mod migrate;
+pub mod open;
+pub mod process;
+pub mod run;
+pub mod trial;
+pub mod window;
+
+pub use error::NotebookError;
+pub use histogram::{Histogram, HistogramKind};
+pub use open::{Notebook, default_path};
+pub use process::ProcessKey;
+pub use run::{Run, RunFacts, RunId, RunStatus};
+pub use trial::{NewTrial, Trial, TrialFacts, TrialId, TrialStatus};
+pub use window::{Phase, Window};

@@ -1,0 +1,245 @@
+//! Runs: one execution of an experiment.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, named_params, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::column::{Json, Moment, Seed, Whole, words};
+use crate::error::{Doing, NotebookError};
+use crate::open::Notebook;
+use crate::process::ProcessKey;
+
+/// A run's number, from 1, never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub i64);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+words! {
+    /// What became of a run.
+    RunStatus {
+        /// Under way, or left behind by a process that died: see [`Run::is_abandoned`].
+        Running = "running",
+        /// Every trial of its plan was done.
+        Finished = "finished",
+        /// It was stopped by its user.
+        Interrupted = "interrupted",
+        /// It could not go on.
+        Failed = "failed",
+    }
+}
+
+/// What is known of a run when it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// The experiment's name, by which the latest run is found.
+    pub name: String,
+    /// A title for people.
+    pub title: String,
+    /// When it began; kept to the microsecond.
+    pub started: Timestamp,
+    /// What every random choice of the run follows from.
+    pub seed: u64,
+    /// The experiment, whole, as it was run.
+    pub experiment: Value,
+    /// The host it ran on.
+    pub host: Value,
+    /// prony's version.
+    pub prony_version: String,
+    /// The commit prony was built from, if known.
+    pub prony_commit: Option<String>,
+    /// The command line, as typed.
+    pub command_line: String,
+}
+
+/// A run as the notebook has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its number.
+    pub id: RunId,
+    /// What was known when it began.
+    pub facts: RunFacts,
+    /// What became of it.
+    pub status: RunStatus,
+    /// When it ended, however it did; None while it is running or abandoned.
+    pub finished: Option<Timestamp>,
+    /// The process that wrote it.
+    pub process: ProcessKey,
+}
+
+impl Run {
+    /// Is it marked as running although its process is gone?
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.status == RunStatus::Running && !self.process.is_alive()
+    }
+}
+
+impl Notebook {
+    /// Writes down that a run begins, in this process.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or `/proc` cannot be read.
+    pub fn begin_run(&self, facts: &RunFacts) -> Result<RunId, NotebookError> {
+        let process = ProcessKey::current().map_err(NotebookError::Process)?;
+        self.connection
+            .execute(
+                "INSERT INTO run (name, title, started, status, seed, experiment_json, host_json,
+                     prony_version, prony_commit, command_line, pid, boot_id, pid_start_ticks)
+                 VALUES (:name, :title, :started, :status, :seed, :experiment, :host,
+                     :version, :commit, :command_line, :pid, :boot_id, :start_ticks)",
+                named_params! {
+                    ":name": facts.name,
+                    ":title": facts.title,
+                    ":started": Moment(facts.started),
+                    ":status": RunStatus::Running,
+                    ":seed": Seed(facts.seed),
+                    ":experiment": Json(&facts.experiment),
+                    ":host": Json(&facts.host),
+                    ":version": facts.prony_version,
+                    ":commit": facts.prony_commit,
+                    ":command_line": facts.command_line,
+                    ":pid": process.pid,
+                    ":boot_id": process.boot_id,
+                    ":start_ticks": Whole(process.start_ticks),
+                },
+            )
+            .doing(|| format!("writing the run {:?}", facts.name))?;
+        Ok(RunId(self.connection.last_insert_rowid()))
+    }
+
+    /// Writes down how a run ended. Also for one that is abandoned.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or it has ended already.
+    pub fn finish_run(
+        &self,
+        id: RunId,
+        status: RunStatus,
+        finished: Timestamp,
+    ) -> Result<(), NotebookError> {
+        let changed = self
+            .connection
+            .execute(
+                "UPDATE run SET status = ?2, finished = ?3 WHERE id = ?1 AND status = 'running'",
+                params![id.0, status, Moment(finished)],
+            )
+            .doing(|| format!("finishing run {id}"))?;
+        if changed == 1 {
+            return Ok(());
+        }
+        Err(NotebookError::Ended {
+            id,
+            status: self.run(id)?.status,
+        })
+    }
+
+    /// The latest runs, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, NotebookError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.select_runs("ORDER BY id DESC LIMIT ?1", &[&limit])
+    }
+
+    /// The run with that number.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or the notebook cannot be read.
+    pub fn run(&self, id: RunId) -> Result<Run, NotebookError> {
+        self.connection
+            .query_row("SELECT * FROM run WHERE id = ?1", [id.0], read_run)
+            .optional()
+            .doing(|| format!("reading run {id}"))?
+            .ok_or(NotebookError::NoSuchRun(id))
+    }
+
+    /// The latest run of the experiment of that name, whatever became of it.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn latest_run(&self, name: &str) -> Result<Option<Run>, NotebookError> {
+        Ok(self
+            .select_runs("WHERE name = ?1 ORDER BY id DESC LIMIT 1", &[&name])?
+            .pop())
+    }
+
+    /// Runs marked as running whose process is gone, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn abandoned(&self) -> Result<Vec<Run>, NotebookError> {
+        let mut runs = self.select_runs("WHERE status = 'running' ORDER BY id DESC", &[])?;
+        runs.retain(Run::is_abandoned);
+        Ok(runs)
+    }
+
+    /// Removes a run with all its trials.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, or it cannot be removed.
+    pub fn delete_run(&self, id: RunId) -> Result<(), NotebookError> {
+        let deleted = self
+            .connection
+            .execute("DELETE FROM run WHERE id = ?1", [id.0])
+            .doing(|| format!("removing run {id}"))?;
+        if deleted == 1 {
+            Ok(())
+        } else {
+            Err(NotebookError::NoSuchRun(id))
+        }
+    }
+
+    fn select_runs(
+        &self,
+        which: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<Run>, NotebookError> {
+        self.connection
+            .prepare_cached(&format!("SELECT * FROM run {which}"))
+            .and_then(|mut statement| statement.query_map(values, read_run)?.collect())
+            .doing(|| "reading runs".to_owned())
+    }
+}
+
+fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
+    Ok(Run {
+        id: RunId(row.get("id")?),
+        facts: RunFacts {
+            name: row.get("name")?,
+            title: row.get("title")?,
+            started: row.get::<_, Moment>("started")?.0,
+            seed: row.get::<_, Seed>("seed")?.0,
+            experiment: row.get::<_, Json<Value>>("experiment_json")?.0,
+            host: row.get::<_, Json<Value>>("host_json")?.0,
+            prony_version: row.get("prony_version")?,
+            prony_commit: row.get("prony_commit")?,
+            command_line: row.get("command_line")?,
+        },
+        status: row.get("status")?,
+        finished: row
+            .get::<_, Option<Moment>>("finished")?
+            .map(|moment| moment.0),
+        process: ProcessKey {
+            pid: row.get("pid")?,
+            boot_id: row.get("boot_id")?,
+            start_ticks: row.get::<_, Whole>("pid_start_ticks")?.0,
+        },
+    })
+}

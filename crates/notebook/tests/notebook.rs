@@ -1,0 +1,436 @@
+//! The notebook from outside: what goes in comes out, and nothing else goes in.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use jiff::Timestamp;
+use prony_notebook::{
+    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, Phase, ProcessKey, RunFacts,
+    RunId, RunStatus, TrialFacts, TrialStatus, Window,
+};
+use serde_json::{Value, json};
+
+fn time(text: &str) -> Timestamp {
+    text.parse().expect("a time")
+}
+
+fn run(name: &str) -> RunFacts {
+    RunFacts {
+        name: name.to_owned(),
+        title: "Echo servers, ‘quoted’".to_owned(),
+        started: time("2026-11-21T10:09:54.25Z"),
+        seed: u64::MAX,
+        experiment: json!({"servers": ["a", "b@2"], "rounds": 3, "z": 1, "a": 2}),
+        host: json!({"cores": 2, "share": 0.1 + 0.2}),
+        prony_version: "0.1.0".to_owned(),
+        prony_commit: Some("abc123".to_owned()),
+        command_line: "prony run tcp-echo".to_owned(),
+    }
+}
+
+fn window(index: u32, phase: Phase) -> Window {
+    Window {
+        index,
+        start_ns: u64::from(index) * 1_000_000_000,
+        length_ns: 1_000_000_000,
+        phase,
+        verified_answers: 100_000,
+        wrong_answers: 1,
+        errors: 2,
+        timeouts: 3,
+        p50_ns: Some(50_000),
+        p99_ns: None,
+        server_cpu_ns: Some(999_999_999),
+        generator_cpu_ns: Some(1),
+        rss_bytes: Some(1 << 40),
+        more: json!({"retransmits": 1}),
+    }
+}
+
+fn trial(ordinal: u32) -> NewTrial {
+    NewTrial {
+        facts: TrialFacts {
+            ordinal,
+            round: 1,
+            server: "cpp-epoll".to_owned(),
+            workers: Some(2),
+            load: json!({"connections": 100}),
+            cell: "cpp-epoll@2/c100".to_owned(),
+            status: TrialStatus::Ok,
+            failed_step: None,
+            message: None,
+            last_output: None,
+            started: time("2026-11-21T10:10:00.000001Z"),
+            command_line: "./echo 5000".to_owned(),
+            server_version: Some("g++ 14".to_owned()),
+            measured_seconds: Some(10.000_000_1),
+            verified_answers: Some(1_000_000),
+            throughput: Some(99_999.999),
+            cpu_ns_per_request: Some(5_613.25),
+            rss_peak_bytes: Some(3_000_000),
+            p50_ns: Some(900_000),
+            p99_ns: Some(2_000_000),
+            max_ns: Some(i64::MAX as u64),
+            observation: json!({"checks": [{"name": "errors", "ok": true}], "nothing": null}),
+        },
+        windows: vec![window(0, Phase::Warmup), window(1, Phase::Measure)],
+        histograms: vec![
+            Histogram {
+                kind: HistogramKind::Response,
+                count: 3,
+                data: vec![0, 255, 1],
+            },
+            Histogram {
+                kind: HistogramKind::Lag,
+                count: 0,
+                data: Vec::new(),
+            },
+        ],
+    }
+}
+
+#[test]
+fn what_goes_in_comes_out() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let id = notebook.begin_run(&run("echo")).unwrap();
+    let failed = TrialFacts {
+        workers: None,
+        status: TrialStatus::Failed,
+        failed_step: Some("ready".to_owned()),
+        message: Some("no answer within 10 s".to_owned()),
+        last_output: Some("bind: Address already in use\n".to_owned()),
+        server_version: None,
+        measured_seconds: None,
+        verified_answers: None,
+        throughput: None,
+        cpu_ns_per_request: None,
+        rss_peak_bytes: None,
+        p50_ns: None,
+        p99_ns: None,
+        max_ns: None,
+        observation: Value::Null,
+        ..trial(1).facts
+    };
+    let second = NewTrial {
+        facts: failed,
+        windows: Vec::new(),
+        histograms: Vec::new(),
+    };
+    let second_id = notebook.add_trial(id, &second).unwrap();
+    let first = trial(0);
+    let first_id = notebook.add_trial(id, &first).unwrap();
+    notebook
+        .finish_run(id, RunStatus::Finished, time("2026-11-21T10:20:00Z"))
+        .unwrap();
+
+    let kept = notebook.run(id).unwrap();
+    assert_eq!(kept.facts, run("echo"));
+    assert_eq!(kept.status, RunStatus::Finished);
+    assert_eq!(kept.finished, Some(time("2026-11-21T10:20:00Z")));
+    assert_eq!(kept.process, ProcessKey::current().unwrap());
+
+    let trials = notebook.trials(id).unwrap();
+    let found: Vec<_> = trials.iter().map(|t| (t.id, t.run_id, &t.facts)).collect();
+    assert_eq!(
+        found,
+        [(first_id, id, &first.facts), (second_id, id, &second.facts)]
+    );
+    assert_eq!(notebook.windows(first_id).unwrap(), first.windows);
+    assert_eq!(notebook.histograms(first_id).unwrap(), first.histograms);
+    assert_eq!(notebook.windows(second_id).unwrap(), []);
+    assert_eq!(notebook.histograms(second_id).unwrap(), []);
+}
+
+#[test]
+fn times_are_kept_to_the_microsecond_and_sort_as_text() {
+    let notebook = Notebook::in_memory().unwrap();
+    let started = time("2026-11-21T10:09:54.123456999Z");
+    let id = notebook
+        .begin_run(&RunFacts {
+            started,
+            ..run("echo")
+        })
+        .unwrap();
+    assert_eq!(
+        notebook.run(id).unwrap().facts.started,
+        time("2026-11-21T10:09:54.123456Z")
+    );
+}
+
+#[test]
+fn runs_are_found_by_number_name_and_age() {
+    let notebook = Notebook::in_memory().unwrap();
+    assert!(notebook.runs(10).unwrap().is_empty());
+    let ids: Vec<RunId> = ["echo", "http", "echo"]
+        .iter()
+        .map(|name| notebook.begin_run(&run(name)).unwrap())
+        .collect();
+    let listed = |limit| -> Vec<RunId> {
+        notebook
+            .runs(limit)
+            .unwrap()
+            .iter()
+            .map(|run| run.id)
+            .collect()
+    };
+    assert_eq!(listed(10), [ids[2], ids[1], ids[0]]);
+    assert_eq!(listed(1), [ids[2]]);
+    assert_eq!(listed(usize::MAX).len(), 3);
+    assert_eq!(
+        notebook.latest_run("echo").unwrap().map(|run| run.id),
+        Some(ids[2])
+    );
+    assert_eq!(notebook.latest_run("none").unwrap(), None);
+    let error = notebook.run(RunId(99)).unwrap_err();
+    assert!(
+        matches!(error, NotebookError::NoSuchRun(RunId(99))),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_ends_once() {
+    let notebook = Notebook::in_memory().unwrap();
+    let now = time("2026-11-21T10:20:00Z");
+    let id = notebook.begin_run(&run("echo")).unwrap();
+    notebook
+        .finish_run(id, RunStatus::Interrupted, now)
+        .unwrap();
+    let error = notebook
+        .finish_run(id, RunStatus::Finished, now)
+        .unwrap_err();
+    assert_eq!(error.to_string(), "run 1 is interrupted already");
+    let error = notebook
+        .finish_run(RunId(7), RunStatus::Finished, now)
+        .unwrap_err();
+    assert!(matches!(error, NotebookError::NoSuchRun(_)), "{error}");
+}
+
+#[test]
+fn a_trial_is_written_whole_or_not_at_all() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let id = notebook.begin_run(&run("echo")).unwrap();
+    let mut twice = trial(0);
+    twice.histograms.push(twice.histograms[0].clone());
+    let error = notebook.add_trial(id, &twice).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("writing trial 0 of run 1 failed"),
+        "{error}"
+    );
+    let mut huge = trial(0);
+    huge.windows[1].errors = u64::MAX;
+    assert!(notebook.add_trial(id, &huge).is_err());
+    assert!(notebook.trials(id).unwrap().is_empty());
+    notebook.add_trial(id, &trial(0)).unwrap();
+    assert!(
+        notebook.add_trial(id, &trial(0)).is_err(),
+        "the same ordinal again"
+    );
+    let error = notebook.add_trial(RunId(7), &trial(0)).unwrap_err();
+    assert!(
+        matches!(error, NotebookError::NoSuchRun(RunId(7))),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_is_removed_with_all_it_has() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let id = notebook.begin_run(&run("echo")).unwrap();
+    let trial_id = notebook.add_trial(id, &trial(0)).unwrap();
+    notebook.delete_run(id).unwrap();
+    assert!(notebook.trials(id).unwrap().is_empty());
+    assert!(notebook.windows(trial_id).unwrap().is_empty());
+    assert!(notebook.histograms(trial_id).unwrap().is_empty());
+    assert!(matches!(
+        notebook.delete_run(id),
+        Err(NotebookError::NoSuchRun(_))
+    ));
+    assert_ne!(
+        notebook.begin_run(&run("echo")).unwrap(),
+        id,
+        "a number is never used twice"
+    );
+}
+
+#[test]
+fn folders_are_made_and_a_notebook_is_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b/notebook.db");
+    let mut notebook = Notebook::open(&path).unwrap();
+    assert_eq!(notebook.path(), path);
+    let id = notebook.begin_run(&run("echo")).unwrap();
+    notebook.add_trial(id, &trial(0)).unwrap();
+    drop(notebook);
+    let again = Notebook::open(&path).unwrap();
+    assert_eq!(again.trials(id).unwrap()[0].facts, trial(0).facts);
+}
+
+#[test]
+fn two_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    let write = |name: &str| {
+        let mut notebook = Notebook::open(&path).unwrap();
+        let id = notebook.begin_run(&run(name)).unwrap();
+        for ordinal in 0..20 {
+            notebook.add_trial(id, &trial(ordinal)).unwrap();
+            assert_eq!(notebook.trials(id).unwrap().len(), ordinal as usize + 1);
+        }
+        notebook
+            .finish_run(id, RunStatus::Finished, time("2026-11-21T10:20:00Z"))
+            .unwrap();
+    };
+    thread::scope(|scope| {
+        for name in ["a", "b", "c", "d"] {
+            scope.spawn(move || write(name));
+        }
+    });
+    let notebook = Notebook::open(&path).unwrap();
+    let runs = notebook.runs(10).unwrap();
+    assert_eq!(runs.len(), 4);
+    for run in runs {
+        assert_eq!(run.status, RunStatus::Finished);
+        assert_eq!(notebook.trials(run.id).unwrap().len(), 20);
+    }
+}
+
+#[test]
+fn a_reader_sees_what_is_committed_while_a_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    let mut writer = Notebook::open(&path).unwrap();
+    let reader = Notebook::open(&path).unwrap();
+    let id = writer.begin_run(&run("echo")).unwrap();
+    assert!(reader.trials(id).unwrap().is_empty());
+    writer.add_trial(id, &trial(0)).unwrap();
+    assert_eq!(reader.trials(id).unwrap().len(), 1);
+    assert!(!reader.run(id).unwrap().is_abandoned());
+    assert!(reader.abandoned().unwrap().is_empty());
+}
+
+/// Set for the process that the next test starts and lets die: the file to write to.
+const DIE_WITH: &str = "PRONY_TEST_DIE_WITH";
+
+#[test]
+fn what_a_dead_process_leaves_is_whole_and_recognised() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    let this = std::env::current_exe().unwrap();
+    let status = Command::new(this)
+        .args(["--exact", "die_in_a_run", "--ignored"])
+        .env(DIE_WITH, &path)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!status.success());
+
+    let notebook = Notebook::open(&path).unwrap();
+    let abandoned = notebook.abandoned().unwrap();
+    assert_eq!(abandoned.len(), 1);
+    assert!(abandoned[0].is_abandoned());
+    let id = abandoned[0].id;
+    assert_eq!(notebook.trials(id).unwrap()[0].facts, trial(0).facts);
+    notebook
+        .finish_run(id, RunStatus::Interrupted, time("2026-11-21T10:20:00Z"))
+        .unwrap();
+    assert!(notebook.abandoned().unwrap().is_empty());
+}
+
+/// Not a test of its own: the process that dies, without closing anything.
+#[test]
+#[ignore = "run by another test"]
+fn die_in_a_run() {
+    let path = std::env::var_os(DIE_WITH).expect("started by the test");
+    let mut notebook = Notebook::open(Path::new(&path)).unwrap();
+    let id = notebook.begin_run(&run("echo")).unwrap();
+    notebook.add_trial(id, &trial(0)).unwrap();
+    std::process::abort();
+}
+
+#[test]
+fn another_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    let text = "Dear diary, ".repeat(1000);
+    fs::write(&path, &text).unwrap();
+    let error = Notebook::open(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("notes.txt is not a notebook: not an SQLite file"),
+        "{error}"
+    );
+    assert!(error.contains("PRONY_NOTEBOOK"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+
+    let path = folder.path().join("songs.db");
+    let songs = rusqlite::Connection::open(&path).unwrap();
+    songs
+        .execute_batch("CREATE TABLE song (title TEXT)")
+        .unwrap();
+    drop(songs);
+    let before = fs::read(&path).unwrap();
+    let error = Notebook::open(&path).unwrap_err().to_string();
+    assert!(error.contains("another program's SQLite file"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_newer_notebook_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    drop(Notebook::open(&path).unwrap());
+    let newer = rusqlite::Connection::open(&path).unwrap();
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    drop(newer);
+    let error = Notebook::open(&path).unwrap_err();
+    assert!(
+        matches!(error, NotebookError::Newer { found: 99, .. }),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains("notebook.db") && text.contains("update prony"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_empty_file_becomes_a_notebook() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    fs::write(&path, "").unwrap();
+    assert!(Notebook::open(&path).unwrap().runs(1).unwrap().is_empty());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    // Nobody, not even root, makes files in /proc or folders below a file.
+    let error = Notebook::open(Path::new("/proc/notebook.db")).unwrap_err();
+    assert!(matches!(error, NotebookError::Open { .. }), "{error}");
+    assert!(error.to_string().contains("/proc/notebook.db"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Notebook::open(&file.join("notebook.db")).unwrap_err();
+    assert!(matches!(error, NotebookError::Folder { .. }), "{error}");
+}
+
+#[test]
+fn a_folder_without_permission_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let closed = folder.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(closed.join("probe"), "").is_ok() {
+        return; // Root may write everywhere.
+    }
+    let error = Notebook::open(&closed.join("notebook.db")).unwrap_err();
+    assert!(matches!(error, NotebookError::Open { .. }), "{error}");
+    assert!(error.to_string().contains("writable"), "{error}");
+}

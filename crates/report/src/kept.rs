@@ -1,0 +1,112 @@
+//! A run's report from the notebook.
+
+use crate::facts::Facts;
+use crate::latency::{Times, decode};
+use crate::run::{FailureReport, RunHead, RunReport, Trial, label};
+use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
+use serde::{Deserialize, Serialize};
+
+/// What a run is about, as it is kept in the notebook's `experiment`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// What the servers had to answer.
+    pub contract: String,
+    /// The label of the server that the others are compared with.
+    pub baseline: String,
+    /// Rounds that were planned.
+    pub rounds: u32,
+    /// Who ran on which CPUs.
+    pub placement: String,
+    /// The servers that took part, by their labels.
+    pub servers: Vec<String>,
+}
+
+/// Why a run cannot be reported.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The notebook says no.
+    #[error(transparent)]
+    Notebook(#[from] NotebookError),
+    /// A part of it is not what this version of prony writes.
+    #[error("run {run} cannot be reported: {what}")]
+    Unreadable {
+        /// The run's number.
+        run: i64,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// The report of a run, from nothing but the notebook.
+///
+/// # Errors
+/// When the notebook cannot be read, or the run is not one of `prony run`.
+pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> {
+    let id = run.id.0;
+    let unreadable = |what: String| ReportError::Unreadable { run: id, what };
+    let about: About = serde_json::from_value(run.facts.experiment.clone())
+        .map_err(|error| unreadable(error.to_string()))?;
+    let text = |key: &str| run.facts.host.get(key).and_then(|v| v.as_str()).unwrap_or("?").to_owned();
+    let head = RunHead {
+        id,
+        name: run.facts.name.clone(),
+        title: run.facts.title.clone(),
+        started: run.facts.started.to_string(),
+        status: if run.is_abandoned() { "interrupted".into() } else { run.status.to_string() },
+        contract: about.contract,
+        baseline: about.baseline,
+        rounds: about.rounds,
+        placement: about.placement,
+        host: format!("{}, {}", text("kernel"), text("cpu")),
+        prony: run.facts.prony_version.clone(),
+    };
+    let (mut trials, mut failures) = (Vec::new(), Vec::new());
+    for row in notebook.trials(run.id)? {
+        let facts = row.facts;
+        let workers = facts.workers.unwrap_or(1);
+        match facts.status {
+            TrialStatus::Ok | TrialStatus::Interrupted if facts.throughput.is_some() => {
+                let mut times = Trial {
+                    server: facts.server,
+                    workers,
+                    load_label: facts.cell,
+                    load: facts.load,
+                    round: facts.round,
+                    throughput: facts.throughput.unwrap_or(0.0),
+                    cpu_ns_per_request: facts.cpu_ns_per_request,
+                    rss_peak: facts.rss_peak_bytes.unwrap_or(0),
+                    response: empty(),
+                    service: empty(),
+                    lag: empty(),
+                    facts: serde_json::from_value::<Facts>(facts.observation)
+                        .map_err(|error| unreadable(error.to_string()))?,
+                };
+                for kept in notebook.histograms(row.id)? {
+                    let place = match kept.kind {
+                        HistogramKind::Response => &mut times.response,
+                        HistogramKind::Service => &mut times.service,
+                        HistogramKind::Lag => &mut times.lag,
+                        _ => continue,
+                    };
+                    *place = decode(&kept.data).map_err(|error| unreadable(error.to_string()))?;
+                }
+                trials.push(times);
+            }
+            TrialStatus::Interrupted => {}
+            status => failures.push(FailureReport {
+                server: label(&facts.server, workers),
+                load: facts.cell,
+                round: (status == TrialStatus::Failed).then_some(facts.round + 1),
+                skipped: status == TrialStatus::Skipped,
+                step: facts.failed_step.unwrap_or_default(),
+                message: facts.message.unwrap_or_default(),
+                output: facts.last_output.unwrap_or_default(),
+            }),
+        }
+    }
+    Ok(RunReport::new(head, &trials, failures))
+}
+
+fn empty() -> Times {
+    Times::new(3).expect("three digits are allowed")
+}

@@ -1,0 +1,12 @@
+//! What people and programs read of a load or a run: its figures as types with a JSON Schema
+//! ([`load`], [`run`]), and the same as text ([`table`], [`show`]).
+//!
+//! A run's report is made from the notebook alone, so it can be made again at any time.
+
+pub mod facts;
+pub mod kept;
+pub mod latency;
+pub mod load;
+pub mod run;
+pub mod show;
+pub mod table;

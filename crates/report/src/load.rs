@@ -1,0 +1,148 @@
+//! The report of a single load, `prony load`.
+
+use crate::facts::{Finding, Generator, Outcomes};
+use crate::latency::{Latency, Percentiles};
+use crate::show;
+use crate::table::{Align, Table};
+use prony_stats::Estimate;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What `prony load --json` prints.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(title = "prony load")]
+pub struct LoadReport {
+    /// What was loaded.
+    pub target: String,
+    /// Connections.
+    pub connections: u32,
+    /// `closed`, `constant` or `poisson`.
+    pub arrival: String,
+    /// The target rate of an open loop, requests per second.
+    pub rate: Option<f64>,
+    /// Length of the measured part, in seconds.
+    pub seconds: f64,
+    /// The load was ended by the user before its time.
+    pub interrupted: bool,
+    /// Verified answers per second. The interval is of this one run: it says nothing of how
+    /// another start of the server would do.
+    pub throughput: Estimate,
+    /// Latency distributions.
+    pub latency: Latency,
+    /// How late the generator itself was, from when a request was due and its connection free;
+    /// open loop only.
+    pub generator_lateness: Option<Percentiles>,
+    /// Time to make a connection.
+    pub connect: Percentiles,
+    /// What became of the requests.
+    pub outcomes: Outcomes,
+    /// What the generator used.
+    pub generator: Generator,
+    /// Bytes received, warm-up included.
+    pub bytes_received: u64,
+    /// Bytes sent, warm-up included.
+    pub bytes_sent: u64,
+    /// Errors in words, with their number.
+    pub errors: BTreeMap<String, u64>,
+    /// The first wrong answers, in words.
+    pub wrong_answers: Vec<String>,
+    /// What the checks found.
+    pub checks: Vec<Finding>,
+}
+
+impl LoadReport {
+    /// The report as text for a terminal.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let interval = match (self.throughput.low(), self.throughput.high()) {
+            (Some(low), Some(high)) => {
+                format!("  (95 % interval {} to {})", show::rate(low), show::rate(high))
+            }
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "{} answers in {:.2} s from {}", show::count(self.outcomes.ok), self.seconds, self.target);
+        let _ = writeln!(out, "throughput   {}{interval}", show::rate(self.throughput.value()));
+        if let Some(rate) = self.rate {
+            let _ = writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival);
+        }
+        let cpu = self.generator.cpu_us_per_request.map_or("–".into(), |us| show::time(us * 1e3));
+        let _ = writeln!(
+            out,
+            "generator    {cpu} CPU per request, busiest thread {:.0} % busy, {}",
+            self.generator.busy * 100.0,
+            self.generator.transport
+        );
+        if self.interrupted {
+            let _ = writeln!(out, "interrupted: these are the figures until then");
+        }
+        let _ = writeln!(out);
+        let _ = write!(out, "{}", self.latency_table());
+        let _ = write!(out, "{}", self.failures());
+        let _ = write!(out, "{}", checks(&self.checks));
+        out
+    }
+
+    fn latency_table(&self) -> Table {
+        let columns = ["latency", "p50", "p90", "p99", "p99.9", "max", "samples"];
+        let aligned = columns.map(|name| (name, if name == "latency" { Align::Left } else { Align::Right }));
+        let mut table = Table::new(aligned);
+        let mut row = |name: &str, times: &Percentiles| {
+            table.row([
+                name.to_owned(),
+                show::time_or_dash(times.p50),
+                show::time_or_dash(times.p90),
+                show::time_or_dash(times.p99),
+                show::time_or_dash(times.p99_9),
+                show::time_or_dash(times.max),
+                show::count(times.n),
+            ]);
+        };
+        row("response", &self.latency.response);
+        // In a closed loop that keeps its connections they are one and the same.
+        if self.latency.lag.max.unwrap_or(0) > 0 {
+            row("service", &self.latency.service);
+            row("lag", &self.latency.lag);
+        }
+        if let Some(late) = &self.generator_lateness {
+            row("generator late", late);
+        }
+        row("connect", &self.connect);
+        table
+    }
+
+    fn failures(&self) -> String {
+        let outcomes = &self.outcomes;
+        let kinds = [
+            ("wrong answers", outcomes.wrong_answer),
+            ("time-outs", outcomes.timeout),
+            ("connect errors", outcomes.connect_error),
+            ("read errors", outcomes.read_error),
+            ("write errors", outcomes.write_error),
+            ("not sent", outcomes.unsent_at_end),
+        ];
+        let failed: Vec<String> = kinds
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(name, n)| format!("{name} {}", show::count(*n)))
+            .collect();
+        match failed.as_slice() {
+            [] => String::new(),
+            failed => format!("\nfailed       {}\n", failed.join(", ")),
+        }
+    }
+}
+
+/// Findings as text, one paragraph each.
+pub(crate) fn checks(findings: &[Finding]) -> String {
+    findings.iter().fold(String::new(), |mut out, finding| {
+        let mark = match finding.severity {
+            prony_checks::Severity::Note => "note",
+            prony_checks::Severity::Warning => "warning",
+            prony_checks::Severity::Serious => "serious",
+        };
+        let _ = write!(out, "\n{mark}: {}: {}\n", finding.name, finding.text);
+        out
+    })
+}

@@ -1,0 +1,525 @@
+//! The report of a run, made from its trials.
+
+use crate::facts::{Facts, Finding};
+use crate::latency::{Latency, Percentiles, Times};
+use crate::load::checks;
+use crate::show;
+use crate::table::{Align, Table};
+use prony_checks::spread_exceeds_effect;
+use prony_stats::mean::mean;
+use prony_stats::ratio::paired_log_ratio;
+use prony_stats::{Estimate, Interval, Unit};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What `prony run --json` and `prony report --json` print.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(title = "prony run")]
+pub struct RunReport {
+    /// The run.
+    pub run: RunHead,
+    /// Every server under every load.
+    pub cells: Vec<CellReport>,
+    /// Trials that yielded nothing, and servers that did not take part.
+    pub failures: Vec<FailureReport>,
+}
+
+/// A run.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RunHead {
+    /// Its number in the notebook.
+    pub id: i64,
+    /// The experiment's name.
+    pub name: String,
+    /// What it compares.
+    pub title: String,
+    /// When it began, RFC 3339, UTC.
+    pub started: String,
+    /// `running`, `finished`, `interrupted` or `failed`.
+    pub status: String,
+    /// What the servers had to answer.
+    pub contract: String,
+    /// The server that the others are compared with.
+    pub baseline: String,
+    /// Rounds that were planned.
+    pub rounds: u32,
+    /// Who ran on which CPUs.
+    pub placement: String,
+    /// Kernel and CPU.
+    pub host: String,
+    /// prony's version.
+    pub prony: String,
+}
+
+/// A server under a load, over all its trials.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CellReport {
+    /// The server's name.
+    pub server: String,
+    /// Its workers.
+    pub workers: u32,
+    /// The load.
+    pub load: serde_json::Value,
+    /// Trials that yielded figures: the n of the intervals.
+    pub trials: u64,
+    /// The server kept its contract in every trial, before the load and after it.
+    pub verified: bool,
+    /// Verified answers in the measured parts of all trials.
+    pub answers: u64,
+    /// Verified answers per second: mean over the trials, with its interval.
+    pub throughput: Estimate,
+    /// Latency over all trials together.
+    pub latency: Latency,
+    /// The server's CPU time per verified answer, in microseconds.
+    pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
+    /// The most memory of any trial, in bytes.
+    pub rss_peak_bytes: u64,
+    /// Throughput as a multiple of the baseline's under the same load, paired by round; null when
+    /// no round has both.
+    pub ratio: Option<Estimate>,
+    /// What the checks found.
+    pub checks: Vec<Finding>,
+    #[serde(skip)]
+    load_label: String,
+}
+
+/// CPU time per request: mean over the trials, with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct MicrosecondsPerRequest {
+    /// The mean, in microseconds.
+    pub value: f64,
+    /// The lower end; null with a single trial.
+    pub low: Option<f64>,
+    /// The upper end; null with a single trial.
+    pub high: Option<f64>,
+}
+
+/// A trial that yielded nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FailureReport {
+    /// The server's label.
+    pub server: String,
+    /// The load's label; empty when it failed before any load.
+    pub load: String,
+    /// The round, 1-based; null when the server took part in none.
+    pub round: Option<u32>,
+    /// It was left out, which is not a failure: its toolchain is not on this machine.
+    pub skipped: bool,
+    /// The step at which it failed.
+    pub step: String,
+    /// What was tried and what was found.
+    pub message: String,
+    /// The end of what the server, or its build, printed.
+    pub output: String,
+}
+
+/// A trial as the report needs it.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// The server's name.
+    pub server: String,
+    /// Its workers.
+    pub workers: u32,
+    /// The load's label.
+    pub load_label: String,
+    /// The load.
+    pub load: serde_json::Value,
+    /// 0-based.
+    pub round: u32,
+    /// Verified answers per second.
+    pub throughput: f64,
+    /// The server's CPU time per answer, in nanoseconds.
+    pub cpu_ns_per_request: Option<f64>,
+    /// The most memory, in bytes.
+    pub rss_peak: u64,
+    /// Latency.
+    pub response: Times,
+    /// Latency.
+    pub service: Times,
+    /// Latency.
+    pub lag: Times,
+    /// Everything else.
+    pub facts: Facts,
+}
+
+impl Trial {
+    fn label(&self) -> String {
+        label(&self.server, self.workers)
+    }
+}
+
+/// `name`, or `name@workers` with more than one.
+pub fn label(server: &str, workers: u32) -> String {
+    if workers == 1 { server.to_owned() } else { format!("{server}@{workers}") }
+}
+
+impl RunReport {
+    /// The report of a run with these trials.
+    pub fn new(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Self {
+        let mut groups: BTreeMap<(String, String), Vec<&Trial>> = BTreeMap::new();
+        for trial in trials {
+            groups.entry((trial.load_label.clone(), trial.label())).or_default().push(trial);
+        }
+        let mut cells: Vec<CellReport> = groups
+            .iter()
+            .filter_map(|((load, _), trials)| {
+                let baseline = groups.get(&(load.clone(), run.baseline.clone()));
+                cell(trials, baseline.map_or(&[][..], Vec::as_slice), &run, &failures)
+            })
+            .collect();
+        cells.sort_by(|a, b| {
+            let rate = |cell: &CellReport| cell.throughput.value();
+            a.load_label.cmp(&b.load_label).then(rate(b).total_cmp(&rate(a)))
+        });
+        Self { run, cells, failures }
+    }
+
+    /// Did everything that was to be measured yield figures?
+    pub fn complete(&self) -> bool {
+        self.failures.iter().all(|failure| failure.skipped)
+    }
+
+    /// The report as text for a terminal.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let run = &self.run;
+        let _ = writeln!(out, "{} — run {} ({})", run.title, run.id, run.name);
+        let _ = writeln!(out, "{}; {}", run.host, run.placement);
+        if run.status != "finished" {
+            let _ = writeln!(out, "{}: these are the figures until then", run.status);
+        }
+        for (load, cells) in self.by_load() {
+            let _ = writeln!(out, "\n{}", self.sentence(&cells));
+            let _ = writeln!(out, "load {load}, {} rounds, 95 % intervals\n", run.rounds);
+            let _ = write!(out, "{}", table(&cells));
+        }
+        let _ = write!(out, "{}", self.findings());
+        let _ = write!(out, "{}", self.failed());
+        out
+    }
+
+    fn by_load(&self) -> Vec<(&str, Vec<&CellReport>)> {
+        let mut loads: Vec<(&str, Vec<&CellReport>)> = Vec::new();
+        for cell in &self.cells {
+            match loads.last_mut() {
+                Some((load, cells)) if *load == cell.load_label => cells.push(cell),
+                _ => loads.push((&cell.load_label, vec![cell])),
+            }
+        }
+        loads
+    }
+
+    /// What the first look should tell: who is ahead of the baseline, and how sure that is.
+    fn sentence(&self, cells: &[&CellReport]) -> String {
+        let Some(first) = cells.first() else { return String::new() };
+        let name = label(&first.server, first.workers);
+        let base = &self.run.baseline;
+        if name == *base {
+            return format!("{name}, the baseline, has the highest throughput.");
+        }
+        let Some(ratio) = &first.ratio else {
+            return format!("{name} has the highest throughput; the baseline {base} has none to compare it with.");
+        };
+        match ratio.interval() {
+            None => format!(
+                "{name} had {} the throughput of {base} in the only round: one round proves nothing.",
+                show::ratio(ratio.value())
+            ),
+            Some(interval) if interval.low() > 1.0 => format!(
+                "{name} has {} the throughput of {base} (95 % interval {:.3} to {:.3}, {} rounds).",
+                show::ratio(ratio.value()), interval.low(), interval.high(), ratio.n()
+            ),
+            Some(interval) => format!(
+                "{name} cannot be told from {base}: {} (95 % interval {:.3} to {:.3}, {} rounds).",
+                show::ratio(ratio.value()), interval.low(), interval.high(), ratio.n()
+            ),
+        }
+    }
+
+    /// Findings, each check once, with whom it concerns.
+    fn findings(&self) -> String {
+        let mut grouped: BTreeMap<(std::cmp::Reverse<prony_checks::Severity>, &str), (Vec<String>, &Finding)> =
+            BTreeMap::new();
+        for cell in &self.cells {
+            for finding in &cell.checks {
+                let key = (std::cmp::Reverse(finding.severity), finding.name.as_str());
+                let who = label(&cell.server, cell.workers);
+                let group = grouped.entry(key).or_insert_with(|| (Vec::new(), finding));
+                if !group.0.contains(&who) {
+                    group.0.push(who);
+                }
+            }
+        }
+        let lines: Vec<Finding> = grouped
+            .into_values()
+            .map(|(who, finding)| Finding { text: format!("{}: {}", who.join(", "), finding.text), ..finding.clone() })
+            .collect();
+        checks(&lines)
+    }
+
+    fn failed(&self) -> String {
+        let mut out = String::new();
+        let (skipped, failed): (Vec<_>, Vec<_>) = self.failures.iter().partition(|f| f.skipped);
+        for failure in failed {
+            let round = failure.round.map_or(String::new(), |round| format!(" (round {round})"));
+            let _ = writeln!(out, "\nfailed: {}{round}: {}: {}", failure.server, failure.step, failure.message);
+            for line in failure.output.lines() {
+                let _ = writeln!(out, "  | {}", line.escape_debug());
+            }
+        }
+        for failure in skipped {
+            let _ = writeln!(out, "\nnot measured: {}: {}", failure.server, failure.message);
+        }
+        out
+    }
+}
+
+fn cell(
+    trials: &[&Trial],
+    baseline: &[&Trial],
+    run: &RunHead,
+    failures: &[FailureReport],
+) -> Option<CellReport> {
+    let first = trials.first()?;
+    let rates: Vec<f64> = trials.iter().map(|trial| trial.throughput).collect();
+    let cpu: Vec<f64> = trials.iter().filter_map(|trial| trial.cpu_ns_per_request).collect();
+    let cpu = mean(&cpu, Unit::CpuNanosecondsPerRequest).ok().map(|estimate| {
+        let us = |ns: f64| ns / 1e3;
+        MicrosecondsPerRequest {
+            value: us(estimate.value()),
+            low: estimate.low().map(us),
+            high: estimate.high().map(us),
+        }
+    });
+    let ratio = ratio(trials, baseline, run.rounds);
+    let mut checks = merge_findings(trials);
+    let is_baseline = first.label() == run.baseline;
+    if let Some(ratio) = ratio.as_ref().filter(|_| !is_baseline && trials.len() > 1) {
+        let others: Vec<f64> = baseline.iter().map(|trial| trial.throughput).collect();
+        checks.extend(spread_exceeds_effect(ratio.value(), spread(&rates), spread(&others)).map(Finding::from));
+    }
+    let broken = failures.iter().any(|failure| {
+        failure.server == first.label() && failure.step.starts_with("verification")
+    });
+    Some(CellReport {
+        server: first.server.clone(),
+        workers: first.workers,
+        load: first.load.clone(),
+        trials: trials.len() as u64,
+        verified: !broken,
+        answers: trials.iter().map(|trial| trial.facts.outcomes.ok).sum(),
+        throughput: mean(&rates, Unit::PerSecond).ok()?,
+        latency: latency(trials),
+        server_cpu_us_per_request: cpu,
+        rss_peak_bytes: trials.iter().map(|trial| trial.rss_peak).max().unwrap_or(0),
+        ratio,
+        checks,
+        load_label: first.load_label.clone(),
+    })
+}
+
+/// (largest − smallest) / mean.
+fn spread(rates: &[f64]) -> f64 {
+    let most = rates.iter().copied().fold(f64::MIN, f64::max);
+    let least = rates.iter().copied().fold(f64::MAX, f64::min);
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    (most - least) / mean
+}
+
+fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate> {
+    let by_round = |trials: &[&Trial]| -> Vec<Option<f64>> {
+        (0..rounds)
+            .map(|round| trials.iter().find(|trial| trial.round == round).map(|trial| trial.throughput))
+            .collect()
+    };
+    let (ours, theirs) = (by_round(trials), by_round(baseline));
+    if std::ptr::eq(trials, baseline) || ours == theirs {
+        // A server compared with itself: exactly one, and that is no estimate.
+        return Estimate::new(1.0, Interval::new(1.0, 1.0), trials.len() as u64, Unit::Ratio).ok();
+    }
+    paired_log_ratio(&ours, &theirs).ok()
+}
+
+fn latency(trials: &[&Trial]) -> Latency {
+    let merged = |pick: fn(&Trial) -> &Times| {
+        let mut sum: Option<Times> = None;
+        for trial in trials {
+            match &mut sum {
+                None => sum = Some(pick(trial).clone()),
+                // All histograms of a notebook have the same bounds; another one is left out.
+                Some(sum) => drop(sum.add(pick(trial))),
+            }
+        }
+        sum.map_or_else(Percentiles::default, |times| Percentiles::of(&times))
+    };
+    Latency {
+        response: merged(|trial| &trial.response),
+        service: merged(|trial| &trial.service),
+        lag: merged(|trial| &trial.lag),
+    }
+}
+
+/// Each check once, at its gravest, with how many of the trials raised it.
+fn merge_findings(trials: &[&Trial]) -> Vec<Finding> {
+    let mut merged: BTreeMap<&str, (u64, &Finding)> = BTreeMap::new();
+    for finding in trials.iter().flat_map(|trial| &trial.facts.checks) {
+        let entry = merged.entry(finding.name.as_str()).or_insert((0, finding));
+        entry.0 += 1;
+        if finding.severity > entry.1.severity {
+            entry.1 = finding;
+        }
+    }
+    merged
+        .into_values()
+        .map(|(n, finding)| match trials.len() {
+            1 => finding.clone(),
+            all => Finding {
+                text: format!("in {n} of {all} trials: {}", finding.text),
+                ..finding.clone()
+            },
+        })
+        .collect()
+}
+
+fn table(cells: &[&CellReport]) -> Table {
+    let mut table = Table::new([
+        ("server", Align::Left),
+        ("answers/s", Align::Right),
+        ("± 95 %", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("max", Align::Right),
+        ("CPU/req", Align::Right),
+        ("memory", Align::Right),
+        ("ratio", Align::Right),
+        ("95 % interval", Align::Left),
+        ("checks", Align::Left),
+    ]);
+    for cell in cells {
+        let relative = cell.throughput.relative_half_width();
+        let names: Vec<&str> = cell.checks.iter().map(|finding| finding.name.as_str()).collect();
+        let ratio = cell.ratio.as_ref();
+        table.row([
+            label(&cell.server, cell.workers),
+            show::rate(cell.throughput.value()),
+            relative.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)),
+            show::time_or_dash(cell.latency.response.p50),
+            show::time_or_dash(cell.latency.response.p99),
+            show::time_or_dash(cell.latency.response.max),
+            cell.server_cpu_us_per_request.map_or("–".into(), |cpu| show::time(cpu.value * 1e3)),
+            show::bytes(cell.rss_peak_bytes as f64),
+            ratio.map_or("–".into(), |ratio| show::ratio(ratio.value())),
+            ratio.and_then(Estimate::interval).map_or("–".into(), |interval| {
+                format!("{:.3} to {:.3}", interval.low(), interval.high())
+            }),
+            names.join(" "),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(baseline: &str) -> RunHead {
+        RunHead {
+            id: 7,
+            name: "it".into(),
+            title: "T".into(),
+            started: "2026-11-21T10:00:00Z".into(),
+            status: "finished".into(),
+            contract: "tcp-echo".into(),
+            baseline: baseline.into(),
+            rounds: 3,
+            placement: "server on CPU 0, generator on CPU 1".into(),
+            host: "Linux".into(),
+            prony: "0".into(),
+        }
+    }
+
+    fn trial(server: &str, round: u32, throughput: f64) -> Trial {
+        let times = || {
+            let mut times = Times::new_with_bounds(1, 1_000_000_000, 3).unwrap();
+            (0..2_000).for_each(|i| times.record(1_000 + i).unwrap());
+            times
+        };
+        let mut facts = Facts::default();
+        facts.outcomes.ok = 2_000;
+        Trial {
+            server: server.into(),
+            workers: 1,
+            load_label: "c64".into(),
+            load: serde_json::json!({"connections": 64}),
+            round,
+            throughput,
+            cpu_ns_per_request: Some(3_000.0),
+            rss_peak: 1 << 20,
+            response: times(),
+            service: times(),
+            lag: times(),
+            facts,
+        }
+    }
+
+    #[test]
+    fn cells_are_compared_within_rounds() {
+        // The rounds differ by a factor of two; within each, b is 10 % faster.
+        let trials: Vec<Trial> = [100.0, 200.0, 150.0]
+            .iter()
+            .zip(0..)
+            .flat_map(|(&base, round)| [trial("a", round, base), trial("b", round, base * 1.1)])
+            .collect();
+        let report = RunReport::new(head("a"), &trials, Vec::new());
+        assert_eq!(report.cells.len(), 2);
+        let [b, a] = &report.cells[..] else { panic!() };
+        assert_eq!((b.server.as_str(), b.trials, b.answers), ("b", 3, 6_000));
+        let ratio = b.ratio.as_ref().unwrap();
+        assert!((ratio.value() - 1.1).abs() < 1e-9 && ratio.interval().unwrap().low() > 1.099);
+        assert_eq!(a.ratio.as_ref().unwrap().value(), 1.0);
+        assert_eq!(b.latency.response.n, 6_000);
+        assert!(b.checks.iter().any(|finding| finding.name == "spread-exceeds-effect"));
+        assert!(report.text().contains("b has 1.100× the throughput of a (95 % interval 1.100 to 1.100, 3 rounds)"));
+    }
+
+    #[test]
+    fn missing_trials_leave_their_round_out_of_the_ratio() {
+        let trials = [trial("a", 0, 100.0), trial("a", 2, 100.0), trial("b", 1, 50.0), trial("b", 2, 50.0)];
+        let report = RunReport::new(head("a"), &trials, Vec::new());
+        let b = report.cells.iter().find(|cell| cell.server == "b").unwrap();
+        assert_eq!((b.trials, b.ratio.as_ref().unwrap().n()), (2, 1));
+    }
+
+    #[test]
+    fn failures_are_told_and_skips_are_not_failures() {
+        let failure = |skipped| FailureReport {
+            server: "c".into(),
+            load: String::new(),
+            round: Some(2),
+            skipped,
+            step: "build".into(),
+            message: "no compiler".into(),
+            output: "line one\nline\x1b two".into(),
+        };
+        let failed = RunReport::new(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
+        assert!(!failed.complete());
+        let text = failed.text();
+        assert!(text.contains("failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"), "{text}");
+        assert!(RunReport::new(head("a"), &[], vec![failure(true)]).complete());
+    }
+
+    #[test]
+    fn one_round_is_said_to_prove_nothing() {
+        let report = RunReport::new(head("a"), &[trial("a", 0, 1.0), trial("b", 0, 2.0)], Vec::new());
+        assert!(report.text().contains("one round proves nothing"));
+        let tie = [1.0, 1.0, 1.0]
+            .iter()
+            .zip(0..)
+            .flat_map(|(&base, round)| [trial("a", round, base), trial("b", round, base + 0.02 * (f64::from(round) - 0.9))])
+            .collect::<Vec<_>>();
+        let text = RunReport::new(head("a"), &tie, Vec::new()).text();
+        assert!(text.contains("cannot be told from a"), "{text}");
+    }
+}

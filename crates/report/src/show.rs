@@ -1,0 +1,91 @@
+//! Numbers as people read them: three significant digits and a unit.
+
+/// Three significant digits.
+fn significant(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A value with the largest unit that leaves it at 1 or more.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    // 999.7 rounds to 1000: the next unit says it better.
+    let fits = |(scale, _): &&(f64, &str)| value.abs() * 1.0005 >= *scale;
+    match units.iter().find(fits).or(units.last()) {
+        Some((scale, unit)) => format!("{} {unit}", significant(value / scale)),
+        None => significant(value),
+    }
+}
+
+/// A time in nanoseconds: `12.3 µs`.
+pub fn time(nanoseconds: f64) -> String {
+    if nanoseconds == 0.0 {
+        return "0".into();
+    }
+    scaled(nanoseconds, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+}
+
+/// A time that may not be known.
+pub fn time_or_dash(nanoseconds: Option<u64>) -> String {
+    nanoseconds.map_or_else(|| "–".into(), |n| time(n as f64))
+}
+
+/// A rate per second: `64.2 k/s`.
+pub fn rate(per_second: f64) -> String {
+    let text = scaled(per_second, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")]);
+    text.replace(" /s", "/s")
+}
+
+/// A number of bytes: `3.42 MiB`.
+pub fn bytes(bytes: f64) -> String {
+    const KIB: f64 = 1024.0;
+    let units = [(KIB.powi(3), "GiB"), (KIB.powi(2), "MiB"), (KIB, "KiB"), (1.0, "B")];
+    scaled(bytes, &units)
+}
+
+/// A ratio: `1.042×`.
+pub fn ratio(ratio: f64) -> String {
+    format!("{ratio:.3}×")
+}
+
+/// A count with separators: `1 234 567`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit() {
+        assert_eq!(time(999.7), "1.00 µs");
+        assert_eq!(time(12_345.0), "12.3 µs");
+        assert_eq!(time(1_500_000_000.0), "1.50 s");
+        assert_eq!(time(0.0), "0");
+        assert_eq!(time(0.4), "0.40 ns");
+        assert_eq!(rate(64_213.0), "64.2 k/s");
+        assert_eq!(rate(999_900.0), "1.00 M/s");
+        assert_eq!(rate(12.0), "12.0/s");
+        assert_eq!(bytes(3_584.0 * 1024.0), "3.50 MiB");
+        assert_eq!(ratio(1.0), "1.000×");
+        assert_eq!(time_or_dash(None), "–");
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+    }
+}

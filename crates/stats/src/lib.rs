@@ -1,0 +1,95 @@
+//! Estimates, ratios and intervals: pure, without I/O and without a clock.
+//!
+//! - [`estimate`]: a value that cannot be separated from its interval and its n
+//! - [`mean`]: the mean with Student's t interval
+//! - [`ratio`]: two servers compared, paired by round
+//! - [`percentile`]: percentiles and their intervals by order statistics
+//! - [`autocorrelation`]: how many independent samples a series is worth
+//! - [`throughput`]: the rate of one run from its windows
+//! - [`steady`]: is a load steady yet? A simple rule used during warm-up
+//! - [`summary`]: median, standard deviation, coefficient of variation
+//!
+//! Every interval is at the level of [`CONFIDENCE`].
+//!
+//! ```
+//! use prony_stats::{Unit, mean::mean};
+//!
+//! let rates = [101_200.0, 99_800.0, 100_400.0];
+//! let estimate = mean(&rates, Unit::PerSecond).expect("values");
+//! assert_eq!(estimate.to_string(), "100467 req/s [98722, 102211] (n = 3)");
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod autocorrelation;
+pub mod estimate;
+pub mod mean;
+pub mod percentile;
+pub mod ratio;
+pub mod steady;
+pub mod summary;
+pub mod throughput;
+
+pub use estimate::{Estimate, Interval, Unit};
+
+/// The confidence level of every interval. The field's custom; the quantiles below follow from it.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The standard normal quantile of a two-sided interval at [`CONFIDENCE`]: the 1.96 of textbooks.
+pub const Z: f64 = 1.959_963_984_540_054;
+
+/// Why a statistic cannot be given.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StatsError {
+    /// There is nothing to compute from.
+    #[error("no values to compute {0} from")]
+    Empty(&'static str),
+    /// A value is infinite or not a number.
+    #[error("value {at} is {value}, which is not finite")]
+    NotFinite {
+        /// Its place, from 0.
+        at: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A logarithm was to be taken of a value that has none.
+    #[error("value {at} is {value}: a ratio needs values above zero")]
+    NotPositive {
+        /// Its place, from 0.
+        at: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Two series that belong together differ in length.
+    #[error("{left} values on one side, {right} on the other: they are compared in pairs")]
+    Unpaired {
+        /// The first series' length.
+        left: usize,
+        /// The second's.
+        right: usize,
+    },
+    /// An interval that does not hold its value, or has only one end.
+    #[error("{value} is outside its interval [{low}, {high}]")]
+    OutsideInterval {
+        /// The value.
+        value: f64,
+        /// The interval's lower end.
+        low: f64,
+        /// The interval's upper end.
+        high: f64,
+    },
+}
+
+/// Refuses an empty series, and values that are not finite.
+fn finite(values: &[f64], what: &'static str) -> Result<(), StatsError> {
+    if values.is_empty() {
+        return Err(StatsError::Empty(what));
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(at) => Err(StatsError::NotFinite {
+            at,
+            value: values[at],
+        }),
+        None => Ok(()),
+    }
+}
