@@ -124,7 +124,10 @@ pub fn run(
         return Err(child.complaint(&ended, "failed"));
     }
     let said = tool.read(&ended.stdout).map_err(|problem| {
-        Error::process(tool.name(), format!("{problem}; it said:\n{}", ended.stdout.trim()))
+        Error::process(
+            tool.name(),
+            format!("{problem}; it said:\n{}", ended.stdout.trim()),
+        )
     })?;
     Ok(Done {
         per_second: said.per_second,
@@ -204,7 +207,9 @@ fn said(requests: Option<u64>, per_second: Option<f64>) -> std::result::Result<S
 /// What follows `label` on the line that begins with it.
 fn after<'a>(output: &'a str, label: &str) -> Option<&'a str> {
     let mut lines = output.lines().map(str::trim);
-    lines.find_map(|line| line.strip_prefix(label)).map(str::trim)
+    lines
+        .find_map(|line| line.strip_prefix(label))
+        .map(str::trim)
 }
 
 /// The number that `text` begins with.
@@ -271,7 +276,10 @@ mod tests {
 
     #[test]
     fn connections_that_ab_had_to_open_again_are_found() {
-        let closed = AB.replace("Keep-Alive requests:    275869", "Keep-Alive requests:    0");
+        let closed = AB.replace(
+            "Keep-Alive requests:    275869",
+            "Keep-Alive requests:    0",
+        );
         assert!(Tool::Ab.read(&closed).unwrap_err().contains("kept open"));
     }
 
@@ -281,7 +289,10 @@ mod tests {
             assert!(tool.read("").is_err(), "{tool:?}");
             for label in ["Requests/sec:", "finished in", "Requests per second:"] {
                 if let Some(end) = output.find(label) {
-                    assert!(tool.read(&output[..end]).is_err(), "{tool:?} without {label}");
+                    assert!(
+                        tool.read(&output[..end]).is_err(),
+                        "{tool:?} without {label}"
+                    );
                 }
             }
         }

@@ -57,12 +57,7 @@ pub fn http(address: SocketAddr) -> Dialogue {
 }
 
 /// A closed loop on the client's CPU.
-pub fn closed(
-    address: SocketAddr,
-    connections: u32,
-    transport: TransportKind,
-    rig: Rig,
-) -> Plan {
+pub fn closed(address: SocketAddr, connections: u32, transport: TransportKind, rig: Rig) -> Plan {
     let mut plan = Plan::closed(Target::Tcp(address), http(address), connections);
     plan.cpus = vec![rig.client];
     plan.transport = transport;

@@ -1,27 +1,209 @@
-//! Benchmarks (scratch).
+//! prony against bare loops and against its peers, in one run.
+//!
+//! | benchmark | question |
+//! |---|---|
+//! | [`peers`] | how much does prony cost beside a bare loop, and beside wrk, h2load and ab? |
+//! | [`lag`] | does it send when it should? |
+//! | [`memory`] | what does a connection cost? |
+//! | [`truth`] | does it report what happened? |
+
 mod bare;
-use prony_engine::*;
-use std::time::Duration;
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let addr = args[1].parse().unwrap();
-    let http = args[2] == "http";
-    unsafe { let mut set: libc::cpu_set_t = std::mem::zeroed(); libc::CPU_SET(1, &mut set); libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set); }
-    let request = protocol::HttpRequest::get("127.0.0.1:9000", "/some/path");
-    let bytes = if http { request.encode() } else { b"hello\n".to_vec() };
-    let ex = bare::Exchange::ask(addr, &bytes).unwrap();
-    for _ in 0..3 { for c in [1usize, 4, 64, 256, 1024] {
-        let (w, d) = (Duration::from_millis(200), Duration::from_millis(1000));
-        let e = bare::epoll(addr, c, &ex, w, d).unwrap();
-        let u = bare::uring(addr, c, &ex, w, d).unwrap();
-        let mut line = format!("c={c:5} bare epoll {:7.0}/s {:.3}us  uring {:7.0}/s {:.3}us", e.answers as f64 / e.elapsed.as_secs_f64(), e.cpu as f64 / e.answers as f64/1e3, u.answers as f64 / u.elapsed.as_secs_f64(), u.cpu as f64 / u.answers as f64/1e3);
-        for t in [TransportKind::Epoll, TransportKind::IoUring] {
-            let dialogue = if http { Dialogue::http(&request, protocol::Expect { prefix: b"/some/path at ".to_vec(), length: Some(43), status: Some(200) }) } else { Dialogue::Echo(bytes.clone()) };
-            let mut plan = Plan::closed(Target::Tcp(addr), dialogue, c as u32);
-            plan.cpus = vec![1]; plan.transport = t;
-            let o = run(&plan, &Control::at_once(1_000_000_000), |_| {}).unwrap();
-            line += &format!("  {t} {:7.0}/s {:.3}us (wrong {} p99 {}us)", o.throughput(), o.generator.work as f64 / o.outcomes.ok as f64 / 1e3, o.outcomes.failed(), o.response.value_at_quantile(0.99)/1000);
+mod child;
+mod error;
+mod external;
+mod lag;
+mod load;
+mod memory;
+mod peers;
+mod place;
+mod quiet;
+mod server;
+mod spread;
+mod table;
+mod truth;
+
+use clap::{Parser, Subcommand};
+use error::{Error, Result};
+use place::Rig;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::fmt::Display;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony-benches peers                          five rounds of 2 s each, some seven minutes
+  prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
+  prony-benches lag --seconds 5                longer measurements, for the far percentiles
+  prony-benches truth
+  prony-benches memory --connections 5000      where fewer descriptors are to be had
+  prony-benches all > figures.txt              everything; progress goes to standard error
+
+Servers run on the first CPU that this program may use, clients on the second, all on loopback.
+The machine should be quiet: how quiet it was is said with every result.";
+
+/// prony's generator against bare loops, other load generators and a server that is known exactly.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+    /// Rounds: each repeats everything once [default: peers and lag 5, memory and truth 3]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: Option<u32>,
+    /// Length of each measurement, after a warm-up of a fifth of it [default: peers and lag 2,
+    /// memory 3, truth 5]
+    #[arg(long, global = true, value_name = "S", value_parser = seconds)]
+    seconds: Option<f64>,
+    /// Connections of `memory`'s larger process
+    #[arg(long, global = true, value_name = "N", default_value_t = 10_000)]
+    connections: u32,
+    /// Print JSON with every sample instead of tables
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Rate and CPU per request beside bare loops, wrk, h2load and ab, at 1 to 1,024 connections
+    Peers,
+    /// How late requests are sent, open loop at 10, 50 and 80 % of the capacity
+    Lag,
+    /// Memory per connection at 10,000 connections
+    Memory,
+    /// Reported percentiles beside those that a scripted server implies
+    Truth,
+    /// All of them
+    All,
+    /// The ceiling as a process of its own.
+    #[command(hide = true)]
+    Serve,
+    /// The clockwork as a process of its own.
+    #[command(hide = true)]
+    Clockwork(server::ClockworkArgs),
+    /// The generator as a process of its own.
+    #[command(hide = true)]
+    Generate(memory::GenerateArgs),
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
-        println!("{line}");
-    } }
+    }
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    match &cli.what {
+        What::Serve => return server::serve_ceiling(),
+        What::Clockwork(args) => return server::serve_clockwork(args),
+        What::Generate(args) => return memory::generate(args),
+        _ => {}
+    }
+    let mut bench = Bench::new(cli)?;
+    let all = matches!(cli.what, What::All);
+    let rounds = |default| cli.rounds.unwrap_or(default);
+    let seconds = |default| cli.seconds.unwrap_or(default);
+    if all || matches!(cli.what, What::Peers) {
+        bench.run("peers", |rig| peers::run(rig, rounds(5), seconds(2.0)))?;
+    }
+    if all || matches!(cli.what, What::Lag) {
+        bench.run("lag", |rig| lag::run(rig, rounds(5), seconds(2.0)))?;
+    }
+    if all || matches!(cli.what, What::Memory) {
+        bench.run("memory", |rig| {
+            memory::run(rig, rounds(3), seconds(3.0), cli.connections)
+        })?;
+    }
+    if all || matches!(cli.what, What::Truth) {
+        bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0)))?;
+    }
+    bench.finish()
+}
+
+/// Runs benchmarks, watches the machine meanwhile, and prints what they have shown.
+struct Bench {
+    rig: Rig,
+    /// What is printed at the end; none when tables are printed as they come.
+    json: Option<Map<String, Value>>,
+}
+
+impl Bench {
+    fn new(cli: &Cli) -> Result<Self> {
+        let rig = Rig::here().map_err(Error::io("cannot see the CPUs"))?;
+        Ok(Self {
+            rig,
+            json: cli.json.then(Map::new),
+        })
+    }
+
+    fn run<T: Serialize + Display>(
+        &mut self,
+        name: &str,
+        bench: impl FnOnce(Rig) -> Result<T>,
+    ) -> Result<()> {
+        let no_proc = || Error::io("cannot see what else the machine does");
+        let before = quiet::now(self.rig).map_err(no_proc())?;
+        eprintln!("{name}: {}", self.rig);
+        eprintln!("{name}: before: {}", before.line(false));
+        let watch = quiet::Watch::begin(self.rig).map_err(no_proc())?;
+        let shown = bench(self.rig)?;
+        let during = watch.end().map_err(no_proc())?;
+        let Some(json) = &mut self.json else {
+            println!("{}: {}\n", name.to_uppercase(), self.rig);
+            println!("{shown}");
+            println!("Machine before: {}", before.line(false));
+            println!("Machine during: {}\n", during.line(true));
+            return Ok(());
+        };
+        let unusable = |error: serde_json::Error| Error::Unusable(error.to_string());
+        let mut entry = Map::new();
+        entry.insert("server_cpu".into(), self.rig.server.into());
+        entry.insert("client_cpu".into(), self.rig.client.into());
+        for (key, quiet) in [("quiet_before", before), ("quiet_during", during)] {
+            let value = serde_json::to_value(quiet).map_err(unusable)?;
+            entry.insert(key.into(), value);
+        }
+        let value = serde_json::to_value(shown).map_err(unusable)?;
+        entry.insert("result".into(), value);
+        json.insert(name.into(), entry.into());
+        eprintln!("{name}: during: {}", during.line(true));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.json {
+            Some(json) => server::say(&json),
+            None => Ok(()),
+        }
+    }
+}
+
+fn seconds(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.1..=600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds from 0.1 to 600 is expected".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_are_bounded() {
+        assert_eq!(seconds("0.5"), Ok(0.5));
+        for text in ["0", "-1", "NaN", "inf", "601", "2s"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 }

@@ -101,7 +101,9 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Peers> {
             order.shuffle(&mut random);
             for index in order {
                 let contestant = &contestants[index];
-                eprintln!("peers: round {round} of {rounds}, {connections} connections, {contestant}");
+                eprintln!(
+                    "peers: round {round} of {rounds}, connections: {connections}, {contestant}"
+                );
                 let trial = Trial {
                     address: server.address,
                     exchange: &exchange,

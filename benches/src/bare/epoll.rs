@@ -54,7 +54,12 @@ pub fn epoll(
     loop {
         // SAFETY: the event array is valid and its length is given.
         let ready = unsafe {
-            libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr(), BATCH as i32, SILENCE_MS)
+            libc::epoll_wait(
+                epoll.as_raw_fd(),
+                events.as_mut_ptr(),
+                BATCH as i32,
+                SILENCE_MS,
+            )
         };
         match ready {
             1.. => {}

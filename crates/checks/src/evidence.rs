@@ -28,6 +28,8 @@ pub struct Evidence {
     pub error_texts: Vec<String>,
     /// Mean response time, in seconds.
     pub mean_response: f64,
+    /// The longest response time, in seconds.
+    pub max_response: f64,
     /// Samples in the response histogram.
     pub samples: u64,
     /// How late the generator itself was: 99th percentile in seconds; open loop only.
@@ -76,7 +78,15 @@ pub struct Tcp {
     pub retransmits: u64,
 }
 
+/// The least time that TCP waits before it sends data again (Linux: 200 ms), in seconds.
+const RETRANSMISSION: f64 = 0.2;
+
 impl Evidence {
+    /// Did some request take long enough to have waited for a retransmission?
+    pub(crate) fn waited_for_retransmission(&self) -> bool {
+        self.max_response.max(self.connect_max.unwrap_or(0.0)) >= RETRANSMISSION
+    }
+
     /// Requests that ended, whichever way.
     pub(crate) fn finished(&self) -> u64 {
         self.ok + self.wrong + self.timeouts + self.socket_errors
@@ -99,6 +109,7 @@ impl Evidence {
             ok: 640_000,
             mean_response: 0.001,
             median_response: Some(0.001),
+            max_response: 0.02,
             samples: 640_000,
             generator_busy: 0.4,
             connect_max: Some(0.003),

@@ -106,7 +106,8 @@ pub struct Run {
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
-    /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo
+    /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket
+    /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
     pub url: String,
     /// Connections
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]

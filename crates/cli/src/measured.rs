@@ -3,6 +3,7 @@
 use prony_checks::{Evidence, Server, Tcp};
 use prony_engine::clock::SECOND;
 use prony_engine::{Observation, Plan, Window};
+use prony_lab::host::TcpCounters;
 use prony_lab::placement::Placement;
 use prony_lab::trial::Trial;
 use prony_notebook as notebook;
@@ -96,6 +97,7 @@ pub fn evidence(plan: &Plan, seen: &Observation) -> Evidence {
             .map(|(text, n)| format!("{text} ×{n}"))
             .collect(),
         mean_response: seen.response.mean() / SECOND as f64,
+        max_response: seconds(seen.response.max()),
         samples: seen.response.len(),
         late_p99: (!seen.late.is_empty()).then(|| seconds(seen.late.value_at_quantile(0.99))),
         median_response: (!seen.response.is_empty())
@@ -105,6 +107,15 @@ pub fn evidence(plan: &Plan, seen: &Observation) -> Evidence {
         per_connection: seen.per_connection.clone(),
         window_rates: seen.measured_windows().map(Window::rate).collect(),
         ..Evidence::default()
+    }
+}
+
+/// TCP events as the checks take them.
+pub fn tcp(counters: &TcpCounters) -> Tcp {
+    Tcp {
+        listen_overflows: counters.listen_overflows,
+        syn_retransmits: counters.syn_retransmits,
+        retransmits: counters.retransmits,
     }
 }
 
@@ -140,11 +151,7 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
             cpus: placement.server.len().min(workers as usize) as f64,
             used: used.server_cpu as f64 / used.watched as f64,
         }),
-        tcp: Some(Tcp {
-            listen_overflows: trial.tcp.listen_overflows,
-            syn_retransmits: trial.tcp.syn_retransmits,
-            retransmits: trial.tcp.retransmits,
-        }),
+        tcp: Some(tcp(&trial.tcp)),
         others_busy: Some(others_busy),
         stolen: Some(stolen),
         co_located: Some(placement.co_located()),

@@ -4,15 +4,18 @@ use miette::{Result, miette};
 use prony_engine::Target;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use percent_encoding::percent_decode_str;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use url::{Host, Url};
 
 /// A URL taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// `http` or `tcp`.
+    /// HTTP, or else a raw echo.
     pub http: bool,
+    /// A unix socket instead of host and port.
+    unix: Option<PathBuf>,
     /// The host as it is looked up.
     host: String,
     port: u16,
@@ -24,7 +27,8 @@ pub struct Address {
 
 /// Takes a URL apart.
 pub fn parse(text: &str) -> Result<Address> {
-    let help = "http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo";
+    let help = "http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket \
+                http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
     let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
     let url = Url::parse(text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => wrong("it does not begin with http:// or tcp://".into()),
@@ -33,6 +37,15 @@ pub fn parse(text: &str) -> Result<Address> {
     let http = match url.scheme() {
         "http" => true,
         "tcp" => false,
+        "unix" => return Ok(Address::over_unix(false, url.path().into(), "/".into())),
+        "http+unix" => {
+            let host = url.host_str().unwrap_or("");
+            let socket = percent_decode_str(host).decode_utf8_lossy().into_owned();
+            if !socket.starts_with('/') {
+                return Err(wrong("the socket's path must be absolute, its slashes as %2F".into()));
+            }
+            return Ok(Address::over_unix(true, socket.into(), path_and_query(&url)));
+        }
         "https" => return Err(wrong("TLS is not supported".into())),
         other => return Err(wrong(format!("there is no way to load {other}://"))),
     };
@@ -48,17 +61,34 @@ pub fn parse(text: &str) -> Result<Address> {
         Some(0) | None => return Err(wrong("it has no port".into())),
         Some(port) => port,
     };
-    let path = match url.query() {
-        Some(query) => format!("{}?{query}", url.path()),
-        None => url.path().to_owned(),
-    };
+    let path = path_and_query(&url);
     let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    Ok(Address { http, host, port, authority: authority.to_owned(), path })
+    Ok(Address {
+        http,
+        unix: None, host, port, authority: authority.to_owned(), path })
+}
+
+fn path_and_query(url: &Url) -> String {
+    url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
 }
 
 impl Address {
+    fn over_unix(http: bool, socket: PathBuf, path: String) -> Self {
+        Self {
+            http,
+            unix: Some(socket),
+            host: String::new(),
+            port: 0,
+            authority: "localhost".into(),
+            path,
+        }
+    }
+
     /// Looks the name up once and finds the first of its addresses that accepts a connection.
     pub fn resolve(&self, timeout: Duration) -> Result<Target> {
+        if let Some(socket) = &self.unix {
+            return unix(socket);
+        }
         let name = format!("{}:{}", self.host, self.port);
         let addresses: Vec<_> = (self.host.as_str(), self.port)
             .to_socket_addrs()
@@ -103,6 +133,19 @@ mod tests {
         assert_eq!(it.authority, "[::1]:8080");
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
+    }
+
+    #[test]
+    fn unix_sockets() {
+        let it = parse("http+unix://%2Frun%2Fapp.sock/a?b").unwrap();
+        assert_eq!((it.http, it.path.as_str()), (true, "/a?b"));
+        assert_eq!(it.unix.unwrap(), Path::new("/run/app.sock"));
+        for text in ["unix:///run/echo.sock", "unix:/run/echo.sock"] {
+            let it = parse(text).unwrap();
+            assert!(!it.http, "{text}");
+            assert_eq!(it.unix.unwrap(), Path::new("/run/echo.sock"));
+        }
+        assert!(parse("http+unix://run/a").unwrap_err().to_string().contains("absolute"));
     }
 
     #[test]

@@ -26,12 +26,19 @@ const OWN: u64 = 64;
 pub fn reserve(connections: u64) -> Result<(), TooFewDescriptors> {
     let needed = connections.saturating_add(OWN);
     let limit = raise().unwrap_or(u64::MAX);
-    if limit < needed { Err(TooFewDescriptors { needed, limit }) } else { Ok(()) }
+    if limit < needed {
+        Err(TooFewDescriptors { needed, limit })
+    } else {
+        Ok(())
+    }
 }
 
 /// The limit after raising it as far as it goes.
 fn raise() -> io::Result<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: `limit` is valid for both calls.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) < 0 {

@@ -320,9 +320,11 @@ impl Gather {
             .clone()
             .filter(|(from, until)| from < until)
             .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
-            // Stopped before anything was measured: each worker says when it saw that.
-            .or_else(|| measured.last().map(|(_, until)| (until, until)))
-            .unwrap_or((0, 0));
+            .unwrap_or_else(|| {
+                // Stopped before anything was measured: each worker says when it saw that.
+                let at = measured.map(|(_, until)| until).max().unwrap_or(0);
+                (at, at)
+            });
         let mut record = Record::new();
         for report in &self.reports {
             record.merge(&report.record);
@@ -379,5 +381,9 @@ pub fn available(kind: TransportKind) -> bool {
 /// (from 64 connections on it was measured 5 to 15 % below epoll, and level with it below that;
 /// `cargo run --release -p prony-benches -- peers` shows it for this machine), else epoll.
 pub fn fastest() -> TransportKind {
-    if available(TransportKind::IoUring) { TransportKind::IoUring } else { TransportKind::Epoll }
+    if available(TransportKind::IoUring) {
+        TransportKind::IoUring
+    } else {
+        TransportKind::Epoll
+    }
 }

@@ -637,6 +637,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
             if connection.in_flight > 0 {
                 let request = connection.take(&self.ring[index * self.pipeline..][..self.pipeline]);
                 self.in_flight -= 1;
+                connection.answers += u64::from(self.recorder.measured(at));
                 let wrong = Some(Mismatch::Fault(fault));
                 self.recorder.answer(
                     request,

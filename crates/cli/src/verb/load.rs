@@ -10,9 +10,12 @@ use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{
     Control, Dialogue, Nanos, Observation, Plan, TransportKind, Window, clock, descriptors, fastest,
 };
+use prony_checks::Evidence;
+use prony_lab::host::TcpCounters;
 use prony_lab::load::{Extent, default_window};
 use prony_lab::trial::Interrupt;
 use prony_lab::warmup::Warming;
+use prony_report::facts::Finding;
 use prony_report::latency::Percentiles;
 use prony_report::load::LoadReport;
 use prony_report::show;
@@ -25,8 +28,14 @@ pub fn main(args: &Load) -> Result<Ended> {
     let plan = plan(args)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
+    let before = TcpCounters::read();
     let seen = carry_out(args, &plan, &interrupt)?;
-    let report = report(args, &plan, &seen, interrupt.fired());
+    let evidence = Evidence {
+        tcp: Some(measured::tcp(&TcpCounters::read().since(&before))),
+        ..measured::evidence(&plan, &seen)
+    };
+    let checks = measured::findings(&evidence);
+    let report = report(args, &plan, &seen, checks, interrupt.fired());
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report).into_diagnostic()?);
     } else {
@@ -191,7 +200,13 @@ fn carry_out(args: &Load, plan: &Plan, interrupt: &Interrupt) -> Result<Observat
     result.into_diagnostic()
 }
 
-fn report(args: &Load, plan: &Plan, seen: &Observation, interrupted: bool) -> LoadReport {
+fn report(
+    args: &Load,
+    plan: &Plan,
+    seen: &Observation,
+    checks: Vec<Finding>,
+    interrupted: bool,
+) -> LoadReport {
     LoadReport {
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
@@ -217,7 +232,7 @@ fn report(args: &Load, plan: &Plan, seen: &Observation, interrupted: bool) -> Lo
         bytes_sent: seen.bytes_sent,
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong.clone(),
-        checks: measured::findings(&measured::evidence(plan, seen)),
+        checks,
     }
 }
 

@@ -40,6 +40,9 @@ pub(crate) struct Out {
     slots: Box<[Connection]>,
     /// Memory of sends that were under way when their slot was closed.
     orphans: HashMap<u64, Vec<u8>>,
+    /// Sockets of closed slots, until all that was submitted for them has reached the kernel:
+    /// their numbers, by which the queue names them, must not be given to others before.
+    closed: Vec<OwnedFd>,
 }
 
 #[derive(Default)]
@@ -83,6 +86,7 @@ impl Uring {
                 address: Box::new(Address::new(target)?),
                 slots: (0..connections).map(|_| Connection::default()).collect(),
                 orphans: HashMap::new(),
+                closed: Vec::new(),
             },
             buffers,
             batch: Vec::with_capacity(BATCH),
@@ -127,6 +131,9 @@ impl Uring {
                     .submit_with_args(1, &SubmitArgs::new().timespec(&limit))
             }
         };
+        if !self.out.closed.is_empty() && self.out.ring.submission().is_empty() {
+            self.out.closed.clear();
+        }
         match result {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
@@ -253,6 +260,7 @@ impl Outgoing for Out {
         // The receive that is armed holds the socket open: a shutdown ends it.
         // SAFETY: a plain system call on an open descriptor.
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
+        self.closed.push(fd);
         connection.queued.clear();
         if std::mem::take(&mut connection.busy) {
             let tag = tag(Kind::Send, slot, connection.generation);

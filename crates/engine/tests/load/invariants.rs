@@ -13,12 +13,20 @@ pub fn hold(plan: &Plan, seen: &Observation) {
     let what = short(plan);
     let answers = seen.outcomes.ok + seen.outcomes.wrong_answer;
     assert_eq!(seen.outcomes.status.iter().sum::<u64>(), answers, "{what}");
-    assert_eq!(seen.per_connection.len(), plan.connections as usize, "{what}");
+    assert_eq!(
+        seen.per_connection.len(),
+        plan.connections as usize,
+        "{what}"
+    );
     assert_eq!(seen.per_connection.iter().sum::<u64>(), answers, "{what}");
     assert!(seen.from <= seen.until, "{what}");
     assert_eq!(seen.connect.len(), seen.connected, "{what}");
     assert_eq!(seen.generator.threads, plan.threads);
-    assert_eq!(seen.wrong.is_empty(), seen.outcomes.wrong_answer == 0, "{what}");
+    assert_eq!(
+        seen.wrong.is_empty(),
+        seen.outcomes.wrong_answer == 0,
+        "{what}"
+    );
     assert!(seen.wrong.len() <= 3, "{what}");
     times(&what, seen);
     windows(&what, seen);
@@ -32,7 +40,10 @@ pub fn hold(plan: &Plan, seen: &Observation) {
     if seen.outcomes.timeout > 0 {
         let length = clock::nanos(plan.timeout);
         let long = seen.service.count_between(length, u64::MAX);
-        assert!(long >= seen.outcomes.timeout, "{what}: {long} at full length");
+        assert!(
+            long >= seen.outcomes.timeout,
+            "{what}: {long} at full length"
+        );
     }
 }
 
@@ -63,7 +74,11 @@ pub fn conserved(plan: &Plan, seen: &Observation) {
     let in_windows: u64 = seen.windows.iter().map(|w| w.outcomes.finished()).sum();
     assert_eq!(in_windows, n, "{what}: every outcome is in a window");
     if !plan.keepalive {
-        assert!(seen.connected <= sent, "{what}: {} for {sent}", seen.connected);
+        assert!(
+            seen.connected <= sent,
+            "{what}: {} for {sent}",
+            seen.connected
+        );
     }
 }
 
@@ -71,12 +86,18 @@ pub fn conserved(plan: &Plan, seen: &Observation) {
 pub fn flawless(plan: &Plan, seen: &Observation) {
     conserved(plan, seen);
     let what = short(plan);
-    assert_eq!(seen.outcomes.ok, plan.requests.unwrap(), "{what}: {seen:?}");
-    assert!(seen.errors.is_empty(), "{what}: {:?}", seen.errors);
+    let all = &seen.outcomes;
+    assert!(seen.errors.is_empty(), "{what}: {all:?} {:?}", seen.errors);
+    assert_eq!(
+        all.ok,
+        plan.requests.unwrap(),
+        "{what}: {all:?} {:?}",
+        seen.wrong
+    );
     if plan.keepalive {
         assert_eq!(seen.connected, u64::from(plan.connections), "{what}");
     } else {
-        assert_eq!(seen.connected, seen.outcomes.ok, "{what}");
+        assert_eq!(seen.connected, all.ok, "{what}");
     }
 }
 
@@ -89,12 +110,18 @@ fn times(what: &str, seen: &Observation) {
     }
     for quantile in [0.0, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0] {
         let at = |times: &Times| times.value_at_quantile(quantile);
-        assert!(at(&seen.response) >= at(&seen.service), "{what} at {quantile}");
+        assert!(
+            at(&seen.response) >= at(&seen.service),
+            "{what} at {quantile}"
+        );
         assert!(at(&seen.response) >= at(&seen.lag), "{what} at {quantile}");
     }
     let (whole, parts) = (seen.response.mean(), seen.service.mean() + seen.lag.mean());
     // Each value is kept within 0.1 %.
-    assert!((whole - parts).abs() <= 2.0 + 0.002 * whole, "{what}: {whole} {parts}");
+    assert!(
+        (whole - parts).abs() <= 2.0 + 0.002 * whole,
+        "{what}: {whole} {parts}"
+    );
 }
 
 fn windows(what: &str, seen: &Observation) {

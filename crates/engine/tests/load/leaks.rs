@@ -1,7 +1,7 @@
 //! Nothing is left behind: no descriptor, no thread. In a process of its own, because other tests
 //! open and close theirs at the same time.
 
-use crate::servers::{Server, answer_and_close, echo};
+use crate::servers::{Connection, Server, answer_and_close, echo};
 use crate::support::*;
 use crate::words::CLOSING;
 use prony_engine::{Dialogue, Plan};
@@ -27,14 +27,19 @@ fn nothing_is_left_behind() {
         .env(CHILD, "1")
         .output()
         .expect("the test can be started");
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
 }
 
 fn in_child() {
+    let before = held();
     let large = Dialogue::Echo(vec![7; 1 << 20]);
     let all = [
         (Server::tcp(echo), hello()),
-        (Server::tcp(|it| it.swallow()), hello()),
+        (Server::tcp(Connection::swallow), hello()),
         (Server::tcp(|_| Ok(())), hello()),
         (Server::tcp(answer_and_close(CLOSING)), http()),
         (Server::refused(), hello()),
@@ -48,17 +53,19 @@ fn in_child() {
             large,
         ),
     ];
-    let before = held();
     for (server, dialogue) in all.iter() {
         for kind in transports() {
-            for (arrival, keepalive) in
-                [(CLOSED, true), (CLOSED, false), (CONSTANT, true), (CONSTANT, false)]
-            {
+            for (arrival, keepalive) in [
+                (CLOSED, true),
+                (CLOSED, false),
+                (CONSTANT, true),
+                (CONSTANT, false),
+            ] {
                 let plan = Plan {
                     arrival,
                     keepalive,
                     threads: 2,
-                    timeout: Duration::from_millis(50),
+                    timeout: Duration::from_millis(30),
                     ..plan(&server.target, dialogue.clone(), 8, kind)
                 };
                 // The load's end cuts off what is under way.
@@ -66,7 +73,8 @@ fn in_child() {
             }
         }
     }
-    // The servers' ends of the connections, and their threads, go when they see ours gone.
+    // Their ends of the connections, and their threads, go a moment later.
+    drop(all);
     let mut after = held();
     let patience = std::time::Instant::now() + HANGS;
     while after != before && std::time::Instant::now() < patience {

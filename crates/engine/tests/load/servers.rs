@@ -58,10 +58,7 @@ impl Connection {
 
     /// Calls `serve` with the head of each HTTP request (none of them has a body) and how many
     /// came before it on all connections.
-    pub fn requests(
-        &self,
-        mut serve: impl FnMut(u64, &str) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub fn requests(&self, mut serve: impl FnMut(u64, &str) -> io::Result<()>) -> io::Result<()> {
         let mut pending = Vec::new();
         let mut buffer = [0; 4096];
         loop {
@@ -182,7 +179,7 @@ impl Server {
     pub fn never_accepts() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("127.0.0.1 is there");
         let target = Target::Tcp(listener.local_addr().expect("it is bound"));
-        Self::quiet(target, shorten(listener.into()), None)
+        Self::quiet(target, with_backlog(0, listener.into()), None)
     }
 
     /// The same on a unix socket.
@@ -190,7 +187,11 @@ impl Server {
         let place = tempfile::tempdir().expect("a temporary directory");
         let path = place.path().join("socket");
         let listener = UnixListener::bind(&path).expect("a new path");
-        Self::quiet(Target::Unix(path), shorten(listener.into()), Some(place))
+        Self::quiet(
+            Target::Unix(path),
+            with_backlog(0, listener.into()),
+            Some(place),
+        )
     }
 
     fn quiet(target: Target, listener: OwnedFd, place: Option<tempfile::TempDir>) -> Self {
@@ -210,7 +211,9 @@ impl Server {
         place: Option<tempfile::TempDir>,
         serve: impl Fn(&Connection) -> io::Result<()> + Send + Sync + 'static,
     ) -> Self {
-        let mut this = Self::quiet(target, listener, place);
+        // The standard library's 128 overflow when the generator is set up faster than this thread
+        // accepts, and each lost SYN costs a second.
+        let mut this = Self::quiet(target, with_backlog(4_096, listener), place);
         let fd = this.listener.as_ref().expect("just given").as_raw_fd();
         let (count, open) = (this.count.clone(), this.open.clone());
         let serve = Arc::new(serve);
@@ -258,9 +261,9 @@ impl Drop for Server {
     }
 }
 
-fn shorten(listener: OwnedFd) -> OwnedFd {
-    // SAFETY: a plain system call on an open descriptor.
-    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+fn with_backlog(length: libc::c_int, listener: OwnedFd) -> OwnedFd {
+    // SAFETY: a plain system call on an open descriptor; listening again changes the backlog.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), length) }, 0);
     listener
 }
 

@@ -10,15 +10,19 @@ const MIB: usize = 1 << 20;
 
 /// A mebibyte without a period that a buffer could have.
 fn large() -> Vec<u8> {
-    (0..MIB as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+    (0..MIB as u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect()
 }
 
 #[test]
 fn a_mebibyte_there_and_back() {
     for kind in transports() {
-        for (server, pipeline) in
-            [(Server::tcp(echo), 1), (Server::tcp(echo), 8), (Server::unix(echo), 8)]
-        {
+        for (server, pipeline) in [
+            (Server::tcp(echo), 1),
+            (Server::tcp(echo), 8),
+            (Server::unix(echo), 8),
+        ] {
             let plan = Plan {
                 pipeline,
                 threads: 2,
@@ -63,7 +67,7 @@ fn a_byte_at_a_time() {
 
 #[test]
 fn a_server_that_never_reads_stops_nobody() {
-    for kind in transports() {
+    at_once(2, &transports(), |&kind| {
         for (pipeline, keepalive) in [(1, true), (8, true), (1, false)] {
             let server = Server::tcp(|it| {
                 it.ignore();
@@ -81,7 +85,7 @@ fn a_server_that_never_reads_stops_nobody() {
             conserved(&plan, &seen);
             assert_eq!(seen.outcomes.timeout, 16, "{:?}", seen.outcomes);
         }
-    }
+    });
 }
 
 /// The connection is closed while sends are under way: what was being sent must stay in memory

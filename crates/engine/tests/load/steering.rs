@@ -1,7 +1,7 @@
 //! When a load is measured, and when it ends.
 
 use crate::invariants::{accounted, hold};
-use crate::servers::{Server, answer_and_close, echo};
+use crate::servers::{Connection, Server, answer_and_close, echo};
 use crate::support::*;
 use crate::words::CLOSING;
 use prony_engine::{Arrival, Control, Nanos, Plan, clock, run};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_load_lasts_as_long_as_it_should() {
-    for kind in transports() {
+    at_once(2, &transports(), |&kind| {
         for arrival in ARRIVALS {
             for (threads, pipeline) in [(1, 1), (3, 8)] {
                 let server = Server::tcp(echo);
@@ -36,12 +36,12 @@ fn a_load_lasts_as_long_as_it_should() {
                 assert!(inside - all.ok <= u64::from(6 * pipeline));
             }
         }
-    }
+    });
 }
 
 #[test]
 fn a_stop_keeps_what_was_measured() {
-    for kind in transports() {
+    at_once(2, &transports(), |&kind| {
         for arrival in ARRIVALS {
             for threads in [1, 3] {
                 let server = Server::tcp(echo);
@@ -65,14 +65,14 @@ fn a_stop_keeps_what_was_measured() {
                 assert!(seen.outcomes.in_flight_at_end <= 6);
             }
         }
-    }
+    });
 }
 
 #[test]
 fn a_stop_does_not_wait_for_the_time_out() {
     for kind in transports() {
         for pipeline in [1, 8] {
-            let server = Server::tcp(|it| it.swallow());
+            let server = Server::tcp(Connection::swallow);
             let plan = Plan {
                 pipeline,
                 threads: 3,
@@ -169,7 +169,7 @@ fn progress_tells_of_each_window_and_may_stop() {
 
 #[test]
 fn nothing_before_the_measured_part_is_in_the_histograms() {
-    for kind in transports() {
+    at_once(2, &transports(), |&kind| {
         for threads in [1, 3] {
             let server = Server::tcp(echo);
             let plan = Plan {
@@ -195,7 +195,7 @@ fn nothing_before_the_measured_part_is_in_the_histograms() {
             assert!(all > seen.outcomes.ok, "the warm-up's windows are kept");
             assert!(seen.measured_windows().all(|window| window.index > 0));
         }
-    }
+    });
 }
 
 #[test]
@@ -216,7 +216,11 @@ fn a_number_of_requests_counts_from_where_it_is_measured() {
         hold(&plan, &seen);
         assert_eq!(seen.response.len(), 100);
         // What was in flight when the measured part began has ended in it.
-        assert!((100..=104).contains(&seen.outcomes.ok), "{:?}", seen.outcomes);
+        assert!(
+            (100..=104).contains(&seen.outcomes.ok),
+            "{:?}",
+            seen.outcomes
+        );
         assert!(seen.bytes_sent > 100 * HELLO.len() as u64);
     }
 }
@@ -235,8 +239,15 @@ fn reconnecting_goes_on_while_it_is_measured_and_not_longer() {
             hold(&plan, &seen);
             let all = &seen.outcomes;
             assert!(all.ok > 4 && all.failed() == 0, "{all:?} {:?}", seen.errors);
-            assert!(seen.connected > all.ok, "one for each, and the last ones for nothing");
-            assert!(seen.connected <= accounted(all) + 4, "{} {all:?}", seen.connected);
+            assert!(
+                seen.connected > all.ok,
+                "one for each, and the last ones for nothing"
+            );
+            assert!(
+                seen.connected <= accounted(all) + 4,
+                "{} {all:?}",
+                seen.connected
+            );
         }
     }
 }

@@ -15,9 +15,9 @@ pub const HELLO: &[u8] = b"hello\n";
 pub const HANGS: Duration = Duration::from_secs(20);
 
 pub const CLOSED: Arrival = Arrival::Closed;
-pub const CONSTANT: Arrival = Arrival::Constant(2_000.0);
+pub const CONSTANT: Arrival = Arrival::Constant(5_000.0);
 pub const POISSON: Arrival = Arrival::Poisson {
-    rate: 2_000.0,
+    rate: 5_000.0,
     seed: 1,
 };
 pub const ARRIVALS: [Arrival; 3] = [CLOSED, CONSTANT, POISSON];
@@ -63,7 +63,10 @@ pub fn steered(plan: &Plan, control: &Arc<Control>) -> Observation {
 }
 
 /// A load under way in a thread of its own.
-pub struct Running(mpsc::Receiver<Result<Observation, prony_engine::Error>>, String);
+pub struct Running(
+    mpsc::Receiver<Result<Observation, prony_engine::Error>>,
+    String,
+);
 
 impl Running {
     pub fn end(self) -> Observation {
@@ -79,7 +82,10 @@ pub fn begin(plan: &Plan, control: &Arc<Control>) -> Running {
     let (sender, receiver) = mpsc::channel();
     let (plan, control) = (plan.clone(), control.clone());
     let what = short(&plan);
-    thread::spawn(move || sender.send(run(&plan, &control, |_| {})));
+    thread::spawn(move || {
+        // Nobody listens any more when it has hung.
+        let _ = sender.send(run(&plan, &control, |_| {}));
+    });
     Running(receiver, what)
 }
 
@@ -91,7 +97,11 @@ pub fn short(plan: &Plan) -> String {
         plan.connections,
         plan.threads,
         plan.pipeline,
-        if plan.keepalive { "kept" } else { "per request" }
+        if plan.keepalive {
+            "kept"
+        } else {
+            "per request"
+        }
     )
 }
 

@@ -1,0 +1,224 @@
+//! What a connection costs the client in memory: a fresh process with few connections compared with
+//! one with many.
+
+use crate::child::Child;
+use crate::error::{Error, Result};
+use crate::load;
+use crate::place::{self, Rig};
+use crate::server::{Ceiling, ourselves, say};
+use crate::spread::{Spread, number, show};
+use crate::table::Table;
+use prony_engine::TransportKind;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The process with few connections has so many.
+const FEW: u32 = 10;
+/// Descriptors that a process needs beside its connections.
+const SPARE: u64 = 64;
+/// A generator process is given so long beyond what it measures: connecting takes a while.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a generator process says at its end.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Peak {
+    /// The most memory that was ever resident, in bytes (`VmHWM`).
+    resident: u64,
+    answers: u64,
+    /// Connections that had at least one answer in the measured part.
+    connections_in_use: u64,
+}
+
+/// One transport in one round.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Sample {
+    few: Peak,
+    many: Peak,
+    bytes_per_connection: f64,
+}
+
+/// One transport over all rounds.
+#[derive(Debug, Serialize)]
+struct Row {
+    transport: String,
+    rounds: Vec<Sample>,
+    bytes_per_connection: Option<Spread>,
+}
+
+/// What this benchmark has shown.
+#[derive(Debug, Serialize)]
+pub struct Memory {
+    connections: u32,
+    rows: Vec<Row>,
+}
+
+/// Runs a generator process with few and one with `connections` connections, per transport and
+/// round.
+///
+/// # Errors
+/// When so many connections cannot be had, or not all of them are used.
+pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32) -> Result<Memory> {
+    let limit =
+        place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
+    enough(limit, connections)?;
+    let mut rows = Vec::new();
+    for transport in load::transports() {
+        let mut samples = Vec::new();
+        for round in 1..=rounds {
+            eprintln!("memory: round {round} of {rounds}, {transport}");
+            let few = peak(rig, transport, FEW, seconds)?;
+            let many = peak(rig, transport, connections, seconds)?;
+            let growth = many.resident as f64 - few.resident as f64;
+            samples.push(Sample {
+                few,
+                many,
+                bytes_per_connection: growth / f64::from(connections - FEW),
+            });
+        }
+        rows.push(Row {
+            transport: transport.to_string(),
+            bytes_per_connection: Spread::of(samples.iter().map(|it| it.bytes_per_connection)),
+            rounds: samples,
+        });
+    }
+    Ok(Memory { connections, rows })
+}
+
+/// Are `limit` open files per process enough?
+fn enough(limit: u64, connections: u32) -> Result<()> {
+    let needed = u64::from(connections) + SPARE;
+    if connections <= FEW {
+        return Err(Error::Unusable(format!(
+            "--connections must be above {FEW}, which it is compared with"
+        )));
+    }
+    if limit < needed {
+        return Err(Error::Unusable(format!(
+            "{connections} connections need {needed} open files in the client and as many in the \
+             server, and the hard limit of a process is {limit} here: raise it (`ulimit -Hn` as \
+             root, or nofile in limits.conf), or give --connections {} or fewer",
+            limit.saturating_sub(SPARE)
+        )));
+    }
+    Ok(())
+}
+
+fn peak(rig: Rig, transport: TransportKind, connections: u32, seconds: f64) -> Result<Peak> {
+    // A server of its own for each: no connection of the one before is still being closed, and the
+    // addresses that it left in TIME_WAIT are not in the way.
+    let server = Ceiling::start(rig.server)?;
+    let mut command = ourselves("generate")?;
+    command
+        .args(["--address", &server.address.to_string()])
+        .args(["--connections", &connections.to_string()])
+        .args(["--seconds", &seconds.to_string()]);
+    if transport == TransportKind::IoUring {
+        command.arg("--io-uring");
+    }
+    let mut child = Child::start(command, rig.client)?;
+    let ended = child.end(Duration::from_secs_f64(seconds) + PATIENCE)?;
+    let peak: Peak = serde_json::from_str(&ended.stdout)
+        .map_err(|_| child.complaint(&ended, "the generator process failed"))?;
+    if peak.connections_in_use < u64::from(connections) {
+        return Err(Error::Unusable(format!(
+            "only {} of {connections} connections over {transport} had an answer: measure for longer (--seconds)",
+            peak.connections_in_use
+        )));
+    }
+    Ok(peak)
+}
+
+/// The generator process's command line.
+#[derive(Debug, clap::Args)]
+pub struct GenerateArgs {
+    #[arg(long)]
+    address: SocketAddr,
+    #[arg(long)]
+    connections: u32,
+    #[arg(long)]
+    seconds: f64,
+    #[arg(long)]
+    io_uring: bool,
+}
+
+/// What the hidden subcommand does: a closed loop in this process, then its peak memory.
+///
+/// # Errors
+/// When the load cannot be carried out.
+pub fn generate(args: &GenerateArgs) -> Result<()> {
+    let transport = if args.io_uring {
+        TransportKind::IoUring
+    } else {
+        TransportKind::Epoll
+    };
+    let rig = Rig::here().map_err(Error::io("cannot see the CPUs"))?;
+    let plan = load::closed(args.address, args.connections, transport, rig);
+    let seen = load::measure(&plan, load::span(args.seconds))?.observation;
+    let status = std::fs::read_to_string("/proc/self/status")
+        .map_err(Error::io("cannot read /proc/self/status"))?;
+    let resident = high_water(&status)
+        .ok_or_else(|| Error::Unusable("/proc/self/status has no VmHWM".into()))?;
+    say(&Peak {
+        resident,
+        answers: seen.outcomes.ok,
+        connections_in_use: seen.per_connection.iter().filter(|&&n| n > 0).count() as u64,
+    })
+}
+
+/// `VmHWM` in bytes.
+fn high_water(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: u64 = line?.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1_024)
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Peak resident memory of a fresh generator process (closed loop, HTTP, every connection in use).\n\
+             The kernel's own memory for sockets is not in it."
+        )?;
+        let many = format!("at {}, MiB", number(f64::from(self.connections), 0));
+        let few = format!("at {FEW}, MiB");
+        let mut table = Table::new(["", &few, &many, "bytes per connection"]);
+        let mib = |rounds: &[Sample], which: fn(&Sample) -> u64| {
+            let values = rounds.iter().map(|it| which(it) as f64 / 1_048_576.0);
+            show(Spread::of(values), 2)
+        };
+        for row in &self.rows {
+            table.row([
+                row.transport.clone(),
+                mib(&row.rounds, |it| it.few.resident),
+                mib(&row.rounds, |it| it.many.resident),
+                show(row.bytes_per_connection, 0),
+            ]);
+        }
+        write!(f, "{table}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_high_water_mark_is_found() {
+        let status = "Name:\tx\nVmPeak:\t    9999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t     100 kB\n";
+        assert_eq!(high_water(status), Some(2_097_152));
+        assert_eq!(high_water("VmRSS: 1 kB"), None);
+    }
+
+    #[test]
+    fn too_few_descriptors_are_said() {
+        assert!(enough(10_064, 10_000).is_ok());
+        let error = enough(1_024, 10_000).unwrap_err().to_string();
+        assert!(
+            error.contains("10064") && error.contains("--connections 960"),
+            "{error}"
+        );
+        assert!(enough(10_064, 10).is_err());
+    }
+}
