@@ -29,6 +29,9 @@ pub fn transports() -> Vec<TransportKind> {
     offered
 }
 
+/// The measured part begins so long, in nanoseconds, after it is announced at the least.
+const AHEAD: Nanos = 10_000_000;
+
 /// How long each measurement takes: a fifth more than what is measured, for a warm-up.
 pub fn span(seconds: f64) -> Span {
     let measured = Duration::from_secs_f64(seconds);
@@ -85,7 +88,10 @@ pub fn measure(plan: &Plan, span: Span) -> Result<Seen> {
         let steer = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
                 if let Some(start) = control.started() {
-                    let from = start + clock::nanos(span.warmup);
+                    // On a busy machine this thread may wake up so late that the warm-up is
+                    // over: what is measured must still lie ahead, and be as long.
+                    let planned = start + clock::nanos(span.warmup);
+                    let from = planned.max(clock::now() + AHEAD);
                     control.measure(from, from + clock::nanos(span.measured));
                     return start;
                 }

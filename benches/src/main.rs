@@ -25,6 +25,7 @@ mod truth;
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
 use place::Rig;
+use quiet::Quiet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt::Display;
@@ -88,7 +89,7 @@ enum What {
 
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
@@ -96,12 +97,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> Result<()> {
-    match &cli.what {
-        What::Serve => return server::serve_ceiling(),
-        What::Clockwork(args) => return server::serve_clockwork(args),
-        What::Generate(args) => return memory::generate(args),
-        _ => {}
+fn run(cli: &Cli) -> Result<ExitCode> {
+    let served = match &cli.what {
+        What::Serve => Some(server::serve_ceiling()),
+        What::Clockwork(args) => Some(server::serve_clockwork(args)),
+        What::Generate(args) => Some(memory::generate(args)),
+        _ => None,
+    };
+    if let Some(result) = served {
+        return result.map(|()| ExitCode::SUCCESS);
     }
     let mut bench = Bench::new(cli)?;
     let all = matches!(cli.what, What::All);
@@ -124,11 +128,13 @@ fn run(cli: &Cli) -> Result<()> {
     bench.finish()
 }
 
-/// Runs benchmarks, watches the machine meanwhile, and prints what they have shown.
+/// Runs benchmarks, watches the machine meanwhile, and prints what they have shown. One that fails
+/// does not keep the others from running.
 struct Bench {
     rig: Rig,
     /// What is printed at the end; none when tables are printed as they come.
     json: Option<Map<String, Value>>,
+    failed: bool,
 }
 
 impl Bench {
@@ -137,6 +143,7 @@ impl Bench {
         Ok(Self {
             rig,
             json: cli.json.then(Map::new),
+            failed: false,
         })
     }
 
@@ -145,41 +152,60 @@ impl Bench {
         name: &str,
         bench: impl FnOnce(Rig) -> Result<T>,
     ) -> Result<()> {
-        let no_proc = || Error::io("cannot see what else the machine does");
-        let before = quiet::now(self.rig).map_err(no_proc())?;
+        let unseen = || Error::io("cannot see what else the machine does");
+        let before = quiet::now(self.rig).map_err(unseen())?;
         eprintln!("{name}: {}", self.rig);
         eprintln!("{name}: before: {}", before.line(false));
-        let watch = quiet::Watch::begin(self.rig).map_err(no_proc())?;
-        let shown = bench(self.rig)?;
-        let during = watch.end().map_err(no_proc())?;
-        let Some(json) = &mut self.json else {
+        let watch = quiet::Watch::begin(self.rig).map_err(unseen())?;
+        let result = bench(self.rig);
+        let during = watch.end().map_err(unseen())?;
+        eprintln!("{name}: during: {}", during.line(true));
+        if let Err(error) = &result {
+            eprintln!("{name}: error: {error}");
+            self.failed = true;
+        }
+        if let Some(json) = &mut self.json {
+            let entry = entry(self.rig, before, during, &result);
+            let entry = entry.map_err(|error| Error::Unusable(error.to_string()))?;
+            json.insert(name.into(), entry);
+        } else if let Ok(shown) = result {
             println!("{}: {}\n", name.to_uppercase(), self.rig);
             println!("{shown}");
             println!("Machine before: {}", before.line(false));
             println!("Machine during: {}\n", during.line(true));
-            return Ok(());
-        };
-        let unusable = |error: serde_json::Error| Error::Unusable(error.to_string());
-        let mut entry = Map::new();
-        entry.insert("server_cpu".into(), self.rig.server.into());
-        entry.insert("client_cpu".into(), self.rig.client.into());
-        for (key, quiet) in [("quiet_before", before), ("quiet_during", during)] {
-            let value = serde_json::to_value(quiet).map_err(unusable)?;
-            entry.insert(key.into(), value);
         }
-        let value = serde_json::to_value(shown).map_err(unusable)?;
-        entry.insert("result".into(), value);
-        json.insert(name.into(), entry.into());
-        eprintln!("{name}: during: {}", during.line(true));
         Ok(())
     }
 
-    fn finish(self) -> Result<()> {
-        match self.json {
-            Some(json) => server::say(&json),
-            None => Ok(()),
+    fn finish(self) -> Result<ExitCode> {
+        if let Some(json) = self.json {
+            server::say(&json)?;
         }
+        Ok(if self.failed {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        })
     }
+}
+
+/// One benchmark in JSON: its result, or its error, beside the circumstances.
+fn entry<T: Serialize>(
+    rig: Rig,
+    before: Quiet,
+    during: Quiet,
+    result: &Result<T>,
+) -> serde_json::Result<Value> {
+    let mut entry = Map::new();
+    entry.insert("server_cpu".into(), rig.server.into());
+    entry.insert("client_cpu".into(), rig.client.into());
+    entry.insert("quiet_before".into(), serde_json::to_value(before)?);
+    entry.insert("quiet_during".into(), serde_json::to_value(during)?);
+    match result {
+        Ok(shown) => entry.insert("result".into(), serde_json::to_value(shown)?),
+        Err(error) => entry.insert("error".into(), error.to_string().into()),
+    };
+    Ok(entry.into())
 }
 
 fn seconds(text: &str) -> std::result::Result<f64, String> {

@@ -122,7 +122,7 @@ fn judge(ticks: Ticks, own_ns: u64, elapsed: Duration, cpus: usize, load: [f64; 
     Quiet {
         seconds: elapsed.as_secs_f64(),
         others_of_busy: share(others, busy),
-        others_of_time: share(others, time),
+        others_of_time: share(others, time).min(1.0),
         steal: share((ticks.steal * TICK_NS) as f64, time),
         load,
     }

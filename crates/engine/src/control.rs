@@ -3,6 +3,10 @@
 use crate::clock::{self, Nanos};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// So long before something is to happen it must be said: the length of a turn of a worker's loop,
+/// with much to spare.
+const NOTICE: Nanos = 1_000_000;
+
 /// Says when a running load is measured and when it ends. Shared between whoever steers and the
 /// workers, which look at it once per turn of their loop.
 ///
@@ -37,11 +41,15 @@ impl Control {
         this
     }
 
-    /// Measures from `from` until `until`, on the engine's clock. To be said once, before `from`
-    /// has come.
-    pub fn measure(&self, from: Nanos, until: Nanos) {
+    /// Measures from `from` until `until`, on the engine's clock. To be said once. When `from` is
+    /// too close for every worker to hear of it, both are put off by the same time; gives what it
+    /// has become.
+    pub fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
+        let late = (clock::now() + NOTICE).saturating_sub(from);
+        let (from, until) = (from + late, until.saturating_add(late));
         self.until.store(until, Ordering::Relaxed);
         self.from.store(from, Ordering::Release);
+        (from, until)
     }
 
     /// Ends the load now; what was measured so far is kept.
@@ -62,7 +70,7 @@ impl Control {
     /// Lets the workers begin a moment from now. A load that is measured at once gets its times.
     pub(crate) fn begin(&self) -> Nanos {
         // Late enough that every worker sees it before it has come.
-        let start = clock::now() + 2_000_000;
+        let start = clock::now() + 2 * NOTICE;
         if self.from.load(Ordering::Acquire) == 0 {
             let length = self.until.load(Ordering::Relaxed);
             self.measure(start, start.saturating_add(length));

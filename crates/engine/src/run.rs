@@ -61,7 +61,7 @@ pub struct Observation {
     /// How late the generator itself was: sent − max(due, since when the connection was free).
     /// Empty in a closed loop.
     pub late: Times,
-    /// Time to make a connection, set-up included.
+    /// Time to make a connection, set-up included; one that took too long at the time-out's length.
     pub connect: Times,
     /// What became of the requests.
     pub outcomes: Outcomes,
@@ -200,7 +200,7 @@ fn by_transport(
             by_dialogue(plan, share, control, events, transport)
         }
         TransportKind::IoUring => {
-            let transport = Uring::new(&plan.target, n).map_err(unusable)?;
+            let transport = Uring::new(&plan.target, n, plan.keepalive).map_err(unusable)?;
             by_dialogue(plan, share, control, events, transport)
         }
     }
@@ -373,7 +373,7 @@ pub fn available(kind: TransportKind) -> bool {
     let nowhere = crate::plan::Target::Tcp(([127, 0, 0, 1], 1).into());
     match kind {
         TransportKind::Epoll => true,
-        TransportKind::IoUring => Uring::new(&nowhere, 1).is_ok(),
+        TransportKind::IoUring => Uring::new(&nowhere, 1, false).is_ok(),
     }
 }
 

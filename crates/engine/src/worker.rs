@@ -13,8 +13,10 @@ use crate::transport::{Handler, Outgoing, Slot, TICK, Transport, Wait};
 use std::collections::VecDeque;
 use std::io;
 
-/// Connections in set-up at once per worker before the load begins: far below any backlog.
-const CONNECTING: u32 = 64;
+/// Between two connects of all workers together before the load begins. The kernel completes a
+/// handshake before the server accepts the connection: this leaves even a slow one the time to do
+/// so before its backlog is full (128 in many runtimes).
+const SET_UP_PACE: Nanos = 100_000;
 /// Before a connection is tried again that brought no answer the last time.
 const RETRY: Nanos = 20_000_000;
 /// An open loop does not sleep when the next request is due sooner than this: to wake up takes a
@@ -22,6 +24,9 @@ const RETRY: Nanos = 20_000_000;
 const SPIN: Nanos = 200_000;
 /// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
 const SWEEP: u32 = 64;
+/// A turn of the loop in which nothing happens takes about a microsecond. A longer one was
+/// preempted: it passed, but it was not CPU time spent waiting.
+const LONGEST_IDLE_TURN: Nanos = 5_000;
 /// How many times each connection is looked at within one time-out.
 const SWEEPS: Nanos = 32;
 /// After a stop, so much time for what is in flight.
@@ -141,6 +146,10 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     start: Option<Nanos>,
     /// After this, set-up is over whether every connection is there or not.
     setup_until: Nanos,
+    /// When the next connection may be opened while the load has not begun, and how long after it
+    /// the one after that.
+    next_open: Nanos,
+    pace: Nanos,
     ready: bool,
     /// Closed slots to be opened now, and later (with their time, in order).
     to_open: VecDeque<Slot>,
@@ -186,7 +195,10 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                 total / workers + u64::from(worker < total % workers)
             }),
             start: None,
-            setup_until: clock::now() + timeout,
+            // The time-out is that of the last connection.
+            setup_until: clock::now() + Nanos::from(n) * SET_UP_PACE * workers + timeout,
+            next_open: 0,
+            pace: SET_UP_PACE * workers,
             ready: false,
             // Without keep-alive connections are a part of the load, not of its set-up.
             to_open: if plan.keepalive {
@@ -214,7 +226,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         loop {
             let now = clock::now();
             if idle {
-                self.spin += now - last;
+                self.spin += (now - last).min(LONGEST_IDLE_TURN);
             }
             if self.turn(transport.out(), now) {
                 return Ok(self.finish(now));
@@ -322,16 +334,19 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             wake = wake.min(at);
         }
         match self.start {
-            None => wake = wake.min(now + 500_000),
+            None => wake = wake.min(now + self.pace.min(500_000)),
             Some(start) => {
                 if let Some(arrival) = self.schedule.peek() {
                     let due = start + arrival.due;
                     let wanted = self.quota > 0 || due < self.recorder.from;
                     if wanted && due < self.recorder.until {
-                        if due <= now + SPIN {
-                            return Wait::No;
+                        let room = (self.in_flight as usize) < self.ring.len();
+                        match due.saturating_sub(SPIN) {
+                            // Without room nothing can be sent before something comes.
+                            at if at <= now && room => return Wait::No,
+                            at if at > now => wake = wake.min(at),
+                            _ => {}
                         }
-                        wake = wake.min(due - SPIN);
                     }
                 }
             }
@@ -490,7 +505,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             self.to_retry.pop_front();
             self.reopen(slot, now);
         }
-        while !self.to_open.is_empty() && (self.start.is_some() || self.connecting < CONNECTING) {
+        while self.start.is_some() || now >= self.next_open {
             let Some(slot) = self.to_open.pop_front() else {
                 return;
             };
@@ -499,6 +514,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             }
             self.connections[slot as usize].link = Link::Connecting(clock::now());
             self.connecting += 1;
+            self.next_open = now + self.pace;
             if let Err(error) = out.open(slot) {
                 self.not_connected(out, slot, &error, now);
             }
@@ -506,7 +522,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
     }
 
     /// A connection could not be made: the request that it was for has failed; in an open loop
-    /// all that have waited for it.
+    /// all that have waited for it. One that took too long is a time-out, and like every time-out
+    /// a sample of its full length.
     #[cold]
     fn not_connected<O: Outgoing>(
         &mut self,
@@ -517,6 +534,12 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
     ) {
         self.recorder.error(describe(Failure::Connect, error));
         self.close(out, slot, at, Failure::Connect);
+        let failure = if error.kind() == io::ErrorKind::TimedOut {
+            self.recorder.connected(self.timeout);
+            Failure::Timeout
+        } else {
+            Failure::Connect
+        };
         let backlog = &mut self.connections[slot as usize].backlog;
         let failed = if S::CLOSED {
             backlog.len().min(1)
@@ -526,7 +549,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         for due in backlog.drain(..failed) {
             self.waiting -= 1;
             self.recorder
-                .failure(Sent { due, sent: due }, at, Failure::Connect, self.timeout);
+                .failure(Sent { due, sent: due }, at, failure, self.timeout);
         }
         self.to_retry.push_back((at + RETRY, slot));
     }

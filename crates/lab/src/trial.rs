@@ -379,7 +379,7 @@ impl Bench {
                 warmup: was_warmup,
             });
             if let Some((from, until)) = warming.after(window) {
-                control.measure(from, until);
+                let (from, until) = control.measure(from, until);
                 watch.measure(from, until);
             }
         });

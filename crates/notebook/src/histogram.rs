@@ -18,7 +18,8 @@ words! {
         Lag = "lag",
         /// Connecting.
         Connect = "connect",
-        /// Answers that came after their time-out.
+        /// How late the generator itself was: from when a request was due and its connection free
+        /// until it was sent.
         Late = "late",
     }
 }

@@ -35,8 +35,9 @@ struct Connection {
     /// How often the slot was opened: reports about an earlier socket are told by it.
     generation: u32,
     connecting: bool,
-    /// What the kernel has not taken yet.
+    /// What the kernel has not taken at once: `unsent[sent..]` is still to be sent.
     unsent: Vec<u8>,
+    sent: usize,
 }
 
 impl Epoll {
@@ -209,6 +210,7 @@ impl Outgoing for Out {
         connection.fd = None;
         connection.connecting = false;
         connection.unsent.clear();
+        connection.sent = 0;
     }
 }
 
@@ -228,9 +230,10 @@ impl Out {
         let Some(fd) = &connection.fd else {
             return Ok(());
         };
-        let n = transmit(fd.as_raw_fd(), &connection.unsent)?;
-        connection.unsent.drain(..n);
-        if connection.unsent.is_empty() {
+        connection.sent += transmit(fd.as_raw_fd(), &connection.unsent[connection.sent..])?;
+        if connection.sent == connection.unsent.len() {
+            connection.unsent.clear();
+            connection.sent = 0;
             self.control(libc::EPOLL_CTL_MOD, slot, libc::EPOLLIN)?;
         }
         Ok(())

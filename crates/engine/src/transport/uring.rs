@@ -9,7 +9,7 @@ use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Submissions that fit before the kernel has to be called.
@@ -38,6 +38,8 @@ pub(crate) struct Out {
     /// Boxed, because the kernel reads it while a connect is under way.
     address: Box<Address>,
     slots: Box<[Connection]>,
+    /// Each slot's socket is registered with the ring under the slot's number.
+    registered: bool,
     /// Memory of sends that were under way when their slot was closed.
     orphans: HashMap<u64, Vec<u8>>,
     /// Sockets of closed slots, until all that was submitted for them has reached the kernel:
@@ -69,9 +71,12 @@ enum Kind {
 const KINDS: [Kind; 4] = [Kind::Connect, Kind::Receive, Kind::Send, Kind::Tick];
 
 impl Uring {
+    /// `lasting`: connections stay open, so that it pays to register each with the ring (the kernel
+    /// then need not look its descriptor up for every request).
+    ///
     /// # Errors
     /// When the kernel has no `io_uring`, forbids it, or lacks what is used of it (Linux 6.1).
-    pub(crate) fn new(target: &Target, connections: u32) -> io::Result<Self> {
+    pub(crate) fn new(target: &Target, connections: u32, lasting: bool) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_cqsize(COMPLETIONS)
             .setup_single_issuer()
@@ -79,6 +84,8 @@ impl Uring {
             .setup_coop_taskrun()
             .setup_submit_all()
             .build(SUBMISSIONS)?;
+        // Without registered files everything works, a little slower.
+        let registered = lasting && ring.submitter().register_files_sparse(connections).is_ok();
         let buffers = BufferRing::new(&ring)?;
         let mut this = Self {
             out: Out {
@@ -87,6 +94,7 @@ impl Uring {
                 slots: (0..connections).map(|_| Connection::default()).collect(),
                 orphans: HashMap::new(),
                 closed: Vec::new(),
+                registered,
             },
             buffers,
             batch: Vec::with_capacity(BATCH),
@@ -229,11 +237,16 @@ impl Outgoing for Out {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
         let fd = self.address.socket()?;
         let raw = fd.as_raw_fd();
+        if self.registered {
+            // What is still to be submitted under this number is meant for the socket before.
+            self.submit();
+            self.ring.submitter().register_files_update(slot, &[raw])?;
+        }
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.fd = Some(fd);
         let (address, length) = self.address.as_ptr();
-        let entry = opcode::Connect::new(Fd(raw), address, length).build();
+        let entry = opcode::Connect::new(self.file(slot, raw), address, length).build();
         self.push(entry, Kind::Connect, slot);
         Ok(())
     }
@@ -274,7 +287,8 @@ impl Out {
     /// Arms the receiving of everything that comes.
     fn receive(&mut self, slot: Slot) {
         if let Some(fd) = &self.slots[slot as usize].fd {
-            let entry = opcode::RecvMulti::new(Fd(fd.as_raw_fd()), BufferRing::GROUP).build();
+            let file = self.file(slot, fd.as_raw_fd());
+            let entry = opcode::RecvMulti::new(file, BufferRing::GROUP).build();
             self.push(entry, Kind::Receive, slot);
         }
     }
@@ -282,13 +296,14 @@ impl Out {
     /// Sends what is left of `sending`.
     #[inline]
     fn transmit(&mut self, slot: Slot) {
-        let connection = &mut self.slots[slot as usize];
+        let connection = &self.slots[slot as usize];
         let Some(fd) = &connection.fd else { return };
-        connection.busy = true;
+        let file = self.file(slot, fd.as_raw_fd());
         let rest = &connection.sending[connection.sent..];
-        let entry = opcode::Send::new(Fd(fd.as_raw_fd()), rest.as_ptr(), rest.len() as u32)
+        let entry = opcode::Send::new(file, rest.as_ptr(), rest.len() as u32)
             .flags(libc::MSG_NOSIGNAL)
             .build();
+        self.slots[slot as usize].busy = true;
         self.push(entry, Kind::Send, slot);
     }
 
@@ -312,20 +327,34 @@ impl Out {
         Ok(())
     }
 
+    /// How an entry names a slot's socket; [`push`](Self::push) says which way it is.
+    #[inline]
+    fn file(&self, slot: Slot, raw: RawFd) -> Fd {
+        Fd(if self.registered { slot as RawFd } else { raw })
+    }
+
+    /// Hands everything that waits to the kernel. EBUSY (completions must be collected first)
+    /// cannot last, because the kernel keeps completions that do not fit.
+    fn submit(&self) {
+        let _ = self.ring.submit();
+    }
+
     #[inline]
     fn push(&mut self, entry: squeue::Entry, kind: Kind, slot: Slot) {
         let generation = self.slots[slot as usize].generation;
-        let entry = entry.user_data(tag(kind, slot, generation));
+        let mut entry = entry.user_data(tag(kind, slot, generation));
+        if self.registered && kind != Kind::Tick {
+            entry = entry.flags(squeue::Flags::FIXED_FILE);
+        }
         loop {
             // SAFETY: what the entry points to lives until its completion: the address and the
-            // ticker's period are boxed beside the ring; what is sent stays in `sending`, which is neither changed nor
-            // freed while `busy` and moves (its heap memory does not) to `orphans` on close.
+            // ticker's period are boxed beside the ring; what is sent stays in `sending`, which
+            // is neither changed nor freed while `busy` and moves (its heap memory does not) to
+            // `orphans` on close.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // The queue is full: the kernel takes it all. EBUSY (completions must be collected
-            // first) cannot last, because the kernel keeps completions that do not fit.
-            let _ = self.ring.submit();
+            self.submit();
         }
     }
 }

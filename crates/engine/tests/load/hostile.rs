@@ -1,11 +1,11 @@
 //! Servers that do what they should not. Whatever they do: no request is lost, none is counted
 //! twice, and the load comes to its end.
 
-use crate::invariants::conserved;
+use crate::invariants::{accounted, conserved, hold};
 use crate::servers::{Connection, Server, answer, answer_and_close, echo};
 use crate::support::*;
 use crate::words::*;
-use prony_engine::{Arrival, Dialogue, Outcomes, Plan, Target};
+use prony_engine::{Arrival, Control, Dialogue, Nanos, Outcomes, Plan, Target};
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -465,51 +465,57 @@ fn a_request_never_goes_out_on_another_connection() {
 
 #[test]
 fn a_server_that_falls_and_comes_back() {
-    // Below the ephemeral range: nobody's outgoing connection can take the port meanwhile.
-    let own = std::process::id() % 10_000;
-    for (nth, kind) in transports().into_iter().enumerate() {
-        for arrival in [CLOSED, Arrival::Constant(400.0)] {
-            let mut ports = (0u32..).map(|step| 20_000 + ((own + step * 97) % 10_000) as u16);
-            let start = |port| Server::at((Ipv4Addr::LOCALHOST, port).into(), echo);
-            let mut first = ports
-                .by_ref()
-                .skip(nth)
-                .find_map(|port| start(port).ok())
-                .expect("a free port");
-            let prony_engine::Target::Tcp(address) = first.target else {
-                unreachable!()
-            };
-            let plan = Plan {
-                arrival,
-                threads: 2,
-                timeout: TIMEOUT,
-                ..plan(&first.target, hello(), 6, kind)
-            };
-            let control = Arc::new(prony_engine::Control::at_once(700 * MS));
-            let running = begin(&plan, &control);
-            eventually("it begins", || control.started().is_some());
-            sleep(Duration::from_millis(200));
-            first.fall();
-            sleep(Duration::from_millis(200));
-            let mut second = None;
-            eventually("the port is free again", || {
-                second = start(address.port()).ok();
-                second.is_some()
-            });
-            let second = second.unwrap();
-            let seen = running.end();
-            crate::invariants::hold(&plan, &seen);
-            assert!(
-                seen.outcomes.ok > 0 && seen.outcomes.connect_error > 0,
-                "{:?}",
-                seen.outcomes
-            );
-            assert_eq!(seen.outcomes.wrong_answer, 0);
-            assert!(second.count.connections.load(Relaxed) >= 6, "all come back");
-            assert!(second.count.bytes.load(Relaxed) > 0);
-            if arrival != CLOSED {
-                assert_eq!(crate::invariants::accounted(&seen.outcomes), 280);
-            }
+    let kinds = transports().into_iter();
+    let loads: Vec<_> = kinds
+        .flat_map(|kind| [(kind, CLOSED), (kind, Arrival::Constant(400.0))])
+        .collect();
+    at_once(4, &loads, |&(kind, arrival)| {
+        let mut first = low_port(echo);
+        let Target::Tcp(address) = first.target else {
+            unreachable!("it is a port")
+        };
+        let plan = Plan {
+            arrival,
+            threads: 2,
+            timeout: TIMEOUT,
+            ..plan(&first.target, hello(), 6, kind)
+        };
+        let control = Arc::new(Control::at_once(Nanos::MAX));
+        let running = begin(&plan, &control);
+        let answers = |server: &Server| server.count.bytes.load(Relaxed) >= 30 * HELLO.len() as u64;
+        eventually("answers", || answers(&first));
+        first.fall();
+        sleep(Duration::from_millis(100));
+        let mut second = None;
+        eventually("the port is free again", || {
+            second = Server::at(address, echo).ok();
+            second.is_some()
+        });
+        let second = second.expect("it has begun");
+        eventually("all come back", || {
+            second.count.connections.load(Relaxed) >= 6
+        });
+        eventually("answers again", || answers(&second));
+        control.stop();
+        let seen = running.end();
+        hold(&plan, &seen);
+        let all = &seen.outcomes;
+        assert!(all.ok >= 50 && all.connect_error > 0, "{all:?}");
+        assert_eq!(all.wrong_answer, 0);
+        if let Some(rate) = arrival.rate() {
+            let due = (seen.measured() as f64 / 1e9 * rate).ceil() as u64;
+            // Each thread takes notice of the stop in its own turn.
+            assert!(accounted(all).abs_diff(due) <= 6, "{due} {all:?}");
         }
-    }
+    });
+}
+
+/// A server on a port below the ephemeral range, which no outgoing connection can take while it is
+/// away.
+fn low_port(serve: fn(&Connection) -> io::Result<()>) -> Server {
+    let own = std::process::id();
+    (0..1_000)
+        .map(|step| 20_000 + ((own + step * 97) % 10_000) as u16)
+        .find_map(|port| Server::at((Ipv4Addr::LOCALHOST, port).into(), serve).ok())
+        .expect("a free port")
 }

@@ -8,6 +8,16 @@ pub fn accounted(of: &Outcomes) -> u64 {
     of.finished() + of.in_flight_at_end + of.unsent_at_end
 }
 
+/// Connections that took too long to be made.
+fn connects_given_up(seen: &Observation) -> u64 {
+    let given_up = |text: &&String| text.starts_with("connecting: Connection timed out");
+    let errors = seen.errors.iter();
+    errors
+        .filter(|(text, _)| given_up(text))
+        .map(|(_, n)| n)
+        .sum()
+}
+
 /// What holds whenever and however long a load was measured.
 pub fn hold(plan: &Plan, seen: &Observation) {
     let what = short(plan);
@@ -20,7 +30,12 @@ pub fn hold(plan: &Plan, seen: &Observation) {
     );
     assert_eq!(seen.per_connection.iter().sum::<u64>(), answers, "{what}");
     assert!(seen.from <= seen.until, "{what}");
-    assert_eq!(seen.connect.len(), seen.connected, "{what}");
+    // A connect that took too long is a sample of its full length.
+    assert_eq!(
+        seen.connect.len(),
+        seen.connected + connects_given_up(seen),
+        "{what}"
+    );
     assert_eq!(seen.generator.threads, plan.threads);
     assert_eq!(
         seen.wrong.is_empty(),
@@ -60,23 +75,32 @@ pub fn conserved(plan: &Plan, seen: &Observation) {
         [timed; 3],
         "{what}: {all:?}"
     );
-    let sent = n - all.connect_error;
+    // Requests whose connection took too long are among the time-outs, and were never sent: an
+    // unknown number of them.
+    let most = n - all.connect_error;
+    let least = if connects_given_up(seen) == 0 {
+        most
+    } else {
+        most - all.timeout
+    };
+    let sent = least..=most;
     let each = match &plan.dialogue {
         Dialogue::Echo(message) => Some(message.len() as u64),
         Dialogue::Http { .. } => None,
     };
     if let Some(each) = each {
-        assert_eq!(seen.bytes_sent, sent * each, "{what}");
+        assert!(sent.contains(&(seen.bytes_sent / each)), "{what}");
+        assert_eq!(seen.bytes_sent % each, 0, "{what}");
     }
     if plan.arrival != Arrival::Closed {
-        assert_eq!(seen.late.len(), sent, "{what}");
+        assert!(sent.contains(&seen.late.len()), "{what}");
     }
     let in_windows: u64 = seen.windows.iter().map(|w| w.outcomes.finished()).sum();
     assert_eq!(in_windows, n, "{what}: every outcome is in a window");
     if !plan.keepalive {
         assert!(
-            seen.connected <= sent,
-            "{what}: {} for {sent}",
+            seen.connected <= most,
+            "{what}: {} for {most}",
             seen.connected
         );
     }

@@ -53,7 +53,7 @@ fn in_child() {
             large,
         ),
     ];
-    for (server, dialogue) in all.iter() {
+    at_once(4, &all, |(server, dialogue)| {
         for kind in transports() {
             for (arrival, keepalive) in [
                 (CLOSED, true),
@@ -72,7 +72,7 @@ fn in_child() {
                 during(&plan, 30 * MS);
             }
         }
-    }
+    });
     // Their ends of the connections, and their threads, go a moment later.
     drop(all);
     let mut after = held();
