@@ -10,6 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(
     name = "prony",
+    arg_required_else_help = true,
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
     max_term_width = 100,
     after_help = "Examples:\n  \
@@ -213,6 +214,10 @@ pub enum Transport {
 
 /// The servers of the catalog: list, check, start
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony servers list http-echo\n  \
+    prony servers check\n  \
+    prony servers start node@2 --contract http-echo --port 8000")]
 pub struct Servers {
     #[command(subcommand)]
     pub action: ServersAction,
@@ -221,6 +226,9 @@ pub struct Servers {
 #[derive(Debug, Subcommand)]
 pub enum ServersAction {
     /// Show the servers, and whether their toolchains are on this machine
+    #[command(after_help = "Examples:\n  \
+        prony servers list\n  \
+        prony servers list tcp-echo --json")]
     List {
         /// Only those that keep this contract
         #[arg(value_parser = contract)]
@@ -230,6 +238,12 @@ pub enum ServersAction {
         json: bool,
     },
     /// Build servers, start them and verify their contracts
+    ///
+    /// Exit status 1 when one of them fails; a missing toolchain is no failure.
+    #[command(after_help = "Examples:\n  \
+        prony servers check                 all of them\n  \
+        prony servers check http-echo       all that keep this contract\n  \
+        prony servers check node go-copy")]
     Check {
         /// Servers, or a contract for all that keep it [default: all]
         names: Vec<String>,
@@ -238,6 +252,11 @@ pub enum ServersAction {
         json: bool,
     },
     /// Build a server and run it until Ctrl-C
+    ///
+    /// Its address goes to standard output.
+    #[command(after_help = "Examples:\n  \
+        prony servers start go-copy\n  \
+        prony servers start node@2 --contract http-echo --port 8000")]
     Start {
         /// The server, as `name` or `name@workers`
         name: String,
@@ -256,6 +275,7 @@ fn contract(text: &str) -> Result<Contract, String> {
 
 /// List the runs in the notebook
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  prony runs\n  prony runs -n 100 --json")]
 pub struct Runs {
     /// So many at the most, the latest first
     #[arg(short = 'n', long, default_value_t = 20)]
@@ -340,6 +360,9 @@ pub enum Served {
 
 /// Print the JSON Schema of a file or of an output
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony schema experiment > experiment.schema.json\n  \
+    prony schema load                   what `prony load --json` prints")]
 pub struct Schema {
     /// Of what
     #[arg(value_enum)]

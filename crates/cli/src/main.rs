@@ -8,6 +8,7 @@ mod verb;
 
 use args::{Cli, Command};
 use clap::Parser;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// How a command ended, when it ended by itself.
@@ -21,6 +22,13 @@ enum Ended {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if !std::io::stderr().is_terminal() {
+        // One message, one line: for logs, and for whoever searches them.
+        let handler = |_: &_| -> Box<dyn miette::ReportHandler> {
+            Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())
+        };
+        miette::set_hook(Box::new(handler)).expect("nobody has set it before");
+    }
     let result = match cli.command {
         Command::Run(args) => verb::run::main(&cli.places, &args),
         Command::Load(args) => verb::load::main(&args),

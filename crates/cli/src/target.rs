@@ -102,10 +102,17 @@ impl Address {
             }
         }
         Err(match last {
-            Some((address, error)) => miette!(
-                help = "is the server running, and on this port?",
-                "cannot connect to {name} ({address}): {error}"
-            ),
+            Some((address, error)) => {
+                let shown = if self.host == address.ip().to_string() {
+                    address.to_string()
+                } else {
+                    format!("{name} ({address})")
+                };
+                miette!(
+                    help = "is the server running, and on this port?",
+                    "cannot connect to {shown}: {error}"
+                )
+            }
             None => miette!("{:?} has no address", self.host),
         })
     }

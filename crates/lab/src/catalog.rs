@@ -38,12 +38,12 @@ pub enum CatalogError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// The folder cannot be read.
-    #[error("cannot read the catalog {}: {source}", folder.display())]
+    #[error("cannot read the catalog {}: {reason}", folder.display())]
     Folder {
         /// Which folder.
         folder: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said (not called `source`: the message has it already).
+        reason: std::io::Error,
     },
 }
 
@@ -63,9 +63,9 @@ impl Catalog {
     /// # Errors
     /// When it cannot be read or a manifest is not right.
     pub fn open(folder: &Path) -> Result<Self, CatalogError> {
-        let unreadable = |source| CatalogError::Folder {
+        let unreadable = |reason| CatalogError::Folder {
             folder: folder.to_owned(),
-            source,
+            reason,
         };
         let mut servers = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -111,9 +111,9 @@ impl Catalog {
             std::fs::create_dir_all(&folder)?;
             EMBEDDED.extract(&folder)
         };
-        unpack().map_err(|source| CatalogError::Folder {
+        unpack().map_err(|reason| CatalogError::Folder {
             folder: folder.clone(),
-            source,
+            reason,
         })?;
         Self::open(&folder)
     }

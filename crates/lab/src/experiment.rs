@@ -160,19 +160,7 @@ impl Experiment {
             return Err(wrong(file.rounds.span(), "must be at least 1".into(), None));
         }
         let loads = file.load.get_ref().grid().map_err(|(key, must)| {
-            let table = file.load.span();
-            let text = source.text().get(table.clone()).unwrap_or("");
-            let at = text.find(key).map_or(table.clone(), |offset| {
-                let start = table.start + offset;
-                start
-                    ..start
-                        + text[offset..]
-                            .lines()
-                            .next()
-                            .unwrap_or(key)
-                            .trim_end()
-                            .len()
-            });
+            let at = place_of(key, file.load.span(), source.text());
             wrong(at, format!("{key} {must}"), None)
         })?;
         let entrants = entrants(&file, catalog, contract, &wrong)?;
@@ -224,6 +212,24 @@ impl Experiment {
             })
             .collect()
     }
+}
+
+/// Where a key of a table stands, up to the end of its line; the table itself when the key is not
+/// in it. The span of a table with a header is the header's: its keys are in the lines that follow.
+fn place_of(key: &str, table: std::ops::Range<usize>, text: &str) -> std::ops::Range<usize> {
+    let mut start = table.start;
+    for (number, line) in text[table.start..].split_inclusive('\n').enumerate() {
+        let inline = number == 0;
+        if !inline && line.trim_start().starts_with('[') {
+            break;
+        }
+        let found = if inline { line.find(key) } else { line.trim_start().starts_with(key).then(|| line.len() - line.trim_start().len()) };
+        if let Some(offset) = found {
+            return start + offset..start + line.trim_end().len();
+        }
+        start += line.len();
+    }
+    table
 }
 
 /// The servers that take part, `"*"` spelled out.

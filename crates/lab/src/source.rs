@@ -20,10 +20,11 @@ pub struct Mistake {
 
 /// A file cannot be read.
 #[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("cannot read {}: {source}", path.display())]
+#[error("cannot read {}: {reason}", path.display())]
 pub struct Unreadable {
     path: PathBuf,
-    source: std::io::Error,
+    // Not called `source`: it is in the message already, and would be told twice.
+    reason: std::io::Error,
 }
 
 /// The text of a file, which can point to a place in itself.
@@ -41,9 +42,9 @@ impl Source {
     pub fn read(path: &Path) -> Result<Self, Unreadable> {
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(Self::new(path.display().to_string(), text)),
-            Err(source) => Err(Unreadable {
+            Err(reason) => Err(Unreadable {
                 path: path.to_owned(),
-                source,
+                reason,
             }),
         }
     }
@@ -68,9 +69,15 @@ impl Source {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Mistake> {
         toml::from_str(&self.text).map_err(|error| {
             let span = error.span().unwrap_or(0..self.text.len().min(1));
+            let title = if self.text.is_empty() {
+                // There is nothing to point at.
+                format!("{} is empty: {}", self.name, error.message())
+            } else {
+                format!("{} is not right", self.name)
+            };
             self.mistake(
                 span,
-                format!("{} is not right", self.name),
+                title,
                 error.message(),
                 None,
             )

@@ -15,7 +15,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 const PROBE_PAUSE: Duration = Duration::from_millis(2);
 /// How long one try may take.
 const PROBE_LIMIT: Duration = Duration::from_millis(500);
+/// More connections at once than a verification makes.
+const VERIFIER_CONNECTIONS: u64 = 256;
+
 /// A step of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -180,6 +183,8 @@ pub struct Trial {
     pub warmup: WarmUp,
     /// The server's command line.
     pub command: Vec<String>,
+    /// The end of what it printed.
+    pub output: String,
     /// How long the steps took.
     pub times: Times,
     /// The load was ended by the user.
@@ -218,9 +223,20 @@ impl Bench {
             output,
         };
         let started = |error: CommandError| fail(Step::Start, error.to_string(), String::new());
+        // Before the server starts, which inherits the raised limit; and lest the verifier's lack of
+        // descriptors be taken for the server's fault.
+        descriptors::reserve(VERIFIER_CONNECTIONS)
+            .map_err(|error| fail(Step::Start, error.to_string(), String::new()))?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
         let port = match port {
-            Some(port) => port,
+            // Whoever has it would answer in the server's place.
+            Some(port) => match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+                Ok(_) => port,
+                Err(error) => {
+                    let message = format!("port {port} cannot be used: {error}");
+                    return Err(fail(Step::Start, message, String::new()));
+                }
+            },
             None => free_port(&mut rng)
                 .map_err(|error| fail(Step::Start, error.to_string(), String::new()))?,
         };
@@ -293,6 +309,11 @@ impl Bench {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Trial, Failure> {
         let begun = Instant::now();
+        descriptors::reserve(u64::from(load.connections)).map_err(|error| Failure {
+            step: Step::Load,
+            message: error.to_string(),
+            output: String::new(),
+        })?;
         progress(Progress::Step(Step::Start));
         let Running {
             mut process,
@@ -332,6 +353,7 @@ impl Bench {
             )?;
             verified += verifying.elapsed();
         }
+        let output = process.output();
         let stopping = Instant::now();
         process.stop();
         let times = Times {
@@ -348,6 +370,7 @@ impl Bench {
             tcp,
             warmup,
             command,
+            output,
             times,
             interrupted,
         })
@@ -366,7 +389,6 @@ impl Bench {
             message,
             output: process.output(),
         };
-        descriptors::reserve(u64::from(load.connections)).map_err(|error| failed(error.to_string()))?;
         let plan = load.plan(contract, addr, &self.placement.generator, rand::random());
         let control = Arc::new(Control::default());
         self.interrupt.guard(&control);

@@ -5,7 +5,7 @@ use crate::args::{Arrival, Load, Transport};
 use crate::measured;
 use crate::target;
 use indicatif::{ProgressBar, ProgressStyle};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{
     Control, Dialogue, Nanos, Observation, Plan, TransportKind, Window, clock, descriptors, fastest,
@@ -109,7 +109,7 @@ fn plan(args: &Load) -> Result<Plan> {
 fn text_or_file(text: &str) -> Result<Vec<u8>> {
     match text.strip_prefix('@') {
         None => Ok(text.as_bytes().to_vec()),
-        Some(path) => std::fs::read(path).into_diagnostic().wrap_err_with(|| format!("cannot read {path}")),
+        Some(path) => std::fs::read(path).map_err(|error| miette!("cannot read {path}: {error}")),
     }
 }
 

@@ -14,6 +14,7 @@ use prony_lab::load::Extent;
 use prony_lab::text::Span;
 use prony_lab::trial::{Bench, Failure, Interrupt, Progress, Step};
 use prony_notebook::{NewTrial, Notebook, RunFacts, RunId, RunStatus, TrialFacts, TrialStatus};
+use prony_report::facts::Facts;
 use prony_report::kept::About;
 use prony_report::latency::Percentiles;
 use prony_report::show;
@@ -227,7 +228,8 @@ impl Session<'_> {
         let facts = match facts.status {
             TrialStatus::Failed => TrialFacts {
                 failed_step: Some(Step::Load.to_string()),
-                message: Some(no_answer(&kept.facts.errors)),
+                message: Some(no_answer(&kept.facts)),
+                last_output: Some(trial.output).filter(|output| !output.is_empty()),
                 ..facts
             },
             _ => facts,
@@ -293,11 +295,24 @@ fn status(interrupted: bool, measured: bool) -> TrialStatus {
     }
 }
 
-fn no_answer(errors: &std::collections::BTreeMap<String, u64>) -> String {
-    let list: Vec<String> = errors.iter().map(|(text, n)| format!("{text} ×{n}")).collect();
+/// What was there instead of answers: how the requests ended, the errors in words, and the first
+/// wrong answer.
+fn no_answer(facts: &Facts) -> String {
+    let outcomes = &facts.outcomes;
+    let kinds = [
+        ("wrong answers", outcomes.wrong_answer),
+        ("time-outs", outcomes.timeout),
+        ("connect errors", outcomes.connect_error),
+        ("read errors", outcomes.read_error),
+        ("write errors", outcomes.write_error),
+    ];
+    let kinds = kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{kind} {n}"));
+    let errors = facts.errors.iter().map(|(text, n)| format!("{text} ×{n}"));
+    let wrong = facts.wrong_answers.first().map(|text| format!("the first wrong one: {text}"));
+    let list: Vec<String> = kinds.chain(errors).chain(wrong).collect();
     match list.as_slice() {
         [] => "no request was answered as it should be".into(),
-        list => format!("no request was answered as it should be ({})", list.join(", ")),
+        list => format!("no request was answered as it should be: {}", list.join("; ")),
     }
 }
 

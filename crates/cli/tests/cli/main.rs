@@ -1,1 +1,20 @@
-fn main(){}
+//! The `prony` command from end to end, as a user meets it: real processes, real sockets, a
+//! notebook and a catalog of each test's own.
+//!
+//! What is asserted are results, messages and counts, never speed; times only bound how long
+//! something may take before it counts as hanging.
+
+mod catalog;
+mod descriptors;
+mod experiment;
+mod failing;
+mod help;
+mod http;
+mod input;
+mod interrupt;
+mod load;
+mod orphans;
+mod schemas;
+mod servers;
+mod sharing;
+mod support;

@@ -22,6 +22,9 @@ const BATCH: usize = 256;
 /// the first lines of all of them stay in the cache.
 const BUFFERS: u16 = 256;
 const BUFFER: usize = 16 << 10;
+/// From one buffer to the next: a few cache lines more than the buffer, because what comes lies at
+/// the beginning of each, and beginnings a power of two apart would share a few sets of the cache.
+const STRIDE: usize = BUFFER + 5 * 64;
 /// `IORING_ENTER_GETEVENTS`: run what is pending and collect completions.
 const GETEVENTS: u32 = 1;
 
@@ -77,13 +80,19 @@ impl Uring {
     /// # Errors
     /// When the kernel has no `io_uring`, forbids it, or lacks what is used of it (Linux 6.1).
     pub(crate) fn new(target: &Target, connections: u32, lasting: bool) -> io::Result<Self> {
-        let ring = IoUring::builder()
+        let mut builder = IoUring::builder();
+        builder
             .setup_cqsize(COMPLETIONS)
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_coop_taskrun()
-            .setup_submit_all()
-            .build(SUBMISSIONS)?;
+            .setup_submit_all();
+        // Linux 6.6 can do without the array of indexes between us and the submissions.
+        let ring = builder
+            .clone()
+            .setup_no_sqarray()
+            .build(SUBMISSIONS)
+            .or_else(|_| builder.build(SUBMISSIONS))?;
         // Without registered files everything works, a little slower.
         let registered = lasting && ring.submitter().register_files_sparse(connections).is_ok();
         let buffers = BufferRing::new(&ring)?;
@@ -169,6 +178,8 @@ impl Transport for Uring {
         self.batch.clear();
         self.batch.extend(self.out.ring.completion().take(BATCH));
         let count = self.batch.len();
+        // Everything in the batch had come by now; a stamp for each would be later, not better.
+        let at = clock::now();
         let mut ticked = false;
         for entry in self.batch.drain(..) {
             let (kind, slot, generation) = untag(entry.user_data());
@@ -182,7 +193,7 @@ impl Transport for Uring {
                     if !current {
                         self.out.orphans.remove(&entry.user_data());
                     } else if let Err(error) = self.out.sent(slot, result) {
-                        handler.ended(&mut self.out, slot, Some(error), clock::now());
+                        handler.ended(&mut self.out, slot, Some(error), at);
                     }
                 }
                 Kind::Connect if current => {
@@ -193,7 +204,7 @@ impl Transport for Uring {
                         self.out.receive(slot);
                         Ok(())
                     };
-                    handler.opened(&mut self.out, slot, result, clock::now());
+                    handler.opened(&mut self.out, slot, result, at);
                 }
                 Kind::Connect => {}
                 Kind::Receive => {
@@ -201,7 +212,7 @@ impl Transport for Uring {
                     if let Some(id) = cqueue::buffer_select(entry.flags()) {
                         if current && result > 0 {
                             let bytes = self.buffers.bytes(id, result as usize);
-                            handler.received(&mut self.out, slot, bytes, clock::now());
+                            handler.received(&mut self.out, slot, bytes, at);
                         }
                         self.buffers.give_back(id);
                     }
@@ -213,12 +224,12 @@ impl Transport for Uring {
                         continue;
                     }
                     match result {
-                        0 => handler.ended(&mut self.out, slot, None, clock::now()),
+                        0 => handler.ended(&mut self.out, slot, None, at),
                         // Out of buffers for a moment: they have been given back by now.
                         _ if result == -libc::ENOBUFS => self.out.receive(slot),
                         ..0 => {
                             let error = io::Error::from_raw_os_error(-result);
-                            handler.ended(&mut self.out, slot, Some(error), clock::now());
+                            handler.ended(&mut self.out, slot, Some(error), at);
                         }
                         _ if !armed => self.out.receive(slot),
                         _ => {}
@@ -404,7 +415,7 @@ impl BufferRing {
         }
         let mut this = Self {
             entries: place.cast(),
-            memory: vec![0; usize::from(BUFFERS) * BUFFER].into_boxed_slice(),
+            memory: vec![0; usize::from(BUFFERS) * STRIDE].into_boxed_slice(),
             tail: 0,
         };
         // SAFETY: the mapping stays until the drop of `self`, which its owner drops together with
@@ -421,13 +432,13 @@ impl BufferRing {
 
     #[inline]
     fn bytes(&self, id: u16, length: usize) -> &[u8] {
-        let start = usize::from(id) * BUFFER;
+        let start = usize::from(id) * STRIDE;
         &self.memory[start..start + length]
     }
 
     #[inline]
     fn give_back(&mut self, id: u16) {
-        let start = usize::from(id) * BUFFER;
+        let start = usize::from(id) * STRIDE;
         // SAFETY: the index is below BUFFERS, so the entry lies inside the mapping, and the
         // kernel does not read entries at or beyond the tail.
         let entry = unsafe { &mut *self.entries.add(usize::from(self.tail & (BUFFERS - 1))) };
