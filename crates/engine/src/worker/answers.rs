@@ -1,0 +1,108 @@
+//! What the transport tells a worker: connections made, bytes received, connections ended.
+
+use super::connection::{Connection, Link};
+use super::{Event, Worker};
+use crate::clock::Nanos;
+use crate::protocol::{Answer, Mismatch, Protocol};
+use crate::recorder::Failure;
+use crate::schedule::Schedule;
+use crate::transport::{Handler, Outgoing, Slot};
+use std::io;
+
+impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Worker<'_, S, P, F> {
+    fn opened(&mut self, out: &mut O, slot: Slot, result: io::Result<()>, at: Nanos) {
+        if let Err(error) = result {
+            return self.not_connected(out, slot, &error, at);
+        }
+        let connection = &mut self.connections[slot as usize];
+        if let Link::Connecting(since) = connection.link {
+            self.connecting -= 1;
+            self.recorder.connected(at.saturating_sub(since));
+        }
+        connection.link = Link::Open;
+        connection.flow.free = at;
+        connection.flow.useful = false;
+        self.connected += 1;
+        if self.start.is_some() {
+            self.fill(out, slot, at);
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
+        self.recorder.record.bytes_received += bytes.len() as u64;
+        let mut last = false;
+        let result = self.take_answers(slot, at, |protocol, proto, done| {
+            protocol.decode(proto, slot, bytes, |answer| {
+                last |= answer.last;
+                done(answer);
+            })
+        });
+        let index = slot as usize;
+        if let Err(fault) = result {
+            let connection = &mut self.connections[index];
+            if connection.flow.in_flight > 0 {
+                let request = connection
+                    .flow
+                    .take(&self.ring[index * self.pipeline..][..self.pipeline]);
+                self.in_flight -= 1;
+                connection.flow.answers += u64::from(self.recorder.measured(at));
+                let wrong = Some(Mismatch::Fault(fault));
+                self.recorder.answer(
+                    request,
+                    at,
+                    &Answer {
+                        status: 0,
+                        wrong,
+                        last: true,
+                    },
+                );
+            } else {
+                self.recorder.error(fault.to_string());
+            }
+            return self.lose(out, slot, at, Failure::Read, None);
+        }
+        if last || (!self.keepalive && self.connections[index].flow.in_flight == 0) {
+            return self.lose(out, slot, at, Failure::Read, None);
+        }
+        self.fill(out, slot, at);
+    }
+
+    #[cold]
+    fn ended(&mut self, out: &mut O, slot: Slot, error: Option<io::Error>, at: Nanos) {
+        if error.is_none() {
+            let ended: Result<(), ()> = self.take_answers(slot, at, |protocol, proto, done| {
+                protocol.end(proto, slot, done);
+                Ok(())
+            });
+            debug_assert!(ended.is_ok());
+        }
+        self.lose(out, slot, at, Failure::Read, error.as_ref());
+    }
+}
+
+impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
+    /// Runs `read` and books each answer that it finds.
+    #[inline]
+    fn take_answers<E>(
+        &mut self,
+        slot: Slot,
+        at: Nanos,
+        read: impl FnOnce(&mut P, &mut P::Conn, &mut dyn FnMut(Answer)) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let index = slot as usize;
+        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+        let Connection { proto, flow, .. } = &mut self.connections[index];
+        let (recorder, in_flight) = (&mut self.recorder, &mut self.in_flight);
+        read(&mut self.protocol, proto, &mut |answer| {
+            if flow.in_flight as usize == ring.len() {
+                flow.free = at;
+            }
+            let request = flow.take(ring);
+            *in_flight -= 1;
+            flow.useful = true;
+            flow.answers += u64::from(recorder.measured(at));
+            recorder.answer(request, at, &answer);
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! Connections come and go: set-up, loss, another try, and giving up what takes too long.
+
+use super::connection::Link;
+use super::{Event, Worker};
+use crate::clock::{self, Nanos};
+use crate::protocol::Protocol;
+use crate::recorder::{Failure, Recorder, Sent};
+use crate::schedule::Schedule;
+use crate::transport::{Outgoing, Slot};
+use std::io;
+
+/// Between two connects of all workers together before the load begins. The kernel completes a
+/// handshake before the server accepts the connection: this leaves even a slow one the time to do
+/// so before its backlog is full (128 in many runtimes).
+pub(super) const SET_UP_PACE: Nanos = 100_000;
+/// Before a connection is tried again that brought no answer the last time.
+const RETRY: Nanos = 20_000_000;
+/// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
+const SWEEP: u32 = 64;
+/// How many times each connection is looked at within one time-out.
+const SWEEPS: Nanos = 32;
+
+impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
+    /// Opens connections a few at a time; begins the load when everybody is ready.
+    #[cold]
+    pub(super) fn set_up<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        self.open_some(out, now);
+        self.sweep(out, now);
+        let complete = self.connecting == 0 && self.to_open.is_empty() && self.to_retry.is_empty();
+        if !self.ready && (complete || now >= self.setup_until) {
+            self.ready = true;
+            (self.events)(Event::Ready);
+        }
+        let Some(start) = self.control.started().filter(|&start| now >= start) else {
+            return;
+        };
+        self.start = Some(start);
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+        let connect =
+            std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
+        self.recorder.record.connect = connect.connect;
+        self.recorder.record.errors = connect.errors;
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+        if S::CLOSED {
+            for slot in 0..self.connections.len() as Slot {
+                match self.connections[slot as usize].link {
+                    Link::Open => self.fill(out, slot, now),
+                    Link::Closed if !self.keepalive => self.reopen(slot, now),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Closes a connection; what was in flight on it has failed.
+    #[cold]
+    pub(super) fn lose<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        at: Nanos,
+        failure: Failure,
+        error: Option<&io::Error>,
+    ) {
+        if let Some(error) = error {
+            self.recorder.error(describe(failure, error));
+        }
+        self.close(out, slot, at, failure);
+        let index = slot as usize;
+        if std::mem::take(&mut self.connections[index].flow.useful) {
+            self.reopen(slot, at);
+        } else {
+            self.to_retry.push_back((at + RETRY, slot));
+        }
+    }
+
+    pub(super) fn close<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        at: Nanos,
+        failure: Failure,
+    ) {
+        out.close(slot);
+        let index = slot as usize;
+        let connection = &mut self.connections[index];
+        if let Link::Connecting(_) = connection.link {
+            self.connecting -= 1;
+        }
+        connection.link = Link::Closed;
+        connection.proto = P::Conn::default();
+        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+        while connection.flow.in_flight > 0 {
+            let request = connection.flow.take(ring);
+            self.in_flight -= 1;
+            self.recorder.failure(request, at, failure, self.timeout);
+        }
+    }
+
+    /// Puts a closed slot in line to be opened, if there is a use for it.
+    pub(super) fn reopen(&mut self, slot: Slot, at: Nanos) {
+        let index = slot as usize;
+        if S::CLOSED
+            && self.start.is_some()
+            && self.connections[index].backlog.is_empty()
+            && self.admit(at)
+        {
+            self.connections[index].backlog.push_back(at);
+            self.waiting += 1;
+        }
+        let work = !self.connections[index].backlog.is_empty();
+        let kept_ready = self.keepalive && !S::CLOSED && at < self.recorder.until;
+        if work || kept_ready || self.start.is_none() {
+            self.to_open.push_back(slot);
+        }
+    }
+
+    #[inline]
+    pub(super) fn open_some<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        while let Some(&(at, slot)) = self.to_retry.front()
+            && now >= at
+        {
+            self.to_retry.pop_front();
+            self.reopen(slot, now);
+        }
+        while self.start.is_some() || now >= self.next_open {
+            let Some(slot) = self.to_open.pop_front() else {
+                return;
+            };
+            if self.connections[slot as usize].link != Link::Closed {
+                continue;
+            }
+            self.connections[slot as usize].link = Link::Connecting(clock::now());
+            self.connecting += 1;
+            self.next_open = now + self.pace;
+            if let Err(error) = out.open(slot) {
+                self.not_connected(out, slot, &error, now);
+            }
+        }
+    }
+
+    /// A connection could not be made: the request that it was for has failed; in an open loop
+    /// all that have waited for it. One that took too long is a time-out, and like every time-out
+    /// a sample of its full length.
+    #[cold]
+    pub(super) fn not_connected<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        error: &io::Error,
+        at: Nanos,
+    ) {
+        self.recorder.error(describe(Failure::Connect, error));
+        self.close(out, slot, at, Failure::Connect);
+        let failure = if error.kind() == io::ErrorKind::TimedOut {
+            self.recorder.connected(self.timeout);
+            Failure::Timeout
+        } else {
+            Failure::Connect
+        };
+        let backlog = &mut self.connections[slot as usize].backlog;
+        let failed = if S::CLOSED {
+            backlog.len().min(1)
+        } else {
+            backlog.len()
+        };
+        for due in backlog.drain(..failed) {
+            self.waiting -= 1;
+            self.recorder
+                .failure(Sent { due, sent: due }, at, failure, self.timeout);
+        }
+        self.to_retry.push_back((at + RETRY, slot));
+    }
+
+    /// Gives up what has taken too long, on some of the connections.
+    #[inline]
+    pub(super) fn sweep<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        if now < self.next_sweep {
+            return;
+        }
+        let n = self.connections.len() as u32;
+        let chunks = Nanos::from(n.div_ceil(SWEEP));
+        self.next_sweep = now + (self.timeout / SWEEPS / chunks).max(100_000);
+        for _ in 0..SWEEP.min(n) {
+            let slot = self.swept;
+            self.swept = if slot + 1 == n { 0 } else { slot + 1 };
+            let index = slot as usize;
+            let connection = &self.connections[index];
+            match connection.link {
+                Link::Connecting(since) if now.saturating_sub(since) >= self.timeout => {
+                    let error = io::Error::from_raw_os_error(libc::ETIMEDOUT);
+                    self.not_connected(out, slot, &error, now);
+                }
+                Link::Open if connection.flow.in_flight > 0 => {
+                    let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+                    let oldest = connection.flow.oldest(ring);
+                    if now.saturating_sub(oldest.sent) >= self.timeout {
+                        self.lose(out, slot, now, Failure::Timeout, None);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn describe(failure: Failure, error: &io::Error) -> String {
+    let doing = match failure {
+        Failure::Connect => "connecting",
+        Failure::Read => "reading",
+        Failure::Write => "writing",
+        Failure::Timeout => "waiting",
+    };
+    format!("{doing}: {error}")
+}

@@ -1,0 +1,385 @@
+//! The one loop: schedule × protocol × transport × recorder.
+//!
+//! Everything a worker touches is its own. In a turn it sends what is due, looks after what has
+//! taken too long, and waits for the transport, which calls back with what came.
+
+mod answers;
+mod connection;
+mod links;
+
+use crate::clock::{self, Nanos};
+use crate::control::Control;
+use crate::plan::Plan;
+use crate::protocol::Protocol;
+use crate::recorder::{Failure, Record, Recorder, Sent, Window};
+use crate::schedule::{Schedule, Share};
+use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
+use connection::{Connection, Link};
+use links::SET_UP_PACE;
+use std::collections::VecDeque;
+use std::io;
+
+/// An open loop does not sleep when the next request is due sooner than this: to wake up takes a
+/// virtual machine some 50 µs, with a long tail, and the request would be that late.
+const SPIN: Nanos = 200_000;
+/// A turn of the loop in which nothing happens takes about a microsecond. A longer one was
+/// preempted: it passed, but it was not CPU time spent waiting.
+const LONGEST_IDLE_TURN: Nanos = 5_000;
+/// After a stop, so much time for what is in flight.
+const LAST_CALL: Nanos = 100_000_000;
+
+/// What a worker tells whoever started it.
+pub(crate) enum Event {
+    /// Its connections are set up as far as they can be.
+    Ready,
+    /// A window has ended.
+    Window(Box<Window>),
+}
+
+/// What a worker hands over at the end.
+pub(crate) struct Report {
+    pub record: Record,
+    /// When the measured part began and ended.
+    pub measured: (Nanos, Nanos),
+    /// CPU time used in the measured part, waiting without sleep included.
+    pub cpu: Nanos,
+    /// The part of `cpu` that was waiting without sleep.
+    pub spin: Nanos,
+    /// Connections made, set-up included.
+    pub connected: u64,
+    /// Answers per connection in the measured part, in the order of the worker's connections.
+    pub answers: Vec<u64>,
+}
+
+/// The CPU accounts at one end of the measured part.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    cpu: Nanos,
+    spin: Nanos,
+}
+
+pub(crate) struct Worker<'a, S, P: Protocol, F> {
+    control: &'a Control,
+    events: F,
+    schedule: S,
+    protocol: P,
+    recorder: Recorder,
+    connections: Vec<Connection<P::Conn>>,
+    /// `pipeline` places for each connection.
+    ring: Vec<Sent>,
+    scratch: Vec<u8>,
+
+    pipeline: usize,
+    keepalive: bool,
+    timeout: Nanos,
+    window: Nanos,
+    /// Requests of the measured part that may still be sent.
+    quota: u64,
+
+    /// When the load began; `None` while connections are being set up.
+    start: Option<Nanos>,
+    /// After this, set-up is over whether every connection is there or not.
+    setup_until: Nanos,
+    /// When the next connection may be opened while the load has not begun, and how long after it
+    /// the one after that.
+    next_open: Nanos,
+    pace: Nanos,
+    ready: bool,
+    /// Closed slots to be opened now, and later (with their time, in order).
+    to_open: VecDeque<Slot>,
+    to_retry: VecDeque<(Nanos, Slot)>,
+    connecting: u32,
+    connected: u64,
+    /// Requests in flight, and due but unsent, over all connections.
+    in_flight: u64,
+    waiting: u64,
+    swept: Slot,
+    next_sweep: Nanos,
+    spin: Nanos,
+    begun: Option<Mark>,
+    ended: Option<Mark>,
+}
+
+impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
+    pub(crate) fn new(
+        plan: &Plan,
+        share: Share,
+        control: &'a Control,
+        schedule: S,
+        protocol: P,
+        events: F,
+    ) -> Self {
+        let n = share.connections();
+        let (workers, worker) = (u64::from(share.workers), u64::from(share.worker));
+        let timeout = clock::nanos(plan.timeout);
+        Self {
+            control,
+            events,
+            schedule,
+            protocol,
+            recorder: Recorder::new(0, Nanos::MAX / 2),
+            connections: (0..n).map(|_| Connection::new()).collect(),
+            ring: vec![Sent::default(); n as usize * plan.pipeline as usize],
+            scratch: Vec::new(),
+            pipeline: plan.pipeline as usize,
+            keepalive: plan.keepalive,
+            timeout,
+            window: clock::nanos(plan.window),
+            quota: plan.requests.map_or(u64::MAX, |total| {
+                total / workers + u64::from(worker < total % workers)
+            }),
+            start: None,
+            // The time-out is that of the last connection.
+            setup_until: clock::now() + Nanos::from(n) * SET_UP_PACE * workers + timeout,
+            next_open: 0,
+            pace: SET_UP_PACE * workers,
+            ready: false,
+            // Without keep-alive connections are a part of the load, not of its set-up.
+            to_open: if plan.keepalive {
+                (0..n).collect()
+            } else {
+                VecDeque::new()
+            },
+            to_retry: VecDeque::new(),
+            connecting: 0,
+            connected: 0,
+            in_flight: 0,
+            waiting: 0,
+            swept: 0,
+            next_sweep: 0,
+            spin: 0,
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// Sets up the connections, waits for the start, carries out the load, and reports.
+    pub(crate) fn run<T: Transport>(mut self, mut transport: T) -> io::Result<Report> {
+        let mut last = clock::now();
+        let mut idle = false;
+        loop {
+            let now = clock::now();
+            if idle {
+                self.spin += (now - last).min(LONGEST_IDLE_TURN);
+            }
+            if self.turn(transport.out(), now) {
+                return Ok(self.finish(now));
+            }
+            let wait = self.wait(now);
+            last = now;
+            idle = transport.poll(wait, &mut self)? == 0 && wait == Wait::No;
+        }
+    }
+
+    /// What is to be done now, before waiting. True: the load is over.
+    #[inline]
+    fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos) -> bool {
+        let stopped = self.control.stopped();
+        let Some(start) = self.start else {
+            self.set_up(out, now);
+            return stopped;
+        };
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+        if stopped {
+            self.cut_short(now);
+        }
+        if self.begun.is_none() && now >= self.recorder.from {
+            self.begun = Some(self.mark());
+        }
+        if self.ended.is_none() && now >= self.recorder.until {
+            self.ended = Some(self.mark());
+        }
+        if now >= self.recorder.window_end() {
+            let events = &mut self.events;
+            self.recorder
+                .roll(now, |window| events(Event::Window(Box::new(window))));
+        }
+        self.open_some(out, now);
+        self.issue(out, start, now);
+        self.sweep(out, now);
+        self.is_over(now, stopped)
+    }
+
+    /// A stop: what is measured ends now.
+    #[cold]
+    fn cut_short(&mut self, now: Nanos) {
+        let at = self.recorder.until.min(now);
+        self.control.end(at);
+        (self.recorder.from, self.recorder.until) = self.control.measured();
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            cpu: clock::thread_cpu(),
+            spin: self.spin,
+        }
+    }
+
+    fn is_over(&self, now: Nanos, stopped: bool) -> bool {
+        let from = self.recorder.from;
+        let until = self.recorder.until;
+        let nothing_due = now >= until || (self.quota == 0 && now >= from);
+        let quiet = self.in_flight == 0 && self.waiting == 0;
+        let patience = if stopped { LAST_CALL } else { self.timeout };
+        nothing_due && (quiet || now >= until.saturating_add(patience))
+    }
+
+    /// How long the transport may sleep.
+    #[inline]
+    fn wait(&self, now: Nanos) -> Wait {
+        let mut wake = self.next_sweep.min(self.recorder.window_end());
+        for at in [self.recorder.from, self.recorder.until] {
+            if at > now {
+                wake = wake.min(at);
+            }
+        }
+        if let Some(&(at, _)) = self.to_retry.front() {
+            wake = wake.min(at);
+        }
+        match self.start {
+            None => wake = wake.min(now + self.pace.min(500_000)),
+            Some(start) => {
+                if let Some(arrival) = self.schedule.peek() {
+                    let due = start + arrival.due;
+                    let wanted = self.quota > 0 || due < self.recorder.from;
+                    if wanted && due < self.recorder.until {
+                        let room = (self.in_flight as usize) < self.ring.len();
+                        match due.saturating_sub(SPIN) {
+                            // Without room nothing can be sent before something comes.
+                            at if at <= now && room => return Wait::No,
+                            at if at > now => wake = wake.min(at),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        match wake.saturating_sub(now) {
+            TICK.. => Wait::Tick,
+            sooner => Wait::For(sooner),
+        }
+    }
+
+    /// May a request that is due at `due` still be sent? Counts it if so.
+    #[inline]
+    fn admit(&mut self, due: Nanos) -> bool {
+        if due >= self.recorder.until {
+            return false;
+        }
+        if due >= self.recorder.from {
+            if self.quota == 0 {
+                return false;
+            }
+            self.quota -= 1;
+        }
+        true
+    }
+
+    /// Sends what the schedule says is due.
+    #[inline]
+    fn issue<O: Outgoing>(&mut self, out: &mut O, start: Nanos, now: Nanos) {
+        if S::CLOSED {
+            return;
+        }
+        while let Some(arrival) = self.schedule.peek() {
+            let due = start + arrival.due;
+            if due > now || !self.admit(due) {
+                return;
+            }
+            self.schedule.advance();
+            let connection = &mut self.connections[arrival.connection as usize];
+            connection.backlog.push_back(due);
+            self.waiting += 1;
+            match connection.link {
+                Link::Open => self.fill(out, arrival.connection, now),
+                Link::Closed if connection.backlog.len() == 1 && !self.keepalive => {
+                    self.to_open.push_back(arrival.connection);
+                }
+                _ => {}
+            }
+        }
+        self.open_some(out, now);
+    }
+
+    /// Sends on an open connection as many requests as are due and fit.
+    #[inline]
+    fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        let index = slot as usize;
+        if !S::CLOSED && self.connections[index].backlog.is_empty() {
+            return;
+        }
+        let sent = if S::CLOSED { at } else { clock::now() };
+        let base = index * self.pipeline;
+        self.scratch.clear();
+        while (self.connections[index].flow.in_flight as usize) < self.pipeline {
+            let due = match self.connections[index].backlog.pop_front() {
+                Some(due) => {
+                    self.waiting -= 1;
+                    due
+                }
+                None if S::CLOSED && self.admit(at) => at,
+                None => break,
+            };
+            let connection = &mut self.connections[index];
+            if !S::CLOSED {
+                self.recorder
+                    .late(due, sent.saturating_sub(due.max(connection.flow.free)));
+            }
+            self.protocol
+                .encode(&mut connection.proto, slot, &mut self.scratch);
+            let ring = &mut self.ring[base..base + self.pipeline];
+            connection.flow.put(ring, Sent { due, sent });
+            self.in_flight += 1;
+            if !self.keepalive {
+                break;
+            }
+        }
+        if self.scratch.is_empty() {
+            return;
+        }
+        self.recorder.record.bytes_sent += self.scratch.len() as u64;
+        if let Err(error) = out.send(slot, &self.scratch) {
+            self.lose(out, slot, at, Failure::Write, Some(&error));
+        }
+    }
+
+    fn finish(mut self, now: Nanos) -> Report {
+        for (index, connection) in self.connections.iter_mut().enumerate() {
+            let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+            while connection.flow.in_flight > 0 {
+                let request = connection.flow.take(ring);
+                self.recorder.unfinished(request, now);
+            }
+            for due in connection.backlog.drain(..) {
+                self.recorder.unfinished(
+                    Sent {
+                        due,
+                        sent: Nanos::MAX,
+                    },
+                    now,
+                );
+            }
+        }
+        let until = self.recorder.until.min(now);
+        let from = self.recorder.from.min(until);
+        if self.start.is_some()
+            && let Some(window) = self.recorder.last_window(until)
+        {
+            (self.events)(Event::Window(Box::new(window)));
+        }
+        let ended = self.ended.unwrap_or_else(|| self.mark());
+        let begun = self.begun.unwrap_or(ended);
+        Report {
+            measured: (from, until),
+            cpu: ended.cpu - begun.cpu,
+            spin: ended.spin - begun.spin,
+            connected: self.connected,
+            answers: self
+                .connections
+                .iter()
+                .map(|connection| connection.flow.answers)
+                .collect(),
+            record: self.recorder.record,
+        }
+    }
+}
