@@ -17,7 +17,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let ratio = in_flight / seen.depth();
     // Fewer in flight than there are places is possible (a thread shares its time between them);
     // more is not.
-    if ratio <= 1.0 + TOLERANCE && ratio >= 0.5 {
+    if (0.5..=1.0 + TOLERANCE).contains(&ratio) {
         return None;
     }
     let text = format!(

@@ -38,7 +38,10 @@ mod tests {
         };
         assert_eq!(check(&lost(10, 0)), None);
         assert!(check(&lost(1_000, 0)).is_some());
-        let fast = Evidence { max_response: 0.01, ..lost(1_000, 0) };
+        let fast = Evidence {
+            max_response: 0.01,
+            ..lost(1_000, 0)
+        };
         assert_eq!(check(&fast), None, "nobody here waited: somebody else's");
         assert_eq!(check(&lost(1_000, 1_000)), None);
     }

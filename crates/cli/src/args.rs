@@ -10,7 +10,6 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(
     name = "prony",
-    arg_required_else_help = true,
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
     max_term_width = 100,
     after_help = "Examples:\n  \
@@ -34,14 +33,32 @@ pub struct Cli {
 #[command(next_help_heading = "Places")]
 pub struct Places {
     /// The notebook, the database of all runs [default: prony/notebook.db in the user's data folder]
-    #[arg(long, global = true, value_name = "FILE", env = "PRONY_NOTEBOOK", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "PRONY_NOTEBOOK",
+        hide_env_values = true
+    )]
     pub notebook: Option<PathBuf>,
     /// The catalog, a folder with a folder for each server [default: servers/ of the project in
     /// this folder or above it, else the catalog inside prony]
-    #[arg(long, global = true, value_name = "FOLDER", env = "PRONY_CATALOG", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "PRONY_CATALOG",
+        hide_env_values = true
+    )]
     pub catalog: Option<PathBuf>,
     /// The cache, where servers are built [default: prony/ in the user's cache folder]
-    #[arg(long, global = true, value_name = "FOLDER", env = "PRONY_CACHE", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "PRONY_CACHE",
+        hide_env_values = true
+    )]
     pub cache: Option<PathBuf>,
 }
 
@@ -117,7 +134,13 @@ pub struct Load {
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
     /// Length of the measured part
-    #[arg(short, long, value_name = "TIME", default_value = "10s", conflicts_with = "requests")]
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        conflicts_with = "requests"
+    )]
     pub duration: Span,
     /// Number of requests, instead of a duration
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -139,16 +162,32 @@ pub struct Load {
     #[arg(long)]
     pub no_keepalive: bool,
     /// Method
-    #[arg(short, long, value_name = "METHOD", default_value = "GET", help_heading = "Request")]
+    #[arg(
+        short,
+        long,
+        value_name = "METHOD",
+        default_value = "GET",
+        help_heading = "Request"
+    )]
     pub method: String,
     /// A header field, as `Name: value` (may be repeated)
-    #[arg(short = 'H', long = "header", value_name = "FIELD", help_heading = "Request")]
+    #[arg(
+        short = 'H',
+        long = "header",
+        value_name = "FIELD",
+        help_heading = "Request"
+    )]
     pub headers: Vec<String>,
     /// Body, or @FILE
     #[arg(short, long, value_name = "BODY", help_heading = "Request")]
     pub body: Option<String>,
     /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood
-    #[arg(long, value_name = "TEXT", default_value = "hello\\n", help_heading = "Request")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "hello\\n",
+        help_heading = "Request"
+    )]
     pub message: String,
     /// Connect to this unix socket instead of the URL's host
     #[arg(long, value_name = "PATH", help_heading = "Request")]
@@ -160,7 +199,12 @@ pub struct Load {
     #[arg(long, value_name = "BODY", help_heading = "Answer")]
     pub expect_body: Option<String>,
     /// Give up a request, or a connection's set-up, after this
-    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Answer")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "5s",
+        help_heading = "Answer"
+    )]
     pub timeout: Span,
     /// The largest head that is accepted, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, help_heading = "Answer")]
@@ -203,7 +247,7 @@ pub enum Arrival {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Transport {
-    /// The one that needs less CPU, where the kernel has it
+    /// `io_uring` in a closed loop where the kernel has it, else epoll
     Auto,
     /// epoll
     Epoll,
@@ -270,7 +314,8 @@ pub enum ServersAction {
 }
 
 fn contract(text: &str) -> Result<Contract, String> {
-    text.parse().map_err(|error: prony_lab::contract::UnknownContract| error.to_string())
+    text.parse()
+        .map_err(|error: prony_lab::contract::UnknownContract| error.to_string())
 }
 
 /// List the runs in the notebook
@@ -287,7 +332,9 @@ pub struct Runs {
 
 /// Show a run again
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  prony report latest\n  prony report 12 --json\n  prony report quickstart")]
+#[command(
+    after_help = "Examples:\n  prony report latest\n  prony report 12 --json\n  prony report quickstart"
+)]
 pub struct Report {
     /// A run's number, `latest`, or an experiment's name for its latest run
     #[arg(default_value = "latest")]

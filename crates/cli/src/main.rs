@@ -7,7 +7,8 @@ mod target;
 mod verb;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -21,7 +22,14 @@ enum Ended {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::MissingSubcommand {
+            // The help says more than clap's message, which lists the inner verbs too.
+            eprintln!("{}", Cli::command().render_help());
+            std::process::exit(2);
+        }
+        error.exit();
+    });
     if !std::io::stderr().is_terminal() {
         // One message, one line: for logs, and for whoever searches them.
         let handler = |_: &_| -> Box<dyn miette::ReportHandler> {

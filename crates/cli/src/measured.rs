@@ -17,7 +17,14 @@ const ERROR_TEXTS: usize = 3;
 
 /// What became of the requests.
 pub fn outcomes(seen: &prony_engine::Outcomes) -> Outcomes {
-    let [other, informational, success, redirection, client_error, server_error] = seen.status;
+    let [
+        other,
+        informational,
+        success,
+        redirection,
+        client_error,
+        server_error,
+    ] = seen.status;
     Outcomes {
         ok: seen.ok,
         wrong_answer: seen.wrong_answer,
@@ -27,7 +34,14 @@ pub fn outcomes(seen: &prony_engine::Outcomes) -> Outcomes {
         write_error: seen.write_error,
         in_flight_at_end: seen.in_flight_at_end,
         unsent_at_end: seen.unsent_at_end,
-        status: Status { informational, success, redirection, client_error, server_error, other },
+        status: Status {
+            informational,
+            success,
+            redirection,
+            client_error,
+            server_error,
+            other,
+        },
     }
 }
 
@@ -69,8 +83,9 @@ pub fn rate(seen: &Observation) -> Estimate {
         prony_stats::Interval::new((interval.low() + shift).max(0.0), interval.high() + shift)
     });
     let n = spread.map_or(1, |estimate| estimate.n());
-    Estimate::new(seen.throughput(), interval, n, Unit::PerSecond)
-        .unwrap_or_else(|_| Estimate::new(seen.throughput(), None, 1, Unit::PerSecond).expect("a rate is finite"))
+    Estimate::new(seen.throughput(), interval, n, Unit::PerSecond).unwrap_or_else(|_| {
+        Estimate::new(seen.throughput(), None, 1, Unit::PerSecond).expect("a rate is finite")
+    })
 }
 
 /// What is known of a load whatever server it was for.
@@ -121,7 +136,10 @@ pub fn tcp(counters: &TcpCounters) -> Tcp {
 
 /// What checks find in a load.
 pub fn findings(evidence: &Evidence) -> Vec<Finding> {
-    prony_checks::examine(evidence).into_iter().map(Finding::from).collect()
+    prony_checks::examine(evidence)
+        .into_iter()
+        .map(Finding::from)
+        .collect()
 }
 
 /// A trial as the notebook takes it, without what tells it from other trials.
@@ -184,7 +202,12 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
         warmed_up: trial.warmup.steady,
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong.clone(),
-        per_connection: seen.per_connection.iter().min().copied().zip(seen.per_connection.iter().max().copied()),
+        per_connection: seen
+            .per_connection
+            .iter()
+            .min()
+            .copied()
+            .zip(seen.per_connection.iter().max().copied()),
         checks: findings(&evidence),
     };
     let ok = seen.outcomes.ok;
@@ -207,7 +230,11 @@ fn histograms(seen: &Observation) -> Vec<notebook::Histogram> {
     ]
     .into_iter()
     .filter(|(_, times)| !times.is_empty())
-    .map(|(kind, times)| notebook::Histogram { kind, count: times.len(), data: encode(times) })
+    .map(|(kind, times)| notebook::Histogram {
+        kind,
+        count: times.len(),
+        data: encode(times),
+    })
     .collect()
 }
 

@@ -13,12 +13,21 @@ use tempfile::TempDir;
 impl Places {
     /// The cache folder.
     pub fn cache(&self) -> Result<PathBuf> {
-        let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let from = |name: &str| {
+            std::env::var_os(name)
+                .filter(|v| !v.is_empty())
+                .map(PathBuf::from)
+        };
         self.cache
             .clone()
             .or_else(|| from("XDG_CACHE_HOME").map(|dir| dir.join("prony")))
             .or_else(|| from("HOME").map(|dir| dir.join(".cache/prony")))
-            .ok_or_else(|| miette!(help = "say --cache FOLDER", "there is no place for the cache: neither XDG_CACHE_HOME nor HOME is set"))
+            .ok_or_else(|| {
+                miette!(
+                    help = "say --cache FOLDER",
+                    "there is no place for the cache: neither XDG_CACHE_HOME nor HOME is set"
+                )
+            })
     }
 
     /// The catalog.
@@ -32,7 +41,8 @@ impl Places {
             Some(path) => path.clone(),
             None => prony_notebook::default_path().into_diagnostic()?,
         };
-        Notebook::open(&path).into_diagnostic()
+        // The message has the cause in it already; as a chain it would be told twice.
+        Notebook::open(&path).map_err(|error| miette!("{error}"))
     }
 }
 
@@ -45,9 +55,13 @@ pub fn bench(interrupt: Arc<Interrupt>) -> Result<(Bench, TempDir)> {
         .wrap_err("cannot make a folder for the servers' output")?;
     let placement = Placement::split(&allowed_cpus());
     // Whatever else prony does (progress, notebook) stays away from the server's CPUs.
-    bind(&placement.generator).into_diagnostic().wrap_err("cannot bind to the generator's CPUs")?;
+    bind(&placement.generator)
+        .into_diagnostic()
+        .wrap_err("cannot bind to the generator's CPUs")?;
     let bench = Bench {
-        prony: std::env::current_exe().into_diagnostic().wrap_err("cannot find this program")?,
+        prony: std::env::current_exe()
+            .into_diagnostic()
+            .wrap_err("cannot find this program")?,
         scratch: scratch.path().to_owned(),
         placement,
         interrupt,

@@ -1,10 +1,10 @@
 //! What `prony load` is pointed at.
 
 use miette::{Result, miette};
+use percent_encoding::percent_decode_str;
 use prony_engine::Target;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use percent_encoding::percent_decode_str;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use url::{Host, Url};
@@ -31,7 +31,9 @@ pub fn parse(text: &str) -> Result<Address> {
                 http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
     let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
     let url = Url::parse(text).map_err(|error| match error {
-        url::ParseError::RelativeUrlWithoutBase => wrong("it does not begin with http:// or tcp://".into()),
+        url::ParseError::RelativeUrlWithoutBase => {
+            wrong("it does not begin with http:// or tcp://".into())
+        }
         other => wrong(other.to_string()),
     })?;
     let http = match url.scheme() {
@@ -42,9 +44,15 @@ pub fn parse(text: &str) -> Result<Address> {
             let host = url.host_str().unwrap_or("");
             let socket = percent_decode_str(host).decode_utf8_lossy().into_owned();
             if !socket.starts_with('/') {
-                return Err(wrong("the socket's path must be absolute, its slashes as %2F".into()));
+                return Err(wrong(
+                    "the socket's path must be absolute, its slashes as %2F".into(),
+                ));
             }
-            return Ok(Address::over_unix(true, socket.into(), path_and_query(&url)));
+            return Ok(Address::over_unix(
+                true,
+                socket.into(),
+                path_and_query(&url),
+            ));
         }
         "https" => return Err(wrong("TLS is not supported".into())),
         other => return Err(wrong(format!("there is no way to load {other}://"))),
@@ -55,7 +63,9 @@ pub fn parse(text: &str) -> Result<Address> {
         _ => return Err(wrong("it has no host".into())),
     };
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("names and passwords go into a header: -H 'Authorization: …'".into()));
+        return Err(wrong(
+            "names and passwords go into a header: -H 'Authorization: …'".into(),
+        ));
     }
     let port = match url.port_or_known_default() {
         Some(0) | None => return Err(wrong("it has no port".into())),
@@ -65,7 +75,12 @@ pub fn parse(text: &str) -> Result<Address> {
     let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
     Ok(Address {
         http,
-        unix: None, host, port, authority: authority.to_owned(), path })
+        unix: None,
+        host,
+        port,
+        authority: authority.to_owned(),
+        path,
+    })
 }
 
 fn path_and_query(url: &Url) -> String {
@@ -122,7 +137,10 @@ impl Address {
 pub fn unix(path: &Path) -> Result<Target> {
     match UnixStream::connect(path) {
         Ok(_) => Ok(Target::Unix(path.to_owned())),
-        Err(error) => Err(miette!("cannot connect to the unix socket {}: {error}", path.display())),
+        Err(error) => Err(miette!(
+            "cannot connect to the unix socket {}: {error}",
+            path.display()
+        )),
     }
 }
 
@@ -136,7 +154,10 @@ mod tests {
         assert_eq!((it.http, it.port, it.path.as_str()), (true, 80, "/a/b?c=d"));
         assert_eq!(it.authority, "localhost");
         let it = parse("http://[::1]:8080").unwrap();
-        assert_eq!((it.host.as_str(), it.port, it.path.as_str()), ("::1", 8080, "/"));
+        assert_eq!(
+            (it.host.as_str(), it.port, it.path.as_str()),
+            ("::1", 8080, "/")
+        );
         assert_eq!(it.authority, "[::1]:8080");
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
@@ -152,7 +173,12 @@ mod tests {
             assert!(!it.http, "{text}");
             assert_eq!(it.unix.unwrap(), Path::new("/run/echo.sock"));
         }
-        assert!(parse("http+unix://run/a").unwrap_err().to_string().contains("absolute"));
+        assert!(
+            parse("http+unix://run/a")
+                .unwrap_err()
+                .to_string()
+                .contains("absolute")
+        );
     }
 
     #[test]

@@ -185,13 +185,11 @@ impl Record {
         self.last_finish = self.last_finish.max(other.last_finish);
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
-        self.wrong.extend(
-            other
-                .wrong
-                .iter()
-                .take(EXAMPLES - self.wrong.len().min(EXAMPLES))
-                .cloned(),
-        );
+        for text in &other.wrong {
+            if self.wrong.len() < EXAMPLES && !self.wrong.contains(text) {
+                self.wrong.push(text.clone());
+            }
+        }
         for (text, n) in &other.errors {
             *self.errors.entry(text.clone()).or_default() += n;
         }
@@ -317,7 +315,10 @@ impl Recorder {
     #[cold]
     fn keep_wrong(&mut self, mismatch: &Mismatch) {
         if self.record.wrong.len() < EXAMPLES {
-            self.record.wrong.push(mismatch.to_string());
+            let text = mismatch.to_string();
+            if !self.record.wrong.contains(&text) {
+                self.record.wrong.push(text);
+            }
         }
     }
 
@@ -473,10 +474,10 @@ mod tests {
     #[test]
     fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
         let mut it = recorder(0, 1_000);
-        for _ in 0..10 {
+        for found in [1, 1, 2, 2, 3, 3, 4, 4, 5, 5] {
             let wrong = Answer {
-                status: 500,
-                wrong: Some(Mismatch::Body),
+                status: 200,
+                wrong: Some(Mismatch::Length { expected: 9, found }),
                 last: false,
             };
             it.answer(Sent { due: 1, sent: 1 }, 5, &wrong);
@@ -485,6 +486,7 @@ mod tests {
             (it.record.outcomes.ok, it.record.outcomes.wrong_answer),
             (0, 10)
         );
-        assert_eq!(it.record.wrong.len(), EXAMPLES);
+        let kept = [1, 2, 3].map(|n| format!("a body of {n} bytes, expected 9"));
+        assert_eq!(it.record.wrong, kept, "each once");
     }
 }

@@ -377,13 +377,15 @@ pub fn available(kind: TransportKind) -> bool {
     }
 }
 
-/// The transport that needs the least CPU time per request: `io_uring` where the kernel has it
-/// (from 64 connections on it was measured 5 to 15 % below epoll, and level with it below that;
-/// `cargo run --release -p prony-benches -- peers` shows it for this machine), else epoll.
-pub fn fastest() -> TransportKind {
-    if available(TransportKind::IoUring) {
-        TransportKind::IoUring
-    } else {
-        TransportKind::Epoll
+/// The transport that suits an arrival best here.
+///
+/// Closed loop: the one that needs less CPU time per request, `io_uring` where the kernel has it
+/// (with 64 and more connections it was measured 5 to 10 % below epoll, and level with it with
+/// fewer; `cargo run --release -p prony-benches -- peers` shows it for this machine). Open loop:
+/// epoll, because with it each request leaves when it is due, and not with the others of its turn.
+pub fn automatic(arrival: &Arrival) -> TransportKind {
+    match arrival {
+        Arrival::Closed if available(TransportKind::IoUring) => TransportKind::IoUring,
+        _ => TransportKind::Epoll,
     }
 }

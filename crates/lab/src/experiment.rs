@@ -223,7 +223,13 @@ fn place_of(key: &str, table: std::ops::Range<usize>, text: &str) -> std::ops::R
         if !inline && line.trim_start().starts_with('[') {
             break;
         }
-        let found = if inline { line.find(key) } else { line.trim_start().starts_with(key).then(|| line.len() - line.trim_start().len()) };
+        let found = if inline {
+            line.find(key)
+        } else {
+            line.trim_start()
+                .starts_with(key)
+                .then(|| line.len() - line.trim_start().len())
+        };
         if let Some(offset) = found {
             return start + offset..start + line.trim_end().len();
         }

@@ -3,7 +3,7 @@
 use crate::contract::Contract;
 use crate::text::Span;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
-use prony_engine::{Arrival, Dialogue, Plan, Target, TransportKind, fastest};
+use prony_engine::{Arrival, Dialogue, Plan, Target, TransportKind, automatic};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub enum Spacing {
 /// Which transport to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Transport {
-    /// The one that measured faster, where the kernel has it.
+    /// The one that suits the load best, of those that the kernel has.
     #[default]
     #[serde(rename = "auto")]
     Auto,
@@ -68,10 +68,10 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The engine's kind.
-    pub fn kind(self) -> TransportKind {
+    /// The engine's kind, for an arrival.
+    pub fn kind(self, arrival: &Arrival) -> TransportKind {
         match self {
-            Self::Auto => fastest(),
+            Self::Auto => automatic(arrival),
             Self::Epoll => TransportKind::Epoll,
             Self::IoUring => TransportKind::IoUring,
         }
@@ -290,14 +290,15 @@ impl Load {
     /// The engine's plan for this load of a server at `addr`. `seed` decides what is asked for and
     /// the gaps of Poisson arrivals.
     pub fn plan(&self, contract: Contract, addr: SocketAddr, cpus: &[usize], seed: u64) -> Plan {
+        let arrival = match (self.rate, self.arrival) {
+            (None, _) => Arrival::Closed,
+            (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
+            (Some(rate), Spacing::Poisson) => Arrival::Poisson { rate, seed },
+        };
         Plan {
             target: Target::Tcp(addr),
             dialogue: self.dialogue(contract, addr, seed),
-            arrival: match (self.rate, self.arrival) {
-                (None, _) => Arrival::Closed,
-                (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
-                (Some(rate), Spacing::Poisson) => Arrival::Poisson { rate, seed },
-            },
+            arrival,
             connections: self.connections,
             threads: self.threads,
             cpus: cpus.to_vec(),
@@ -309,7 +310,7 @@ impl Load {
                 Extent::Requests(n) => Some(n),
                 Extent::Duration(_) => None,
             },
-            transport: self.transport.kind(),
+            transport: self.transport.kind(&arrival),
         }
     }
 

@@ -3,6 +3,7 @@
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A mistake in a file.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub struct Mistake {
     title: String,
     #[source_code]
-    source_code: NamedSource<String>,
+    source_code: Arc<NamedSource<String>>,
     #[label("{label}")]
     span: SourceSpan,
     label: String,
@@ -75,12 +76,7 @@ impl Source {
             } else {
                 format!("{} is not right", self.name)
             };
-            self.mistake(
-                span,
-                title,
-                error.message(),
-                None,
-            )
+            self.mistake(span, title, error.message(), None)
         })
     }
 
@@ -94,7 +90,7 @@ impl Source {
     ) -> Mistake {
         Mistake {
             title: title.into(),
-            source_code: NamedSource::new(&self.name, self.text.clone()),
+            source_code: Arc::new(NamedSource::new(&self.name, self.text.clone())),
             span: span.into(),
             label: label.into(),
             help,

@@ -329,7 +329,7 @@ impl Bench {
         let loading = Instant::now();
         let tcp = TcpCounters::read();
         let (plan, observation, resources, warmup) =
-            self.load(contract, addr, load, &process, progress)?;
+            self.load(contract, addr, load, &mut process, progress)?;
         let tcp = TcpCounters::read().since(&tcp);
         let loaded = loading.elapsed();
         if let Some(exit) = process.exited() {
@@ -381,14 +381,9 @@ impl Bench {
         contract: Contract,
         addr: SocketAddr,
         load: &Load,
-        process: &Process,
+        process: &mut Process,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(Plan, Observation, Resources, WarmUp), Failure> {
-        let failed = |message: String| Failure {
-            step: Step::Load,
-            message,
-            output: process.output(),
-        };
         let plan = load.plan(contract, addr, &self.placement.generator, rand::random());
         let control = Arc::new(Control::default());
         self.interrupt.guard(&control);
@@ -404,9 +399,17 @@ impl Bench {
                 let (from, until) = control.measure(from, until);
                 watch.measure(from, until);
             }
+            // A number of requests would take forever to fail one by one.
+            if process.exited().is_some() {
+                control.stop();
+            }
         });
         let resources = watch.finish();
-        let observation = result.map_err(|error| failed(error.to_string()))?;
+        let observation = result.map_err(|error| Failure {
+            step: Step::Load,
+            message: error.to_string(),
+            output: process.output(),
+        })?;
         Ok((plan, observation, resources, warming.result()))
     }
 }

@@ -95,7 +95,8 @@ mod tests {
             .iter()
             .zip(0..)
             .map(|(&ok, index)| {
-                let mut window = Window::empty(index, start + Nanos::from(index) * 100 * MS, 100 * MS);
+                let mut window =
+                    Window::empty(index, start + Nanos::from(index) * 100 * MS, 100 * MS);
                 window.outcomes.ok = ok;
                 window
             })
@@ -105,7 +106,9 @@ mod tests {
     fn warm(rates: &[u64], limit_ms: u64) -> (WarmUp, Option<usize>) {
         let limit = Span(Duration::from_millis(limit_ms));
         let mut warming = Warming::new(limit, Extent::Duration(Span(Duration::from_secs(1))));
-        let over = windows(rates).iter().position(|window| warming.after(window).is_some());
+        let over = windows(rates)
+            .iter()
+            .position(|window| warming.after(window).is_some());
         (warming.result(), over)
     }
 

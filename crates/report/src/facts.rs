@@ -122,7 +122,11 @@ pub struct Finding {
 
 impl From<prony_checks::Finding> for Finding {
     fn from(finding: prony_checks::Finding) -> Self {
-        Self { name: finding.name.to_owned(), severity: finding.severity, text: finding.text }
+        Self {
+            name: finding.name.to_owned(),
+            severity: finding.severity,
+            text: finding.text,
+        }
     }
 }
 

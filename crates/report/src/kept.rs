@@ -46,13 +46,24 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
     let unreadable = |what: String| ReportError::Unreadable { run: id, what };
     let about: About = serde_json::from_value(run.facts.experiment.clone())
         .map_err(|error| unreadable(error.to_string()))?;
-    let text = |key: &str| run.facts.host.get(key).and_then(|v| v.as_str()).unwrap_or("?").to_owned();
+    let text = |key: &str| {
+        run.facts
+            .host
+            .get(key)
+            .and_then(|v| v.as_str())
+            .unwrap_or("?")
+            .to_owned()
+    };
     let head = RunHead {
         id,
         name: run.facts.name.clone(),
         title: run.facts.title.clone(),
         started: run.facts.started.to_string(),
-        status: if run.is_abandoned() { "interrupted".into() } else { run.status.to_string() },
+        status: if run.is_abandoned() {
+            "interrupted".into()
+        } else {
+            run.status.to_string()
+        },
         contract: about.contract,
         baseline: about.baseline,
         rounds: about.rounds,

@@ -78,7 +78,9 @@ pub fn encode(times: &Times) -> Vec<u8> {
 /// # Errors
 /// When the bytes are something else.
 pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
-    Deserializer::new().deserialize(&mut &bytes[..]).map_err(|error| Unreadable(error.to_string()))
+    Deserializer::new()
+        .deserialize(&mut &bytes[..])
+        .map_err(|error| Unreadable(error.to_string()))
 }
 
 #[cfg(test)]

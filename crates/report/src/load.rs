@@ -58,16 +58,33 @@ impl LoadReport {
         let mut out = String::new();
         let interval = match (self.throughput.low(), self.throughput.high()) {
             (Some(low), Some(high)) => {
-                format!("  (95 % interval {} to {})", show::rate(low), show::rate(high))
+                format!(
+                    "  (95 % interval {} to {})",
+                    show::rate(low),
+                    show::rate(high)
+                )
             }
             _ => String::new(),
         };
-        let _ = writeln!(out, "{} answers in {:.2} s from {}", show::count(self.outcomes.ok), self.seconds, self.target);
-        let _ = writeln!(out, "throughput   {}{interval}", show::rate(self.throughput.value()));
+        let _ = writeln!(
+            out,
+            "{} answers in {:.2} s from {}",
+            show::count(self.outcomes.ok),
+            self.seconds,
+            self.target
+        );
+        let _ = writeln!(
+            out,
+            "throughput   {}{interval}",
+            show::rate(self.throughput.value())
+        );
         if let Some(rate) = self.rate {
             let _ = writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival);
         }
-        let cpu = self.generator.cpu_us_per_request.map_or("–".into(), |us| show::time(us * 1e3));
+        let cpu = self
+            .generator
+            .cpu_us_per_request
+            .map_or("–".into(), |us| show::time(us * 1e3));
         let _ = writeln!(
             out,
             "generator    {cpu} CPU per request, busiest thread {:.0} % busy, {}",
@@ -86,7 +103,16 @@ impl LoadReport {
 
     fn latency_table(&self) -> Table {
         let columns = ["latency", "p50", "p90", "p99", "p99.9", "max", "samples"];
-        let aligned = columns.map(|name| (name, if name == "latency" { Align::Left } else { Align::Right }));
+        let aligned = columns.map(|name| {
+            (
+                name,
+                if name == "latency" {
+                    Align::Left
+                } else {
+                    Align::Right
+                },
+            )
+        });
         let mut table = Table::new(aligned);
         let mut row = |name: &str, times: &Percentiles| {
             table.row([
@@ -120,17 +146,24 @@ impl LoadReport {
             ("connect errors", outcomes.connect_error),
             ("read errors", outcomes.read_error),
             ("write errors", outcomes.write_error),
-            ("not sent", outcomes.unsent_at_end),
         ];
         let failed: Vec<String> = kinds
             .iter()
             .filter(|(_, n)| *n > 0)
             .map(|(name, n)| format!("{name} {}", show::count(*n)))
             .collect();
-        match failed.as_slice() {
-            [] => String::new(),
-            failed => format!("\nfailed       {}\n", failed.join(", ")),
+        let mut out = String::new();
+        if !failed.is_empty() {
+            let _ = write!(out, "\nfailed       {}\n", failed.join(", "));
         }
+        if self.rate.is_some() && outcomes.unsent_at_end > 0 {
+            let n = show::count(outcomes.unsent_at_end);
+            let _ = write!(
+                out,
+                "\nbehind       {n} requests were due and not sent yet at the end\n"
+            );
+        }
+        out
     }
 }
 

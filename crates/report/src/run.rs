@@ -152,7 +152,11 @@ impl Trial {
 
 /// `name`, or `name@workers` with more than one.
 pub fn label(server: &str, workers: u32) -> String {
-    if workers == 1 { server.to_owned() } else { format!("{server}@{workers}") }
+    if workers == 1 {
+        server.to_owned()
+    } else {
+        format!("{server}@{workers}")
+    }
 }
 
 impl RunReport {
@@ -160,20 +164,34 @@ impl RunReport {
     pub fn new(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Self {
         let mut groups: BTreeMap<(String, String), Vec<&Trial>> = BTreeMap::new();
         for trial in trials {
-            groups.entry((trial.load_label.clone(), trial.label())).or_default().push(trial);
+            groups
+                .entry((trial.load_label.clone(), trial.label()))
+                .or_default()
+                .push(trial);
         }
         let mut cells: Vec<CellReport> = groups
             .iter()
             .filter_map(|((load, _), trials)| {
                 let baseline = groups.get(&(load.clone(), run.baseline.clone()));
-                cell(trials, baseline.map_or(&[][..], Vec::as_slice), &run, &failures)
+                cell(
+                    trials,
+                    baseline.map_or(&[][..], Vec::as_slice),
+                    &run,
+                    &failures,
+                )
             })
             .collect();
         cells.sort_by(|a, b| {
             let rate = |cell: &CellReport| cell.throughput.value();
-            a.load_label.cmp(&b.load_label).then(rate(b).total_cmp(&rate(a)))
+            a.load_label
+                .cmp(&b.load_label)
+                .then(rate(b).total_cmp(&rate(a)))
         });
-        Self { run, cells, failures }
+        Self {
+            run,
+            cells,
+            failures,
+        }
     }
 
     /// Did everything that was to be measured yield figures?
@@ -213,14 +231,18 @@ impl RunReport {
 
     /// What the first look should tell: who is ahead of the baseline, and how sure that is.
     fn sentence(&self, cells: &[&CellReport]) -> String {
-        let Some(first) = cells.first() else { return String::new() };
+        let Some(first) = cells.first() else {
+            return String::new();
+        };
         let name = label(&first.server, first.workers);
         let base = &self.run.baseline;
         if name == *base {
             return format!("{name}, the baseline, has the highest throughput.");
         }
         let Some(ratio) = &first.ratio else {
-            return format!("{name} has the highest throughput; the baseline {base} has none to compare it with.");
+            return format!(
+                "{name} has the highest throughput; the baseline {base} has none to compare it with."
+            );
         };
         match ratio.interval() {
             None => format!(
@@ -229,19 +251,25 @@ impl RunReport {
             ),
             Some(interval) if interval.low() > 1.0 => format!(
                 "{name} has {} the throughput of {base} (95 % interval {:.3} to {:.3}, {} rounds).",
-                show::ratio(ratio.value()), interval.low(), interval.high(), ratio.n()
+                show::ratio(ratio.value()),
+                interval.low(),
+                interval.high(),
+                ratio.n()
             ),
             Some(interval) => format!(
                 "{name} cannot be told from {base}: {} (95 % interval {:.3} to {:.3}, {} rounds).",
-                show::ratio(ratio.value()), interval.low(), interval.high(), ratio.n()
+                show::ratio(ratio.value()),
+                interval.low(),
+                interval.high(),
+                ratio.n()
             ),
         }
     }
 
     /// Findings, each check once, with whom it concerns.
     fn findings(&self) -> String {
-        let mut grouped: BTreeMap<(std::cmp::Reverse<prony_checks::Severity>, &str), (Vec<String>, &Finding)> =
-            BTreeMap::new();
+        type GravestFirst<'a> = (std::cmp::Reverse<prony_checks::Severity>, &'a str);
+        let mut grouped: BTreeMap<GravestFirst<'_>, (Vec<String>, &Finding)> = BTreeMap::new();
         for cell in &self.cells {
             for finding in &cell.checks {
                 let key = (std::cmp::Reverse(finding.severity), finding.name.as_str());
@@ -254,7 +282,10 @@ impl RunReport {
         }
         let lines: Vec<Finding> = grouped
             .into_values()
-            .map(|(who, finding)| Finding { text: format!("{}: {}", who.join(", "), finding.text), ..finding.clone() })
+            .map(|(who, finding)| Finding {
+                text: format!("{}: {}", who.join(", "), finding.text),
+                ..finding.clone()
+            })
             .collect();
         checks(&lines)
     }
@@ -263,14 +294,24 @@ impl RunReport {
         let mut out = String::new();
         let (skipped, failed): (Vec<_>, Vec<_>) = self.failures.iter().partition(|f| f.skipped);
         for failure in failed {
-            let round = failure.round.map_or(String::new(), |round| format!(" (round {round})"));
-            let _ = writeln!(out, "\nfailed: {}{round}: {}: {}", failure.server, failure.step, failure.message);
+            let round = failure
+                .round
+                .map_or(String::new(), |round| format!(" (round {round})"));
+            let _ = writeln!(
+                out,
+                "\nfailed: {}{round}: {}: {}",
+                failure.server, failure.step, failure.message
+            );
             for line in failure.output.lines() {
                 let _ = writeln!(out, "  | {}", line.escape_debug());
             }
         }
         for failure in skipped {
-            let _ = writeln!(out, "\nnot measured: {}: {}", failure.server, failure.message);
+            let _ = writeln!(
+                out,
+                "\nnot measured: {}: {}",
+                failure.server, failure.message
+            );
         }
         out
     }
@@ -284,26 +325,36 @@ fn cell(
 ) -> Option<CellReport> {
     let first = trials.first()?;
     let rates: Vec<f64> = trials.iter().map(|trial| trial.throughput).collect();
-    let cpu: Vec<f64> = trials.iter().filter_map(|trial| trial.cpu_ns_per_request).collect();
-    let cpu = mean(&cpu, Unit::CpuNanosecondsPerRequest).ok().map(|estimate| {
-        let us = |ns: f64| ns / 1e3;
-        MicrosecondsPerRequest {
-            value: us(estimate.value()),
-            low: estimate.low().map(us),
-            high: estimate.high().map(us),
-        }
-    });
+    let cpu: Vec<f64> = trials
+        .iter()
+        .filter_map(|trial| trial.cpu_ns_per_request)
+        .collect();
+    let cpu = mean(&cpu, Unit::CpuNanosecondsPerRequest)
+        .ok()
+        .map(|estimate| {
+            let us = |ns: f64| ns / 1e3;
+            MicrosecondsPerRequest {
+                value: us(estimate.value()),
+                low: estimate.low().map(us),
+                high: estimate.high().map(us),
+            }
+        });
     let ratio = ratio(trials, baseline, run.rounds);
     let mut checks = merge_findings(trials);
     let is_baseline = first.label() == run.baseline;
     if let Some(ratio) = ratio.as_ref().filter(|_| !is_baseline && trials.len() > 1) {
         let others: Vec<f64> = baseline.iter().map(|trial| trial.throughput).collect();
-        checks.extend(spread_exceeds_effect(ratio.value(), spread(&rates), spread(&others)).map(Finding::from));
+        checks.extend(
+            spread_exceeds_effect(ratio.value(), spread(&rates), spread(&others))
+                .map(Finding::from),
+        );
     }
-    let broken = failures.iter().any(|failure| {
-        failure.server == first.label() && failure.step.starts_with("verification")
-    });
-    let lied = trials.iter().any(|trial| trial.facts.outcomes.wrong_answer > 0);
+    let broken = failures
+        .iter()
+        .any(|failure| failure.server == first.label() && failure.step.starts_with("verification"));
+    let lied = trials
+        .iter()
+        .any(|trial| trial.facts.outcomes.wrong_answer > 0);
     Some(CellReport {
         server: first.server.clone(),
         workers: first.workers,
@@ -332,13 +383,24 @@ fn spread(rates: &[f64]) -> f64 {
 fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate> {
     let by_round = |trials: &[&Trial]| -> Vec<Option<f64>> {
         (0..rounds)
-            .map(|round| trials.iter().find(|trial| trial.round == round).map(|trial| trial.throughput))
+            .map(|round| {
+                trials
+                    .iter()
+                    .find(|trial| trial.round == round)
+                    .map(|trial| trial.throughput)
+            })
             .collect()
     };
     let (ours, theirs) = (by_round(trials), by_round(baseline));
     if std::ptr::eq(trials, baseline) || ours == theirs {
         // A server compared with itself: exactly one, and that is no estimate.
-        return Estimate::new(1.0, Interval::new(1.0, 1.0), trials.len() as u64, Unit::Ratio).ok();
+        return Estimate::new(
+            1.0,
+            Interval::new(1.0, 1.0),
+            trials.len() as u64,
+            Unit::Ratio,
+        )
+        .ok();
     }
     paired_log_ratio(&ours, &theirs).ok()
 }
@@ -400,7 +462,11 @@ fn table(cells: &[&CellReport]) -> Table {
     ]);
     for cell in cells {
         let relative = cell.throughput.relative_half_width();
-        let names: Vec<&str> = cell.checks.iter().map(|finding| finding.name.as_str()).collect();
+        let names: Vec<&str> = cell
+            .checks
+            .iter()
+            .map(|finding| finding.name.as_str())
+            .collect();
         let ratio = cell.ratio.as_ref();
         table.row([
             label(&cell.server, cell.workers),
@@ -409,12 +475,15 @@ fn table(cells: &[&CellReport]) -> Table {
             show::time_or_dash(cell.latency.response.p50),
             show::time_or_dash(cell.latency.response.p99),
             show::time_or_dash(cell.latency.response.max),
-            cell.server_cpu_us_per_request.map_or("–".into(), |cpu| show::time(cpu.value * 1e3)),
+            cell.server_cpu_us_per_request
+                .map_or("–".into(), |cpu| show::time(cpu.value * 1e3)),
             show::bytes(cell.rss_peak_bytes as f64),
             ratio.map_or("–".into(), |ratio| show::ratio(ratio.value())),
-            ratio.and_then(Estimate::interval).map_or("–".into(), |interval| {
-                format!("{:.3} to {:.3}", interval.low(), interval.high())
-            }),
+            ratio
+                .and_then(Estimate::interval)
+                .map_or("–".into(), |interval| {
+                    format!("{:.3} to {:.3}", interval.low(), interval.high())
+                }),
             names.join(" "),
         ]);
     }
@@ -481,13 +550,26 @@ mod tests {
         assert!((ratio.value() - 1.1).abs() < 1e-9 && ratio.interval().unwrap().low() > 1.099);
         assert_eq!(a.ratio.as_ref().unwrap().value(), 1.0);
         assert_eq!(b.latency.response.n, 6_000);
-        assert!(b.checks.iter().any(|finding| finding.name == "spread-exceeds-effect"));
-        assert!(report.text().contains("b has 1.100× the throughput of a (95 % interval 1.100 to 1.100, 3 rounds)"));
+        assert!(
+            b.checks
+                .iter()
+                .any(|finding| finding.name == "spread-exceeds-effect")
+        );
+        assert!(
+            report.text().contains(
+                "b has 1.100× the throughput of a (95 % interval 1.100 to 1.100, 3 rounds)"
+            )
+        );
     }
 
     #[test]
     fn missing_trials_leave_their_round_out_of_the_ratio() {
-        let trials = [trial("a", 0, 100.0), trial("a", 2, 100.0), trial("b", 1, 50.0), trial("b", 2, 50.0)];
+        let trials = [
+            trial("a", 0, 100.0),
+            trial("a", 2, 100.0),
+            trial("b", 1, 50.0),
+            trial("b", 2, 50.0),
+        ];
         let report = RunReport::new(head("a"), &trials, Vec::new());
         let b = report.cells.iter().find(|cell| cell.server == "b").unwrap();
         assert_eq!((b.trials, b.ratio.as_ref().unwrap().n()), (2, 1));
@@ -507,18 +589,32 @@ mod tests {
         let failed = RunReport::new(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
         assert!(!failed.complete());
         let text = failed.text();
-        assert!(text.contains("failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"), "{text}");
+        assert!(
+            text.contains(
+                "failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"
+            ),
+            "{text}"
+        );
         assert!(RunReport::new(head("a"), &[], vec![failure(true)]).complete());
     }
 
     #[test]
     fn one_round_is_said_to_prove_nothing() {
-        let report = RunReport::new(head("a"), &[trial("a", 0, 1.0), trial("b", 0, 2.0)], Vec::new());
+        let report = RunReport::new(
+            head("a"),
+            &[trial("a", 0, 1.0), trial("b", 0, 2.0)],
+            Vec::new(),
+        );
         assert!(report.text().contains("one round proves nothing"));
         let tie = [1.0, 1.0, 1.0]
             .iter()
             .zip(0..)
-            .flat_map(|(&base, round)| [trial("a", round, base), trial("b", round, base + 0.02 * (f64::from(round) - 0.9))])
+            .flat_map(|(&base, round)| {
+                [
+                    trial("a", round, base),
+                    trial("b", round, base + 0.02 * (f64::from(round) - 0.9)),
+                ]
+            })
             .collect::<Vec<_>>();
         let text = RunReport::new(head("a"), &tie, Vec::new()).text();
         assert!(text.contains("cannot be told from a"), "{text}");

@@ -24,7 +24,10 @@ pub fn time(nanoseconds: f64) -> String {
     if nanoseconds == 0.0 {
         return "0".into();
     }
-    scaled(nanoseconds, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+    scaled(
+        nanoseconds,
+        &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")],
+    )
 }
 
 /// A time that may not be known.
@@ -41,7 +44,12 @@ pub fn rate(per_second: f64) -> String {
 /// A number of bytes: `3.42 MiB`.
 pub fn bytes(bytes: f64) -> String {
     const KIB: f64 = 1024.0;
-    let units = [(KIB.powi(3), "GiB"), (KIB.powi(2), "MiB"), (KIB, "KiB"), (1.0, "B")];
+    let units = [
+        (KIB.powi(3), "GiB"),
+        (KIB.powi(2), "MiB"),
+        (KIB, "KiB"),
+        (1.0, "B"),
+    ];
     scaled(bytes, &units)
 }
 

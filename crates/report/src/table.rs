@@ -19,8 +19,14 @@ pub struct Table {
 impl Table {
     /// A table with these columns.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
-        let columns = columns.into_iter().map(|(name, align)| (name.to_owned(), align)).collect();
-        Self { columns, rows: Vec::new() }
+        let columns = columns
+            .into_iter()
+            .map(|(name, align)| (name.to_owned(), align))
+            .collect();
+        Self {
+            columns,
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row, with one cell for each column.
@@ -33,7 +39,9 @@ impl Table {
 
 /// Control characters (a server's name or output may have any) do not reach the terminal.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 impl std::fmt::Display for Table {
@@ -44,7 +52,12 @@ impl std::fmt::Display for Table {
             .iter()
             .enumerate()
             .map(|(i, (name, _))| {
-                self.rows.iter().map(|row| width(&row[i])).max().unwrap_or(0).max(width(name))
+                self.rows
+                    .iter()
+                    .map(|row| width(&row[i]))
+                    .max()
+                    .unwrap_or(0)
+                    .max(width(name))
             })
             .collect();
         let line = |cells: &[&str]| {
@@ -62,9 +75,17 @@ impl std::fmt::Display for Table {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
         writeln!(f, "{}", line(&names))?;
         let rules: Vec<String> = widths.iter().map(|&w| "─".repeat(w)).collect();
-        writeln!(f, "{}", line(&rules.iter().map(String::as_str).collect::<Vec<_>>()))?;
+        writeln!(
+            f,
+            "{}",
+            line(&rules.iter().map(String::as_str).collect::<Vec<_>>())
+        )?;
         for row in &self.rows {
-            writeln!(f, "{}", line(&row.iter().map(String::as_str).collect::<Vec<_>>()))?;
+            writeln!(
+                f,
+                "{}",
+                line(&row.iter().map(String::as_str).collect::<Vec<_>>())
+            )?;
         }
         Ok(())
     }
@@ -82,7 +103,7 @@ mod tests {
         let expected = "\
 name            n
 ───────────  ────
-a\u{fffd}[31m           1
+a\u{fffd}[31m          1
 longer name  1234
 ";
         assert_eq!(table.to_string(), expected);

@@ -6,11 +6,12 @@ use crate::measured;
 use crate::target;
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, Result, miette};
+use prony_checks::Evidence;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{
-    Control, Dialogue, Nanos, Observation, Plan, TransportKind, Window, clock, descriptors, fastest,
+    Control, Dialogue, Nanos, Observation, Plan, TransportKind, Window, automatic, clock,
+    descriptors,
 };
-use prony_checks::Evidence;
 use prony_lab::host::TcpCounters;
 use prony_lab::load::{Extent, default_window};
 use prony_lab::trial::Interrupt;
@@ -37,21 +38,33 @@ pub fn main(args: &Load) -> Result<Ended> {
     let checks = measured::findings(&evidence);
     let report = report(args, &plan, &seen, checks, interrupt.fired());
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report).into_diagnostic()?);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&report).into_diagnostic()?
+        );
     } else {
         print!("{}", report.text());
     }
     let nothing = report.outcomes.ok == 0;
-    Ok(if nothing { Ended::Incomplete } else { Ended::Done })
+    Ok(if nothing {
+        Ended::Incomplete
+    } else {
+        Ended::Done
+    })
 }
 
 fn extent(args: &Load) -> Extent {
-    args.requests.map_or(Extent::Duration(args.duration), Extent::Requests)
+    args.requests
+        .map_or(Extent::Duration(args.duration), Extent::Requests)
 }
 
 fn plan(args: &Load) -> Result<Plan> {
     let address = target::parse(&args.url)?;
-    let dialogue = if address.http { http(args, &address)? } else { echo(args)? };
+    let dialogue = if address.http {
+        http(args, &address)?
+    } else {
+        echo(args)?
+    };
     if args.threads > args.connections {
         return Err(miette!(
             "{} threads cannot share {} connections: each thread needs one of its own",
@@ -60,7 +73,9 @@ fn plan(args: &Load) -> Result<Plan> {
         ));
     }
     if args.no_keepalive && args.pipeline > 1 {
-        return Err(miette!("--pipeline needs connections that are kept open (no --no-keepalive)"));
+        return Err(miette!(
+            "--pipeline needs connections that are kept open (no --no-keepalive)"
+        ));
     }
     if let Some(rate) = args.rate
         && !(rate.is_finite() && rate > 0.0)
@@ -73,22 +88,28 @@ fn plan(args: &Load) -> Result<Plan> {
         }
     }
     let allowed = prony_lab::placement::allowed_cpus();
-    let cpus = args.cpus.as_ref().map_or_else(Vec::new, |cpus| cpus.0.clone());
+    let cpus = args
+        .cpus
+        .as_ref()
+        .map_or_else(Vec::new, |cpus| cpus.0.clone());
     if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        return Err(miette!("there is no CPU {cpu} to use here, only {allowed:?}"));
+        return Err(miette!(
+            "there is no CPU {cpu} to use here, only {allowed:?}"
+        ));
     }
     let seed = args.seed.unwrap_or_else(rand::random);
+    let arrival = match (args.rate, args.arrival) {
+        (None, _) => prony_engine::Arrival::Closed,
+        (Some(rate), Arrival::Constant) => prony_engine::Arrival::Constant(rate),
+        (Some(rate), Arrival::Poisson) => prony_engine::Arrival::Poisson { rate, seed },
+    };
     Ok(Plan {
         target: match &args.unix {
             Some(path) => target::unix(path)?,
             None => address.resolve(args.timeout.0)?,
         },
         dialogue,
-        arrival: match (args.rate, args.arrival) {
-            (None, _) => prony_engine::Arrival::Closed,
-            (Some(rate), Arrival::Constant) => prony_engine::Arrival::Constant(rate),
-            (Some(rate), Arrival::Poisson) => prony_engine::Arrival::Poisson { rate, seed },
-        },
+        arrival,
         connections: args.connections,
         threads: args.threads,
         cpus,
@@ -98,7 +119,7 @@ fn plan(args: &Load) -> Result<Plan> {
         window: default_window(extent(args)),
         requests: args.requests,
         transport: match args.transport {
-            Transport::Auto => fastest(),
+            Transport::Auto => automatic(&arrival),
             Transport::Epoll => TransportKind::Epoll,
             Transport::IoUring => TransportKind::IoUring,
         },
@@ -115,7 +136,10 @@ fn text_or_file(text: &str) -> Result<Vec<u8>> {
 
 fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
     let token = |text: &str| {
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
     };
     if !token(&args.method) {
         return Err(miette!("{:?} is not a method", args.method));
@@ -134,7 +158,12 @@ fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
         target: address.path.clone(),
         host: address.authority.clone(),
         headers,
-        body: args.body.as_deref().map(text_or_file).transpose()?.unwrap_or_default(),
+        body: args
+            .body
+            .as_deref()
+            .map(text_or_file)
+            .transpose()?
+            .unwrap_or_default(),
         keepalive: !args.no_keepalive,
     };
     let mut expect = match &args.expect_body {
@@ -144,7 +173,10 @@ fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
     expect.status = args.expect_status;
     Ok(Dialogue::Http {
         exchanges: vec![HttpExchange::new(&request, expect)],
-        limits: Limits { head: args.max_head, body: args.max_body },
+        limits: Limits {
+            head: args.max_head,
+            body: args.max_body,
+        },
     })
 }
 
@@ -152,7 +184,12 @@ fn echo(args: &Load) -> Result<Dialogue> {
     let message = match args.message.strip_prefix('@') {
         Some(_) => text_or_file(&args.message)?,
         None => unescape(&args.message)
-            .ok_or_else(|| miette!("{:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood", args.message))?
+            .ok_or_else(|| {
+                miette!(
+                    "{:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood",
+                    args.message
+                )
+            })?
             .into_bytes(),
     };
     if message.is_empty() {
@@ -186,7 +223,11 @@ fn carry_out(args: &Load, plan: &Plan, interrupt: &Interrupt) -> Result<Observat
         Extent::Requests(_) => Nanos::MAX,
     };
     let cold = args.warmup.0.is_zero();
-    let control = Arc::new(if cold { Control::at_once(length) } else { Control::default() });
+    let control = Arc::new(if cold {
+        Control::at_once(length)
+    } else {
+        Control::default()
+    });
     interrupt.guard(&control);
     let mut warming = Warming::new(args.warmup, extent(args));
     let progress = Progress::new(args);
@@ -247,13 +288,21 @@ impl Progress {
     fn new(args: &Load) -> Self {
         let terminal = std::io::stderr().is_terminal();
         if args.quiet || !terminal {
-            return Self { bar: None, lines: !args.quiet };
+            return Self {
+                bar: None,
+                lines: !args.quiet,
+            };
         }
         let bar = ProgressBar::new_spinner();
-        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a constant template"));
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a constant template"),
+        );
         bar.enable_steady_tick(Duration::from_millis(250));
         bar.set_message(format!("connecting to {}", args.url));
-        Self { bar: Some(bar), lines: false }
+        Self {
+            bar: Some(bar),
+            lines: false,
+        }
     }
 
     fn window(&self, window: &Window, warmup: bool) {
@@ -268,7 +317,9 @@ impl Progress {
         };
         if let Some(bar) = &self.bar {
             bar.set_message(text());
-        } else if self.lines && (u64::from(window.index) + 1) * window.length % clock::SECOND < window.length {
+        } else if self.lines
+            && (u64::from(window.index) + 1) * window.length % clock::SECOND < window.length
+        {
             eprintln!("{}", text());
         }
     }

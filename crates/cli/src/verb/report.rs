@@ -16,7 +16,10 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
 pub fn print(notebook: &Notebook, run: &Run, json: bool) -> Result<bool> {
     let report = prony_report::kept::report(notebook, run).into_diagnostic()?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&report).into_diagnostic()?);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&report).into_diagnostic()?
+        );
     } else {
         print!("{}", report.text());
     }

@@ -37,7 +37,9 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let cache = places.cache()?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let (bench, _scratch) = bench(Arc::clone(&interrupt))?;
-    let id = notebook.begin_run(&facts(&experiment, &bench, seed)).into_diagnostic()?;
+    let id = notebook
+        .begin_run(&facts(&experiment, &bench, seed))
+        .into_diagnostic()?;
     let mut session = Session {
         display: Display::new(args.quiet, &experiment),
         notebook: &mut notebook,
@@ -53,14 +55,23 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         Ok(()) if interrupt.fired() => RunStatus::Interrupted,
         Ok(()) => RunStatus::Finished,
     };
-    notebook.finish_run(id, status, Timestamp::now()).into_diagnostic()?;
+    notebook
+        .finish_run(id, status, Timestamp::now())
+        .into_diagnostic()?;
     outcome?;
     let run = notebook.run(id).into_diagnostic()?;
     let complete = super::report::print(&notebook, &run, args.json)?;
     if !args.json {
-        eprintln!("\nrun {id} is kept in {}: `prony report {id}`", notebook.path().display());
+        eprintln!(
+            "\nrun {id} is kept in {}: `prony report {id}`",
+            notebook.path().display()
+        );
     }
-    Ok(if complete && !interrupt.fired() { Ended::Done } else { Ended::Incomplete })
+    Ok(if complete && !interrupt.fired() {
+        Ended::Done
+    } else {
+        Ended::Incomplete
+    })
 }
 
 /// What the command line changes in an experiment.
@@ -137,7 +148,9 @@ impl Session<'_> {
             if self.bench.interrupt.fired() {
                 break;
             }
-            let Some(built) = &built[cell.entrant] else { continue };
+            let Some(built) = &built[cell.entrant] else {
+                continue;
+            };
             if out.contains(&cell) {
                 self.display.skip();
                 continue;
@@ -160,7 +173,10 @@ impl Session<'_> {
             }
             self.display.building(entrant);
             let result = builder.build(&entrant.server);
-            let cell = Cell { entrant: index, load: 0 };
+            let cell = Cell {
+                entrant: index,
+                load: 0,
+            };
             match result {
                 Ok(built) => all.push(Some(built)),
                 Err(error) => {
@@ -226,16 +242,30 @@ impl Session<'_> {
             ..self.blank(round, cell, status(trial.interrupted, measured), started)
         };
         let facts = match facts.status {
-            TrialStatus::Failed => TrialFacts {
-                failed_step: Some(Step::Load.to_string()),
-                message: Some(no_answer(&kept.facts)),
-                last_output: Some(trial.output).filter(|output| !output.is_empty()),
-                ..facts
-            },
-            _ => facts,
+            TrialStatus::Failed => {
+                let failure = Failure {
+                    step: Step::Load,
+                    message: no_answer(&kept.facts),
+                    output: trial.output,
+                };
+                self.display.failed(entrant, &failure);
+                TrialFacts {
+                    failed_step: Some(failure.step.to_string()),
+                    message: Some(failure.message),
+                    last_output: Some(failure.output).filter(|output| !output.is_empty()),
+                    ..facts
+                }
+            }
+            _ => {
+                self.display.finished(entrant, &facts);
+                facts
+            }
         };
-        self.display.finished(entrant, &facts);
-        self.write(NewTrial { facts, windows: kept.windows, histograms: kept.histograms })?;
+        self.write(NewTrial {
+            facts,
+            windows: kept.windows,
+            histograms: kept.histograms,
+        })?;
         Ok(None)
     }
 
@@ -253,7 +283,11 @@ impl Session<'_> {
             last_output: Some(failure.output.clone()).filter(|output| !output.is_empty()),
             ..self.blank(round, cell, status, Timestamp::now())
         };
-        NewTrial { facts, windows: Vec::new(), histograms: Vec::new() }
+        NewTrial {
+            facts,
+            windows: Vec::new(),
+            histograms: Vec::new(),
+        }
     }
 
     /// What every trial has.
@@ -306,13 +340,22 @@ fn no_answer(facts: &Facts) -> String {
         ("read errors", outcomes.read_error),
         ("write errors", outcomes.write_error),
     ];
-    let kinds = kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{kind} {n}"));
+    let kinds = kinds
+        .iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(kind, n)| format!("{kind} {n}"));
     let errors = facts.errors.iter().map(|(text, n)| format!("{text} ×{n}"));
-    let wrong = facts.wrong_answers.first().map(|text| format!("the first wrong one: {text}"));
+    let wrong = facts
+        .wrong_answers
+        .first()
+        .map(|text| format!("the first wrong one: {text}"));
     let list: Vec<String> = kinds.chain(errors).chain(wrong).collect();
     match list.as_slice() {
         [] => "no request was answered as it should be".into(),
-        list => format!("no request was answered as it should be: {}", list.join("; ")),
+        list => format!(
+            "no request was answered as it should be: {}",
+            list.join("; ")
+        ),
     }
 }
 
@@ -327,10 +370,19 @@ struct Display {
 impl Display {
     fn new(quiet: bool, experiment: &Experiment) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let bar = if quiet || !terminal { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        let bar = if quiet || !terminal {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(0)
+        };
         let template = "{bar:20} {pos}/{len} {msg}  (about {eta} left)";
         bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
-        Self { bar, lines: !quiet && !terminal, rounds: experiment.rounds, loads: experiment.loads.len() }
+        Self {
+            bar,
+            lines: !quiet && !terminal,
+            rounds: experiment.rounds,
+            loads: experiment.loads.len(),
+        }
     }
 
     fn say(&self, text: &str) {
@@ -353,13 +405,19 @@ impl Display {
     }
 
     fn begin(&self, servers: usize) {
-        self.bar.set_length(servers as u64 * u64::from(self.rounds) * self.loads as u64);
+        self.bar
+            .set_length(servers as u64 * u64::from(self.rounds) * self.loads as u64);
         self.bar.reset_eta();
         self.bar.enable_steady_tick(Duration::from_millis(500));
     }
 
     fn trial(&self, round: u32, entrant: &Entrant) {
-        self.say(&format!("round {}/{} {}", round + 1, self.rounds, entrant.label()));
+        self.say(&format!(
+            "round {}/{} {}",
+            round + 1,
+            self.rounds,
+            entrant.label()
+        ));
     }
 
     fn progress(&self, entrant: &Entrant, progress: &Progress<'_>) {
@@ -379,7 +437,12 @@ impl Display {
         if self.lines {
             let rate = facts.throughput.map_or("no figures".into(), show::rate);
             let p99 = show::time_or_dash(facts.p99_ns);
-            eprintln!("round {}/{} {}: {rate}, p99 {p99}", facts.round + 1, self.rounds, entrant.label());
+            eprintln!(
+                "round {}/{} {}: {rate}, p99 {p99}",
+                facts.round + 1,
+                self.rounds,
+                entrant.label()
+            );
         }
     }
 

@@ -29,7 +29,10 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
         return Ok(Ended::Done);
     }
     if runs.is_empty() {
-        eprintln!("no runs yet in {}: try `prony run quickstart`", notebook.path().display());
+        eprintln!(
+            "no runs yet in {}: try `prony run quickstart`",
+            notebook.path().display()
+        );
         return Ok(Ended::Done);
     }
     let mut table = Table::new([

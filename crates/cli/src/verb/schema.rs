@@ -11,6 +11,9 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
     };
-    println!("{}", serde_json::to_string_pretty(&schema).into_diagnostic()?);
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&schema).into_diagnostic()?
+    );
     Ok(Ended::Done)
 }

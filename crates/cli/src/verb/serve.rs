@@ -21,7 +21,11 @@ pub fn main(args: &Serve) -> Result<Ended> {
         busy: args.busy.0,
     };
     let server = ceiling::Server::bind(&options).into_diagnostic()?;
-    eprintln!("serving {contract} ({}) on {}", args.model, server.local_addr());
+    eprintln!(
+        "serving {contract} ({}) on {}",
+        args.model,
+        server.local_addr()
+    );
     server.run().into_diagnostic()?;
     Ok(Ended::Done)
 }
@@ -40,7 +44,11 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
         nagle: args.nagle,
     };
     let server = clockwork::Server::bind(&options).into_diagnostic()?;
-    eprintln!("serving {} by clockwork on {}", args.contract, server.local_addr());
+    eprintln!(
+        "serving {} by clockwork on {}",
+        args.contract,
+        server.local_addr()
+    );
     let stop = clockwork::stop_on_signals().into_diagnostic()?;
     let report = server.run(stop).into_diagnostic()?;
     eprintln!("{report}");

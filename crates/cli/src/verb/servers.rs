@@ -17,12 +17,22 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
     match &args.action {
         ServersAction::List { contract, json } => list(&places.catalog()?, *contract, *json),
         ServersAction::Check { names, json } => check(places, names, *json),
-        ServersAction::Start { name, contract, port } => start(places, name, *contract, *port),
+        ServersAction::Start {
+            name,
+            contract,
+            port,
+        } => start(places, name, *contract, *port),
     }
 }
 
 fn contracts(server: &Server) -> String {
-    server.manifest.contracts.iter().map(Contract::to_string).collect::<Vec<_>>().join(" ")
+    server
+        .manifest
+        .contracts
+        .iter()
+        .map(Contract::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<Ended> {
@@ -42,7 +52,10 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
                 })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&servers).into_diagnostic()?);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&servers).into_diagnostic()?
+        );
         return Ok(Ended::Done);
     }
     let mut table = Table::new([
@@ -113,7 +126,11 @@ fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
             break;
         }
         eprintln!("checking {} ({contract})", server.name);
-        states.push((server, contract, check_one(&bench, &builder, server, contract)));
+        states.push((
+            server,
+            contract,
+            check_one(&bench, &builder, server, contract),
+        ));
     }
     if json {
         let states: Vec<_> = states
@@ -135,12 +152,21 @@ fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
                 })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&states).into_diagnostic()?);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&states).into_diagnostic()?
+        );
     } else {
         print!("{}", check_table(&states));
     }
-    let failing = states.iter().any(|(_, _, state)| matches!(state, State::Failing(_)));
-    Ok(if failing || interrupt.fired() { Ended::Incomplete } else { Ended::Done })
+    let failing = states
+        .iter()
+        .any(|(_, _, state)| matches!(state, State::Failing(_)));
+    Ok(if failing || interrupt.fired() {
+        Ended::Incomplete
+    } else {
+        Ended::Done
+    })
 }
 
 fn check_table(states: &[(&Server, Contract, State)]) -> String {
@@ -163,10 +189,20 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
                 for line in failure.output.lines() {
                     outputs += &format!("  | {}\n", line.escape_debug());
                 }
-                ("failing", String::new(), format!("{} (see below)", failure.step))
+                (
+                    "failing",
+                    String::new(),
+                    format!("{} (see below)", failure.step),
+                )
             }
         };
-        table.row([server.name.clone(), contract.to_string(), word.into(), took, what]);
+        table.row([
+            server.name.clone(),
+            contract.to_string(),
+            word.into(),
+            took,
+            what,
+        ]);
     }
     format!("{table}{outputs}")
 }
@@ -184,13 +220,12 @@ fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contra
         let built = builder.build(server)?;
         let workers = server.manifest.default_workers();
         let running = bench.start(server, &built, workers, contract, None)?;
-        let verified =
-            contract.verify(running.addr, Depth::Full, rand::random()).map_err(|violation| {
-                Failure {
-                    step: Step::Verify,
-                    message: violation.to_string(),
-                    output: running.process.output(),
-                }
+        let verified = contract
+            .verify(running.addr, Depth::Full, rand::random())
+            .map_err(|violation| Failure {
+                step: Step::Verify,
+                message: violation.to_string(),
+                output: running.process.output(),
             })?;
         Ok((built.version, verified.took()))
     };
@@ -200,7 +235,12 @@ fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contra
     }
 }
 
-fn start(places: &Places, name: &str, contract: Option<Contract>, port: Option<u16>) -> Result<Ended> {
+fn start(
+    places: &Places,
+    name: &str,
+    contract: Option<Contract>,
+    port: Option<u16>,
+) -> Result<Ended> {
     let catalog = places.catalog()?;
     let (name, workers) = match name.split_once('@') {
         None => (name, None),
@@ -219,7 +259,12 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, port: Option<u
     let contract = match (contract, server.manifest.contracts.as_slice()) {
         (Some(contract), contracts) if contracts.contains(&contract) => contract,
         (None, [only]) => *only,
-        (Some(contract), _) => return Err(miette!("{name} does not keep {contract}, but {}", contracts(server))),
+        (Some(contract), _) => {
+            return Err(miette!(
+                "{name} does not keep {contract}, but {}",
+                contracts(server)
+            ));
+        }
         (None, _) => {
             return Err(miette!(
                 help = "say which with --contract",
@@ -231,11 +276,20 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, port: Option<u
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     eprintln!("building {name}");
-    let built = Builder::new(&places.cache()?).build(server).map_err(Failure::from).map_err(explain)?;
+    let built = Builder::new(&places.cache()?)
+        .build(server)
+        .map_err(Failure::from)
+        .map_err(|failure| explain(&failure))?;
     let (bench, _scratch) = bench(Arc::clone(&interrupt))?;
-    let mut running = bench.start(server, &built, workers, contract, port).map_err(explain)?;
+    let mut running = bench
+        .start(server, &built, workers, contract, port)
+        .map_err(|failure| explain(&failure))?;
     println!("{}", running.addr);
-    eprintln!("{name} keeps {contract} on {}, until Ctrl-C ({})", running.addr, running.command.join(" "));
+    eprintln!(
+        "{name} keeps {contract} on {}, until Ctrl-C ({})",
+        running.addr,
+        running.command.join(" ")
+    );
     while !interrupt.fired() {
         if let Some(exit) = running.process.exited() {
             let exit = exit.to_owned();
@@ -248,7 +302,7 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, port: Option<u
 }
 
 /// A failure with the end of the server's output.
-fn explain(failure: Failure) -> miette::Report {
+fn explain(failure: &Failure) -> miette::Report {
     match failure.output.as_str() {
         "" => miette!("{failure}"),
         output => miette!("{failure}\n{output}"),

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Link};
 use super::{Event, Worker};
-use crate::clock::Nanos;
+use crate::clock::{self, Nanos};
 use crate::protocol::{Answer, Mismatch, Protocol};
 use crate::recorder::Failure;
 use crate::schedule::Schedule;
@@ -66,6 +66,12 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
             return self.lose(out, slot, at, Failure::Read, None);
         }
         self.fill(out, slot, at);
+        if !S::CLOSED
+            && let Some(start) = self.start
+        {
+            // What has fallen due meanwhile does not wait for the rest of the batch.
+            self.issue(out, start, clock::now());
+        }
     }
 
     #[cold]
@@ -76,6 +82,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
                 Ok(())
             });
             debug_assert!(ended.is_ok());
+            if self.connections[slot as usize].flow.in_flight > 0 {
+                self.recorder
+                    .error("reading: the server closed the connection".to_owned());
+            }
         }
         self.lose(out, slot, at, Failure::Read, error.as_ref());
     }

@@ -1,0 +1,92 @@
+//! The help, as somebody meets it who has never seen prony.
+
+use crate::support::Place;
+
+#[test]
+fn every_verb_explains_itself_with_examples() {
+    let place = Place::new();
+    let verbs: [&[&str]; 12] = [
+        &[],
+        &["run"],
+        &["load"],
+        &["servers"],
+        &["servers", "list"],
+        &["servers", "check"],
+        &["servers", "start"],
+        &["runs"],
+        &["report"],
+        &["serve"],
+        &["schema"],
+        &["help"],
+    ];
+    for verb in verbs {
+        let done = place.prony(&[verb, &["--help"]].concat());
+        if verb == ["help"] {
+            continue;
+        }
+        let done = done.with(0);
+        assert!(done.stdout.contains("Usage: prony"), "{done}");
+        assert!(
+            done.stdout.contains("Examples:\n  prony "),
+            "{verb:?} has no examples: {done}"
+        );
+        assert_eq!(done.stderr, "");
+        assert!(
+            done.stdout.lines().all(|line| line.chars().count() <= 100),
+            "{verb:?}: {done}"
+        );
+        assert!(!done.stdout.contains("keeper"), "{done}");
+    }
+}
+
+#[test]
+fn the_version_names_the_commit() {
+    let done = Place::new().prony(&["--version"]).with(0);
+    assert!(
+        done.stdout
+            .starts_with(&format!("prony {}", env!("CARGO_PKG_VERSION"))),
+        "{done}"
+    );
+}
+
+#[test]
+fn without_arguments_it_is_used_wrongly() {
+    let place = Place::new();
+    let done = place.prony(&[]).with(2);
+    assert_eq!(done.stdout, "");
+    assert!(
+        done.stderr.contains("Usage: prony") && done.stderr.contains("run"),
+        "{done}"
+    );
+    assert!(
+        !done.stderr.contains("keeper"),
+        "an inner verb is shown: {done}"
+    );
+    assert!(!place.path().join("notebook.db").exists());
+}
+
+/// The quotes of the examples are right, and the verbs and flags are real: each example is parsed
+/// by giving it one more flag that only a usage error can be about.
+#[test]
+fn the_examples_can_be_typed() {
+    let place = Place::new();
+    for verb in [
+        "run", "load", "servers", "runs", "report", "serve", "schema",
+    ] {
+        let help = place.prony(&[verb, "--help"]).with(0).stdout;
+        let examples = help.split_once("Examples:\n").unwrap().1;
+        for line in examples
+            .lines()
+            .take_while(|line| line.starts_with("  prony "))
+        {
+            // The example ends where two spaces begin its explanation, or a redirection.
+            let typed = line.trim_start().split("  ").next().unwrap();
+            let typed = typed.split(" > ").next().unwrap();
+            let typed = typed.strip_prefix("prony ").unwrap();
+            let done = place
+                .shell(&format!("\"$PRONY\" {typed} --no-such-flag"))
+                .with(2);
+            assert!(done.stderr.contains("'--no-such-flag'"), "{typed}: {done}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! No server outlives prony, whatever way it ends.
+
+use crate::support::{Background, Done, Place, until};
+use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A variable whose value tells the processes of one test from all others: children inherit it.
+const MARK: &str = "PRONY_TEST_MARK";
+
+fn mark() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!(
+        "{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+/// The living processes with this mark: their ids and command lines.
+fn marked(mark: &str) -> Vec<(i32, String)> {
+    let entry = format!("{MARK}={mark}");
+    let mut found = Vec::new();
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let path = process.path();
+        let Some(pid) = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // A zombie has no environment left, and is not alive.
+        let environment = fs::read(path.join("environ")).unwrap_or_default();
+        if environment
+            .split(|&byte| byte == 0)
+            .any(|variable| variable == entry.as_bytes())
+        {
+            let line = fs::read(path.join("cmdline")).unwrap_or_default();
+            found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
+        }
+    }
+    found
+}
+
+/// A server whose helper leaves its process group, its session and its parent, and ignores every
+/// signal that can be ignored; the server itself ignores TERM and HUP.
+const CLINGING: &str = "trap '' TERM HUP INT
+(setsid sh -c 'trap \"\" TERM HUP INT; sh -c \"sleep 1000; : helper of helper\" & sleep 1000; : helper' &)
+exec \"$1\" serve tcp-echo --model threads --port \"$2\"
+";
+
+struct Scene {
+    place: Place,
+    mark: String,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let place = Place::new();
+        place.echo_server("clinging", "sh {src}/start.sh {prony} {port}", "");
+        place.file("catalog/clinging/start.sh", CLINGING);
+        Self {
+            place,
+            mark: mark(),
+        }
+    }
+
+    /// Starts prony and waits until the server and its helpers are there.
+    fn start(&self, arguments: &[&str]) -> Background {
+        let prony = Background::start(self.place.command(arguments).env(MARK, &self.mark));
+        until("the server with its helpers", || {
+            let lines = marked(&self.mark);
+            let serves = lines
+                .iter()
+                .any(|(_, line)| line.contains(" serve tcp-echo "));
+            serves
+                && lines
+                    .iter()
+                    .filter(|(_, line)| line.starts_with("sleep 1000"))
+                    .count()
+                    == 2
+        });
+        prony
+    }
+
+    fn run(&self, load: &str) -> Background {
+        let file = self.place.experiment(
+            "it",
+            &format!(
+                "title = 'T'\ncontract = 'tcp-echo'\nservers = ['clinging']\nrounds = 2\n\
+                 [load]\nconnections = 4\nwarmup = '0s'\n{load}\n"
+            ),
+        );
+        let mut prony = self.start(&["run", &file, "--json"]);
+        if load.contains("600s") {
+            self.loaded(&mut prony);
+        }
+        prony
+    }
+
+    /// Waits until the server has had CPU time that only a load can give it.
+    fn loaded(&self, _prony: &mut Background) {
+        until("the load", || {
+            marked(&self.mark)
+                .iter()
+                .any(|(pid, line)| line.contains(" serve tcp-echo ") && ticks(*pid) > 50)
+        });
+    }
+
+    #[track_caller]
+    fn nobody_is_left(&self) {
+        let mut left = Vec::new();
+        let deadline = std::time::Instant::now() + crate::support::HANGS;
+        while std::time::Instant::now() < deadline {
+            left = marked(&self.mark);
+            if left.is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("these outlive prony: {left:#?}");
+    }
+}
+
+impl Drop for Scene {
+    /// Should the test fail, it leaves nothing behind either.
+    fn drop(&mut self) {
+        for (pid, _) in marked(&self.mark) {
+            // SAFETY: a plain system call, on a process that carries this test's own mark.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
+/// CPU time of a process in ticks of 10 ms.
+fn ticks(pid: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let Some((_, rest)) = stat.rsplit_once(')') else {
+        return 0;
+    };
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |i: usize| {
+        fields
+            .get(i)
+            .and_then(|text| text.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    number(11) + number(12)
+}
+
+/// Ends a run in the middle of a load with this signal.
+fn ended_by(signal: i32) -> Option<Done> {
+    let scene = Scene::new();
+    let prony = scene.run("duration = '600s'");
+    prony.signal(signal);
+    let done = (signal != libc::SIGKILL).then(|| prony.end());
+    scene.nobody_is_left();
+    done
+}
+
+#[test]
+fn after_sigkill_in_the_middle_of_a_load() {
+    ended_by(libc::SIGKILL);
+}
+
+#[test]
+fn after_sigterm() {
+    ended_by(libc::SIGTERM).unwrap().with(1);
+}
+
+#[test]
+fn after_ctrl_c() {
+    ended_by(libc::SIGINT).unwrap().with(1);
+}
+
+#[test]
+fn after_ctrl_c_twice() {
+    let scene = Scene::new();
+    let prony = scene.run("duration = '600s'");
+    prony.signal(libc::SIGINT);
+    prony.signal(libc::SIGINT);
+    let done = prony.end();
+    assert!(matches!(done.code, Some(1 | 130)), "{done}");
+    scene.nobody_is_left();
+}
+
+#[test]
+fn after_sigkill_at_any_moment_of_a_trial() {
+    for delay in [0, 30, 90, 200, 400] {
+        let scene = Scene::new();
+        let file = scene.place.experiment(
+            "it",
+            "title = 'T'\ncontract = 'tcp-echo'\nservers = ['clinging']\nrounds = 3\n\
+             [load]\nconnections = 4\nwarmup = '0s'\nrequests = 1000\n",
+        );
+        let prony = Background::start(scene.place.command(&["run", &file]).env(MARK, &scene.mark));
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        prony.signal(libc::SIGKILL);
+        scene.nobody_is_left();
+    }
+}
+
+#[test]
+fn after_the_normal_end() {
+    let scene = Scene::new();
+    let prony = scene.run("requests = 3000");
+    let done = prony.end().with(0);
+    // At the very moment that prony ends, not some time later.
+    assert_eq!(marked(&scene.mark), [], "{done}");
+    assert_eq!(done.json()["cells"][0]["trials"], 2);
+    let files = fs::read_dir(scene.place.path()).unwrap().flatten();
+    let scratch: Vec<_> = files
+        .filter(|file| file.file_name().to_string_lossy().starts_with("prony-"))
+        .collect();
+    assert!(scratch.is_empty(), "{scratch:?}");
+}
+
+#[test]
+fn after_servers_start() {
+    for signal in [libc::SIGKILL, libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let scene = Scene::new();
+        let mut prony = scene.start(&["servers", "start", "clinging"]);
+        prony.line("until Ctrl-C");
+        prony.signal(signal);
+        if signal != libc::SIGKILL {
+            prony.end().with(0);
+        }
+        scene.nobody_is_left();
+    }
+}

@@ -1,0 +1,49 @@
+//! `prony schema`: what it prints is in the repository, and true.
+
+use crate::support::{Place, project, schema, valid};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_repository_has_what_prony_prints() {
+    let place = Place::new();
+    for name in ["load", "run", "experiment", "server"] {
+        let printed = place.prony(&["schema", name]).with(0).stdout;
+        let path = project().join(format!("schemas/{name}.schema.json"));
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == printed,
+            "schemas/{name}.schema.json is not what prony prints: \
+             `prony schema {name} > schemas/{name}.schema.json`"
+        );
+    }
+}
+
+#[test]
+fn what_ships_is_as_the_schemas_say() {
+    let read =
+        |path: &Path| -> Value { toml::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
+    let files = |folder: &str| fs::read_dir(project().join(folder)).unwrap().flatten();
+    for entry in files("experiments") {
+        valid(&schema("experiment"), &read(&entry.path()));
+    }
+    for entry in files("servers") {
+        valid(&schema("server"), &read(&entry.path().join("server.toml")));
+    }
+}
+
+#[test]
+fn schemas_refuse_what_prony_refuses() {
+    let experiment = schema("experiment");
+    let validator = jsonschema::validator_for(&experiment).unwrap();
+    let mut value = serde_json::json!({
+        "title": "T", "contract": "tcp-echo", "servers": ["a"], "load": {"connections": [1, 2]},
+    });
+    assert!(validator.is_valid(&value));
+    value["laod"] = serde_json::json!({});
+    assert!(!validator.is_valid(&value), "an unknown key");
+    value.as_object_mut().unwrap().remove("laod");
+    value["contract"] = "udp-echo".into();
+    assert!(!validator.is_valid(&value), "an unknown contract");
+}
