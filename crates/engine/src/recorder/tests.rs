@@ -1,0 +1,113 @@
+use super::*;
+
+const OK: Answer = Answer {
+    status: 200,
+    wrong: None,
+    last: false,
+};
+
+fn recorder(from: Nanos, until: Nanos) -> Recorder {
+    let mut recorder = Recorder::new(0, SECOND);
+    recorder.from = from;
+    recorder.until = until;
+    recorder
+}
+
+#[test]
+fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
+    let mut it = recorder(100, 200);
+    it.answer(Sent { due: 90, sent: 95 }, 110, &OK); // due before, ended inside
+    it.answer(
+        Sent {
+            due: 150,
+            sent: 155,
+        },
+        160,
+        &OK,
+    ); // wholly inside
+    it.answer(
+        Sent {
+            due: 190,
+            sent: 195,
+        },
+        210,
+        &OK,
+    ); // due inside, ended after
+    it.answer(
+        Sent {
+            due: 198,
+            sent: 203,
+        },
+        220,
+        &OK,
+    ); // due inside, sent after
+    assert_eq!(it.record.outcomes.ok, 2);
+    assert_eq!(it.record.outcomes.in_flight_at_end, 1);
+    assert_eq!(it.record.outcomes.unsent_at_end, 1);
+    assert_eq!(it.record.outcomes.status, [0, 0, 2, 0, 0, 0]);
+    assert_eq!(it.record.response.len(), 3);
+    assert_eq!(it.record.response.max(), 22);
+    assert_eq!(it.record.service.max(), 17);
+    assert_eq!(it.record.lag.max(), 5);
+    assert_eq!(it.record.last_finish, 160);
+}
+
+#[test]
+fn a_timeout_is_a_sample_of_its_full_length_and_an_error_is_none() {
+    let mut it = recorder(0, 1_000);
+    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Timeout, 800);
+    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Read, 800);
+    assert_eq!(
+        (it.record.response.len(), it.record.response.max()),
+        (1, 820)
+    );
+    assert_eq!(it.record.service.max(), 800);
+    assert_eq!(
+        (it.record.outcomes.timeout, it.record.outcomes.read_error),
+        (1, 1)
+    );
+    assert_eq!(it.record.outcomes.failed(), 2);
+}
+
+#[test]
+fn windows_follow_each_other_without_gaps_and_empty_ones_are_kept() {
+    let mut it = recorder(0, Nanos::MAX);
+    it.answer(Sent { due: 1, sent: 1 }, 5, &OK);
+    let mut windows = Vec::new();
+    it.roll(3 * SECOND + 5, |window| windows.push(window));
+    windows.extend(it.last_window(3 * SECOND + 500));
+    let seen: Vec<_> = windows
+        .iter()
+        .map(|w| (w.index, w.start, w.length, w.outcomes.ok))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (0, 0, SECOND, 1),
+            (1, SECOND, SECOND, 0),
+            (2, 2 * SECOND, SECOND, 0),
+            (3, 3 * SECOND, 500, 0)
+        ]
+    );
+    assert_eq!(windows[0].response.len(), 1);
+    assert_eq!(windows[1].response.len(), 0);
+}
+
+#[test]
+fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
+    let mut it = recorder(0, 1_000);
+    for found in [1, 1, 2, 2, 3, 3, 4, 4, 5, 5] {
+        let wrong = Answer {
+            status: 200,
+            wrong: Some(Mismatch::Length { expected: 9, found }),
+            last: false,
+        };
+        it.answer(Sent { due: 1, sent: 1 }, 5, &wrong);
+    }
+    assert_eq!(
+        (it.record.outcomes.ok, it.record.outcomes.wrong_answer),
+        (0, 10)
+    );
+    let kept = [1, 2, 3].map(|n| format!("a body of {n} bytes, expected 9"));
+    assert_eq!(it.record.wrong, kept, "each once");
+}

@@ -1,0 +1,131 @@
+use super::*;
+use std::collections::HashSet;
+
+fn catalog() -> Catalog {
+    Catalog::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers")).unwrap()
+}
+
+const GOOD: &str = r#"
+title = "T"
+contract = "tcp-echo"
+servers = ["cpp-epoll", "cpp-epoll@2", "go-copy"]
+baseline = "cpp-epoll@2"
+rounds = 5
+
+[load]
+connections = [1, 100]
+duration = "1s"
+"#;
+
+fn parse(text: &str) -> Result<Experiment, String> {
+    Experiment::parse("it", &Source::new("it.toml", text), &catalog()).map_err(|mistake| {
+        let mut out = String::new();
+        miette::NarratableReportHandler::new()
+            .render_report(&mut out, &mistake)
+            .unwrap();
+        out
+    })
+}
+
+#[test]
+fn each_round_has_every_cell_once_in_an_order_of_its_own() {
+    let experiment = parse(GOOD).unwrap();
+    assert_eq!(experiment.cells().len(), 6);
+    let plan = experiment.plan(1);
+    assert_eq!(plan.len(), 30);
+    assert_eq!(plan, experiment.plan(1));
+    assert_ne!(plan, experiment.plan(2));
+    let mut orders = HashSet::new();
+    for (round, block) in plan.chunks(6).enumerate() {
+        assert!(block.iter().all(|&(r, _)| r == round as u32));
+        let cells: Vec<Cell> = block.iter().map(|&(_, cell)| cell).collect();
+        assert_eq!(cells.iter().collect::<HashSet<_>>().len(), 6);
+        orders.insert(cells);
+    }
+    assert!(orders.len() > 1);
+}
+
+#[test]
+fn a_star_is_everybody_else() {
+    let experiment = parse(&GOOD.replace("\"go-copy\"", "\"*\"")).unwrap();
+    let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();
+    assert_eq!(labels[..2], ["cpp-epoll", "cpp-epoll@2"]);
+    assert!(labels.contains(&"go-copy".to_owned()) && labels.contains(&"java-nio".to_owned()));
+    assert_eq!(
+        labels
+            .iter()
+            .filter(|label| label.starts_with("cpp-epoll"))
+            .count(),
+        2
+    );
+    assert!(!experiment.entrants[5].named);
+}
+
+#[test]
+fn mistakes_are_shown_in_their_place() {
+    for (from, to, line, said) in [
+        (
+            "\"go-copy\"",
+            "\"go-cpy\"",
+            "line 4",
+            "did you mean \"go-copy\"?",
+        ),
+        (
+            "\"go-copy\"",
+            "\"go-copy@x\"",
+            "line 4",
+            "a number of workers is expected",
+        ),
+        (
+            "\"go-copy\"",
+            "\"go-copy@0\"",
+            "line 4",
+            "at least 1 workers",
+        ),
+        ("\"go-copy\"", "\"cpp-epoll\"", "line 4", "named twice"),
+        (
+            "\"go-copy\"",
+            "\"go-net-http\"",
+            "line 4",
+            "does not keep tcp-echo",
+        ),
+        ("\"tcp-echo\"", "\"udp-echo\"", "line 3", "unknown variant"),
+        (
+            "cpp-epoll@2\"\nrounds",
+            "cpp-epoll@3\"\nrounds",
+            "line 5",
+            "does not take part",
+        ),
+        ("rounds = 5", "rounds = 0", "line 6", "must be at least 1"),
+        (
+            "duration = \"1s\"",
+            "duration = \"1 s\"",
+            "line 10",
+            "is not a duration",
+        ),
+        (
+            "connections = [1, 100]",
+            "connections = [1, 0]",
+            "line 9",
+            "connections must be at least 1",
+        ),
+        ("rounds = 5", "rounds = 5 5", "line 6", "expected"),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let error = parse(&GOOD.replace(from, to)).unwrap_err();
+        assert!(error.contains(said), "{from} → {to}: {error}");
+        assert!(error.contains(line), "{from} → {to}: {error}");
+    }
+}
+
+#[test]
+fn every_experiment_that_ships_is_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        Experiment::find(path.to_str().unwrap(), &catalog()).unwrap();
+    }
+    let error = Experiment::find("quickstar", &catalog()).unwrap_err();
+    let help = miette::Diagnostic::help(&error).unwrap().to_string();
+    assert_eq!(help, "did you mean \"quickstart\"?");
+}

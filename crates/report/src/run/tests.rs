@@ -1,0 +1,125 @@
+use super::*;
+
+fn head(baseline: &str) -> RunHead {
+    RunHead {
+        id: 7,
+        name: "it".into(),
+        title: "T".into(),
+        started: "2026-11-21T10:00:00Z".into(),
+        status: "finished".into(),
+        contract: "tcp-echo".into(),
+        baseline: baseline.into(),
+        rounds: 3,
+        placement: "server on CPU 0, generator on CPU 1".into(),
+        host: "Linux".into(),
+        prony: "0".into(),
+    }
+}
+
+fn trial(server: &str, round: u32, throughput: f64) -> Trial {
+    let times = || {
+        let mut times = Times::new_with_bounds(1, 1_000_000_000, 3).unwrap();
+        (0..2_000).for_each(|i| times.record(1_000 + i).unwrap());
+        times
+    };
+    let mut facts = Facts::default();
+    facts.outcomes.ok = 2_000;
+    Trial {
+        server: server.into(),
+        workers: 1,
+        load_label: "c64".into(),
+        load: serde_json::json!({"connections": 64}),
+        round,
+        throughput,
+        cpu_ns_per_request: Some(3_000.0),
+        rss_peak: 1 << 20,
+        response: times(),
+        service: times(),
+        lag: times(),
+        facts,
+    }
+}
+
+#[test]
+fn cells_are_compared_within_rounds() {
+    // The rounds differ by a factor of two; within each, b is 10 % faster.
+    let trials: Vec<Trial> = [100.0, 200.0, 150.0]
+        .iter()
+        .zip(0..)
+        .flat_map(|(&base, round)| [trial("a", round, base), trial("b", round, base * 1.1)])
+        .collect();
+    let report = RunReport::new(head("a"), &trials, Vec::new());
+    assert_eq!(report.cells.len(), 2);
+    let [b, a] = &report.cells[..] else { panic!() };
+    assert_eq!((b.server.as_str(), b.trials, b.answers), ("b", 3, 6_000));
+    let ratio = b.ratio.as_ref().unwrap();
+    assert!((ratio.value() - 1.1).abs() < 1e-9 && ratio.interval().unwrap().low() > 1.099);
+    assert_eq!(a.ratio.as_ref().unwrap().value(), 1.0);
+    assert_eq!(b.latency.response.n, 6_000);
+    assert!(
+        b.checks
+            .iter()
+            .any(|finding| finding.name == "spread-exceeds-effect")
+    );
+    assert!(
+        report
+            .text()
+            .contains("b has 1.100× the throughput of a (95 % interval 1.100 to 1.100, 3 rounds)")
+    );
+}
+
+#[test]
+fn missing_trials_leave_their_round_out_of_the_ratio() {
+    let trials = [
+        trial("a", 0, 100.0),
+        trial("a", 2, 100.0),
+        trial("b", 1, 50.0),
+        trial("b", 2, 50.0),
+    ];
+    let report = RunReport::new(head("a"), &trials, Vec::new());
+    let b = report.cells.iter().find(|cell| cell.server == "b").unwrap();
+    assert_eq!((b.trials, b.ratio.as_ref().unwrap().n()), (2, 1));
+}
+
+#[test]
+fn failures_are_told_and_skips_are_not_failures() {
+    let failure = |skipped| FailureReport {
+        server: "c".into(),
+        load: String::new(),
+        round: Some(2),
+        skipped,
+        step: "build".into(),
+        message: "no compiler".into(),
+        output: "line one\nline\x1b two".into(),
+    };
+    let failed = RunReport::new(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
+    assert!(!failed.complete());
+    let text = failed.text();
+    assert!(
+        text.contains("failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"),
+        "{text}"
+    );
+    assert!(RunReport::new(head("a"), &[], vec![failure(true)]).complete());
+}
+
+#[test]
+fn one_round_is_said_to_prove_nothing() {
+    let report = RunReport::new(
+        head("a"),
+        &[trial("a", 0, 1.0), trial("b", 0, 2.0)],
+        Vec::new(),
+    );
+    assert!(report.text().contains("one round proves nothing"));
+    let tie = [1.0, 1.0, 1.0]
+        .iter()
+        .zip(0..)
+        .flat_map(|(&base, round)| {
+            [
+                trial("a", round, base),
+                trial("b", round, base + 0.02 * (f64::from(round) - 0.9)),
+            ]
+        })
+        .collect::<Vec<_>>();
+    let text = RunReport::new(head("a"), &tie, Vec::new()).text();
+    assert!(text.contains("cannot be told from a"), "{text}");
+}
