@@ -380,8 +380,8 @@ pub fn available(kind: TransportKind) -> bool {
 /// The transport that suits an arrival best here.
 ///
 /// Closed loop: the one that needs less CPU time per request, `io_uring` where the kernel has it
-/// (with 64 and more connections it was measured 5 to 10 % below epoll, and level with it with
-/// fewer; `cargo run --release -p prony-benches -- peers` shows it for this machine). Open loop:
+/// (from 64 connections on it was measured 4 to 10 % below epoll, and with fewer a few percent
+/// above; `cargo run --release -p prony-benches -- peers` shows it for this machine). Open loop:
 /// epoll, because with it each request leaves when it is due, and not with the others of its turn.
 pub fn automatic(arrival: &Arrival) -> TransportKind {
     match arrival {
