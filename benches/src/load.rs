@@ -55,6 +55,7 @@ pub fn http(address: SocketAddr) -> Dialogue {
         status: Some(200),
         length: Some((prefix.len() + date.len()) as u64),
         prefix,
+        ..Expect::default()
     };
     Dialogue::http(&request(address), expect)
 }

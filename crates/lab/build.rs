@@ -2,4 +2,5 @@
 fn main() {
     println!("cargo:rerun-if-changed=../../servers");
     println!("cargo:rerun-if-changed=../../experiments");
+    println!("cargo:rerun-if-changed=../../published");
 }

@@ -42,6 +42,8 @@ pub struct Evidence {
     pub connect_max: Option<f64>,
     /// Answers per connection.
     pub per_connection: Vec<u64>,
+    /// Connections of each of the server's event loops, the most first; empty when none can be seen.
+    pub connections_per_loop: Vec<u32>,
     /// Answers per second in each measured window.
     pub window_rates: Vec<f64>,
     /// The warm-up ended because the load was steady, not because its time was up.

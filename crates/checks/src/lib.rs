@@ -6,6 +6,7 @@
 mod evidence;
 mod finding;
 
+mod ceiling;
 mod co_located;
 mod errors;
 mod generator_saturated;
@@ -23,6 +24,7 @@ mod too_short;
 mod uneven_connections;
 mod wrong_answers;
 
+pub use ceiling::ceiling;
 pub use evidence::{Evidence, Server, Tcp};
 pub use finding::{Finding, Severity};
 pub use spread_exceeds_effect::spread_exceeds_effect;

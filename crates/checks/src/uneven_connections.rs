@@ -9,6 +9,38 @@ const FACTOR: u64 = 2;
 const ENOUGH: u64 = 50;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    workers(seen).or_else(|| connections(seen))
+}
+
+/// Chance spreads connections too: a listener per worker gives each connection to any of them with
+/// the same probability. More than this many standard deviations of that off the mean is not chance.
+const DEVIATIONS: f64 = 4.0;
+
+/// Workers with very different numbers of connections: some are idle while others are busy.
+fn workers(seen: &Evidence) -> Option<Finding> {
+    let counts = &seen.connections_per_loop;
+    let (most, least) = (*counts.first()?, *counts.last()?);
+    let share = 1.0 / counts.len() as f64;
+    let all = f64::from(counts.iter().sum::<u32>());
+    let chance = (all * share * (1.0 - share)).sqrt();
+    let off = (f64::from(most) - all * share).max(all * share - f64::from(least));
+    if counts.len() < 2 || u64::from(most) < FACTOR * u64::from(least) || off <= DEVIATIONS * chance
+    {
+        return None;
+    }
+    let list: Vec<String> = counts.iter().map(u32::to_string).collect();
+    let text = format!(
+        "the server's {} event loops have {} connections: the measurement is of how they were \
+         handed out as much as of the server (a listener per worker with SO_REUSEPORT spreads them \
+         by chance, a shared one may give nearly all of them to one)",
+        counts.len(),
+        list.join(", ")
+    );
+    Finding::new("uneven-connections", Severity::Warning, text)
+}
+
+/// Connections that were answered much more often than others.
+fn connections(seen: &Evidence) -> Option<Finding> {
     let (least, most) = (
         seen.per_connection.iter().min().copied()?,
         seen.per_connection.iter().max().copied()?,
@@ -29,6 +61,30 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workers_with_more_than_chance_explains() {
+        let spread = |counts: &[u32]| {
+            let found = check(&Evidence {
+                connections_per_loop: counts.to_vec(),
+                ..Evidence::clean()
+            });
+            found.map(|finding| finding.severity)
+        };
+        for fair in [
+            &[][..],
+            &[100],
+            &[50, 50],
+            &[62, 38],
+            &[3, 0],
+            &[30, 25, 25, 20],
+        ] {
+            assert_eq!(spread(fair), None, "{fair:?}");
+        }
+        for unfair in [&[100, 0][..], &[80, 20], &[97, 1, 1, 1]] {
+            assert_eq!(spread(unfair), Some(Severity::Warning), "{unfair:?}");
+        }
+    }
 
     #[test]
     fn a_factor_of_two() {

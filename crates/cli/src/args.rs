@@ -70,6 +70,19 @@ pub enum Command {
     Runs(Runs),
     Report(Report),
     Serve(Serve),
+    /// The client of the published benchmark of TCP echo servers: its flags, its output line
+    ///
+    /// Unlike the original it counts from the first request to the last answer, compares every
+    /// byte, and exits with 1 when replies were lost.
+    #[command(
+        name = "echo-client",
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony echo-client -c50 -o2 -h10000 localhost        as it was published\n  \
+            prony echo-client -c50 -o2 -h10000 -v -p 7000 localhost\n  \
+            prony echo-client -c50 -o2 -h10000 --as-published localhost"
+    )]
+    EchoClient(prony_faces::echo_client::EchoClient),
     Schema(Schema),
     /// Keeps a server, and ends it when prony ends.
     #[command(hide = true)]
@@ -256,10 +269,11 @@ pub enum Transport {
     IoUring,
 }
 
-/// The servers of the catalog: list, check, start
+/// The servers of the catalog: list, setup, check, start
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony servers list http-echo\n  \
+    prony servers setup tcp-echo\n  \
     prony servers check\n  \
     prony servers start node@2 --contract http-echo --port 8000")]
 pub struct Servers {
@@ -281,15 +295,36 @@ pub enum ServersAction {
         #[arg(long)]
         json: bool,
     },
+    /// Install what servers need and do not have yet, and build them
+    ///
+    /// Shows what would be installed, and asks. Debian packages are installed for the whole machine
+    /// (as root, or through sudo); what comes from the registries of languages (PyPI, npm,
+    /// crates.io, Maven Central) goes into prony's cache and nowhere else. With everything in place
+    /// nothing is done.
+    #[command(after_help = "Examples:\n  \
+        prony servers setup tcp-echo        all that keep this contract\n  \
+        prony servers setup haskell erlang  two servers\n  \
+        prony servers setup --dry-run       show what would be installed for all of them\n  \
+        prony servers setup tcp-echo --yes  without a question, for scripts")]
+    Setup {
+        /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        names: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+        /// Show what would be installed, and stop
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+    },
     /// Build servers, start them and verify their contracts
     ///
-    /// Exit status 1 when one of them fails; a missing toolchain is no failure.
+    /// Exit status 1 when one of them fails; a server that is not set up is no failure.
     #[command(after_help = "Examples:\n  \
         prony servers check                 all of them\n  \
         prony servers check http-echo       all that keep this contract\n  \
         prony servers check node go-copy")]
     Check {
-        /// Servers, or a contract for all that keep it [default: all]
+        /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
         names: Vec<String>,
         /// Print JSON
         #[arg(long)]
@@ -426,6 +461,8 @@ pub enum SchemaOf {
     Experiment,
     /// A server's manifest
     Server,
+    /// A file of published figures
+    Published,
 }
 
 #[cfg(test)]

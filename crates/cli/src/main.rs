@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),
+        Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
         Command::Keeper { arguments } => verb::keeper::main(&arguments),

@@ -160,7 +160,7 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
     let used = &trial.resources;
     let cpus = placement.all().len();
     let time = (used.watched as f64 * cpus as f64).max(1.0);
-    let ours = used.server_cpu + seen.generator.work + seen.generator.spin;
+    let ours = used.server_cpu + used.upstream_cpu + seen.generator.work + seen.generator.spin;
     let others_busy = used.all_cpus_busy.saturating_sub(ours) as f64 / time;
     let stolen = used.stolen as f64 / time;
     let evidence = Evidence {
@@ -173,6 +173,7 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
         others_busy: Some(others_busy),
         stolen: Some(stolen),
         co_located: Some(placement.co_located()),
+        connections_per_loop: used.connections.clone(),
         ..evidence(&trial.plan, seen)
     };
     let facts = Facts {
@@ -183,6 +184,7 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
             rss_peak_bytes: used.rss_peak,
             threads: used.threads,
             processes: used.processes,
+            connections_per_loop: used.connections.clone(),
             context_switches: used.context_switches,
             others_busy,
             stolen,

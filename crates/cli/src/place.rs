@@ -3,7 +3,7 @@
 use crate::args::Places;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::catalog::Catalog;
-use prony_lab::placement::{Placement, allowed_cpus, bind};
+use prony_lab::placement::{Placement, bind};
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::Notebook;
 use std::path::PathBuf;
@@ -47,13 +47,12 @@ impl Places {
 }
 
 /// Where trials are carried out, and the folder that goes with it.
-pub fn bench(interrupt: Arc<Interrupt>) -> Result<(Bench, TempDir)> {
+pub fn bench(interrupt: Arc<Interrupt>, placement: Placement) -> Result<(Bench, TempDir)> {
     let scratch = tempfile::Builder::new()
         .prefix("prony-")
         .tempdir()
         .into_diagnostic()
         .wrap_err("cannot make a folder for the servers' output")?;
-    let placement = Placement::split(&allowed_cpus());
     // Whatever else prony does (progress, notebook) stays away from the server's CPUs.
     bind(&placement.generator)
         .into_diagnostic()

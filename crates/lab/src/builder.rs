@@ -1,9 +1,8 @@
 //! Building servers, once for each content of their folder and version of their toolchain.
 
 use crate::catalog::Server;
-use crate::manifest::{Fill, fill, on_path};
+use crate::manifest::{Fill, fill};
 use sha2::{Digest, Sha256};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,12 @@ pub struct Built {
     pub src: PathBuf,
     /// The build's output.
     pub build: PathBuf,
-    /// The version of its runtime or compiler; empty when its manifest names no way to tell.
+    /// Its dependencies; a folder that does not exist when it has none.
+    pub deps: PathBuf,
+    /// What all servers share.
+    pub shared: PathBuf,
+    /// The version of its runtime or compiler, and of its dependencies; empty when its manifest
+    /// names no way to tell.
     pub version: String,
     /// Was it there already?
     pub cached: bool,
@@ -30,11 +34,29 @@ pub struct Built {
 pub enum BuildError {
     /// Programs are missing.
     #[error("needs {}, which is not on the PATH{}", programs.join(" and "), mend(apt))]
-    Toolchain {
+    Programs {
         /// Which programs.
         programs: Vec<String>,
         /// The Debian packages that have them.
         apt: Vec<String>,
+    },
+    /// Libraries of its toolchain are missing: its version cannot be told.
+    #[error("its toolchain is not complete: {}{}", last_line(output), mend(apt))]
+    Toolchain {
+        /// The end of what the command printed that tells its version.
+        output: String,
+        /// The Debian packages of its toolchain.
+        apt: Vec<String>,
+    },
+    /// What it needs from a registry is not here yet.
+    #[error("needs {} from {from}; `prony servers setup {server}` installs it", packages.join(" "))]
+    Dependencies {
+        /// The server's name.
+        server: String,
+        /// The registry.
+        from: String,
+        /// The packages.
+        packages: Vec<String>,
     },
     /// A command failed.
     #[error("`{command}` failed ({status})")]
@@ -58,6 +80,16 @@ pub enum BuildError {
     },
 }
 
+impl BuildError {
+    /// The server is not set up on this machine, which is no fault of the server.
+    pub fn is_missing(&self) -> bool {
+        matches!(
+            self,
+            Self::Programs { .. } | Self::Toolchain { .. } | Self::Dependencies { .. }
+        )
+    }
+}
+
 fn mend(apt: &[String]) -> String {
     match apt {
         [] => String::new(),
@@ -65,83 +97,198 @@ fn mend(apt: &[String]) -> String {
     }
 }
 
+fn last_line(text: &str) -> &str {
+    text.lines().next_back().unwrap_or("no version can be told")
+}
+
 /// Builds below a cache folder.
 #[derive(Debug, Clone)]
 pub struct Builder {
-    cache: PathBuf,
+    builds: PathBuf,
+    dependencies: PathBuf,
+    shared: PathBuf,
 }
 
 impl Builder {
-    /// Builds go to `cache/builds`.
+    /// Builds go to `cache/builds`, what they need from registries to `cache/dependencies` and
+    /// `cache/shared`.
     pub fn new(cache: &Path) -> Self {
         Self {
-            cache: cache.join("builds"),
+            builds: cache.join("builds"),
+            dependencies: cache.join("dependencies"),
+            shared: cache.join("shared"),
         }
+    }
+
+    /// The version of a server's runtime or compiler, from its Debian packages.
+    ///
+    /// # Errors
+    /// When its toolchain is missing or not complete.
+    pub fn toolchain(&self, server: &Server) -> Result<String, BuildError> {
+        let manifest = &server.manifest;
+        let missing = manifest.missing();
+        if !missing.is_empty() {
+            return Err(BuildError::Programs {
+                programs: missing.into_iter().map(str::to_owned).collect(),
+                apt: manifest.apt.clone(),
+            });
+        }
+        let Some(command) = &manifest.version else {
+            return Ok(String::new());
+        };
+        match shell(command, &server.folder) {
+            Ok(text) => Ok(first_line(&text)),
+            Err(BuildError::Command { output, .. }) => Err(BuildError::Toolchain {
+                output,
+                apt: manifest.apt.clone(),
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Where the dependencies of a server lie, and whether they are there; `None` when it has none.
+    fn dependencies(&self, server: &Server, version: &str) -> Result<Option<Place>, BuildError> {
+        let Some(wanted) = &server.manifest.dependencies else {
+            return Ok(None);
+        };
+        let mut also = vec![version, wanted.install.as_str()];
+        also.extend(wanted.packages.iter().map(String::as_str));
+        let hash = fingerprint(&server.folder, &also, |path| {
+            wanted.files.iter().any(|file| path.starts_with(file))
+        })
+        .map_err(|source| file("reading", &server.folder, source))?;
+        Ok(Some(Place {
+            done: self.dependencies.join(format!("{hash}.done")),
+            folder: self.dependencies.join(hash),
+        }))
+    }
+
+    /// Are a server's dependencies here?
+    ///
+    /// # Errors
+    /// When its toolchain is missing, on which they depend.
+    pub fn has_dependencies(&self, server: &Server) -> Result<bool, BuildError> {
+        let place = self.dependencies(server, &self.toolchain(server)?)?;
+        Ok(place.is_none_or(|place| place.done.is_file()))
+    }
+
+    /// Installs what a server needs from the registry of its language, unless it is there.
+    ///
+    /// # Errors
+    /// When its toolchain is missing, the installation fails, or the cache cannot be written.
+    pub fn install(&self, server: &Server) -> Result<(), BuildError> {
+        let place = self.dependencies(server, &self.toolchain(server)?)?;
+        let Some((wanted, place)) = server.manifest.dependencies.as_ref().zip(place) else {
+            return Ok(());
+        };
+        for folder in [&self.dependencies, &self.shared] {
+            fs::create_dir_all(folder).map_err(|source| file("making", folder, source))?;
+        }
+        // What is installed may hold its own path, so it grows in its place; another prony waits.
+        let lock = place.folder.with_extension("lock");
+        let _held = fs::File::create(&lock)
+            .and_then(|file| file.lock().map(|()| file))
+            .map_err(|source| file("locking", &lock, source))?;
+        if place.done.is_file() {
+            return Ok(());
+        }
+        let clear = || match fs::remove_dir_all(&place.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        let from = place.folder.join("from");
+        clear()
+            .and_then(|()| fs::create_dir_all(&from))
+            .map_err(|source| file("making", &from, source))?;
+        copy(&server.folder, &from, |path| {
+            wanted.files.iter().any(|file| path.starts_with(file))
+        })
+        .map_err(|source| file("copying", &server.folder, source))?;
+        let quoted = shlex::try_join(wanted.packages.iter().map(String::as_str))
+            .expect("a TOML string that a shell cannot take has a NUL, which TOML forbids");
+        let with = Fill {
+            deps: place.folder.display().to_string(),
+            cache: self.shared.display().to_string(),
+            packages: quoted,
+            ..Fill::default()
+        };
+        let line = fill(&wanted.install, &with).expect("checked when the manifest was read");
+        shell(&line, &from).inspect_err(|_| drop(clear()))?;
+        fs::write(&place.done, "").map_err(|source| file("writing", &place.done, source))
     }
 
     /// Builds a server, or finds that it was built already.
     ///
     /// # Errors
-    /// When its toolchain is missing, its build fails, or the cache cannot be written.
+    /// When its toolchain or its dependencies are missing, its build fails, or the cache cannot be
+    /// written.
     pub fn build(&self, server: &Server) -> Result<Built, BuildError> {
         let manifest = &server.manifest;
-        let missing = manifest.missing();
-        if !missing.is_empty() {
-            return Err(BuildError::Toolchain {
-                programs: missing.into_iter().map(str::to_owned).collect(),
-                apt: manifest.apt.clone(),
-            });
+        let mut version = self.toolchain(server)?;
+        let place = self.dependencies(server, &version)?;
+        if let Some((wanted, place)) = manifest.dependencies.as_ref().zip(place.as_ref()) {
+            if !place.done.is_file() {
+                return Err(BuildError::Dependencies {
+                    server: server.name.clone(),
+                    from: wanted.from.clone(),
+                    packages: wanted.packages.clone(),
+                });
+            }
+            version = [&[version], wanted.packages.as_slice()].concat().join(", ");
         }
-        let version = match &manifest.version {
-            Some(command) => first_line(&shell(command, &server.folder)?),
-            None => String::new(),
-        };
+        let deps = place.map_or_else(PathBuf::new, |place| place.folder);
         let hash = fingerprint(
             &server.folder,
-            &[&version, manifest.build.as_deref().unwrap_or("")],
+            &[
+                &version,
+                &deps.display().to_string(),
+                manifest.build.as_deref().unwrap_or(""),
+            ],
+            // How a server is described does not change what is built of it; how it is built does.
+            |path| path != Path::new("server.toml"),
         )
         .map_err(|source| file("reading", &server.folder, source))?;
-        let folder = self.cache.join(format!("{}-{hash}", server.name));
-        let (src, build) = (folder.join("src"), folder.join("build"));
+        let folder = self.builds.join(format!("{}-{hash}", server.name));
         let done = folder.join("done");
+        let built = |cached| Built {
+            src: folder.join("src"),
+            build: folder.join("build"),
+            deps: deps.clone(),
+            shared: self.shared.clone(),
+            version,
+            cached,
+        };
         if done.is_file() {
-            return Ok(Built {
-                src,
-                build,
-                version,
-                cached: true,
-            });
+            return Ok(built(true));
         }
         // Two pronys at once: each builds on its own, and the first to finish is kept.
         let scratch = self
-            .cache
+            .builds
             .join(format!(".{}-{hash}.{}", server.name, std::process::id()));
-        let result =
-            self.build_in(server, &scratch)
-                .and_then(|()| match fs::rename(&scratch, &folder) {
-                    Err(_) if done.is_file() => Ok(()),
-                    result => result.map_err(|source| file("moving the build to", &folder, source)),
-                });
+        let result = self.build_in(server, &deps, &scratch).and_then(|()| {
+            match fs::rename(&scratch, &folder) {
+                Err(_) if done.is_file() => Ok(()),
+                result => result.map_err(|source| file("moving the build to", &folder, source)),
+            }
+        });
         // Nothing is left of a build that failed, or that another one overtook.
         let _ = fs::remove_dir_all(&scratch);
-        result.map(|()| Built {
-            src,
-            build,
-            version,
-            cached: false,
-        })
+        result.map(|()| built(false))
     }
 
-    fn build_in(&self, server: &Server, scratch: &Path) -> Result<(), BuildError> {
+    fn build_in(&self, server: &Server, deps: &Path, scratch: &Path) -> Result<(), BuildError> {
         let (src, build) = (scratch.join("src"), scratch.join("build"));
         for folder in [&src, &build] {
             fs::create_dir_all(folder).map_err(|source| file("making", folder, source))?;
         }
-        copy(&server.folder, &src).map_err(|source| file("copying", &server.folder, source))?;
+        copy(&server.folder, &src, |_| true)
+            .map_err(|source| file("copying", &server.folder, source))?;
         if let Some(line) = &server.manifest.build {
             let with = Fill {
                 build: build.display().to_string(),
                 src: src.display().to_string(),
+                deps: deps.display().to_string(),
+                cache: self.shared.display().to_string(),
                 ..Fill::default()
             };
             let line = fill(line, &with).expect("checked when the manifest was read");
@@ -150,6 +297,13 @@ impl Builder {
         let done = scratch.join("done");
         fs::write(&done, "").map_err(|source| file("writing", &done, source))
     }
+}
+
+/// Where the dependencies of one or more servers lie.
+struct Place {
+    folder: PathBuf,
+    /// It exists when they are complete.
+    done: PathBuf,
 }
 
 fn file(what: &'static str, path: &Path, source: io::Error) -> BuildError {
@@ -224,20 +378,16 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A name for the content of a folder and what else a build depends on.
-fn fingerprint(folder: &Path, also: &[&str]) -> io::Result<String> {
+/// A name for the content of some files of a folder, and for what else a build depends on.
+fn fingerprint(folder: &Path, also: &[&str], counts: impl Fn(&Path) -> bool) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut add = |bytes: &[u8]| {
         hasher.update((bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
-    for path in files(folder)? {
-        // How a server is described does not change what is built of it; how it is built does,
-        // and comes in through `also`.
-        if path.as_os_str() != OsStr::new("server.toml") {
-            add(path.as_os_str().as_encoded_bytes());
-            add(&fs::read(folder.join(&path))?);
-        }
+    for path in files(folder)?.iter().filter(|path| counts(path)) {
+        add(path.as_os_str().as_encoded_bytes());
+        add(&fs::read(folder.join(path))?);
     }
     for text in also {
         add(text.as_bytes());
@@ -250,24 +400,16 @@ fn fingerprint(folder: &Path, also: &[&str]) -> io::Result<String> {
         .collect())
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    for path in files(from)? {
-        let target = to.join(&path);
+/// Copies those files of a folder that are wanted.
+fn copy(from: &Path, to: &Path, wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
+    for path in files(from)?.iter().filter(|path| wanted(path)) {
+        let target = to.join(path);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::copy(from.join(&path), target)?;
+        fs::copy(from.join(path), target)?;
     }
     Ok(())
-}
-
-/// Is everything there that the server needs to be built?
-pub fn has_toolchain(server: &Server) -> bool {
-    server
-        .manifest
-        .toolchain
-        .iter()
-        .all(|program| on_path(program))
 }
 
 #[cfg(test)]
@@ -311,6 +453,80 @@ mod tests {
         fs::write(folder.join("a.txt"), "two").unwrap();
         let second = builder.build(&it).unwrap();
         assert!(!second.cached && second.build != first.build);
+    }
+
+    /// A server whose dependency is a file of the shared cache, installed by a copy.
+    fn dependent(folder: &Path, name: &str) -> Server {
+        let mut it = server(&folder.join(name), "cat {deps}/got > {build}/out", "sh");
+        it.name = name.into();
+        fs::write(it.folder.join("lock"), "locked").unwrap();
+        fs::write(it.folder.join("code"), name).unwrap();
+        it.manifest.dependencies = Some(crate::manifest::Dependencies {
+            from: "a registry".into(),
+            packages: vec!["one==1".into(), "it's two".into()],
+            download: "1 kB".into(),
+            files: vec!["lock".into()],
+            install: "ls > {deps}/saw && printf '%s;' {packages} > {deps}/got && \
+                      echo once >> {cache}/installed"
+                .into(),
+        });
+        it
+    }
+
+    #[test]
+    fn dependencies_are_installed_once_for_all_who_say_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let builder = Builder::new(&dir.path().join("cache"));
+        let [one, two] = ["one", "two"].map(|name| dependent(dir.path(), name));
+        assert!(!builder.has_dependencies(&one).unwrap());
+        let error = builder.build(&one).unwrap_err();
+        assert!(error.is_missing());
+        assert_eq!(
+            error.to_string(),
+            "needs one==1 it's two from a registry; `prony servers setup one` installs it"
+        );
+        builder.install(&one).unwrap();
+        builder.install(&one).unwrap();
+        builder.install(&two).unwrap();
+        let [one, two] = [one, two].map(|server| builder.build(&server).unwrap());
+        assert_eq!(one.deps, two.deps);
+        assert_eq!(one.version, "v1, one==1, it's two");
+        let got = fs::read_to_string(two.build.join("out")).unwrap();
+        assert_eq!(got, "one==1;it's two;");
+        assert_eq!(fs::read_to_string(one.deps.join("saw")).unwrap(), "lock\n");
+        let installed = fs::read_to_string(one.shared.join("installed")).unwrap();
+        assert_eq!(installed, "once\n");
+    }
+
+    #[test]
+    fn a_failed_installation_leaves_nothing_and_is_tried_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let builder = Builder::new(&dir.path().join("cache"));
+        let mut it = dependent(dir.path(), "it");
+        let wanted = it.manifest.dependencies.as_mut().unwrap();
+        wanted.install =
+            "touch {deps}/half; test -e {cache}/ok || { echo no luck; exit 5; }".into();
+        match builder.install(&it).unwrap_err() {
+            BuildError::Command { output, .. } => assert_eq!(output, "no luck"),
+            other => panic!("{other}"),
+        }
+        assert!(!builder.has_dependencies(&it).unwrap());
+        fs::write(dir.path().join("cache/shared/ok"), "").unwrap();
+        builder.install(&it).unwrap();
+        assert!(builder.has_dependencies(&it).unwrap());
+    }
+
+    #[test]
+    fn a_version_that_cannot_be_told_means_a_missing_toolchain() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut it = server(&dir.path().join("it"), "true", "sh");
+        it.manifest.version = Some("echo no such library >&2; exit 1".into());
+        let error = Builder::new(dir.path()).build(&it).unwrap_err();
+        assert!(error.is_missing());
+        assert_eq!(
+            error.to_string(),
+            "its toolchain is not complete: no such library; on Debian: apt-get install some-package"
+        );
     }
 
     #[test]

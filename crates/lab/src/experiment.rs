@@ -3,6 +3,7 @@
 use crate::catalog::{Catalog, Server, project_root};
 use crate::contract::Contract;
 use crate::load::{Load, LoadTable};
+use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};
 use rand::SeedableRng;
@@ -15,6 +16,8 @@ use toml::Spanned;
 
 /// The experiments as they were when this program was built.
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+/// What others have published, as it was when this program was built.
+static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../published");
 
 /// An experiment file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -25,8 +28,9 @@ pub struct ExperimentFile {
     /// What the servers must answer.
     #[schemars(with = "Contract")]
     pub contract: Spanned<Contract>,
-    /// Servers as `name` or `name@workers`; `"*"` stands for every server of the catalog that
-    /// keeps the contract and is not named.
+    /// Servers as `name`, `name@workers`, or `name@1..4` for each number of workers from 1 to 4
+    /// (beyond 8, doubling); `N` stands for the number of CPUs. `"*"` stands for every server of the
+    /// catalog that keeps the contract and is not named.
     #[schemars(with = "Vec<String>")]
     pub servers: Vec<Spanned<String>>,
     /// The server (with its workers, as above) that the others are compared with; the first one
@@ -38,9 +42,20 @@ pub struct ExperimentFile {
     #[serde(default = "default_rounds")]
     #[schemars(with = "u32")]
     pub rounds: Spanned<u32>,
-    /// The figures that somebody else published for this, shown beside what is measured.
+    /// The figures that somebody else published for this, shown beside what is measured: the name
+    /// of a file in published/, or a path seen from the experiment's own folder.
     #[serde(default)]
-    pub published: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub published: Option<Spanned<String>>,
+    /// For gateways: the server that stands behind each of them while it is loaded. When it takes
+    /// part itself, it is loaded directly, where it runs as an upstream: the ceiling of all others.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub upstream: Option<Spanned<String>>,
+    /// How CPUs are shared out between server and generator: `"split"`, half of them for each, or
+    /// `"shared"`, all of them for both.
+    #[serde(default)]
+    pub placement: Sharing,
     /// The load; lists in it make a grid.
     #[serde(default = "default_load")]
     #[schemars(with = "LoadTable")]
@@ -67,6 +82,8 @@ pub struct Entrant {
     pub workers: u32,
     /// It was named, rather than found by `"*"`.
     pub named: bool,
+    /// What it must answer.
+    pub contract: Contract,
 }
 
 impl Entrant {
@@ -92,12 +109,16 @@ pub struct Experiment {
     pub entrants: Vec<Entrant>,
     /// The label of the one that others are compared with.
     pub baseline: String,
+    /// What stands behind gateways.
+    pub upstream: Option<Server>,
     /// The loads.
     pub loads: Vec<Load>,
     /// Trials of each cell.
     pub rounds: u32,
-    /// The figures that somebody else published.
-    pub published: Option<String>,
+    /// How CPUs are shared out.
+    pub placement: Sharing,
+    /// The text of what somebody else published.
+    pub published: Option<Source>,
 }
 
 /// An entrant under a load, by their places in the experiment.
@@ -163,7 +184,15 @@ impl Experiment {
             let at = place_of(key, file.load.span(), source.text());
             wrong(at, format!("{key} {must}"), None)
         })?;
-        let entrants = entrants(&file, catalog, contract, &wrong)?;
+        let upstream = upstream(&file, catalog, &wrong)?;
+        let entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
+        let published = match &file.published {
+            None => None,
+            Some(name) => Some(published(name.get_ref(), source).ok_or_else(|| {
+                let label = "there is no such file, and none of that name in published/".into();
+                wrong(name.span(), label, None)
+            })?),
+        };
         let Some(first) = entrants.first() else {
             return Err(wrong(0..1, "no server takes part".into(), None));
         };
@@ -187,10 +216,17 @@ impl Experiment {
             contract,
             entrants,
             baseline,
+            upstream,
             loads,
             rounds: file.rounds.into_inner(),
-            published: file.published,
+            placement: file.placement,
+            published,
         })
+    }
+
+    /// Who runs on which of this process's CPUs.
+    pub fn placement(&self) -> Placement {
+        self.placement.of(&allowed_cpus(), self.upstream.is_some())
     }
 
     /// Every entrant under every load.
@@ -238,22 +274,75 @@ fn place_of(key: &str, table: std::ops::Range<usize>, text: &str) -> std::ops::R
     table
 }
 
+/// Numbers of workers: `2`, `N`, `1..4`, `1..N`, where `N` is the number of CPUs.
+fn workers(text: &str, cpus: u32) -> Option<Vec<u32>> {
+    /// Up to here every number is tried; beyond, a curve is seen well enough in doublings.
+    const EACH: u32 = 8;
+    let number = |text: &str| match text {
+        "N" => Some(cpus),
+        digits => digits.parse().ok(),
+    };
+    let Some((first, last)) = text.split_once("..") else {
+        return Some(vec![number(text)?]);
+    };
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last || last > 1 << 16 {
+        return None;
+    }
+    let kept = |&n: &u32| n <= EACH || n.is_power_of_two() || n == last;
+    Some((first..=last).filter(kept).collect())
+}
+
+/// What stands behind gateways: needed for `weather`, and for nothing else.
+fn upstream(
+    file: &ExperimentFile,
+    catalog: &Catalog,
+    wrong: &impl Fn(std::ops::Range<usize>, String, Option<String>) -> Mistake,
+) -> Result<Option<Server>, Mistake> {
+    let is_gateway = *file.contract.get_ref() == Contract::Weather;
+    let Some(name) = &file.upstream else {
+        let label = "a gateway needs an upstream: upstream = \"nginx-weather\"";
+        return match is_gateway {
+            true => Err(wrong(file.contract.span(), label.into(), None)),
+            false => Ok(None),
+        };
+    };
+    if !is_gateway {
+        let label = format!("servers of {} ask no upstream", file.contract.get_ref());
+        return Err(wrong(name.span(), label, None));
+    }
+    let known = || catalog.of(Contract::WeatherUpstream);
+    match known().find(|server| server.name == *name.get_ref()) {
+        Some(server) => Ok(Some(server.clone())),
+        None => {
+            let names = known().map(|server| server.name.as_str());
+            let label = "there is no upstream of this name".into();
+            Err(wrong(
+                name.span(),
+                label,
+                did_you_mean(name.get_ref(), names),
+            ))
+        }
+    }
+}
+
 /// The servers that take part, `"*"` spelled out.
 fn entrants(
     file: &ExperimentFile,
     catalog: &Catalog,
     contract: Contract,
+    upstream: Option<&Server>,
     wrong: &impl Fn(std::ops::Range<usize>, String, Option<String>) -> Mistake,
 ) -> Result<Vec<Entrant>, Mistake> {
     let mut found: Vec<Entrant> = Vec::new();
     for entry in file.servers.iter().filter(|entry| entry.get_ref() != "*") {
         let (name, workers) = match entry.get_ref().split_once('@') {
             None => (entry.get_ref().as_str(), None),
-            Some((name, workers)) => match workers.parse() {
-                Ok(workers) => (name, Some(workers)),
-                Err(_) => {
-                    let label = "after @ a number of workers is expected".into();
-                    return Err(wrong(entry.span(), label, None));
+            Some((name, text)) => match workers(text, allowed_cpus().len() as u32) {
+                Some(workers) => (name, Some(workers)),
+                None => {
+                    let label = "after @ a number of workers is expected, such as 2, N or 1..N";
+                    return Err(wrong(entry.span(), label.into(), None));
                 }
             },
         };
@@ -262,6 +351,10 @@ fn entrants(
             let label = "there is no server of this name".into();
             return Err(wrong(entry.span(), label, did_you_mean(name, known)));
         };
+        let contract = match upstream {
+            Some(upstream) if upstream.name == server.name => Contract::WeatherUpstream,
+            _ => contract,
+        };
         if !server.manifest.contracts.contains(&contract) {
             return Err(wrong(
                 entry.span(),
@@ -269,30 +362,30 @@ fn entrants(
                 None,
             ));
         }
-        let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
-        if !server.manifest.allows(workers) {
-            let label = match server.manifest.workers {
-                None => "this server's model has one worker".to_owned(),
-                Some(range) => match range.max {
-                    Some(max) => format!("this server can have {} to {max} workers", range.min),
-                    None => format!("this server has at least {} workers", range.min),
-                },
+        let workers = workers.unwrap_or_else(|| vec![server.manifest.default_workers()]);
+        for workers in workers {
+            if !server.manifest.allows(workers) {
+                let label = match server.manifest.workers {
+                    None => "this server's model has one worker".to_owned(),
+                    Some(range) => match range.max {
+                        Some(max) => format!("this server can have {} to {max} workers", range.min),
+                        None => format!("this server has at least {} workers", range.min),
+                    },
+                };
+                return Err(wrong(entry.span(), label, None));
+            }
+            let entrant = Entrant {
+                server: server.clone(),
+                workers,
+                named: true,
+                contract,
             };
-            return Err(wrong(entry.span(), label, None));
+            if found.iter().any(|other| other.label() == entrant.label()) {
+                let label = "this server is named twice".into();
+                return Err(wrong(entry.span(), label, None));
+            }
+            found.push(entrant);
         }
-        let entrant = Entrant {
-            server: server.clone(),
-            workers,
-            named: true,
-        };
-        if found.iter().any(|other| other.label() == entrant.label()) {
-            return Err(wrong(
-                entry.span(),
-                "this server is named twice".into(),
-                None,
-            ));
-        }
-        found.push(entrant);
     }
     if file.servers.iter().any(|entry| entry.get_ref() == "*") {
         for server in catalog.of(contract) {
@@ -305,6 +398,7 @@ fn entrants(
                     server: server.clone(),
                     workers,
                     named: false,
+                    contract,
                 });
             }
         }
@@ -348,6 +442,20 @@ fn locate(name: &str) -> Result<(String, Source), ExperimentError> {
 
 fn project_folder() -> Option<PathBuf> {
     project_root().map(|root| root.join("experiments"))
+}
+
+/// What somebody else published: a file beside the experiment, of the project, or of this program.
+fn published(name: &str, experiment: &Source) -> Option<Source> {
+    let beside = Path::new(experiment.name()).with_file_name(name);
+    let file = format!("{name}.toml");
+    let project = project_root().map(|root| root.join("published").join(&file));
+    for path in std::iter::once(beside).chain(project) {
+        if path.is_file() {
+            return Source::read(&path).ok();
+        }
+    }
+    let text = PUBLISHED.get_file(&file)?.contents_utf8()?;
+    Some(Source::new(file, text))
 }
 
 /// The names of all experiments.

@@ -1,20 +1,13 @@
 //! The load of an experiment: what a file says, and the engine's plan for it.
 
-use crate::contract::Contract;
 use crate::text::Span;
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{Arrival, Dialogue, Plan, Target, TransportKind, automatic};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Different paths that one trial asks for: enough that a server which keeps its first answers is
-/// caught by the judge, few enough to stay in the cache of the generator's CPU.
-const PATHS: usize = 64;
 /// Windows in the measured part when nothing else is said, and the bounds of their length.
 const WINDOWS: u32 = 10;
 const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
@@ -287,9 +280,9 @@ impl Load {
         }
     }
 
-    /// The engine's plan for this load of a server at `addr`. `seed` decides what is asked for and
-    /// the gaps of Poisson arrivals.
-    pub fn plan(&self, contract: Contract, addr: SocketAddr, cpus: &[usize], seed: u64) -> Plan {
+    /// The engine's plan for this load of a server at `addr`. `seed` decides the gaps of Poisson
+    /// arrivals.
+    pub fn plan(&self, dialogue: Dialogue, addr: SocketAddr, cpus: &[usize], seed: u64) -> Plan {
         let arrival = match (self.rate, self.arrival) {
             (None, _) => Arrival::Closed,
             (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
@@ -297,7 +290,7 @@ impl Load {
         };
         Plan {
             target: Target::Tcp(addr),
-            dialogue: self.dialogue(contract, addr, seed),
+            dialogue,
             arrival,
             connections: self.connections,
             threads: self.threads,
@@ -312,38 +305,6 @@ impl Load {
             },
             transport: self.transport.kind(&arrival),
         }
-    }
-
-    fn dialogue(&self, contract: Contract, addr: SocketAddr, seed: u64) -> Dialogue {
-        match contract {
-            Contract::TcpEcho => Dialogue::Echo(self.message.clone().into_bytes()),
-            Contract::HttpEcho => {
-                let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-                let exchanges = (0..PATHS)
-                    .map(|_| {
-                        let path = format!("/prony/{:016x}", rng.random::<u64>());
-                        let mut request = HttpRequest::get(addr.to_string(), path.as_str());
-                        request.keepalive = self.keepalive;
-                        HttpExchange::new(&request, http_echo_answer(&path))
-                    })
-                    .collect();
-                Dialogue::Http {
-                    exchanges,
-                    limits: Limits::default(),
-                }
-            }
-        }
-    }
-}
-
-/// What http-echo answers to a path: the path, " at ", and a date of 29 bytes.
-fn http_echo_answer(path: &str) -> Expect {
-    const DATE: usize = "Sat, 21 Nov 2026 10:09:54 GMT".len();
-    let prefix = format!("{path} at ");
-    Expect {
-        status: Some(200),
-        length: Some((prefix.len() + DATE) as u64),
-        prefix: prefix.into_bytes(),
     }
 }
 
@@ -420,14 +381,5 @@ mod tests {
             let json = serde_json::to_value(&load).unwrap();
             assert_eq!(serde_json::from_value::<Load>(json).unwrap(), load);
         }
-    }
-
-    #[test]
-    fn paths_cannot_be_guessed_and_repeat_with_their_seed() {
-        let load = table("").grid().unwrap().remove(0);
-        let addr = SocketAddr::from(([127, 0, 0, 1], 80));
-        let ask = |seed| load.dialogue(Contract::HttpEcho, addr, seed);
-        assert_eq!(ask(1), ask(1));
-        assert_ne!(ask(1), ask(2));
     }
 }

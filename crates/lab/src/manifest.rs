@@ -23,16 +23,24 @@ pub struct Manifest {
     pub contracts: Vec<Contract>,
     /// Its concurrency model, in a few words.
     pub model: String,
+    /// Another server of the catalog whose files are built instead of its own: the same program
+    /// with another interpreter, or built in another way.
+    #[serde(default)]
+    pub source: Option<String>,
     /// Programs that must be on the PATH to build and run it.
     #[serde(default)]
     pub toolchain: Vec<String>,
     /// Debian packages that have those programs and the libraries it needs.
     #[serde(default)]
     pub apt: Vec<String>,
-    /// A command whose first line of output is the version of its runtime or compiler.
+    /// A shell command whose first line of output is the version of its runtime or compiler and
+    /// of Debian's libraries. When it fails, the toolchain counts as missing.
     #[serde(default)]
     pub version: Option<String>,
-    /// A shell command that builds it, run in a copy of its folder.
+    /// What it needs from the registry of its language.
+    #[serde(default)]
+    pub dependencies: Option<Dependencies>,
+    /// A shell command that builds it, run in a copy of its folder, without the network.
     #[serde(default)]
     pub build: Option<String>,
     /// The command line that starts it, split as a shell would; no shell runs it.
@@ -46,6 +54,28 @@ pub struct Manifest {
     /// How long it may take until it answers; 10 s unless said otherwise.
     #[serde(default)]
     pub start_timeout: Option<Span>,
+    /// Steps of the verification that its stack cannot pass, each with the reason. A check proves
+    /// that it is still so, and reports name it.
+    #[serde(default)]
+    pub limits: BTreeMap<String, String>,
+}
+
+/// What a server needs from the registry of its language. Servers that say the same share it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dependencies {
+    /// The registry, as people call it: PyPI, npm, crates.io, Maven Central.
+    pub from: String,
+    /// The packages, with their versions pinned; what they need themselves is not listed.
+    pub packages: Vec<String>,
+    /// About how much is downloaded, all in all.
+    pub download: String,
+    /// Files and folders of the server's folder that `install` reads.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// A shell command that installs them into `{deps}`, run in a folder with nothing but `files`.
+    /// `{packages}` stands for the packages, each quoted.
+    pub install: String,
 }
 
 /// The range of a server's number of workers.
@@ -75,6 +105,16 @@ pub struct Fill {
     pub contract: String,
     /// `{prony}`: this program.
     pub prony: String,
+    /// `{docroot}`: the folder to be served, for static-file and weather-upstream.
+    pub docroot: String,
+    /// `{upstream}`: host and port of the upstream, for weather.
+    pub upstream: String,
+    /// `{deps}`: where its dependencies lie.
+    pub deps: String,
+    /// `{cache}`: what all servers share, such as a local repository of packages.
+    pub cache: String,
+    /// `{packages}`: its dependencies, each quoted for a shell.
+    pub packages: String,
 }
 
 /// A command line that cannot be split or filled in.
@@ -85,7 +125,7 @@ pub enum CommandError {
     Split(String),
     /// An unknown placeholder.
     #[error(
-        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{port}}, {{workers}}, {{contract}} and {{prony}}"
+        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{port}}, {{workers}}, {{contract}}, {{docroot}}, {{upstream}} and {{prony}}"
     )]
     Placeholder(String),
 }
@@ -118,10 +158,23 @@ impl Manifest {
         if let Err(error) = command(&this.run, &Fill::default()) {
             return wrong("run", error.to_string());
         }
-        for text in this.build.iter().chain(this.env.values()) {
+        let install = this.dependencies.as_ref().map(|wanted| &wanted.install);
+        for text in this.build.iter().chain(install).chain(this.env.values()) {
             if let Err(error) = fill(text, &Fill::default()) {
                 return wrong(text, error.to_string());
             }
+        }
+        let steps = || this.contracts.iter().flat_map(Contract::steps);
+        if let Some(unknown) = this
+            .limits
+            .keys()
+            .find(|name| steps().all(|step| step != *name))
+        {
+            let list = steps().collect::<Vec<_>>().join(", ");
+            return wrong(
+                unknown,
+                format!("no step of its verification; they are {list}"),
+            );
         }
         Ok(this)
     }
@@ -194,6 +247,11 @@ pub fn fill(text: &str, with: &Fill) -> Result<String, CommandError> {
             "workers" => out.push_str(&with.workers.to_string()),
             "contract" => out.push_str(&with.contract),
             "prony" => out.push_str(&with.prony),
+            "docroot" => out.push_str(&with.docroot),
+            "upstream" => out.push_str(&with.upstream),
+            "deps" => out.push_str(&with.deps),
+            "cache" => out.push_str(&with.cache),
+            "packages" => out.push_str(&with.packages),
             _ => return Err(CommandError::Placeholder(word.to_owned())),
         }
         rest = &inner[word.len() + 1..];
@@ -274,6 +332,12 @@ start_timeout = "30s"
             ("[\"tcp-echo\"]", "[]", "line 4", "at least one contract"),
             ("min = 1", "min = 0", "line 8", "min must be at least 1"),
             ("{port}", "{prot}", "line 7", "{prot} is not a placeholder"),
+            (
+                "start_timeout = \"30s\"",
+                "limits = { half-closed = \"why\" }",
+                "line 9",
+                "no step of its verification; they are first-message,",
+            ),
             ("'{port}'", "'{port}", "line 7", "a quote is not closed"),
             ("30s", "30 parsecs", "line 9", "is not a duration"),
         ] {

@@ -1,15 +1,40 @@
 //! Who runs on which CPUs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// The CPUs of server and generator.
+/// How CPUs are shared out between server and generator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Half of the CPUs for each.
+    #[default]
+    Split,
+    /// All CPUs for both.
+    Shared,
+}
+
+impl Sharing {
+    /// The placement on these CPUs, with or without an upstream behind the server.
+    pub fn of(self, cpus: &[usize], upstream: bool) -> Placement {
+        match (self, upstream) {
+            (Self::Split, false) => Placement::split(cpus),
+            (Self::Split, true) => Placement::split(cpus).with_upstream(),
+            (Self::Shared, _) => Placement::shared(cpus),
+        }
+    }
+}
+
+/// The CPUs of server, generator and, behind a gateway, upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The server's.
     pub server: Vec<usize>,
     /// The generator's; prony's other threads run there too, so that they never disturb the server.
     pub generator: Vec<usize>,
+    /// The upstream's; empty when there is none.
+    pub upstream: Vec<usize>,
 }
 
 impl Placement {
@@ -17,31 +42,63 @@ impl Placement {
     /// CPU they share it.
     pub fn split(cpus: &[usize]) -> Self {
         match cpus {
-            [] | [_] => Self {
-                server: cpus.to_vec(),
-                generator: cpus.to_vec(),
-            },
+            [] | [_] => Self::shared(cpus),
             _ => {
                 let (server, generator) = cpus.split_at(cpus.len() / 2);
                 Self {
                     server: server.to_vec(),
                     generator: generator.to_vec(),
+                    upstream: Vec::new(),
                 }
             }
         }
     }
 
+    /// With an upstream on a half of the generator's CPUs; a single one they share, so that the
+    /// gateway, which is what is measured, has its own.
+    fn with_upstream(mut self) -> Self {
+        let half = self.generator.len() / 2;
+        self.upstream = match half {
+            0 => self.generator.clone(),
+            _ => self.generator.drain(..half).collect(),
+        };
+        self
+    }
+
+    /// All CPUs for both: for servers that are to use every CPU there is.
+    pub fn shared(cpus: &[usize]) -> Self {
+        Self {
+            server: cpus.to_vec(),
+            generator: cpus.to_vec(),
+            upstream: cpus.to_vec(),
+        }
+    }
+
+    /// The CPUs that generator threads are pinned to, one each. Those that share their CPUs with a
+    /// server are not pinned: the kernel may move them out of its way.
+    pub fn pinned(&self) -> &[usize] {
+        if self.share(&self.server) {
+            &[]
+        } else {
+            &self.generator
+        }
+    }
+
     /// All CPUs that either of them uses, once each.
     pub fn all(&self) -> Vec<usize> {
-        let mut all = [self.server.as_slice(), self.generator.as_slice()].concat();
+        let mut all = [&self.server[..], &self.generator, &self.upstream].concat();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// Do server and generator share a CPU?
+    /// Does the generator share a CPU with the server or its upstream?
     pub fn co_located(&self) -> bool {
-        self.server.iter().any(|cpu| self.generator.contains(cpu))
+        self.share(&self.server) || self.share(&self.upstream)
+    }
+
+    fn share(&self, others: &[usize]) -> bool {
+        others.iter().any(|cpu| self.generator.contains(cpu))
     }
 }
 
@@ -53,19 +110,21 @@ impl std::fmt::Display for Placement {
                 .collect::<Vec<_>>()
                 .join(",")
         };
-        if self.co_located() {
-            write!(
+        let generator = list(&self.generator);
+        if self.share(&self.server) {
+            return write!(f, "server and generator share CPU {generator}");
+        }
+        write!(f, "server on CPU {}, ", list(&self.server))?;
+        match self.upstream.as_slice() {
+            [] => write!(f, "generator on CPU {generator}"),
+            upstream if self.share(upstream) => {
+                write!(f, "upstream and generator share CPU {generator}")
+            }
+            upstream => write!(
                 f,
-                "server and generator share CPU {}",
-                list(&self.generator)
-            )
-        } else {
-            write!(
-                f,
-                "server on CPU {}, generator on CPU {}",
-                list(&self.server),
-                list(&self.generator)
-            )
+                "upstream on CPU {}, generator on CPU {generator}",
+                list(upstream)
+            ),
         }
     }
 }
@@ -141,14 +200,16 @@ mod tests {
             split(&[0, 1]),
             Placement {
                 server: vec![0],
-                generator: vec![1]
+                generator: vec![1],
+                upstream: vec![],
             }
         );
         assert_eq!(
             split(&[0, 1, 2]),
             Placement {
                 server: vec![0],
-                generator: vec![1, 2]
+                generator: vec![1, 2],
+                upstream: vec![],
             }
         );
         assert_eq!(
@@ -156,6 +217,30 @@ mod tests {
             "server on CPU 1,3, generator on CPU 5,7"
         );
         assert!(split(&[3]).to_string().contains("share CPU 3"));
+        assert_eq!(split(&[0, 1]).pinned(), [1]);
+        let shared = Sharing::Shared.of(&[0, 1], false);
+        assert_eq!(
+            (shared.server.len(), shared.pinned(), shared.co_located()),
+            (2, &[][..], true)
+        );
+    }
+
+    #[test]
+    fn an_upstream_takes_from_the_generator() {
+        let on = |cpus: &[usize]| Sharing::Split.of(cpus, true);
+        let two = on(&[0, 1]);
+        assert!(two.co_located() && two.pinned() == [1]);
+        assert_eq!(
+            two.to_string(),
+            "server on CPU 0, upstream and generator share CPU 1"
+        );
+        let four = on(&[0, 1, 2, 3]);
+        assert!(!four.co_located());
+        assert_eq!(
+            four.to_string(),
+            "server on CPU 0,1, upstream on CPU 2, generator on CPU 3"
+        );
+        assert_eq!(four.all(), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -58,6 +58,11 @@ impl Source {
         }
     }
 
+    /// The name: a file's path, when it is one.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The text.
     pub fn text(&self) -> &str {
         &self.text

@@ -2,15 +2,15 @@
 
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
-use crate::contract::{Contract, Depth, Violation};
+use crate::contract::{Contract, Depth, Inspection, Stage, Verified, Violation, Wanted};
 use crate::host::TcpCounters;
 use crate::load::Load;
 use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::Placement;
 use crate::process::{Launch, Process, free_port};
 use crate::warmup::{WarmUp, Warming};
-use crate::watch::{Resources, Watch};
-use prony_engine::{Control, Nanos, Observation, Plan, Window, clock, descriptors};
+use crate::watch::{Resources, Roots, Watch};
+use prony_engine::{Control, Dialogue, Nanos, Observation, Plan, Window, clock, descriptors};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -202,6 +202,23 @@ pub struct Running {
     pub command: Vec<String>,
     /// From its start until it answered.
     pub ready: Duration,
+    /// What surrounds it.
+    pub stage: Stage,
+}
+
+/// A server as it takes part.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The server.
+    pub server: &'a Server,
+    /// Its build.
+    pub built: &'a Built,
+    /// Its workers.
+    pub workers: u32,
+    /// What it must answer.
+    pub contract: Contract,
+    /// Its CPUs.
+    pub cpus: &'a [usize],
 }
 
 impl Bench {
@@ -209,24 +226,25 @@ impl Bench {
     ///
     /// # Errors
     /// When it does not start, ends by itself, or does not answer in time.
-    pub fn start(
-        &self,
-        server: &Server,
-        built: &Built,
-        workers: u32,
-        contract: Contract,
-        port: Option<u16>,
-    ) -> Result<Running, Failure> {
+    pub fn start(&self, who: &Candidate<'_>, port: Option<u16>) -> Result<Running, Failure> {
+        let Candidate {
+            server,
+            built,
+            workers,
+            contract,
+            cpus,
+        } = *who;
         let fail = |step, message: String, output| Failure {
             step,
             message,
             output,
         };
-        let started = |error: CommandError| fail(Step::Start, error.to_string(), String::new());
+        let cannot = |error: &dyn fmt::Display| fail(Step::Start, error.to_string(), String::new());
+        let started = |error: CommandError| cannot(&error);
         // Before the server starts, which inherits the raised limit; and lest the verifier's lack of
         // descriptors be taken for the server's fault.
-        descriptors::reserve(VERIFIER_CONNECTIONS)
-            .map_err(|error| fail(Step::Start, error.to_string(), String::new()))?;
+        descriptors::reserve(VERIFIER_CONNECTIONS).map_err(|error| cannot(&error))?;
+        let stage = Stage::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
         let port = match port {
             // Whoever has it would answer in the server's place.
@@ -237,8 +255,7 @@ impl Bench {
                     return Err(fail(Step::Start, message, String::new()));
                 }
             },
-            None => free_port(&mut rng)
-                .map_err(|error| fail(Step::Start, error.to_string(), String::new()))?,
+            None => free_port(&mut rng).map_err(|error| cannot(&error))?,
         };
         let with = Fill {
             build: built.build.display().to_string(),
@@ -247,6 +264,13 @@ impl Bench {
             workers,
             contract: contract.to_string(),
             prony: self.prony.display().to_string(),
+            deps: built.deps.display().to_string(),
+            cache: built.shared.display().to_string(),
+            docroot: stage.docroot().display().to_string(),
+            upstream: stage
+                .upstream()
+                .map_or_else(String::new, |addr| addr.to_string()),
+            ..Fill::default()
         };
         let line = command(&server.manifest.run, &with).map_err(started)?;
         let mut env = std::collections::BTreeMap::new();
@@ -256,7 +280,7 @@ impl Bench {
         let launch = Launch {
             command: line.clone(),
             env,
-            cpus: self.placement.server.clone(),
+            cpus: cpus.to_vec(),
             folder: built.src.clone(),
             log: self.scratch.join(format!("{}-{port}.log", server.name)),
         };
@@ -292,19 +316,29 @@ impl Bench {
             addr,
             command: line,
             ready: begun.elapsed(),
+            stage,
         })
     }
 
-    /// Carries out one trial.
+    /// Starts a server, verifies it thoroughly, and stops it.
+    ///
+    /// # Errors
+    /// When it does not start or answer, or answers wrongly.
+    pub fn check(&self, who: &Candidate<'_>) -> Result<Verified, Failure> {
+        let mut running = self.start(who, None)?;
+        let known = &who.server.manifest.limits;
+        let how = Inspection::new(Depth::Thorough, rand::random()).knowing(known);
+        running.verify(Step::Verify, who.contract, &how)
+    }
+
+    /// Carries out one trial; a gateway is loaded in front of `upstream`.
     ///
     /// # Errors
     /// When the server does not start or answer, answers wrongly, or ends under the load.
     pub fn trial(
         &self,
-        server: &Server,
-        built: &Built,
-        workers: u32,
-        contract: Contract,
+        who: &Candidate<'_>,
+        upstream: Option<&Candidate<'_>>,
         load: &Load,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Trial, Failure> {
@@ -315,44 +349,63 @@ impl Bench {
             output: String::new(),
         })?;
         progress(Progress::Step(Step::Start));
-        let Running {
-            mut process,
-            addr,
-            command,
-            ready,
-        } = self.start(server, built, workers, contract, None)?;
+        let mut running = self.start(who, None)?;
         progress(Progress::Step(Step::Verify));
         let verifying = Instant::now();
-        verify(Step::Verify, contract, addr, Depth::Full, &mut process)?;
+        let (known, seed) = (&who.server.manifest.limits, rand::random());
+        let full = Inspection::new(Depth::Full, seed).knowing(known);
+        running.verify(Step::Verify, who.contract, &full)?;
         let mut verified = verifying.elapsed();
         progress(Progress::Step(Step::Load));
+        // prony's own upstream counts and changes what it says; a real one is what is to be loaded.
+        let behind = match running.stage.upstream().zip(upstream) {
+            None => None,
+            Some((addr, upstream)) => {
+                running.stage.release();
+                let behind = self.start(upstream, Some(addr.port()))?;
+                running.stage.hand_over(&behind.stage);
+                Some(behind)
+            }
+        };
+        let dialogue = running.dialogue(who.contract, &full, load)?;
         let loading = Instant::now();
         let tcp = TcpCounters::read();
+        let roots = Roots {
+            server: running.process.root(),
+            upstream: behind.as_ref().map(|behind| behind.process.root()),
+            port: running.addr.port(),
+        };
         let (plan, observation, resources, warmup) =
-            self.load(contract, addr, load, &mut process, progress)?;
+            self.load(dialogue, &mut running, roots, load, progress)?;
         let tcp = TcpCounters::read().since(&tcp);
         let loaded = loading.elapsed();
-        if let Some(exit) = process.exited() {
-            let message = format!("it ended {exit} under the load");
-            return Err(Failure {
-                step: Step::Load,
-                message,
-                output: process.output(),
-            });
+        let mut all = vec![("it", &mut running.process)];
+        let mut behind = behind;
+        all.extend(behind.iter_mut().map(|b| ("its upstream", &mut b.process)));
+        for (which, process) in all {
+            if let Some(exit) = process.exited() {
+                let message = format!("{which} ended {exit} under the load");
+                return Err(Failure {
+                    step: Step::Load,
+                    message,
+                    output: process.output(),
+                });
+            }
         }
         let interrupted = self.interrupt.fired();
         if !interrupted {
             progress(Progress::Step(Step::VerifyAgain));
             let verifying = Instant::now();
-            verify(
-                Step::VerifyAgain,
-                contract,
-                addr,
-                Depth::Quick,
-                &mut process,
-            )?;
+            let quick = Inspection::new(Depth::Quick, seed).knowing(known);
+            running.verify(Step::VerifyAgain, who.contract, &quick)?;
             verified += verifying.elapsed();
         }
+        let Running {
+            process,
+            command,
+            ready,
+            ..
+        } = running;
         let output = process.output();
         let stopping = Instant::now();
         process.stop();
@@ -378,16 +431,18 @@ impl Bench {
 
     fn load(
         &self,
-        contract: Contract,
-        addr: SocketAddr,
+        dialogue: Dialogue,
+        running: &mut Running,
+        roots: Roots,
         load: &Load,
-        process: &mut Process,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(Plan, Observation, Resources, WarmUp), Failure> {
-        let plan = load.plan(contract, addr, &self.placement.generator, rand::random());
+        let process = &mut running.process;
+        let cpus = self.placement.pinned();
+        let plan = load.plan(dialogue, running.addr, cpus, rand::random());
         let control = Arc::new(Control::default());
         self.interrupt.guard(&control);
-        let watch = Watch::start(process.root(), self.placement.clone(), load.window.0);
+        let watch = Watch::start(roots, self.placement.clone(), load.window.0);
         let mut warming = Warming::new(load.warmup, load.extent);
         let result = prony_engine::run(&plan, &control, |window| {
             let was_warmup = warming.is_on();
@@ -414,26 +469,40 @@ impl Bench {
     }
 }
 
-fn verify(
-    step: Step,
-    contract: Contract,
-    addr: SocketAddr,
-    depth: Depth,
-    process: &mut Process,
-) -> Result<(), Failure> {
-    let failed = |violation: Violation| violation.to_string();
-    match contract.verify(addr, depth, rand::random()).map_err(failed) {
-        Ok(_) => Ok(()),
-        Err(message) => {
-            let message = match process.exited() {
-                Some(exit) => format!("{message} (the server ended {exit})"),
-                None => message,
-            };
-            Err(Failure {
-                step,
-                message,
-                output: process.output(),
-            })
+impl Running {
+    fn verify(
+        &mut self,
+        step: Step,
+        contract: Contract,
+        how: &Inspection<'_>,
+    ) -> Result<Verified, Failure> {
+        how.of(contract, self.addr, &self.stage)
+            .map_err(|violation| self.violated(step, &violation))
+    }
+
+    fn dialogue(
+        &mut self,
+        contract: Contract,
+        how: &Inspection<'_>,
+        load: &Load,
+    ) -> Result<Dialogue, Failure> {
+        let wanted = Wanted {
+            message: &load.message,
+            keepalive: load.keepalive,
+        };
+        how.dialogue(contract, self.addr, &self.stage, wanted)
+            .map_err(|violation| self.violated(Step::Load, &violation))
+    }
+
+    fn violated(&mut self, step: Step, violation: &Violation) -> Failure {
+        let message = match self.process.exited() {
+            Some(exit) => format!("{violation} (the server ended {exit})"),
+            None => violation.to_string(),
+        };
+        Failure {
+            step,
+            message,
+            output: self.process.output(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::host::{CpuAccounts, cpu_pressure};
 use crate::placement::Placement;
+use crate::spread;
 use crate::tree;
 use prony_engine::{Nanos, clock};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,8 @@ pub struct Resources {
     pub watched: Nanos,
     /// CPU time of the server's processes in it.
     pub server_cpu: Nanos,
+    /// CPU time of its upstream's processes.
+    pub upstream_cpu: Nanos,
     /// The largest sum of the processes' peak memory, in bytes.
     pub rss_peak: u64,
     /// The most threads.
@@ -49,8 +52,22 @@ pub struct Resources {
     pub stolen: Nanos,
     /// Time in which some task of the machine waited for a CPU; `None` where it is not counted.
     pub cpu_pressure: Option<Nanos>,
+    /// Connections of each of the server's event loops early in the measured part, the most
+    /// first; empty when none can be seen.
+    pub connections: Vec<u32>,
     /// The server at every window, the ends included.
     pub samples: Vec<Sample>,
+}
+
+/// What is watched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Roots {
+    /// Everything below this process belongs to the server.
+    pub server: libc::pid_t,
+    /// Everything below this one to its upstream.
+    pub upstream: Option<libc::pid_t>,
+    /// The server's port.
+    pub port: u16,
 }
 
 /// A thread that watches.
@@ -66,10 +83,10 @@ enum Order {
 }
 
 impl Watch {
-    /// Watches everything below `root`, once per `period` in the measured part.
-    pub(crate) fn start(root: libc::pid_t, placement: Placement, period: Duration) -> Self {
+    /// Watches everything below `roots`, once per `period` in the measured part.
+    pub(crate) fn start(roots: Roots, placement: Placement, period: Duration) -> Self {
         let (orders, inbox) = mpsc::channel();
-        let thread = std::thread::spawn(move || watch(root, &placement, period, &inbox));
+        let thread = std::thread::spawn(move || watch(roots, &placement, period, &inbox));
         Self { orders, thread }
     }
 
@@ -86,7 +103,7 @@ impl Watch {
 }
 
 fn watch(
-    root: libc::pid_t,
+    roots: Roots,
     placement: &Placement,
     period: Duration,
     inbox: &mpsc::Receiver<Order>,
@@ -95,10 +112,10 @@ fn watch(
         return Resources::default();
     };
     sleep_until(from);
-    let mut eye = Eye {
-        root,
-        cpu: HashMap::new(),
-    };
+    let mut eye = Eye::on(roots.server);
+    let mut behind = roots.upstream.map(Eye::on);
+    let mut behind_cpu = || behind.as_mut().map_or(0, |eye| eye.look().0.cpu);
+    let behind_before = behind_cpu();
     let (mut samples, mut rss_peak) = (Vec::new(), 0);
     let (first, _) = eye.look();
     samples.push(first);
@@ -106,6 +123,7 @@ fn watch(
     let pressure = cpu_pressure();
     let switches = eye.switches();
     let mut next = from;
+    let mut connections = None;
     loop {
         next = (next + clock::nanos(period)).min(until);
         let wait = Duration::from_nanos(next.saturating_sub(clock::now()));
@@ -116,6 +134,11 @@ fn watch(
         if finished || next >= until {
             break;
         }
+        // Once is enough: a connection stays where it is. Not at the beginning, when servers that
+        // move connections between their loops may not have come to rest.
+        if connections.is_none() {
+            connections = Some(spread::connections(roots.server, roots.port));
+        }
     }
     let last = *samples.last().unwrap_or(&first);
     let all = placement.all();
@@ -124,6 +147,7 @@ fn watch(
     Resources {
         watched: last.at - first.at,
         server_cpu: last.cpu.saturating_sub(first.cpu),
+        upstream_cpu: behind_cpu().saturating_sub(behind_before),
         rss_peak,
         threads: samples
             .iter()
@@ -142,6 +166,7 @@ fn watch(
         cpu_pressure: pressure
             .zip(cpu_pressure())
             .map(|(then, now)| now.saturating_sub(then) * 1_000),
+        connections: connections.unwrap_or_default(),
         samples,
     }
 }
@@ -157,6 +182,13 @@ struct Eye {
 }
 
 impl Eye {
+    fn on(root: libc::pid_t) -> Self {
+        Self {
+            root,
+            cpu: HashMap::new(),
+        }
+    }
+
     /// The tree now, and the sum of its processes' peak memory.
     fn look(&mut self) -> (Sample, u64) {
         let pids = tree::descendants(self.root);
@@ -205,10 +237,15 @@ mod tests {
         let placement = Placement {
             server: cpus.clone(),
             generator: cpus,
+            upstream: Vec::new(),
         };
         // The tree below this test process is the child (and whatever other tests have started).
         let watch = Watch::start(
-            std::process::id() as libc::pid_t,
+            Roots {
+                server: std::process::id() as libc::pid_t,
+                upstream: None,
+                port: 1,
+            },
             placement,
             Duration::from_millis(50),
         );
@@ -228,7 +265,12 @@ mod tests {
 
     #[test]
     fn without_a_measured_part_nothing_was_seen() {
-        let watch = Watch::start(1, Placement::split(&[0]), Duration::from_secs(1));
+        let roots = Roots {
+            server: 1,
+            upstream: None,
+            port: 1,
+        };
+        let watch = Watch::start(roots, Placement::split(&[0]), Duration::from_secs(1));
         assert_eq!(watch.finish(), Resources::default());
     }
 }

@@ -10,8 +10,8 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use prony_lab::contract::{Contract, Depth};
-use support::{echo, http, now, plain, right, serve};
+use prony_lab::contract::{Contract, Depth, Inspection};
+use support::{echo, http, inspect, now, plain, right, serve};
 
 const BOTH: [Depth; 2] = [Depth::Quick, Depth::Full];
 
@@ -25,7 +25,8 @@ fn caught_at(contract: Contract, depths: &[Depth], step: &str, addr: SocketAddr)
 }
 
 fn caught_once(contract: Contract, depth: Depth, seed: u64, step: &str, addr: SocketAddr) {
-    match contract.verify_within(addr, depth, seed, Duration::from_millis(500)) {
+    let how = Inspection::new(depth, seed).within(Duration::from_millis(500));
+    match inspect(contract, addr, &how) {
         Ok(_) => panic!("seed {seed}, {depth:?}: the cheat went unnoticed"),
         Err(violation) => {
             assert_eq!(violation.step, step, "{violation}");
@@ -225,6 +226,61 @@ mod tcp_echo {
             bytes[..bytes.len().min(room)].to_vec()
         });
         caught_at(Contract::TcpEcho, &[Depth::Full], "large-message", addr);
+    }
+
+    /// Reads everything that comes and writes it when it can: its memory is anybody's to fill.
+    fn hoarder() -> SocketAddr {
+        serve(|stream, _| {
+            let mut reader = stream.try_clone().expect("a live socket");
+            let (send, receive) = std::sync::mpsc::channel::<Vec<u8>>();
+            let mut writer = stream;
+            thread::spawn(move || {
+                while let Ok(bytes) = receive.recv() {
+                    if writer.write_all(&bytes).is_err() {
+                        return;
+                    }
+                }
+                let _ = writer.shutdown(Shutdown::Both);
+            });
+            let mut buf = [0; 65_536];
+            while let Ok(n @ 1..) = reader.read(&mut buf) {
+                let _ = send.send(buf[..n].to_vec());
+            }
+        })
+    }
+
+    #[test]
+    fn everything_taken_from_a_client_that_does_not_read() {
+        let how = Inspection::new(Depth::Thorough, 1);
+        let violation = inspect(Contract::TcpEcho, hoarder(), &how).unwrap_err();
+        assert_eq!(violation.step, "slow-reader", "{violation}");
+        assert!(violation.found.contains("took all"), "{violation}");
+    }
+
+    #[test]
+    fn a_known_limit_is_left_out_or_proven() {
+        let known = BTreeMap::from([("slow-reader".to_owned(), "no back-pressure".to_owned())]);
+        let how = |depth| Inspection::new(depth, 1).knowing(&known);
+        let addr = hoarder();
+        let quick = inspect(Contract::TcpEcho, addr, &how(Depth::Full)).unwrap();
+        assert!(quick.steps.iter().all(|step| step.limit.is_none()));
+        let proven = inspect(Contract::TcpEcho, addr, &how(Depth::Thorough)).unwrap();
+        let found = |name| {
+            let step = proven.steps.iter().find(|step| step.name == name);
+            step.unwrap().limit.clone()
+        };
+        assert!(found("slow-reader").unwrap().contains("took all"));
+        assert_eq!(found("half-close"), None);
+    }
+
+    #[test]
+    fn a_known_limit_that_is_gone_must_be_taken_out() {
+        let known = BTreeMap::from([("sizes".to_owned(), "too hard".to_owned())]);
+        let addr = echo(|_, _, bytes| bytes.to_vec());
+        let how = Inspection::new(Depth::Thorough, 1).knowing(&known);
+        let violation = inspect(Contract::TcpEcho, addr, &how).unwrap_err();
+        assert_eq!(violation.step, "sizes");
+        assert!(violation.found.contains("[limits]"), "{violation}");
     }
 
     #[test]

@@ -10,17 +10,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_lab::contract::{Contract, Depth, Violation};
-use support::serve;
+use prony_lab::contract::{Contract, Depth, Inspection, Violation};
+use support::{inspect, serve};
 
 const LIMIT: Duration = Duration::from_millis(500);
 
 /// Verification must fail within one step's limit, and soon after.
 fn ends_in_time(contract: Contract, addr: SocketAddr) -> Violation {
     let start = Instant::now();
-    let violation = contract
-        .verify_within(addr, Depth::Full, 1, LIMIT)
-        .expect_err("no honest server does this");
+    let violation = inspect(
+        contract,
+        addr,
+        &Inspection::new(Depth::Full, 1).within(LIMIT),
+    )
+    .expect_err("no honest server does this");
     let took = start.elapsed();
     assert!(took < LIMIT * 3, "{took:?} for {violation}");
     let line = violation.to_string();
@@ -170,9 +173,12 @@ fn a_server_that_stops_reading_ends_in_time() {
         }
     });
     let start = Instant::now();
-    let violation = Contract::TcpEcho
-        .verify_within(addr, Depth::Full, 1, LIMIT)
-        .expect_err("it stops");
+    let violation = inspect(
+        Contract::TcpEcho,
+        addr,
+        &Inspection::new(Depth::Full, 1).within(LIMIT),
+    )
+    .expect_err("it stops");
     assert_eq!(violation.step, "large-message", "{violation}");
     assert!(start.elapsed() < LIMIT * 3);
 }

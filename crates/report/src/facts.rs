@@ -75,6 +75,9 @@ pub struct Resources {
     pub threads: u64,
     /// The most processes of the server.
     pub processes: u64,
+    /// Connections of each of its event loops, the most first; empty when none could be seen.
+    #[serde(default)]
+    pub connections_per_loop: Vec<u32>,
     /// How often its threads were put on a CPU.
     pub context_switches: u64,
     /// CPU time of neither server nor generator on their CPUs, as a part of all, 0 to 1.

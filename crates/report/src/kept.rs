@@ -2,9 +2,11 @@
 
 use crate::facts::Facts;
 use crate::latency::{Times, decode};
+use crate::published::Published;
 use crate::run::{FailureReport, RunHead, RunReport, Trial, label};
 use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a run is about, as it is kept in the notebook's `experiment`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,15 @@ pub struct About {
     pub placement: String,
     /// The servers that took part, by their labels.
     pub servers: Vec<String>,
+    /// The server that stood behind every gateway.
+    #[serde(default)]
+    pub upstream: Option<String>,
+    /// Figures that others have published for it.
+    #[serde(default)]
+    pub published: Option<Published>,
+    /// By server: steps of the verification that its stack cannot pass, with the reason.
+    #[serde(default)]
+    pub limits: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// Why a run cannot be reported.
@@ -66,6 +77,7 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
         },
         contract: about.contract,
         baseline: about.baseline,
+        upstream: about.upstream,
         rounds: about.rounds,
         placement: about.placement,
         host: format!("{}, {}", text("kernel"), text("cpu")),
@@ -115,7 +127,11 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
             }),
         }
     }
-    Ok(RunReport::new(head, &trials, failures))
+    let report = RunReport::new(head, &trials, failures).with_limits(&about.limits);
+    Ok(match &about.published {
+        Some(published) => report.beside(published),
+        None => report,
+    })
 }
 
 fn empty() -> Times {

@@ -7,6 +7,7 @@ pub mod facts;
 pub mod kept;
 pub mod latency;
 pub mod load;
+pub mod published;
 pub mod run;
 pub mod show;
 pub mod table;

@@ -3,9 +3,10 @@
 use crate::facts::{Facts, Finding};
 use crate::latency::{Latency, Percentiles, Times};
 use crate::load::checks;
+use crate::published::{Beside, Measured, Published};
 use crate::show;
 use crate::table::{Align, Table};
-use prony_checks::spread_exceeds_effect;
+use prony_checks::{ceiling, spread_exceeds_effect};
 use prony_stats::mean::mean;
 use prony_stats::ratio::paired_log_ratio;
 use prony_stats::{Estimate, Interval, Unit};
@@ -24,6 +25,8 @@ pub struct RunReport {
     pub cells: Vec<CellReport>,
     /// Trials that yielded nothing, and servers that did not take part.
     pub failures: Vec<FailureReport>,
+    /// What others have published, beside what was measured.
+    pub published: Option<Beside>,
 }
 
 /// A run.
@@ -43,6 +46,8 @@ pub struct RunHead {
     pub contract: String,
     /// The server that the others are compared with.
     pub baseline: String,
+    /// The server that stood behind every gateway; null when there was none.
+    pub upstream: Option<String>,
     /// Rounds that were planned.
     pub rounds: u32,
     /// Who ran on which CPUs.
@@ -79,6 +84,11 @@ pub struct CellReport {
     /// Throughput as a multiple of the baseline's under the same load, paired by round; null when
     /// no round has both.
     pub ratio: Option<Estimate>,
+    /// Connections of each of its event loops (processes or threads, as seen from outside), the most
+    /// first, in the trial where they were spread least evenly; empty when none could be seen.
+    pub connections_per_worker: Vec<u32>,
+    /// Steps of the verification that its stack cannot pass, with the reason.
+    pub known_limits: BTreeMap<String, String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
     #[serde(skip)]
@@ -172,13 +182,12 @@ impl RunReport {
         let mut cells: Vec<CellReport> = groups
             .iter()
             .filter_map(|((load, _), trials)| {
-                let baseline = groups.get(&(load.clone(), run.baseline.clone()));
-                cell(
-                    trials,
-                    baseline.map_or(&[][..], Vec::as_slice),
-                    &run,
-                    &failures,
-                )
+                let of = |label: &str| {
+                    let found = groups.get(&(load.clone(), label.to_owned()));
+                    found.map_or(&[][..], Vec::as_slice)
+                };
+                let upstream = run.upstream.as_deref().map_or(&[][..], of);
+                cell(trials, of(&run.baseline), upstream, &run, &failures)
             })
             .collect();
         cells.sort_by(|a, b| {
@@ -191,7 +200,39 @@ impl RunReport {
             run,
             cells,
             failures,
+            published: None,
         }
+    }
+
+    /// With the known limits of servers, by their names.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &BTreeMap<String, BTreeMap<String, String>>) -> Self {
+        for cell in &mut self.cells {
+            cell.known_limits = limits.get(&cell.server).cloned().unwrap_or_default();
+        }
+        self
+    }
+
+    /// With what others have published beside it.
+    #[must_use]
+    pub fn beside(mut self, published: &Published) -> Self {
+        let labels: Vec<String> = self
+            .cells
+            .iter()
+            .map(|cell| label(&cell.server, cell.workers))
+            .collect();
+        let measured: Vec<Measured<'_>> = self
+            .cells
+            .iter()
+            .zip(&labels)
+            .map(|(cell, server)| Measured {
+                server,
+                load: &cell.load_label,
+                rate: cell.throughput.value(),
+            })
+            .collect();
+        self.published = Some(Beside::new(published, &self.run.baseline, &measured));
+        self
     }
 
     /// Did everything that was to be measured yield figures?
@@ -214,7 +255,11 @@ impl RunReport {
             let _ = write!(out, "{}", table(&cells));
         }
         let _ = write!(out, "{}", self.findings());
+        let _ = write!(out, "{}", self.limits());
         let _ = write!(out, "{}", self.failed());
+        if let Some(published) = &self.published {
+            let _ = write!(out, "{}", published.text());
+        }
         out
     }
 
@@ -290,6 +335,21 @@ impl RunReport {
         checks(&lines)
     }
 
+    /// Known limits, each server once.
+    fn limits(&self) -> String {
+        let mut by_server: BTreeMap<&str, &BTreeMap<String, String>> = BTreeMap::new();
+        for cell in &self.cells {
+            by_server.insert(&cell.server, &cell.known_limits);
+        }
+        let mut out = String::new();
+        for (server, limits) in by_server {
+            for (step, reason) in limits {
+                let _ = writeln!(out, "\nknown limit of {server}: {step}: {reason}");
+            }
+        }
+        out
+    }
+
     fn failed(&self) -> String {
         let mut out = String::new();
         let (skipped, failed): (Vec<_>, Vec<_>) = self.failures.iter().partition(|f| f.skipped);
@@ -320,6 +380,7 @@ impl RunReport {
 fn cell(
     trials: &[&Trial],
     baseline: &[&Trial],
+    upstream: &[&Trial],
     run: &RunHead,
     failures: &[FailureReport],
 ) -> Option<CellReport> {
@@ -349,6 +410,14 @@ fn cell(
                 .map(Finding::from),
         );
     }
+    if run.upstream.as_ref() != Some(&first.server) {
+        let mean = |trials: &[&Trial]| {
+            trials.iter().map(|trial| trial.throughput).sum::<f64>() / trials.len() as f64
+        };
+        if !upstream.is_empty() {
+            checks.extend(ceiling(mean(trials), mean(upstream)).map(Finding::from));
+        }
+    }
     let broken = failures
         .iter()
         .any(|failure| failure.server == first.label() && failure.step.starts_with("verification"));
@@ -367,6 +436,13 @@ fn cell(
         server_cpu_us_per_request: cpu,
         rss_peak_bytes: trials.iter().map(|trial| trial.rss_peak).max().unwrap_or(0),
         ratio,
+        connections_per_worker: trials
+            .iter()
+            .map(|trial| &trial.facts.resources.connections_per_loop)
+            .max_by_key(|counts| counts.first().unwrap_or(&0) - counts.last().unwrap_or(&0))
+            .cloned()
+            .unwrap_or_default(),
+        known_limits: BTreeMap::new(),
         checks,
         load_label: first.load_label.clone(),
     })
@@ -447,7 +523,11 @@ fn merge_findings(trials: &[&Trial]) -> Vec<Finding> {
 }
 
 fn table(cells: &[&CellReport]) -> Table {
-    let mut table = Table::new([
+    // Whose model has a single event loop, or none that can be seen, has nothing to spread.
+    let spread = cells
+        .iter()
+        .any(|cell| cell.connections_per_worker.len() > 1);
+    let columns = [
         ("server", Align::Left),
         ("answers/s", Align::Right),
         ("± 95 %", Align::Right),
@@ -458,8 +538,11 @@ fn table(cells: &[&CellReport]) -> Table {
         ("memory", Align::Right),
         ("ratio", Align::Right),
         ("95 % interval", Align::Left),
+        ("connections", Align::Left),
         ("checks", Align::Left),
-    ]);
+    ];
+    let kept = |name: &str| spread || name != "connections";
+    let mut table = Table::new(columns.into_iter().filter(|(name, _)| kept(name)));
     for cell in cells {
         let relative = cell.throughput.relative_half_width();
         let names: Vec<&str> = cell
@@ -468,7 +551,12 @@ fn table(cells: &[&CellReport]) -> Table {
             .map(|finding| finding.name.as_str())
             .collect();
         let ratio = cell.ratio.as_ref();
-        table.row([
+        let connections: Vec<String> = cell
+            .connections_per_worker
+            .iter()
+            .map(u32::to_string)
+            .collect();
+        let row = [
             label(&cell.server, cell.workers),
             show::rate(cell.throughput.value()),
             relative.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)),
@@ -484,8 +572,11 @@ fn table(cells: &[&CellReport]) -> Table {
                 .map_or("–".into(), |interval| {
                     format!("{:.3} to {:.3}", interval.low(), interval.high())
                 }),
+            connections.join("+"),
             names.join(" "),
-        ]);
+        ];
+        let kept = columns.iter().zip(row).filter(|((name, _), _)| kept(name));
+        table.row(kept.map(|(_, cell)| cell));
     }
     table
 }

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub mod echo_client;
 pub mod keeper;
 pub mod load;
 pub mod report;

@@ -7,16 +7,19 @@ use crate::place::{bench, on_signal};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
-use prony_lab::builder::{Builder, Built, has_toolchain};
+use prony_lab::builder::{Builder, Built};
+use prony_lab::contract::Contract;
 use prony_lab::experiment::{Cell, Entrant, Experiment};
 use prony_lab::host::Environment;
 use prony_lab::load::Extent;
+use prony_lab::source::Source;
 use prony_lab::text::Span;
-use prony_lab::trial::{Bench, Failure, Interrupt, Progress, Step};
+use prony_lab::trial::{Bench, Candidate, Failure, Interrupt, Progress, Step};
 use prony_notebook::{NewTrial, Notebook, RunFacts, RunId, RunStatus, TrialFacts, TrialStatus};
 use prony_report::facts::Facts;
 use prony_report::kept::About;
 use prony_report::latency::Percentiles;
+use prony_report::published::Published;
 use prony_report::show;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -31,14 +34,20 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let catalog = places.catalog()?;
     let mut experiment = Experiment::find(&args.experiment, &catalog)?;
     adapt(&mut experiment, args)?;
+    let published = experiment
+        .published
+        .as_ref()
+        .map(Source::parse::<Published>)
+        .transpose()?;
     let mut notebook = places.notebook()?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let cache = places.cache()?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    let (bench, _scratch) = bench(Arc::clone(&interrupt))?;
+    let placement = experiment.placement();
+    let (bench, _scratch) = bench(Arc::clone(&interrupt), placement)?;
     let id = notebook
-        .begin_run(&facts(&experiment, &bench, seed))
+        .begin_run(&facts(&experiment, published, &bench, seed))
         .into_diagnostic()?;
     let mut session = Session {
         display: Display::new(args.quiet, &experiment),
@@ -47,6 +56,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         experiment: &experiment,
         id,
         ordinal: 0,
+        upstream: None,
     };
     let outcome = session.carry_out(&Builder::new(&cache), seed);
     session.display.done();
@@ -107,13 +117,28 @@ fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
     Ok(())
 }
 
-fn facts(experiment: &Experiment, bench: &Bench, seed: u64) -> RunFacts {
+fn facts(
+    experiment: &Experiment,
+    published: Option<Published>,
+    bench: &Bench,
+    seed: u64,
+) -> RunFacts {
+    let servers = || experiment.entrants.iter().map(|entrant| &entrant.server);
+    let limited = servers().filter(|server| !server.manifest.limits.is_empty());
     let about = About {
         contract: experiment.contract.to_string(),
         baseline: experiment.baseline.clone(),
         rounds: experiment.rounds,
         placement: bench.placement.to_string(),
         servers: experiment.entrants.iter().map(Entrant::label).collect(),
+        published,
+        upstream: experiment
+            .upstream
+            .as_ref()
+            .map(|server| server.name.clone()),
+        limits: limited
+            .map(|server| (server.name.clone(), server.manifest.limits.clone()))
+            .collect(),
     };
     let json = |value: Result<Value, serde_json::Error>| value.expect("plain data becomes JSON");
     RunFacts {
@@ -136,11 +161,20 @@ struct Session<'a> {
     experiment: &'a Experiment,
     id: RunId,
     ordinal: u32,
+    upstream: Option<Built>,
     display: Display,
 }
 
 impl Session<'_> {
     fn carry_out(&mut self, builder: &Builder, seed: u64) -> Result<()> {
+        if let Some(upstream) = &self.experiment.upstream {
+            // Without it no gateway can be loaded, so nothing is left to be done.
+            let built = builder.build(upstream);
+            self.upstream = Some(built.map_err(|error| {
+                let help = format!("`prony servers setup {}`", upstream.name);
+                miette!(help = help, "the upstream {}: {error}", upstream.name)
+            })?);
+        }
         let built = self.build(builder)?;
         // A server that breaks its contract breaks it again: one trial tells that.
         let mut out: HashSet<Cell> = HashSet::new();
@@ -180,11 +214,11 @@ impl Session<'_> {
             match result {
                 Ok(built) => all.push(Some(built)),
                 Err(error) => {
-                    // Without its toolchain a server takes no part, which is not its failure.
-                    let status = if has_toolchain(&entrant.server) {
-                        TrialStatus::Failed
-                    } else {
+                    // A server that is not set up takes no part, which is not its failure.
+                    let status = if error.is_missing() {
                         TrialStatus::Skipped
+                    } else {
+                        TrialStatus::Failed
                     };
                     let failure = Failure::from(error);
                     self.display.failed(entrant, &failure);
@@ -205,14 +239,30 @@ impl Session<'_> {
         let started = Timestamp::now();
         self.display.trial(round, entrant);
         let display = &self.display;
-        let result = self.bench.trial(
-            &entrant.server,
+        let placement = &self.bench.placement;
+        let upstream = experiment.upstream.as_ref().zip(self.upstream.as_ref());
+        let upstream = upstream.map(|(server, built)| Candidate {
+            server,
             built,
-            entrant.workers,
-            experiment.contract,
-            load,
-            &mut |progress| display.progress(entrant, &progress),
-        );
+            workers: server.manifest.default_workers(),
+            contract: Contract::WeatherUpstream,
+            cpus: &placement.upstream,
+        });
+        let candidate = match upstream {
+            Some(upstream) if upstream.server.name == entrant.server.name => upstream,
+            _ => Candidate {
+                server: &entrant.server,
+                built,
+                workers: entrant.workers,
+                contract: entrant.contract,
+                cpus: &placement.server,
+            },
+        };
+        let result = self
+            .bench
+            .trial(&candidate, upstream.as_ref(), load, &mut |progress| {
+                display.progress(entrant, &progress)
+            });
         let trial = match result {
             Ok(trial) => trial,
             Err(_) if self.bench.interrupt.fired() => return Ok(None),

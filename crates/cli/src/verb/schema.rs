@@ -9,6 +9,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Load => schemars::schema_for!(prony_report::load::LoadReport),
         SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
+        SchemaOf::Published => schemars::schema_for!(prony_report::published::Published),
         SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
     };
     println!(

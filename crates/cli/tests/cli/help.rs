@@ -5,16 +5,18 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 12] = [
+    let verbs: [&[&str]; 14] = [
         &[],
         &["run"],
         &["load"],
         &["servers"],
         &["servers", "list"],
+        &["servers", "setup"],
         &["servers", "check"],
         &["servers", "start"],
         &["runs"],
         &["report"],
+        &["echo-client"],
         &["serve"],
         &["schema"],
         &["help"],

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod descriptors;
+mod echo_client;
 mod experiment;
 mod failing;
 mod help;
@@ -14,7 +15,10 @@ mod input;
 mod interrupt;
 mod load;
 mod orphans;
+mod published;
 mod schemas;
 mod servers;
+mod setup;
 mod sharing;
 mod support;
+mod workers;

@@ -8,7 +8,7 @@ use std::path::Path;
 #[test]
 fn the_repository_has_what_prony_prints() {
     let place = Place::new();
-    for name in ["load", "run", "experiment", "server"] {
+    for name in ["load", "run", "experiment", "server", "published"] {
         let printed = place.prony(&["schema", name]).with(0).stdout;
         let path = project().join(format!("schemas/{name}.schema.json"));
         let kept = fs::read_to_string(&path).unwrap_or_default();
@@ -27,6 +27,9 @@ fn what_ships_is_as_the_schemas_say() {
     let files = |folder: &str| fs::read_dir(project().join(folder)).unwrap().flatten();
     for entry in files("experiments") {
         valid(&schema("experiment"), &read(&entry.path()));
+    }
+    for entry in files("published") {
+        valid(&schema("published"), &read(&entry.path()));
     }
     for entry in files("servers") {
         valid(&schema("server"), &read(&entry.path().join("server.toml")));

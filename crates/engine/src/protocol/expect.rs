@@ -1,6 +1,7 @@
 //! What an answer must be, and how it differs when it is not.
 
 use std::fmt;
+use std::ops::Range;
 
 /// What every answer to a request must be. The default accepts any status below 400 and any body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -11,6 +12,8 @@ pub struct Expect {
     pub prefix: Vec<u8>,
     /// The body is exactly this long, in bytes.
     pub length: Option<u64>,
+    /// Places of `prefix` where any byte will do, such as the digits of a time.
+    pub holes: Vec<Range<usize>>,
 }
 
 impl Expect {
@@ -21,6 +24,7 @@ impl Expect {
             status: None,
             length: Some(prefix.len() as u64),
             prefix,
+            holes: Vec::new(),
         }
     }
 
@@ -42,6 +46,14 @@ impl Expect {
         };
         let n = rest.len().min(bytes.len());
         rest[..n] == bytes[..n]
+            || (!self.holes.is_empty() && self.differs_in_holes(offset, &bytes[..n]))
+    }
+
+    /// Are these bytes of the prefix, from `offset`, right outside the holes?
+    fn differs_in_holes(&self, offset: usize, bytes: &[u8]) -> bool {
+        let hole = |at: usize| self.holes.iter().any(|hole| hole.contains(&at));
+        let mut pairs = bytes.iter().zip(&self.prefix[offset..]).zip(offset..);
+        pairs.all(|((found, expected), at)| found == expected || hole(at))
     }
 
     /// Judges the status alone: an answer to HEAD has no body to judge.
@@ -141,6 +153,17 @@ mod tests {
             })
         );
         assert_eq!(Expect::default().with_status(404).judge(404, 5, true), None);
+    }
+
+    #[test]
+    fn any_byte_will_do_in_a_hole() {
+        let it = Expect {
+            holes: vec![3..5, 9..10],
+            ..Expect::body("id=42, t=7.")
+        };
+        assert!(it.matches_at(0, b"id=42, t=7.") && it.matches_at(0, b"id=xy, t=8."));
+        assert!(it.matches_at(4, b"y, t=z") && it.matches_at(9, b"z."));
+        assert!(!it.matches_at(0, b"ix=42") && !it.matches_at(9, b"zz"));
     }
 
     #[test]

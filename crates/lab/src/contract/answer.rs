@@ -88,6 +88,17 @@ impl Listener {
         })
     }
 
+    /// Reads an answer that has no body, whatever its head says (to HEAD); gives its status.
+    pub fn head_alone(&mut self) -> Result<u16, Fault> {
+        loop {
+            if let Some(head) = parse_head(&self.heard)? {
+                self.heard.drain(..head.size);
+                return Ok(head.status);
+            }
+            self.more("an answer's head")?;
+        }
+    }
+
     /// No byte beyond the answers read so far. The server may have closed the connection.
     pub fn expect_nothing_more(&self) -> Result<(), Fault> {
         let expected = "nothing after the answer";

@@ -9,10 +9,17 @@
 //! beyond a fixed size.
 
 mod answer;
+mod fibonacci;
+mod http;
 mod http_echo;
+mod stage;
+mod static_file;
 mod tcp_echo;
+mod weather;
+mod weather_upstream;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -25,6 +32,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use http::Case;
+use prony_engine::Dialogue;
+use prony_engine::protocol::Limits;
+pub use stage::Stage;
 use wire::{Deadline, Fault, Wire};
 
 /// How long one step may take before it counts as failed.
@@ -32,6 +43,9 @@ use wire::{Deadline, Fault, Wire};
 /// A healthy server needs milliseconds; five seconds leave room for a JIT's first requests and for
 /// one retransmitted SYN (1 s, then 3 s), and still end a dead server's check in good time.
 pub const STEP_LIMIT: Duration = Duration::from_secs(5);
+
+/// How often a step with a known limit must pass before the limit counts as gone.
+const LIMIT_TRIES: u32 = 10;
 
 /// What a server must answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -41,11 +55,26 @@ pub enum Contract {
     TcpEcho,
     /// `GET <target>` is answered `200`, `text/plain`, `<target> at <IMF-fixdate>`.
     HttpEcho,
+    /// `GET /` is answered with a page of 151 bytes from disk.
+    StaticFile,
+    /// `POST /fibonacci` with a name and an n is answered with a fresh id, the time, and F(n).
+    Fibonacci,
+    /// `GET /weather/{city}` is answered with two figures that the upstream is asked for each time.
+    Weather,
+    /// `GET /weather.json` is answered with that file, as it is now.
+    WeatherUpstream,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 2] = [Self::TcpEcho, Self::HttpEcho];
+    pub const ALL: [Self; 6] = [
+        Self::TcpEcho,
+        Self::HttpEcho,
+        Self::StaticFile,
+        Self::Fibonacci,
+        Self::Weather,
+        Self::WeatherUpstream,
+    ];
 
     /// The name used in files and on the command line.
     #[must_use]
@@ -53,6 +82,10 @@ impl Contract {
         match self {
             Self::TcpEcho => "tcp-echo",
             Self::HttpEcho => "http-echo",
+            Self::StaticFile => "static-file",
+            Self::Fibonacci => "fibonacci",
+            Self::Weather => "weather",
+            Self::WeatherUpstream => "weather-upstream",
         }
     }
 
@@ -66,62 +99,171 @@ impl Contract {
         let wire = Wire::open(addr, Deadline::within(timeout))?;
         match self {
             Self::TcpEcho => tcp_echo::probe(&wire),
-            Self::HttpEcho => http_echo::probe(&wire, addr),
+            _ => http::probe(&wire, addr),
         }
     }
 
-    /// Proves that the server at `addr` keeps this contract. `seed` decides the payloads: give a
-    /// fresh one each time, and the same one to repeat a failed check.
-    ///
-    /// # Errors
-    ///
-    /// The first step that failed, with what was expected and what was found.
-    pub fn verify(&self, addr: SocketAddr, depth: Depth, seed: u64) -> Result<Verified, Violation> {
-        self.verify_within(addr, depth, seed, STEP_LIMIT)
+    /// The names of the verification's steps, in their order.
+    pub fn steps(&self) -> impl Iterator<Item = &'static str> {
+        self.script().iter().map(|act| act.name)
     }
 
-    /// As [`verify`](Self::verify), with another limit than [`STEP_LIMIT`] for each step.
+    const fn script(self) -> &'static [Act] {
+        match self {
+            Self::TcpEcho => tcp_echo::SCRIPT,
+            Self::HttpEcho => http_echo::SCRIPT,
+            Self::StaticFile => static_file::SCRIPT,
+            Self::Fibonacci => fibonacci::SCRIPT,
+            Self::Weather => weather::SCRIPT,
+            Self::WeatherUpstream => weather_upstream::SCRIPT,
+        }
+    }
+}
+
+/// How to verify.
+#[derive(Debug, Clone)]
+pub struct Inspection<'a> {
+    depth: Depth,
+    seed: u64,
+    limit: Duration,
+    known: Option<&'a BTreeMap<String, String>>,
+}
+
+impl<'a> Inspection<'a> {
+    /// To this depth, with payloads that `seed` decides.
+    #[must_use]
+    pub const fn new(depth: Depth, seed: u64) -> Self {
+        Self {
+            depth,
+            seed,
+            limit: STEP_LIMIT,
+            known: None,
+        }
+    }
+
+    /// With another limit than [`STEP_LIMIT`] for each step.
+    #[must_use]
+    pub const fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// These steps cannot be passed, each for a reason: a thorough verification proves that it is
+    /// still so, others leave them out.
+    #[must_use]
+    pub const fn knowing(mut self, known: &'a BTreeMap<String, String>) -> Self {
+        self.known = Some(known);
+        self
+    }
+
+    /// Verifies that the server at `addr` keeps `contract`.
     ///
     /// # Errors
     ///
-    /// As for [`verify`](Self::verify).
-    pub fn verify_within(
+    /// The first step that failed, with what was expected and what was found; or a step with a
+    /// known limit that passed.
+    pub fn of(
         &self,
+        contract: Contract,
         addr: SocketAddr,
-        depth: Depth,
-        seed: u64,
-        limit: Duration,
+        stage: &Stage,
     ) -> Result<Verified, Violation> {
-        let script = match self {
-            Self::TcpEcho => tcp_echo::SCRIPT,
-            Self::HttpEcho => http_echo::SCRIPT,
-        };
-        let mut visit = Visit {
-            addr,
-            depth,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            deadline: Deadline::within(limit),
-        };
-        let mut steps = Vec::with_capacity(script.len());
-        for act in script
-            .iter()
-            .filter(|act| depth == Depth::Full || !act.full_only)
-        {
+        let mut visit = self.visit(contract, addr, stage);
+        let mut steps = Vec::new();
+        for act in contract.script() {
+            let reason = self.known.and_then(|known| known.get(act.name));
+            if self.depth < act.from || (reason.is_some() && self.depth < Depth::Thorough) {
+                continue;
+            }
             let start = Instant::now();
-            visit.deadline = Deadline::within(limit);
-            (act.run)(&mut visit).map_err(|fault| Violation {
-                step: act.name,
-                tried: act.tried,
-                expected: fault.expected,
-                found: fault.found,
-            })?;
+            // A limit may be a race that is won now and then: it is gone when it never shows.
+            let tries = if reason.is_some() { LIMIT_TRIES } else { 1 };
+            let mut outcome = Ok(());
+            for _ in 0..tries {
+                visit.deadline = Deadline::within(self.limit);
+                outcome = (act.run)(&mut visit);
+                if outcome.is_err() {
+                    break;
+                }
+            }
+            let limit = match (outcome, reason) {
+                (Ok(()), None) => None,
+                (Err(fault), Some(_)) => Some(format!(
+                    "expected {}; found {}",
+                    fault.expected, fault.found
+                )),
+                (Err(fault), None) => return Err(act.violated(fault)),
+                (Ok(()), Some(reason)) => {
+                    return Err(act.violated(Fault::new(
+                        format!("the known limit that its manifest declares ({reason})"),
+                        "that it passes: take it out of [limits]",
+                    )));
+                }
+            };
             steps.push(Step {
                 name: act.name,
                 took: start.elapsed(),
+                limit,
             });
         }
         Ok(Verified { steps })
     }
+
+    /// What a load of the server at `addr`, which has been verified, asks for, and what it expects.
+    ///
+    /// # Errors
+    ///
+    /// When an answer is needed to know what to expect, and it is wrong.
+    pub fn dialogue(
+        &self,
+        contract: Contract,
+        addr: SocketAddr,
+        stage: &Stage,
+        load: Wanted<'_>,
+    ) -> Result<Dialogue, Violation> {
+        let Wanted { message, keepalive } = load;
+        let visit = self.visit(contract, addr, stage);
+        let exchanges = match contract {
+            Contract::TcpEcho => return Ok(Dialogue::Echo(message.as_bytes().to_vec())),
+            Contract::HttpEcho => http_echo::exchanges(addr, keepalive, self.seed),
+            Contract::StaticFile => {
+                let other = visit.is_known_limit(static_file::BODY);
+                static_file::exchanges(addr, keepalive, stage.page(), other)
+            }
+            Contract::Fibonacci => fibonacci::exchanges(&visit, keepalive)
+                .map_err(|fault| contract.script()[0].violated(fault))?,
+            Contract::Weather => weather::exchanges(addr, keepalive, self.seed),
+            Contract::WeatherUpstream => weather_upstream::exchanges(addr, keepalive),
+        };
+        Ok(Dialogue::Http {
+            exchanges,
+            limits: Limits::default(),
+        })
+    }
+
+    fn visit<'b>(&self, contract: Contract, addr: SocketAddr, stage: &'b Stage) -> Visit<'b>
+    where
+        'a: 'b,
+    {
+        Visit {
+            contract,
+            addr,
+            stage,
+            known: self.known,
+            depth: self.depth,
+            rng: Xoshiro256PlusPlus::seed_from_u64(self.seed),
+            deadline: Deadline::within(self.limit),
+        }
+    }
+}
+
+/// What a load says of its dialogue.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What is echoed, for tcp-echo.
+    pub message: &'a str,
+    /// Connections are kept open.
+    pub keepalive: bool,
 }
 
 impl fmt::Display for Contract {
@@ -132,7 +274,10 @@ impl fmt::Display for Contract {
 
 /// A name that is no contract.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a contract: expected one of tcp-echo, http-echo")]
+#[error(
+    "{0:?} is not a contract: expected one of {list}",
+    list = Contract::ALL.map(Contract::name).join(", ")
+)]
 pub struct UnknownContract(pub String);
 
 impl FromStr for Contract {
@@ -147,18 +292,21 @@ impl FromStr for Contract {
 }
 
 /// How thoroughly to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// After a load: does it still answer correctly? Under 100 ms on a healthy server.
     Quick,
-    /// Before a load: everything. Under 400 ms on a healthy native server.
+    /// Before a load: everything that leaves no mark. Under 400 ms on a healthy native server.
     Full,
+    /// For its own sake: what takes long or changes the server's memory too, and that known limits
+    /// are still there.
+    Thorough,
 }
 
 /// The steps a server has passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// In the order they were taken.
+    /// In the order they were taken; those with a known limit are among them.
     pub steps: Vec<Step>,
 }
 
@@ -177,6 +325,8 @@ pub struct Step {
     pub name: &'static str,
     /// How long it took.
     pub took: Duration,
+    /// What was expected and found where it could not pass for a known reason.
+    pub limit: Option<String>,
 }
 
 /// The first thing a server did that its contract forbids.
@@ -197,19 +347,52 @@ pub struct Violation {
 struct Act {
     name: &'static str,
     tried: &'static str,
-    full_only: bool,
-    run: fn(&mut Visit) -> Result<(), Fault>,
+    /// The least depth at which it is taken.
+    from: Depth,
+    run: fn(&mut Visit<'_>) -> Result<(), Fault>,
+}
+
+impl Act {
+    fn violated(&self, fault: Fault) -> Violation {
+        Violation {
+            step: self.name,
+            tried: self.tried,
+            expected: fault.expected,
+            found: fault.found,
+        }
+    }
 }
 
 /// What the steps of one verification share.
-struct Visit {
+struct Visit<'a> {
+    contract: Contract,
     addr: SocketAddr,
+    stage: &'a Stage,
+    known: Option<&'a BTreeMap<String, String>>,
     depth: Depth,
     rng: Xoshiro256PlusPlus,
     deadline: Deadline,
 }
 
-impl Visit {
+impl Visit<'_> {
+    /// A request over HTTP whose answer cannot be guessed; `size` random characters make it so,
+    /// where the contract has a place for them.
+    fn case(&mut self, size: usize) -> Case {
+        match self.contract {
+            Contract::TcpEcho => unreachable!("an echo has no requests"),
+            Contract::HttpEcho => http_echo::case(self, size),
+            Contract::StaticFile => static_file::case(self),
+            Contract::Fibonacci => fibonacci::case(self, size),
+            Contract::Weather => weather::case(self, size),
+            Contract::WeatherUpstream => weather_upstream::case(self),
+        }
+    }
+
+    /// The server's stack is known not to pass this step.
+    fn is_known_limit(&self, step: &str) -> bool {
+        self.known.is_some_and(|known| known.contains_key(step))
+    }
+
     fn open(&self) -> Result<Wire, Fault> {
         Wire::open(self.addr, self.deadline)
             .map_err(|error| Fault::io("a connection to be accepted", &error))
@@ -231,7 +414,7 @@ impl Visit {
     fn choose<T>(&self, quick: T, full: T) -> T {
         match self.depth {
             Depth::Quick => quick,
-            Depth::Full => full,
+            Depth::Full | Depth::Thorough => full,
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 use rand::{Rng, RngExt};
 
 use super::wire::{Fault, Heard, QUIET, Wire, excerpt};
-use super::{Act, Visit};
+use super::{Act, Depth, Visit};
 
 /// Sizes of single messages: tiny ones, both sides of a server's likely buffers (the published Go
 /// server reads 24 bytes at a time; a page; a loopback segment of 64 KiB), none a round number
@@ -21,6 +22,18 @@ const CONCURRENT_FROM: usize = 16 * 1024;
 /// The large message: more than the default socket buffers of both sides together.
 const LARGE: usize = 1 << 20;
 
+/// What the slow reader sends: more than the kernel holds for it. Its own buffers are
+/// [`SLOW_BUFFER`]; a server's are at most 6 MiB for what it has not read and 4 MiB for what it has
+/// written (the last numbers of `net.ipv4.tcp_rmem` and `tcp_wmem`, unless somebody raised them).
+const SLOW: usize = 16 << 20;
+const SLOW_BUFFER: usize = 64 * 1024;
+
+/// A server that takes nothing for this long has stopped reading.
+const STALLED: Duration = Duration::from_millis(300);
+
+/// The slow reader's first reads are small and come with pauses.
+const SIPS: usize = 20;
+
 /// Connections used at once by the interleaving step.
 const INTERLEAVED: usize = 8;
 
@@ -31,55 +44,61 @@ pub(super) const SCRIPT: &[Act] = &[
     Act {
         name: "first-message",
         tried: "32 random bytes sent",
-        full_only: false,
+        from: Depth::Quick,
         run: first_message,
     },
     Act {
         name: "sizes",
         tried: "messages of many sizes on one connection",
-        full_only: false,
+        from: Depth::Quick,
         run: sizes,
     },
     Act {
         name: "fragments",
         tried: "a message sent byte by byte",
-        full_only: false,
+        from: Depth::Quick,
         run: fragments,
     },
     Act {
         name: "pipelined",
         tried: "several messages sent before any answer is read",
-        full_only: false,
+        from: Depth::Quick,
         run: pipelined,
     },
     Act {
         name: "interleaved",
         tried: "several connections used in turns",
-        full_only: false,
+        from: Depth::Quick,
         run: interleaved,
     },
     Act {
         name: "half-close",
         tried: "a message sent, then the sending side closed",
-        full_only: false,
+        from: Depth::Quick,
         run: half_close,
     },
     Act {
         name: "large-message",
         tried: "1 MiB in one message",
-        full_only: true,
+        from: Depth::Full,
         run: large,
+    },
+    Act {
+        name: "slow-reader",
+        tried: "16 MiB from a client that does not read at first",
+        from: Depth::Thorough,
+        run: slow_reader,
     },
     Act {
         name: "many-connections",
         tried: "200 connections open at once",
-        full_only: true,
+        from: Depth::Full,
         run: many,
     },
     Act {
         name: "reset",
         tried: "clients that break off with their answers unread",
-        full_only: true,
+        from: Depth::Full,
         run: reset,
     },
 ];
@@ -100,13 +119,13 @@ pub(super) fn probe(wire: &Wire) -> io::Result<()> {
     }
 }
 
-fn first_message(visit: &mut Visit) -> Result<(), Fault> {
+fn first_message(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     exchange(&wire, &payload(visit, 32))?;
     wire.expect_quiet(QUIET, "nothing after the bytes that were sent")
 }
 
-fn sizes(visit: &mut Visit) -> Result<(), Fault> {
+fn sizes(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     for size in SIZES {
         exchange(&wire, &payload(visit, size))?;
@@ -114,7 +133,7 @@ fn sizes(visit: &mut Visit) -> Result<(), Fault> {
     Ok(())
 }
 
-fn fragments(visit: &mut Visit) -> Result<(), Fault> {
+fn fragments(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     let message = payload(visit, 64);
     crumble(&wire, &message, &[1, 2, 31, 63])?;
@@ -125,7 +144,7 @@ fn fragments(visit: &mut Visit) -> Result<(), Fault> {
     Ok(())
 }
 
-fn pipelined(visit: &mut Visit) -> Result<(), Fault> {
+fn pipelined(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     let messages: Vec<Vec<u8>> = (0..16)
         .map(|_| {
@@ -141,7 +160,7 @@ fn pipelined(visit: &mut Visit) -> Result<(), Fault> {
         .try_for_each(|message| expect_echo(&wire, message))
 }
 
-fn interleaved(visit: &mut Visit) -> Result<(), Fault> {
+fn interleaved(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wires = visit.open_many(INTERLEAVED)?;
     for _ in 0..visit.choose(2, 5) {
         round(visit, &wires, 300)?;
@@ -149,7 +168,7 @@ fn interleaved(visit: &mut Visit) -> Result<(), Fault> {
     Ok(())
 }
 
-fn half_close(visit: &mut Visit) -> Result<(), Fault> {
+fn half_close(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     let message = payload(visit, visit.choose(3_000, 100_000));
     thread::scope(|scope| {
@@ -163,12 +182,42 @@ fn half_close(visit: &mut Visit) -> Result<(), Fault> {
     })
 }
 
-fn large(visit: &mut Visit) -> Result<(), Fault> {
+fn large(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     exchange(&wire, &payload(visit, LARGE))
 }
 
-fn many(visit: &mut Visit) -> Result<(), Fault> {
+/// A client that sends and does not read: the server must stop taking more once its answers are
+/// stuck, or anybody could fill its memory. Then all of it must come back, first in sips.
+fn slow_reader(visit: &mut Visit<'_>) -> Result<(), Fault> {
+    let wire = visit.open()?;
+    let message = payload(visit, SLOW);
+    let refused = |error: &io::Error| Fault::io("the server to take what fits", error);
+    wire.shrink_buffers(SLOW_BUFFER).map_err(|e| refused(&e))?;
+    let taken = wire
+        .send_until_stalled(&message, STALLED)
+        .map_err(|e| refused(&e))?;
+    if taken == SLOW {
+        return Err(Fault::new(
+            "the server to stop reading while its answers are not read",
+            format!("it took all {SLOW} bytes"),
+        ));
+    }
+    thread::scope(|scope| {
+        // What came back says more than why the sending stopped, so that is reported.
+        scope.spawn(|| wire.send(&message[taken..]));
+        let (sips, rest) = message.split_at(SIPS * 4096);
+        sips.chunks(4096)
+            .try_for_each(|sip| {
+                thread::sleep(Duration::from_millis(1));
+                expect_echo(&wire, sip)
+            })
+            .and_then(|()| expect_echo(&wire, rest))
+            .inspect_err(|_| wire.hang_up())
+    })
+}
+
+fn many(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let mut wires = Vec::with_capacity(MANY);
     for _ in 0..MANY {
         // Each is used before the next is opened: this step is about connections held at once,
@@ -180,7 +229,7 @@ fn many(visit: &mut Visit) -> Result<(), Fault> {
     round(visit, &wires, 64)
 }
 
-fn reset(visit: &mut Visit) -> Result<(), Fault> {
+fn reset(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let bystander = visit.open()?;
     exchange(&bystander, &payload(visit, 64))?;
     // Closing with unread bytes sends a reset (RFC 9293, 3.6.1). A small message finds the server
@@ -205,7 +254,7 @@ fn reset(visit: &mut Visit) -> Result<(), Fault> {
 
 /// One message of `size` bytes on each of `wires`: sent in two pieces, in random order; read in
 /// another order.
-fn round(visit: &mut Visit, wires: &[Wire], size: usize) -> Result<(), Fault> {
+fn round(visit: &mut Visit<'_>, wires: &[Wire], size: usize) -> Result<(), Fault> {
     let messages: Vec<Vec<u8>> = wires.iter().map(|_| payload(visit, size)).collect();
     for half in 0..2 {
         for i in visit.shuffled(wires.len()) {
@@ -220,7 +269,7 @@ fn round(visit: &mut Visit, wires: &[Wire], size: usize) -> Result<(), Fault> {
 }
 
 /// Random bytes, never the same twice.
-fn payload(visit: &mut Visit, size: usize) -> Vec<u8> {
+fn payload(visit: &mut Visit<'_>, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     visit.rng.fill_bytes(&mut bytes);
     bytes

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// Bytes shown of what a server sent: enough to recognise it, short enough for one line.
@@ -147,6 +148,45 @@ impl Wire {
             Err(error) if !is_timeout(&error) => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Holds this side's kernel buffers down to about `size` bytes each, so that what the peer has
+    /// taken can be told from what waits here.
+    pub fn shrink_buffers(&self, size: usize) -> io::Result<()> {
+        let size = libc::c_int::try_from(size).expect("a small size");
+        for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+            // SAFETY: the socket is open, and `size` is valid for the length given.
+            let result = unsafe {
+                libc::setsockopt(
+                    self.stream.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    option,
+                    (&raw const size).cast(),
+                    size_of::<libc::c_int>() as libc::socklen_t,
+                )
+            };
+            if result < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends until all is taken or nothing more has been taken for `stalled`; tells how much was.
+    pub fn send_until_stalled(&self, bytes: &[u8], stalled: Duration) -> io::Result<usize> {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            let left = left_until(self.deadline.at)
+                .ok_or_else(|| timed_out("it took bytes until the end of the step"))?;
+            self.stream.set_write_timeout(Some(left.min(stalled)))?;
+            match (&self.stream).write(&bytes[sent..]) {
+                Ok(n) => sent += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_timeout(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
     }
 
     /// Reads what comes next, waiting no longer than the step's deadline.

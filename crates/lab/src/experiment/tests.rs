@@ -129,3 +129,23 @@ fn every_experiment_that_ships_is_right() {
     let help = miette::Diagnostic::help(&error).unwrap().to_string();
     assert_eq!(help, "did you mean \"quickstart\"?");
 }
+
+#[test]
+fn numbers_of_workers() {
+    let of = |text| workers(text, 12);
+    assert_eq!(of("3"), Some(vec![3]));
+    assert_eq!(of("N"), Some(vec![12]));
+    assert_eq!(of("1..3"), Some(vec![1, 2, 3]));
+    assert_eq!(of("7..N"), Some(vec![7, 8, 12]));
+    assert_eq!(of("1..64").unwrap()[6..], [7, 8, 16, 32, 64]);
+    for wrong in ["", "x", "1..", "3..2", "1..n", "1..99999", "-1"] {
+        assert_eq!(of(wrong), None, "{wrong}");
+    }
+    let labels: Vec<String> = parse(&GOOD.replace("\"go-copy\"", "\"go-copy@1..3\""))
+        .unwrap()
+        .entrants
+        .iter()
+        .map(Entrant::label)
+        .collect();
+    assert_eq!(labels[2..], ["go-copy", "go-copy@2", "go-copy@3"]);
+}

@@ -8,6 +8,17 @@ use std::thread;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
+use prony_lab::contract::{Contract, Inspection, Stage, Verified, Violation};
+
+/// Verifies a server of one of the contracts that need nothing around them.
+pub fn inspect(
+    contract: Contract,
+    addr: SocketAddr,
+    how: &Inspection<'_>,
+) -> Result<Verified, Violation> {
+    let stage = Stage::set_up(contract, &std::env::temp_dir()).expect("nothing is to be made");
+    how.of(contract, addr, &stage)
+}
 
 /// Serves each connection with `handler`, which is also told its number.
 pub fn serve(handler: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> SocketAddr {

@@ -9,6 +9,7 @@ fn head(baseline: &str) -> RunHead {
         status: "finished".into(),
         contract: "tcp-echo".into(),
         baseline: baseline.into(),
+        upstream: None,
         rounds: 3,
         placement: "server on CPU 0, generator on CPU 1".into(),
         host: "Linux".into(),
@@ -122,4 +123,25 @@ fn one_round_is_said_to_prove_nothing() {
         .collect::<Vec<_>>();
     let text = RunReport::new(head("a"), &tie, Vec::new()).text();
     assert!(text.contains("cannot be told from a"), "{text}");
+}
+
+#[test]
+fn gateways_at_their_upstreams_rate_measure_the_upstream() {
+    let trials = [
+        trial("nginx", 0, 100.0),
+        trial("quick", 0, 97.0),
+        trial("slow", 0, 40.0),
+    ];
+    let head = RunHead {
+        upstream: Some("nginx".into()),
+        ..head("nginx")
+    };
+    let report = RunReport::new(head, &trials, Vec::new());
+    let raised: Vec<&str> = report
+        .cells
+        .iter()
+        .filter(|cell| cell.checks.iter().any(|check| check.name == "ceiling"))
+        .map(|cell| cell.server.as_str())
+        .collect();
+    assert_eq!(raised, ["quick"]);
 }

@@ -1,21 +1,34 @@
-//! `prony servers`: list, check, start.
+//! `prony servers`: list, setup, check, start.
+
+mod setup;
 
 use crate::Ended;
 use crate::args::{Places, Servers, ServersAction};
 use crate::place::{bench, on_signal};
+use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, Result, miette};
-use prony_lab::builder::{Builder, has_toolchain};
+use prony_lab::builder::Builder;
 use prony_lab::catalog::{Catalog, Server};
-use prony_lab::contract::{Contract, Depth};
-use prony_lab::trial::{Bench, Failure, Interrupt, Step};
+use prony_lab::contract::{Contract, Verified};
+use prony_lab::experiment::{self, Experiment};
+use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::trial::{Bench, Candidate, Failure, Interrupt};
 use prony_report::table::{Align, Table};
 use serde_json::json;
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
     match &args.action {
         ServersAction::List { contract, json } => list(&places.catalog()?, *contract, *json),
+        ServersAction::Setup {
+            names,
+            yes,
+            dry_run,
+        } => setup::main(places, names, *yes, *dry_run),
         ServersAction::Check { names, json } => check(places, names, *json),
         ServersAction::Start {
             name,
@@ -98,17 +111,43 @@ fn selected<'a>(catalog: &'a Catalog, names: &[String]) -> Result<Vec<(&'a Serve
     }
     let mut found = Vec::new();
     for name in names {
-        match name.parse::<Contract>() {
-            Ok(contract) => found.extend(catalog.of(contract).map(|server| (server, contract))),
-            Err(_) => found.extend(all(catalog.get(name)?)),
+        if let Ok(server) = catalog.get(name) {
+            found.extend(all(server));
+        } else if let Ok(contract) = name.parse::<Contract>() {
+            found.extend(catalog.of(contract).map(|server| (server, contract)));
+        } else if experiment::names().contains(name) || Path::new(name).is_file() {
+            let experiment = Experiment::find(name, catalog)?;
+            for entrant in experiment.entrants {
+                found.push((catalog.get(&entrant.server.name)?, experiment.contract));
+            }
+        } else {
+            catalog.get(name)?;
         }
     }
+    let mut seen = HashSet::new();
+    found.retain(|(server, contract)| seen.insert((server.name.clone(), *contract)));
     Ok(found)
+}
+
+/// Does something that takes a while, and says so: on a terminal in a line that goes away.
+fn progress<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        eprintln!("{what}");
+        return work();
+    }
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+    let bar = ProgressBar::new_spinner()
+        .with_style(style.expect("a constant template"))
+        .with_message(what.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let result = work();
+    bar.finish_and_clear();
+    result
 }
 
 /// How a server fared.
 enum State {
-    Ready { version: String, took: Duration },
+    Ready { version: String, verified: Verified },
     Missing(String),
     Failing(Failure),
 }
@@ -119,23 +158,25 @@ fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
     let builder = Builder::new(&places.cache()?);
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let (bench, _scratch) = bench(Arc::clone(&interrupt))?;
+    let (bench, _scratch) = bench(Arc::clone(&interrupt), Placement::split(&allowed_cpus()))?;
     let mut states = Vec::new();
     for (server, contract) in selected {
         if interrupt.fired() {
             break;
         }
-        eprintln!("checking {} ({contract})", server.name);
-        states.push((
-            server,
-            contract,
-            check_one(&bench, &builder, server, contract),
-        ));
+        let state = progress(&format!("checking {} ({contract})", server.name), || {
+            check_one(&bench, &builder, server, contract)
+        });
+        states.push((server, contract, state));
     }
     if json {
         let states: Vec<_> = states
             .iter()
             .map(|(server, contract, state)| {
+                let limits = match state {
+                    State::Ready { verified, .. } => known_limits(server, verified),
+                    _ => Vec::new(),
+                };
                 let (state, step, message, output) = match state {
                     State::Ready { version, .. } => ("ready", None, version.clone(), String::new()),
                     State::Missing(what) => ("missing", None, what.clone(), String::new()),
@@ -149,6 +190,9 @@ fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
                 json!({
                     "server": server.name, "contract": contract, "state": state,
                     "step": step, "message": message, "output": output,
+                    "limits": limits.iter().map(|(step, reason, found)| json!({
+                        "step": step, "reason": reason, "found": found,
+                    })).collect::<Vec<_>>(),
                 })
             })
             .collect();
@@ -180,8 +224,15 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
     let mut outputs = String::new();
     for (server, contract, state) in states {
         let (word, took, what) = match state {
-            State::Ready { version, took } => {
-                ("ready", format!("{} ms", took.as_millis()), version.clone())
+            State::Ready { version, verified } => {
+                for (step, reason, found) in known_limits(server, verified) {
+                    outputs += &format!(
+                        "\n{} ({contract}) has a known limit, {step}: {reason}\n  as verified: {found}\n",
+                        server.name
+                    );
+                }
+                let took = format!("{} ms", verified.took().as_millis());
+                ("ready", took, version.clone())
             }
             State::Missing(what) => ("missing", String::new(), what.clone()),
             State::Failing(failure) => {
@@ -207,30 +258,36 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
     format!("{table}{outputs}")
 }
 
+/// The steps that a server's stack cannot pass: the step, the reason, and what was found.
+fn known_limits<'a>(
+    server: &'a Server,
+    verified: &'a Verified,
+) -> Vec<(&'a str, &'a str, &'a str)> {
+    let reason = |step: &str| server.manifest.limits.get(step).map(String::as_str);
+    let steps = verified.steps.iter();
+    steps
+        .filter_map(|step| Some((step.name, reason(step.name)?, step.limit.as_deref()?)))
+        .collect()
+}
+
 fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contract) -> State {
-    if !has_toolchain(server) {
-        let missing = server.manifest.missing().join(" ");
-        let mend = match server.manifest.apt.as_slice() {
-            [] => String::new(),
-            packages => format!("; on Debian: apt-get install {}", packages.join(" ")),
-        };
-        return State::Missing(format!("{missing}{mend}"));
-    }
-    let attempt = || -> Result<(String, Duration), Failure> {
-        let built = builder.build(server)?;
-        let workers = server.manifest.default_workers();
-        let running = bench.start(server, &built, workers, contract, None)?;
-        let verified = contract
-            .verify(running.addr, Depth::Full, rand::random())
-            .map_err(|violation| Failure {
-                step: Step::Verify,
-                message: violation.to_string(),
-                output: running.process.output(),
-            })?;
-        Ok((built.version, verified.took()))
+    let built = match builder.build(server) {
+        Ok(built) => built,
+        Err(error) if error.is_missing() => return State::Missing(error.to_string()),
+        Err(error) => return State::Failing(error.into()),
     };
-    match attempt() {
-        Ok((version, took)) => State::Ready { version, took },
+    let candidate = Candidate {
+        server,
+        built: &built,
+        workers: server.manifest.default_workers(),
+        contract,
+        cpus: &bench.placement.server,
+    };
+    match bench.check(&candidate) {
+        Ok(verified) => State::Ready {
+            version: built.version,
+            verified,
+        },
         Err(failure) => State::Failing(failure),
     }
 }
@@ -280,9 +337,16 @@ fn start(
         .build(server)
         .map_err(Failure::from)
         .map_err(|failure| explain(&failure))?;
-    let (bench, _scratch) = bench(Arc::clone(&interrupt))?;
+    let (bench, _scratch) = bench(Arc::clone(&interrupt), Placement::split(&allowed_cpus()))?;
+    let candidate = Candidate {
+        server,
+        built: &built,
+        workers,
+        contract,
+        cpus: &bench.placement.server,
+    };
     let mut running = bench
-        .start(server, &built, workers, contract, port)
+        .start(&candidate, port)
         .map_err(|failure| explain(&failure))?;
     println!("{}", running.addr);
     eprintln!(

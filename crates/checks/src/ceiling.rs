@@ -1,0 +1,34 @@
+//! `ceiling`: the rate is that of something else.
+
+use crate::{Finding, Severity};
+
+/// Closer than this to what the rig can do at all, and the rig is what was measured: a server that
+/// costs anything leaves a larger gap.
+const CLOSE: f64 = 0.95;
+
+/// Is a server's rate that of what stands behind it, or of the fastest server there is?
+pub fn ceiling(rate: f64, limit: f64) -> Option<Finding> {
+    if rate.is_nan() || limit.is_nan() || rate < CLOSE * limit {
+        return None;
+    }
+    let text = format!(
+        "{:.0} % of what its upstream alone reaches under this load: the upstream (or generator and \
+         network) was measured, not this server; a faster upstream or fewer connections would tell",
+        100.0 * rate / limit
+    );
+    Finding::new("ceiling", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn within_five_percent() {
+        assert_eq!(ceiling(94.0, 100.0), None);
+        assert!(ceiling(96.0, 100.0).is_some());
+        assert!(ceiling(120.0, 100.0).is_some());
+        assert_eq!(ceiling(f64::NAN, 100.0), None);
+        assert_eq!(ceiling(100.0, f64::NAN), None);
+    }
+}

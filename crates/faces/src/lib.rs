@@ -1,0 +1,4 @@
+//! Other tools' command lines, spoken by prony: their flags become a load, and what the load has
+//! shown is printed as they would. `docs/faces.md` says where the meaning of a number differs.
+
+pub mod echo_client;

@@ -1,0 +1,75 @@
+//! `weather-upstream`: what stands behind a weather gateway: `GET /weather.json` is answered with
+//! the bytes of that file, and a change of it is seen at once.
+
+use std::net::SocketAddr;
+
+use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use rand::RngExt;
+
+use super::http::{self, Case};
+use super::stage::{Reply, Weather};
+use super::wire::Fault;
+use super::{Act, Depth, Visit};
+
+/// The file's path.
+pub(super) const TARGET: &str = "/weather.json";
+
+pub(super) const SCRIPT: &[Act] = &[
+    Act {
+        name: "answer",
+        tried: "GET /weather.json",
+        from: Depth::Quick,
+        run: answer,
+    },
+    Act {
+        name: "fresh",
+        tried: "a file that changes between requests",
+        from: Depth::Quick,
+        run: fresh,
+    },
+    http::COMPLETE_REQUEST,
+    http::FRAGMENTS,
+    http::KEEP_ALIVE,
+    http::PIPELINED_REQUESTS,
+    http::INTERLEAVED_CONNECTIONS,
+    http::NOT_FOUND,
+    http::CLOSE,
+    http::HTTP_1_0,
+];
+
+/// The only request there is.
+pub(super) fn case(visit: &mut Visit<'_>) -> Case {
+    let file = visit.stage.weather().file();
+    Case::get(TARGET, move |answer| {
+        http::status(answer, 200)?;
+        http::media_type(answer, "application/json")?;
+        http::body(answer, file.as_bytes())
+    })
+}
+
+/// What a load asks for, and what it expects.
+pub(super) fn exchanges(addr: SocketAddr, keepalive: bool) -> Vec<HttpExchange> {
+    let mut request = HttpRequest::get(addr.to_string(), TARGET);
+    request.keepalive = keepalive;
+    let expect = Expect::body(Weather::PUBLISHED.file()).with_status(200);
+    vec![HttpExchange::new(&request, expect)]
+}
+
+fn answer(visit: &mut Visit<'_>) -> Result<(), Fault> {
+    let case = case(visit);
+    let mut listener = case.ask(visit)?;
+    (case.check)(&listener.answer()?)?;
+    listener.expect_nothing_more()
+}
+
+fn fresh(visit: &mut Visit<'_>) -> Result<(), Fault> {
+    for _ in 0..visit.choose(3, 10) {
+        let weather = Weather {
+            code: visit.rng.random_range(200..900),
+            hundredths: visit.rng.random_range(-4_000..4_500),
+        };
+        visit.stage.set(&Reply::Weather(weather))?;
+        case(visit).exchange(visit)?;
+    }
+    visit.stage.set(&Reply::Weather(Weather::PUBLISHED))
+}

@@ -1,0 +1,438 @@
+//! Figures that others have published, and how what is measured stands beside them: as published,
+//! as corrected for what is known to be wrong with them, and in which order.
+
+use crate::show;
+use crate::table::{Align, Table};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A file of `published/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it was called.
+    pub title: String,
+    /// Where it stands, and since when.
+    pub origin: String,
+    /// On what it was measured, and how.
+    pub rig: String,
+    /// What was counted per second: `echoes/s`, `requests/s`.
+    pub unit: String,
+    /// What is wrong with all of its rates in the same way.
+    #[serde(default)]
+    pub correction: Option<Correction>,
+    /// Its rows.
+    pub row: Vec<Row>,
+}
+
+/// Rates that were divided by too long a time: a rate of r over n requests was really
+/// n / (n / r − too many seconds).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Correction {
+    /// What was wrong.
+    pub why: String,
+    /// Requests in each run.
+    pub requests: u64,
+    /// Seconds in the timed window that do not belong there.
+    pub too_seconds: f64,
+}
+
+/// A row of a published table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// What it was called.
+    pub label: String,
+    /// The server of the catalog that stands for it (`name` or `name@workers`). When several rows
+    /// name one, the last of them is compared.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// The load (as reports label it) when the table has several.
+    #[serde(default)]
+    pub load: Option<String>,
+    /// Requests per second, every run that was published.
+    #[serde(default)]
+    pub rates: Vec<f64>,
+    /// The rates as they should have been published, where that is known for this row alone.
+    #[serde(default)]
+    pub corrected: Vec<f64>,
+    /// Latency in milliseconds, by what was published: `p50`, `p99`, `mean`, `max`.
+    #[serde(default)]
+    pub latency_ms: BTreeMap<String, f64>,
+    /// What one has to know of this row.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl Row {
+    /// The mean of the published rates.
+    pub fn rate(&self) -> Option<f64> {
+        mean(&self.rates)
+    }
+
+    /// The mean of the corrected rates; `None` when there is nothing to correct.
+    pub fn corrected(&self, correction: Option<&Correction>) -> Option<f64> {
+        mean(&self.corrected).or_else(|| {
+            let correction = correction?;
+            let rates: Vec<f64> = self.rates.iter().map(|&r| correction.apply(r)).collect();
+            mean(&rates)
+        })
+    }
+}
+
+impl Correction {
+    /// The rate that a published one should have been.
+    pub fn apply(&self, rate: f64) -> f64 {
+        let n = self.requests as f64;
+        n / (n / rate - self.too_seconds)
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// A cell of a run, as it is compared with what was published.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    /// The server's label.
+    pub server: &'a str,
+    /// The load's label.
+    pub load: &'a str,
+    /// Answers per second.
+    pub rate: f64,
+}
+
+/// What was published beside what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Beside {
+    /// What was published: its title.
+    pub title: String,
+    /// Where it stands.
+    pub origin: String,
+    /// On what it was measured.
+    pub rig: String,
+    /// What was counted per second.
+    pub unit: String,
+    /// What is wrong with its rates, and has been corrected.
+    pub correction: Option<String>,
+    /// The server that others are compared with.
+    pub baseline: String,
+    /// Its rows.
+    pub rows: Vec<BesideRow>,
+    /// How the order then and the order now agree; null with fewer than two rows to compare.
+    pub order: Option<Order>,
+}
+
+/// A published row beside what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BesideRow {
+    /// What it was called.
+    pub label: String,
+    /// The server that stands for it.
+    pub server: Option<String>,
+    /// The load, when there are several.
+    pub load: Option<String>,
+    /// As published: the mean of all its runs.
+    pub published: Option<f64>,
+    /// As corrected.
+    pub corrected: Option<f64>,
+    /// As measured here.
+    pub measured: Option<f64>,
+    /// Published latency in milliseconds.
+    pub latency_ms: BTreeMap<String, f64>,
+    /// The published rate (corrected where it was) as a multiple of the baseline's.
+    pub ratio_then: Option<f64>,
+    /// The measured rate as a multiple of the baseline's.
+    pub ratio_now: Option<f64>,
+    /// Its place then among the rows that are compared, from 1.
+    pub place_then: Option<u32>,
+    /// Its place now.
+    pub place_now: Option<u32>,
+    /// What one has to know of it.
+    pub note: Option<String>,
+}
+
+/// How two orders of the same servers agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Order {
+    /// Pairs of servers under the same load.
+    pub pairs: u64,
+    /// Pairs of which the same one was ahead then and now.
+    pub same: u64,
+}
+
+impl Beside {
+    /// Puts measured cells beside what was published.
+    pub fn new(published: &Published, baseline: &str, measured: &[Measured<'_>]) -> Self {
+        let correction = published.correction.as_ref();
+        let found = |row: &Row| {
+            let server = row.server.as_deref()?;
+            let fits = |cell: &&Measured<'_>| {
+                cell.server == server && row.load.as_deref().is_none_or(|load| load == cell.load)
+            };
+            Some(measured.iter().find(fits)?.rate)
+        };
+        let then = |row: &Row| row.corrected(correction).or_else(|| row.rate());
+        // The last row of a server under a load stands for it.
+        let same = |a: &Row, b: &Row| a.server == b.server && a.load == b.load;
+        let counts = |index: usize| {
+            let row = &published.row[index];
+            !published.row[index + 1..]
+                .iter()
+                .any(|later| same(row, later))
+        };
+        let compared: Vec<(usize, f64, f64)> = (0..published.row.len())
+            .filter(|&index| counts(index))
+            .filter_map(|index| {
+                let row = &published.row[index];
+                Some((index, then(row)?, found(row)?))
+            })
+            .collect();
+        let base = |load: &Option<String>| {
+            compared.iter().find(|(index, ..)| {
+                let row = &published.row[*index];
+                row.server.as_deref() == Some(baseline) && row.load == *load
+            })
+        };
+        let rows = published.row.iter().enumerate().map(|(index, row)| {
+            let peers = || {
+                compared
+                    .iter()
+                    .filter(|(other, ..)| published.row[*other].load == row.load)
+            };
+            let own = compared.iter().find(|(other, ..)| *other == index);
+            let base = base(&row.load);
+            BesideRow {
+                label: row.label.clone(),
+                server: row.server.clone(),
+                load: row.load.clone(),
+                published: row.rate(),
+                corrected: row.corrected(correction),
+                measured: found(row),
+                latency_ms: row.latency_ms.clone(),
+                ratio_then: then(row).zip(base).map(|(rate, (_, base, _))| rate / base),
+                ratio_now: found(row).zip(base).map(|(rate, (_, _, base))| rate / base),
+                place_then: own.map(|(_, own, _)| {
+                    1 + peers().filter(|(_, rate, _)| rate > own).count() as u32
+                }),
+                place_now: own
+                    .map(|(_, _, own)| 1 + peers().filter(|(.., rate)| rate > own).count() as u32),
+                note: row.note.clone(),
+            }
+        });
+        Self {
+            title: published.title.clone(),
+            origin: published.origin.clone(),
+            rig: published.rig.clone(),
+            unit: published.unit.clone(),
+            correction: correction.map(|correction| correction.why.clone()),
+            baseline: baseline.to_owned(),
+            rows: rows.collect(),
+            order: order(published, &compared),
+        }
+    }
+
+    /// As text for a terminal.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "\nAs published: {} ({})", self.title, self.origin);
+        let _ = writeln!(out, "{}", self.rig);
+        if let Some(why) = &self.correction {
+            let _ = writeln!(out, "corrected: {why}");
+        }
+        let _ = write!(out, "\n{}", self.table());
+        for row in &self.rows {
+            if let Some(note) = &row.note {
+                let _ = writeln!(out, "{}: {note}", row.label);
+            }
+        }
+        if let Some(Order { pairs, same }) = self.order {
+            let _ = writeln!(
+                out,
+                "\nOf {pairs} pairs of servers, {same} ({:.0} %) stand in the same order as when this was published.",
+                100.0 * same as f64 / pairs as f64
+            );
+        }
+        out
+    }
+
+    fn table(&self) -> Table {
+        let loads = self.rows.iter().any(|row| row.load.is_some());
+        let corrected = self.rows.iter().any(|row| row.corrected.is_some());
+        let unit = |what: &str| format!("{what} {}", self.unit);
+        let (published, fixed, now) = (
+            unit("published"),
+            "as corrected".to_owned(),
+            unit("measured"),
+        );
+        let columns = [
+            (true, "row", Align::Left),
+            (loads, "load", Align::Left),
+            (true, "server", Align::Left),
+            (true, published.as_str(), Align::Right),
+            (corrected, fixed.as_str(), Align::Right),
+            (true, now.as_str(), Align::Right),
+            (true, "ratio then", Align::Right),
+            (true, "ratio now", Align::Right),
+            (true, "place then", Align::Right),
+            (true, "place now", Align::Right),
+        ];
+        let kept = columns.iter().filter(|column| column.0);
+        let mut table = Table::new(kept.map(|&(_, name, align)| (name, align)));
+        let dash = || "–".to_owned();
+        let whole =
+            |rate: Option<f64>| rate.map_or_else(dash, |rate| show::count(rate.round() as u64));
+        let ratio = |ratio: Option<f64>| ratio.map_or_else(dash, show::ratio);
+        let place = |place: Option<u32>| place.map_or_else(dash, |place| place.to_string());
+        for row in &self.rows {
+            let cells = [
+                row.label.clone(),
+                row.load.clone().unwrap_or_default(),
+                row.server.clone().unwrap_or_else(dash),
+                whole(row.published),
+                whole(row.corrected),
+                whole(row.measured),
+                ratio(row.ratio_then),
+                ratio(row.ratio_now),
+                place(row.place_then),
+                place(row.place_now),
+            ];
+            let kept = columns.iter().zip(cells).filter(|(column, _)| column.0);
+            table.row(kept.map(|(_, cell)| cell));
+        }
+        table
+    }
+}
+
+/// Over all pairs of rows under the same load; equal rates agree with nothing.
+fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<Order> {
+    let mut order = Order { pairs: 0, same: 0 };
+    for (i, (a, then_a, now_a)) in compared.iter().enumerate() {
+        for (b, then_b, now_b) in &compared[i + 1..] {
+            if published.row[*a].load == published.row[*b].load {
+                order.pairs += 1;
+                order.same += u64::from((then_a - then_b) * (now_a - now_b) > 0.0);
+            }
+        }
+    }
+    (order.pairs > 0).then_some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(label: &str, server: &str, rates: &[f64]) -> Row {
+        Row {
+            label: label.into(),
+            server: Some(server.into()),
+            load: None,
+            rates: rates.to_vec(),
+            corrected: Vec::new(),
+            latency_ms: BTreeMap::new(),
+            note: None,
+        }
+    }
+
+    fn published(rows: Vec<Row>) -> Published {
+        Published {
+            title: "T".into(),
+            origin: "O".into(),
+            rig: "R".into(),
+            unit: "echoes/s".into(),
+            correction: None,
+            row: rows,
+        }
+    }
+
+    fn cell(server: &str, rate: f64) -> Measured<'_> {
+        Measured {
+            server,
+            load: "c100",
+            rate,
+        }
+    }
+
+    #[test]
+    fn a_second_too_many_is_taken_out() {
+        let correction = Correction {
+            why: "a sleep".into(),
+            requests: 1_000_000,
+            too_seconds: 1.0,
+        };
+        // 117,036.86/s over a million echoes are 8.544 s, of which 7.544 s were echoes.
+        assert!((correction.apply(117_036.86) - 132_550.0).abs() < 1.0);
+        assert!((correction.apply(149_737.19) - 176_107.0).abs() < 1.0);
+        let both = row("a", "a", &[117_036.86, 149_737.19]);
+        assert!((both.corrected(Some(&correction)).unwrap() - 154_328.5).abs() < 1.0);
+        assert_eq!(both.corrected(None), None);
+    }
+
+    #[test]
+    fn a_row_of_its_own_correction() {
+        let mut it = row("a", "a", &[1.0]);
+        it.corrected = vec![3.0, 5.0];
+        assert_eq!(it.corrected(None), Some(4.0));
+    }
+
+    #[test]
+    fn orders_then_and_now() {
+        let published = published(vec![
+            row("a", "a", &[100.0, 120.0]),
+            row("b, old", "b", &[500.0]),
+            row("b", "b", &[55.0]),
+            row("c", "c", &[20.0]),
+            row("gone", "d", &[999.0]),
+        ]);
+        let now = [cell("a", 200.0), cell("b", 300.0), cell("c", 20.0)];
+        let beside = Beside::new(&published, "a", &now);
+        let places: Vec<_> = beside
+            .rows
+            .iter()
+            .map(|row| (row.place_then, row.place_now))
+            .collect();
+        let expected = [
+            (Some(1), Some(2)),
+            (None, None),
+            (Some(2), Some(1)),
+            (Some(3), Some(3)),
+            (None, None),
+        ];
+        assert_eq!(places, expected);
+        assert_eq!(beside.rows[2].ratio_then, Some(0.5));
+        assert_eq!(beside.rows[2].ratio_now, Some(1.5));
+        assert_eq!(beside.rows[4].published, Some(999.0));
+        assert_eq!(beside.rows[4].measured, None);
+        assert_eq!(beside.order, Some(Order { pairs: 3, same: 2 }));
+        let text = beside.text();
+        assert!(text.contains("Of 3 pairs of servers, 2 (67 %)"), "{text}");
+        assert!(
+            !text.contains("as corrected") && !text.contains("load"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn rows_are_compared_under_their_own_load() {
+        let mut rows = vec![row("a", "a", &[10.0]), row("b", "b", &[20.0])];
+        rows.extend(rows.clone());
+        for (row, load) in rows.iter_mut().zip(["c1", "c1", "c8", "c8"]) {
+            row.load = Some(load.into());
+        }
+        let at = |server, load, rate| Measured { server, load, rate };
+        let now = [
+            at("a", "c1", 1.0),
+            at("b", "c1", 2.0),
+            at("a", "c8", 5.0),
+            at("b", "c8", 4.0),
+        ];
+        let beside = Beside::new(&published(rows), "a", &now);
+        assert_eq!(beside.order, Some(Order { pairs: 2, same: 1 }));
+        assert_eq!(beside.rows[3].ratio_now, Some(0.8));
+        assert!(beside.text().contains("c8"));
+    }
+}

@@ -1,0 +1,3 @@
+module go-loop
+
+go 1.19
