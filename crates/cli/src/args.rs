@@ -102,6 +102,7 @@ pub enum Command {
 #[command(after_help = "Examples:\n  \
     prony run quickstart\n  \
     prony run quickstart --rounds 10 --json > result.json\n  \
+    prony run weather --load 'c64 t8' --only finagle\n  \
     prony run my-experiment.toml --only go-net-http --only node")]
 pub struct Run {
     /// A file, or the name of an experiment
@@ -112,7 +113,10 @@ pub struct Run {
     /// Only these servers, and the baseline (as `name` or `name@workers`; may be repeated)
     #[arg(long, value_name = "SERVER")]
     pub only: Vec<String>,
-    /// Shorter: one round, and a tenth of the work
+    /// Only these loads (as reports label them: `c64 t8`, or a load's name; may be repeated)
+    #[arg(long, value_name = "LOAD")]
+    pub load: Vec<String>,
+    /// Shorter: one round, a tenth of the work, and at most 3 s of warm-up
     #[arg(long)]
     pub quick: bool,
     /// Draw the orders from this number, to repeat them

@@ -2,3 +2,6 @@
 //! shown is printed as they would. `docs/faces.md` says where the meaning of a number differs.
 
 pub mod echo_client;
+mod stage;
+
+pub use stage::Stage;

@@ -60,6 +60,10 @@ pub struct ExperimentFile {
     #[serde(default = "default_load")]
     #[schemars(with = "LoadTable")]
     pub load: Spanned<LoadTable>,
+    /// Several loads, each as `load`, instead of one.
+    #[serde(default)]
+    #[schemars(with = "Vec<LoadTable>")]
+    pub loads: Vec<Spanned<LoadTable>>,
 }
 
 fn default_rounds() -> Spanned<u32> {
@@ -180,10 +184,32 @@ impl Experiment {
         if *file.rounds.get_ref() == 0 {
             return Err(wrong(file.rounds.span(), "must be at least 1".into(), None));
         }
-        let loads = file.load.get_ref().grid().map_err(|(key, must)| {
-            let at = place_of(key, file.load.span(), source.text());
-            wrong(at, format!("{key} {must}"), None)
-        })?;
+        if !file.loads.is_empty() && !file.load.span().is_empty() {
+            let label = "either one load or several loads".into();
+            return Err(wrong(file.load.span(), label, None));
+        }
+        let one = [&file.load];
+        let tables: Vec<&Spanned<LoadTable>> = match file.loads.as_slice() {
+            [] => one.to_vec(),
+            several => several.iter().collect(),
+        };
+        let mut loads: Vec<Load> = Vec::new();
+        for table in tables {
+            let grid = table.get_ref().grid().map_err(|(key, must)| {
+                let at = place_of(key, table.span(), source.text());
+                wrong(at, format!("{key} {must}"), None)
+            })?;
+            let label = |load: &Load| load.to_string();
+            if let Some(twice) = grid
+                .iter()
+                .map(label)
+                .find(|it| loads.iter().any(|l| label(l) == *it))
+            {
+                let label = format!("{twice} is the label of two loads: give them names");
+                return Err(wrong(table.span(), label, None));
+            }
+            loads.extend(grid);
+        }
         let upstream = upstream(&file, catalog, &wrong)?;
         let entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
         let published = match &file.published {

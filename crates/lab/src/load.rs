@@ -75,6 +75,14 @@ impl Transport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadTable {
+    /// What tells it from the other loads of its experiment, where there are several; made of its
+    /// values unless said otherwise.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Pairs of connections and generator threads, where not every combination is wanted: `[[1, 1],
+    /// [64, 8]]`. Instead of `connections` and `threads`.
+    #[serde(default)]
+    pub points: Vec<(u32, u32)>,
     /// Connections; 64 unless said otherwise.
     #[serde(default = "default_connections")]
     pub connections: OneOrMore<u32>,
@@ -139,6 +147,9 @@ fn default_warmup() -> Span {
 /// The load of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
+    /// What it is called, where the experiment says so.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
     /// Connections.
     pub connections: u32,
     /// Generator threads.
@@ -202,34 +213,55 @@ impl LoadTable {
             Some(rates) => rates.values().into_iter().map(Some).collect(),
         };
         let mut grid = Vec::new();
-        for connections in self.connections.values() {
-            for threads in self.threads.values() {
-                for &rate in &rates {
-                    for pipeline in self.pipeline.values() {
-                        let load = Load {
-                            connections,
-                            threads,
-                            rate,
-                            arrival: self.arrival,
-                            pipeline,
-                            keepalive: self.keepalive,
-                            extent,
-                            message: self.message.clone().unwrap_or_else(|| "hello\n".into()),
-                            timeout: self.timeout,
-                            warmup: self.warmup,
-                            window,
-                            transport: self.transport,
-                        };
-                        load.check()?;
-                        grid.push(load);
-                    }
+        for (connections, threads) in self.pairs()? {
+            for &rate in &rates {
+                for pipeline in self.pipeline.values() {
+                    let load = Load {
+                        name: self.name.clone(),
+                        connections,
+                        threads,
+                        rate,
+                        arrival: self.arrival,
+                        pipeline,
+                        keepalive: self.keepalive,
+                        extent,
+                        message: self.message.clone().unwrap_or_else(|| "hello\n".into()),
+                        timeout: self.timeout,
+                        warmup: self.warmup,
+                        window,
+                        transport: self.transport,
+                    };
+                    load.check()?;
+                    grid.push(load);
                 }
             }
+        }
+        if self.name.is_some() && grid.len() > 1 {
+            let must = "can be given to a single load, and the lists make several".to_owned();
+            return Err(("name", must));
         }
         if grid.is_empty() {
             return Err(("connections", "a list needs at least one value".into()));
         }
         Ok(grid)
+    }
+}
+
+impl LoadTable {
+    /// Connections and threads of every point.
+    fn pairs(&self) -> Result<Vec<(u32, u32)>, (&'static str, String)> {
+        let default = (default_connections(), one());
+        let given = (&self.connections, &self.threads) != (&default.0, &default.1);
+        if !self.points.is_empty() && given {
+            let must = "stands instead of connections and threads".to_owned();
+            return Err(("points", must));
+        }
+        if !self.points.is_empty() {
+            return Ok(self.points.clone());
+        }
+        let (connections, threads) = (self.connections.values(), self.threads.values());
+        let with = |&c: &u32| threads.iter().map(move |&t| (c, t)).collect::<Vec<_>>();
+        Ok(connections.iter().flat_map(with).collect())
     }
 }
 
@@ -309,8 +341,12 @@ impl Load {
 }
 
 impl fmt::Display for Load {
-    /// What tells it from other loads of its experiment, short: `c64`, `c100 t2 10000/s`.
+    /// Its name, or what tells it from other loads of its experiment, short: `c64`, `c100 t2
+    /// 10000/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            return f.write_str(name);
+        }
         write!(f, "c{}", self.connections)?;
         if self.threads > 1 {
             write!(f, " t{}", self.threads)?;
@@ -366,9 +402,23 @@ mod tests {
             ("rate = -1.0", "rate"),
             ("message = ''", "message"),
             ("window = '1ms'", "window"),
+            ("points = [[1, 2]]", "threads"),
+            ("points = [[1, 1]]\nconnections = 5", "points"),
+            ("name = 'x'\nconnections = [1, 2]", "name"),
         ] {
             assert_eq!(table(text).grid().unwrap_err().0, key, "{text}");
         }
+    }
+
+    #[test]
+    fn points_are_pairs() {
+        let grid = table("points = [[1, 1], [64, 8]]").grid().unwrap();
+        let labels: Vec<String> = grid.iter().map(Load::to_string).collect();
+        assert_eq!(labels, ["c1", "c64 t8"]);
+        let named = table("name = 'weighttp'\nconnections = 1000")
+            .grid()
+            .unwrap();
+        assert_eq!(named[0].to_string(), "weighttp");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use prony_stats::percentile::supported;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Times in nanoseconds.
 pub type Times = Histogram<u64>;
@@ -20,6 +21,9 @@ pub struct Percentiles {
     pub mean: Option<f64>,
     /// The median.
     pub p50: Option<u64>,
+    /// The 75th percentile.
+    #[serde(default)]
+    pub p75: Option<u64>,
     /// The 90th percentile.
     pub p90: Option<u64>,
     /// The 99th percentile.
@@ -39,11 +43,32 @@ impl Percentiles {
             n,
             mean: (n > 0).then(|| times.mean()),
             p50: at(0.5),
+            p75: at(0.75),
             p90: at(0.9),
             p99: at(0.99),
             p99_9: at(0.999),
             max: (n > 0).then(|| times.max()),
         }
+    }
+}
+
+impl Percentiles {
+    /// In milliseconds, by the names under which people publish them; what is not known is left out.
+    pub fn by_name(&self) -> BTreeMap<String, f64> {
+        let ms = |ns: f64| ns / 1e6;
+        let whole = |ns: Option<u64>| ns.map(|ns| ms(ns as f64));
+        let all = [
+            ("mean", self.mean.map(ms)),
+            ("p50", whole(self.p50)),
+            ("p75", whole(self.p75)),
+            ("p90", whole(self.p90)),
+            ("p99", whole(self.p99)),
+            ("p99.9", whole(self.p99_9)),
+            ("max", whole(self.max)),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
     }
 }
 

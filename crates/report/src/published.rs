@@ -1,6 +1,7 @@
 //! Figures that others have published, and how what is measured stands beside them: as published,
 //! as corrected for what is known to be wrong with them, and in which order.
 
+use crate::latency::Percentiles;
 use crate::show;
 use crate::table::{Align, Table};
 use schemars::JsonSchema;
@@ -104,6 +105,8 @@ pub struct Measured<'a> {
     pub load: &'a str,
     /// Answers per second.
     pub rate: f64,
+    /// Its response times.
+    pub latency: &'a Percentiles,
 }
 
 /// What was published beside what was measured.
@@ -144,6 +147,8 @@ pub struct BesideRow {
     pub measured: Option<f64>,
     /// Published latency in milliseconds.
     pub latency_ms: BTreeMap<String, f64>,
+    /// The same figures as measured here.
+    pub measured_latency_ms: BTreeMap<String, f64>,
     /// The published rate (corrected where it was) as a multiple of the baseline's.
     pub ratio_then: Option<f64>,
     /// The measured rate as a multiple of the baseline's.
@@ -174,7 +179,7 @@ impl Beside {
             let fits = |cell: &&Measured<'_>| {
                 cell.server == server && row.load.as_deref().is_none_or(|load| load == cell.load)
             };
-            Some(measured.iter().find(fits)?.rate)
+            measured.iter().find(fits)
         };
         let then = |row: &Row| row.corrected(correction).or_else(|| row.rate());
         // The last row of a server under a load stands for it.
@@ -189,7 +194,7 @@ impl Beside {
             .filter(|&index| counts(index))
             .filter_map(|index| {
                 let row = &published.row[index];
-                Some((index, then(row)?, found(row)?))
+                Some((index, then(row)?, found(row)?.rate))
             })
             .collect();
         let base = |load: &Option<String>| {
@@ -212,10 +217,18 @@ impl Beside {
                 load: row.load.clone(),
                 published: row.rate(),
                 corrected: row.corrected(correction),
-                measured: found(row),
+                measured: found(row).map(|cell| cell.rate),
                 latency_ms: row.latency_ms.clone(),
+                measured_latency_ms: found(row)
+                    .map(|cell| cell.latency.by_name())
+                    .unwrap_or_default()
+                    .into_iter()
+                    .filter(|(name, _)| row.latency_ms.contains_key(name))
+                    .collect(),
                 ratio_then: then(row).zip(base).map(|(rate, (_, base, _))| rate / base),
-                ratio_now: found(row).zip(base).map(|(rate, (_, _, base))| rate / base),
+                ratio_now: found(row)
+                    .zip(base)
+                    .map(|(cell, (_, _, base))| cell.rate / base),
                 place_then: own.map(|(_, own, _)| {
                     1 + peers().filter(|(_, rate, _)| rate > own).count() as u32
                 }),
@@ -245,9 +258,14 @@ impl Beside {
             let _ = writeln!(out, "corrected: {why}");
         }
         let _ = write!(out, "\n{}", self.table());
+        out += &self.latencies();
         for row in &self.rows {
             if let Some(note) = &row.note {
-                let _ = writeln!(out, "{}: {note}", row.label);
+                let load = row
+                    .load
+                    .as_deref()
+                    .map_or(String::new(), |load| format!(", {load}"));
+                let _ = writeln!(out, "{}{load}: {note}", row.label);
             }
         }
         if let Some(Order { pairs, same }) = self.order {
@@ -258,6 +276,33 @@ impl Beside {
             );
         }
         out
+    }
+
+    /// Published latencies, each with the measured one behind it.
+    fn latencies(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.rows.iter().flat_map(|row| row.latency_ms.keys()) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        if names.is_empty() {
+            return String::new();
+        }
+        let columns = [("row", Align::Left), ("load", Align::Left)];
+        let figures = names.iter().map(|&name| (name, Align::Right));
+        let mut table = Table::new(columns.into_iter().chain(figures));
+        for row in self.rows.iter().filter(|row| !row.latency_ms.is_empty()) {
+            let mut cells = vec![row.label.clone(), row.load.clone().unwrap_or_default()];
+            cells.extend(names.iter().map(|&name| {
+                let time =
+                    |ms: Option<&f64>| ms.map_or("–".to_owned(), |ms| show::time(ms * 1e6));
+                let (then, now) = (row.latency_ms.get(name), row.measured_latency_ms.get(name));
+                format!("{} → {}", time(then), time(now))
+            }));
+            table.row(cells);
+        }
+        format!("\nresponse times, as published → as measured\n\n{table}")
     }
 
     fn table(&self) -> Table {
@@ -325,6 +370,7 @@ fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<Order>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
 
     fn row(label: &str, server: &str, rates: &[f64]) -> Row {
         Row {
@@ -349,12 +395,21 @@ mod tests {
         }
     }
 
-    fn cell(server: &str, rate: f64) -> Measured<'_> {
+    fn at<'a>(server: &'a str, load: &'a str, rate: f64) -> Measured<'a> {
+        static LATENCY: LazyLock<Percentiles> = LazyLock::new(|| Percentiles {
+            p50: Some(2_000_000),
+            ..Percentiles::default()
+        });
         Measured {
             server,
-            load: "c100",
+            load,
             rate,
+            latency: &LATENCY,
         }
+    }
+
+    fn cell(server: &str, rate: f64) -> Measured<'_> {
+        at(server, "c100", rate)
     }
 
     #[test]
@@ -417,13 +472,22 @@ mod tests {
     }
 
     #[test]
+    fn latencies_are_shown_where_they_were_published() {
+        let mut rows = vec![row("a", "a", &[10.0])];
+        rows[0].latency_ms = BTreeMap::from([("p50".into(), 4.0), ("p99".into(), 9.0)]);
+        let beside = Beside::new(&published(rows), "a", &[cell("a", 1.0)]);
+        let text = beside.text();
+        assert!(text.contains("4.00 ms → 2.00 ms"), "{text}");
+        assert!(text.contains("9.00 ms → –"), "{text}");
+    }
+
+    #[test]
     fn rows_are_compared_under_their_own_load() {
         let mut rows = vec![row("a", "a", &[10.0]), row("b", "b", &[20.0])];
         rows.extend(rows.clone());
         for (row, load) in rows.iter_mut().zip(["c1", "c1", "c8", "c8"]) {
             row.load = Some(load.into());
         }
-        let at = |server, load, rate| Measured { server, load, rate };
         let now = [
             at("a", "c1", 1.0),
             at("b", "c1", 2.0),
@@ -434,5 +498,6 @@ mod tests {
         assert_eq!(beside.order, Some(Order { pairs: 2, same: 1 }));
         assert_eq!(beside.rows[3].ratio_now, Some(0.8));
         assert!(beside.text().contains("c8"));
+        assert!(!beside.text().contains("response times"));
     }
 }

@@ -229,6 +229,7 @@ impl RunReport {
                 server,
                 load: &cell.load_label,
                 rate: cell.throughput.value(),
+                latency: &cell.latency.response,
             })
             .collect();
         self.published = Some(Beside::new(published, &self.run.baseline, &measured));

@@ -11,7 +11,7 @@ use prony_lab::builder::{Builder, Built};
 use prony_lab::contract::Contract;
 use prony_lab::experiment::{Cell, Entrant, Experiment};
 use prony_lab::host::Environment;
-use prony_lab::load::Extent;
+use prony_lab::load::{Extent, Load};
 use prony_lab::source::Source;
 use prony_lab::text::Span;
 use prony_lab::trial::{Bench, Candidate, Failure, Interrupt, Progress, Step};
@@ -29,6 +29,8 @@ use std::time::Duration;
 
 /// `--quick` divides the work by this.
 const QUICK: u32 = 10;
+/// The longest warm-up of `--quick`.
+const QUICK_WARMUP: Duration = Duration::from_secs(3);
 
 pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let catalog = places.catalog()?;
@@ -94,10 +96,23 @@ fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
                 Extent::Requests(n) => Extent::Requests((n / u64::from(QUICK)).max(1)),
             };
             load.window = Span((load.window.0 / QUICK).max(Duration::from_millis(10)));
+            load.warmup = Span(load.warmup.0.min(QUICK_WARMUP));
         }
     }
     if let Some(rounds) = args.rounds {
         experiment.rounds = rounds;
+    }
+    if !args.load.is_empty() {
+        let labels: Vec<String> = experiment.loads.iter().map(ToString::to_string).collect();
+        if let Some(unknown) = args.load.iter().find(|label| !labels.contains(label)) {
+            return Err(miette!(
+                help = format!("its loads are: {}", labels.join(", ")),
+                "{unknown:?} is no load of {}",
+                experiment.name
+            ));
+        }
+        let wanted = |load: &Load| args.load.contains(&load.to_string());
+        experiment.loads.retain(wanted);
     }
     if !args.only.is_empty() {
         let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();

@@ -391,3 +391,29 @@ fn an_experiment_of_prony_is_found_by_its_name_from_anywhere() {
         "{report:#}"
     );
 }
+
+#[test]
+fn some_loads_of_a_grid() {
+    let place = Place::with_references();
+    let file = place.experiment(
+        "grid",
+        &TINY.replace("connections = 2", "connections = [1, 2, 3]"),
+    );
+    let arguments = [
+        "run", &file, "--json", "--rounds", "1", "--load", "c1", "--load", "c3",
+    ];
+    let report = place.prony(&arguments).with(0).json();
+    let mut seen: Vec<u64> = report["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["load"]["connections"].as_u64().unwrap())
+        .collect();
+    seen.dedup();
+    assert_eq!(seen, [1, 3]);
+    let done = place.prony(&["run", &file, "--load", "c4"]).with(1);
+    assert!(
+        done.stderr.contains("\"c4\" is no load of grid") && done.stderr.contains("c1, c2, c3"),
+        "{done}"
+    );
+}

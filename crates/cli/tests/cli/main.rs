@@ -4,7 +4,6 @@
 //! What is asserted are results, messages and counts, never speed; times only bound how long
 //! something may take before it counts as hanging.
 
-mod catalog;
 mod descriptors;
 mod echo_client;
 mod experiment;

@@ -149,3 +149,42 @@ fn numbers_of_workers() {
         .collect();
     assert_eq!(labels[2..], ["go-copy", "go-copy@2", "go-copy@3"]);
 }
+
+#[test]
+fn several_loads_have_labels_of_their_own() {
+    let (head, _) = GOOD.split_once("[load]").unwrap();
+    let two = format!("{head}[[loads]]\nname = \"ab\"\n[[loads]]\nconnections = [1, 2]\n");
+    let labels: Vec<String> = parse(&two)
+        .unwrap()
+        .loads
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(labels, ["ab", "c1", "c2"]);
+    let same = parse(&two.replace("name = \"ab\"", "connections = 2")).unwrap_err();
+    assert!(same.contains("c2 is the label of two loads"), "{same}");
+    let both = parse(&format!("{two}[load]\nconnections = 3\n")).unwrap_err();
+    assert!(both.contains("either one load or several"), "{both}");
+}
+
+#[test]
+fn gateways_need_an_upstream_and_nobody_else_does() {
+    let weather = "title = \"T\"\ncontract = \"weather\"\nservers = [\"spray\"]\n";
+    let error = parse(weather).unwrap_err();
+    assert!(error.contains("a gateway needs an upstream"), "{error}");
+    let error = parse(&format!("{weather}upstream = \"spray\"\n")).unwrap_err();
+    assert!(
+        error.contains("there is no upstream of this name"),
+        "{error}"
+    );
+    let error = parse(&format!("upstream = \"nginx-weather\"\n{GOOD}")).unwrap_err();
+    assert!(
+        error.contains("servers of tcp-echo ask no upstream"),
+        "{error}"
+    );
+    let with = weather.replace("[\"spray\"]", "[\"nginx-weather\", \"spray\"]");
+    let experiment = parse(&format!("{with}upstream = \"nginx-weather\"\n")).unwrap();
+    assert_eq!(experiment.upstream.unwrap().name, "nginx-weather");
+    let contracts: Vec<Contract> = experiment.entrants.iter().map(|e| e.contract).collect();
+    assert_eq!(contracts, [Contract::WeatherUpstream, Contract::Weather]);
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Runs nginx with a configuration of its own: nginx.sh CONTRACT PORT DOCROOT WORKERS
+set -eu
+contract=$1 port=$2 docroot=$3 workers=$4
+
+case $contract in
+    static-file) cache='open_file_cache max=1024;' ;;
+    # A changed file is to be seen by the very next request.
+    weather-upstream) cache= ;;
+esac
+
+# The workers of root's nginx are somebody else, who may not be allowed to read the files.
+user=
+[ "$(id -u)" -ne 0 ] || user='user root;'
+
+# Several workers have a listener each, so that the kernel spreads the connections evenly.
+reuseport=
+[ "$workers" -eq 1 ] || reuseport=reuseport
+
+prefix=$(mktemp -d)
+trap 'rm -r "$prefix"' EXIT
+
+# sendfile is off: a small file is sent with its head in one system call, and in one packet.
+cat >"$prefix/nginx.conf" <<CONF
+daemon off;
+$user
+worker_processes $workers;
+error_log stderr;
+pid nginx.pid;
+
+events {
+    worker_connections 8192;
+}
+
+http {
+    access_log off;
+    log_not_found off;
+    sendfile off;
+    $cache
+    keepalive_requests 1000000000;
+    keepalive_timeout 1h;
+    types {
+        text/html html;
+        application/json json;
+    }
+    client_body_temp_path temp;
+    proxy_temp_path temp;
+    fastcgi_temp_path temp;
+    uwsgi_temp_path temp;
+    scgi_temp_path temp;
+
+    server {
+        listen 127.0.0.1:$port backlog=4096 $reuseport;
+        root "$docroot";
+    }
+}
+CONF
+
+nginx -p "$prefix" -c nginx.conf &
+trap 'kill $!; wait $!' INT TERM
+wait $!
