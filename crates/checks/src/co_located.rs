@@ -1,6 +1,13 @@
 //! `co-located`: server and generator share a CPU.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "co-located",
+    cause: "The generator shares CPUs with the server or its upstream, so each slows the other, and what is measured is both together.",
+    evidence: "The placement.",
+    remedy: "Use a machine with more CPUs. Where sharing cannot be helped, compare only servers that were measured like this, and prefer CPU time per request.",
+};
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if seen.co_located != Some(true) {

@@ -1,6 +1,13 @@
 //! `errors`: requests ended without an answer.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "errors",
+    cause: "Requests ended without an answer: no connection could be made, it broke, or the time-out came first.",
+    evidence: "The outcomes by kind, and the system's own words with how often each occurred. Time-outs are in the latency distribution at their full length.",
+    remedy: "Read the words: 'connection refused' means nothing listens or the queue is full, 'reset' that the server gave up, 'cannot assign requested address' that this machine has run out of ports. Fewer connections or a larger backlog help against most.",
+};
 
 /// Up to this share of failed requests the figures of the others still stand: a thousandth.
 const TOLERABLE: f64 = 0.001;

@@ -56,6 +56,10 @@ pub struct Evidence {
     pub others_busy: Option<f64>,
     /// CPU time that the hypervisor took away, as a part of all, 0 to 1.
     pub stolen: Option<f64>,
+    /// The server's workers.
+    pub workers: Option<u32>,
+    /// CPUs that the server may use.
+    pub server_cpus: Option<u32>,
     /// Server and generator share a CPU.
     pub co_located: Option<bool>,
 }

@@ -1,6 +1,13 @@
 //! `generator-saturated`: the load generator had no time left, so its speed was measured.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "generator-saturated",
+    cause: "A thread of the load generator worked nearly all the time: it could not have asked for more, so its speed may be what was measured.",
+    evidence: "CPU time of the generator's own threads over the measured part, waiting left out.",
+    remedy: "Give it more threads and CPUs (-t, --cpus), or compare CPU time per request at a fixed rate, which does not need saturation: `prony duel` does.",
+};
 
 /// A thread that works this share of its time cannot ask for more: what is left is the kernel's
 /// time to put it to sleep and wake it up again.

@@ -4,6 +4,7 @@
 //! with its thresholds; every threshold carries its reason.
 
 mod evidence;
+mod explanation;
 mod finding;
 
 mod ceiling;
@@ -14,6 +15,7 @@ mod listen_overflow;
 mod littles_law;
 mod noisy_host;
 mod not_steady;
+mod oversubscribed;
 mod rate_missed;
 mod retransmits;
 mod schedule_lag;
@@ -26,6 +28,7 @@ mod wrong_answers;
 
 pub use ceiling::ceiling;
 pub use evidence::{Evidence, Server, Tcp};
+pub use explanation::Explanation;
 pub use finding::{Finding, Severity};
 pub use spread_exceeds_effect::spread_exceeds_effect;
 
@@ -33,7 +36,7 @@ pub use spread_exceeds_effect::spread_exceeds_effect;
 type Check = fn(&Evidence) -> Option<Finding>;
 
 /// All checks of one measurement, the gravest first.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     wrong_answers::check,
     errors::check,
     generator_saturated::check,
@@ -46,9 +49,32 @@ const CHECKS: [Check; 15] = [
     not_steady::check,
     noisy_host::check,
     co_located::check,
+    oversubscribed::check,
     uneven_connections::check,
     too_few_samples::check,
     too_short::check,
+];
+
+/// What each check means, in the order of their names.
+pub const EXPLANATIONS: [Explanation; 18] = [
+    ceiling::EXPLANATION,
+    co_located::EXPLANATION,
+    errors::EXPLANATION,
+    generator_saturated::EXPLANATION,
+    listen_overflow::EXPLANATION,
+    littles_law::EXPLANATION,
+    noisy_host::EXPLANATION,
+    not_steady::EXPLANATION,
+    oversubscribed::EXPLANATION,
+    rate_missed::EXPLANATION,
+    retransmits::EXPLANATION,
+    schedule_lag::EXPLANATION,
+    server_idle::EXPLANATION,
+    spread_exceeds_effect::EXPLANATION,
+    too_few_samples::EXPLANATION,
+    too_short::EXPLANATION,
+    uneven_connections::EXPLANATION,
+    wrong_answers::EXPLANATION,
 ];
 
 /// Everything that the checks find in one measurement.
@@ -77,6 +103,23 @@ mod tests {
             ..Evidence::clean()
         };
         assert_eq!(examine(&alone), []);
+    }
+
+    #[test]
+    fn every_check_is_explained_once_in_order() {
+        let names = EXPLANATIONS.map(|explanation| explanation.name);
+        assert!(names.is_sorted() && names.len() > CHECKS.len());
+        for explanation in EXPLANATIONS {
+            let Explanation {
+                cause,
+                evidence,
+                remedy,
+                ..
+            } = explanation;
+            for text in [cause, evidence, remedy] {
+                assert!(text.len() > 10 && text.ends_with('.'), "{text}");
+            }
+        }
     }
 
     #[test]

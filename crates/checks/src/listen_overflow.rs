@@ -1,6 +1,13 @@
 //! `listen-overflow`: connections waited for the retransmission of a SYN.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "listen-overflow",
+    cause: "Connections waited for a SYN to be sent again, which takes one second, then two, then four: the accept queue of the server was full.",
+    evidence: "The kernel's counters of this machine, together with a connection of this load that took about a second or more.",
+    remedy: "Raise the backlog that the server gives to listen(), and net.core.somaxconn; or open connections more slowly. Rates measured like this are those of the retransmission timer.",
+};
 
 /// The first retransmission of a SYN comes after one second (RFC 6298); nothing else on a local
 /// network takes this long to connect.

@@ -1,6 +1,13 @@
 //! `littles-law`: rate, response time and number in flight contradict each other.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "littles-law",
+    cause: "Rate, mean response time and number in flight contradict each other, so one of them is not what it says: in a closed loop rate x time = connections.",
+    evidence: "The three figures of this measurement.",
+    remedy: "With prony's own figures this means a defect: please report it. In other tools' output it is most often a mean over samples that were made up afterwards.",
+};
 
 /// Little's law holds exactly for a stable system; at the ends of a measurement some requests are
 /// counted in one figure and not in the other.

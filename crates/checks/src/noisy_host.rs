@@ -1,6 +1,13 @@
 //! `noisy-host`: somebody else used the CPUs.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "noisy-host",
+    cause: "Somebody else used the CPUs of server and generator, or the hypervisor took them away.",
+    evidence: "Busy time of those CPUs that is neither the server's nor the generator's, and stolen time.",
+    remedy: "Measure on a quiet machine, or with more rounds: rounds in random order let noise hit all alike. `prony duel` loads its sides in turns for just this reason.",
+};
 
 /// Others' share of the CPUs from which on differences of a few percent mean nothing.
 const OTHERS: f64 = 0.05;

@@ -1,6 +1,13 @@
 //! `not-steady`: the rate was still changing.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "not-steady",
+    cause: "The rate was still changing: the halves of the measured part disagree, or the warm-up ended because its time was up.",
+    evidence: "The rates of the windows.",
+    remedy: "Give it a longer warm-up and a longer measurement. A server that never becomes steady has no single throughput: look at its windows over time.",
+};
 
 /// The two halves of a steady measurement agree within this share.
 const DRIFT: f64 = 0.1;

@@ -1,6 +1,13 @@
 //! `retransmits`: segments were lost and sent again.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "retransmits",
+    cause: "TCP segments were lost and sent again; each costs a request 200 ms or more.",
+    evidence: "The kernel's counter, together with requests of this load that took long enough.",
+    remedy: "On loopback this means that buffers overflowed: look for a server that does not read, or memory limits of TCP. On a network: look there first.",
+};
 
 /// Each costs 200 ms or more; from one in a thousand requests on, p99.9 is made of them.
 const TOLERABLE: f64 = 0.001;

@@ -1,6 +1,13 @@
 //! `schedule-lag`: the generator itself sent requests late.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "schedule-lag",
+    cause: "The generator itself sent requests late, by an amount that matters beside the response times.",
+    evidence: "The histogram of lateness: sent minus due, from when the connection was free.",
+    remedy: "Give the generator a CPU of its own (--cpus), or more threads; stop whatever else runs there. On a virtual machine some 50 microseconds are the cost of waking up.",
+};
 
 /// Lateness below this is the cost of one wake-up, and can be subtracted by nobody.
 const SMALL: f64 = 0.000_1;

@@ -1,6 +1,13 @@
 //! `server-idle`: a closed loop did not keep the server busy.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "server-idle",
+    cause: "The closed loop kept enough requests in flight, the generator had time left, and yet the server's CPUs were not busy: it was waiting for something.",
+    evidence: "CPU time of the server's processes against the CPUs that it may use.",
+    remedy: "Look for a lock, a timer, a pool that is too small, a slow upstream, or an acknowledgement that is delayed by 40 ms (Nagle's algorithm: set TCP_NODELAY).",
+};
 
 /// A server that is the bottleneck uses nearly all of its CPUs.
 const BUSY: f64 = 0.75;

@@ -1,6 +1,13 @@
 //! `spread-exceeds-effect`: two servers differ by less than each differs from itself.
 
-use crate::{Finding, Severity};
+use crate::{Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "spread-exceeds-effect",
+    cause: "Two servers differ by less than each differs from itself between rounds.",
+    evidence: "The spread over the trials of each, against the ratio between them.",
+    remedy: "Do not believe the ratio by its value alone: its interval says what can be said. More rounds make it narrower.",
+};
 
 /// Raised for a server whose ratio to the baseline lies closer to 1 than the spread of its own
 /// trials, or the baseline's, is wide. `ratio` is the ratio to the baseline; the spreads are

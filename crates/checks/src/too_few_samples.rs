@@ -1,6 +1,13 @@
 //! `too-few-samples`: not enough answers for a 99th percentile.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "too-few-samples",
+    cause: "There are not enough answers for a 99th percentile: fewer than ten would lie beyond it.",
+    evidence: "The number of samples.",
+    remedy: "Measure longer, or look at lower percentiles. prony does not show a percentile that its samples do not support.",
+};
 
 /// Samples from which a 99th percentile has ten beyond it.
 const ENOUGH: u64 = 1_000;

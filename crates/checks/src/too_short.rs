@@ -1,6 +1,13 @@
 //! `too-short`: the measured part is too short to mean much.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "too-short",
+    cause: "Less than a second was measured: a single hiccup of the machine is a visible part of that.",
+    evidence: "The length of the measured part.",
+    remedy: "Measure longer; without --quick, if that was given.",
+};
 
 /// Seconds. Below one, a single scheduler hiccup or garbage collection is a visible part of it.
 const ENOUGH: f64 = 1.0;

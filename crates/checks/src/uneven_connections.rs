@@ -1,6 +1,13 @@
 //! `uneven-connections`: some connections were served much more often than others.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "uneven-connections",
+    cause: "Event loops or connections were not treated alike: some workers have many more connections than others, or some connections were answered far more often.",
+    evidence: "Connections of each event loop as the kernel lists them, and answers per connection.",
+    remedy: "Give each worker a listener of its own (SO_REUSEPORT), or hand connections out in turn. Percentiles over uneven connections mix two servers.",
+};
 
 /// In a closed loop with the same request everywhere, connections differ by chance and by the
 /// order of service; a factor of two between them is a policy.

@@ -1,6 +1,13 @@
 //! `wrong-answers`: answers came that were not what the contract says.
 
-use crate::{Evidence, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "wrong-answers",
+    cause: "Answers came that were not what was asked for: another status, length or content.",
+    evidence: "The outcomes count them, and the first ones are quoted. They are not in the throughput, but they used the server's time.",
+    remedy: "Look at the quoted answer. A server that is right before the load and wrong under it has a race or gives up work when it is busy; a wrong expectation (--expect-body) shows at once with every answer.",
+};
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if seen.wrong == 0 {

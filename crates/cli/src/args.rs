@@ -19,7 +19,8 @@ use std::path::PathBuf;
         prony servers list                        what can be started\n  \
         prony report latest                       the last run again\n\n\
         Results go to standard output, everything else to standard error.\n\
-        Exit status: 0 done, 1 something could not be done, 2 the command line is wrong."
+        Exit status: 0 done, 1 something could not be done, 2 the command line is wrong, 3 done, and a\n\
+        limit that was given is broken."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -65,10 +66,15 @@ pub struct Places {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Run),
+    Duel(Duel),
+    Capacity(Capacity),
+    Tare(Tare),
     Load(Box<Load>),
     Servers(Servers),
     Runs(Runs),
     Report(Report),
+    Compare(Compare),
+    Explain(Explain),
     Serve(Serve),
     /// The client of the published benchmark of TCP echo servers: its flags, its output line
     ///
@@ -128,6 +134,201 @@ pub struct Run {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
+///
+/// A side is a command line (with `{port}` where the port goes; PORT is set as well), a server of the
+/// catalog, or the URL of a server that is already running. In every round all sides are started anew
+/// and loaded in turns, as fast as answers come and then at a rate that all of them can keep. The
+/// others are compared with the first: throughput, response times, and CPU time per request, each
+/// with a verdict of its own. The duel ends when all are settled, or time is up; its intervals allow
+/// for being looked at after every round.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
+    prony duel --get /users/7 './a {port}' './b {port}'\n  \
+    prony duel --contract http-echo node go-net-http\n  \
+    prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
+    prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
+pub struct Duel {
+    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs
+    #[arg(required = true)]
+    pub sides: Vec<String>,
+    /// Ask all sides for this path
+    #[arg(long, value_name = "PATH", conflicts_with = "contract")]
+    pub get: Option<String>,
+    /// All sides must keep this contract, which is verified
+    #[arg(long, value_parser = contract)]
+    pub contract: Option<Contract>,
+    /// A git revision in which the command line is run, in a worktree of its own (give two or more)
+    #[arg(long, value_name = "REVISION")]
+    pub rev: Vec<String>,
+    /// A shell command that builds a revision, run in its worktree
+    #[arg(long, value_name = "COMMAND", requires = "rev")]
+    pub build: Option<String>,
+    /// A shell command that is run once before everything
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Exactly so many rounds [default: until everything is settled, 60 at most]
+    #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=10000))]
+    pub rounds: Option<u32>,
+    /// Go on until every ratio is known to this much either way, such as 1%
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<Share>,
+    /// Differences smaller than this count as none
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub band: Share,
+    /// Begin no round that would end after this
+    #[arg(long, value_name = "TIME", default_value = "5m")]
+    pub max_time: Span,
+    /// Connections
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
+    pub connections: u32,
+    /// Generator threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
+    pub threads: u32,
+    /// How long each side is loaded in each of the two parts of a round
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        help_heading = "Load"
+    )]
+    pub duration: Span,
+    /// Load each start unmeasured until steady, for at most this long
+    #[arg(long, value_name = "TIME", default_value = "3s", help_heading = "Load")]
+    pub warmup: Span,
+    /// The common rate in requests per second [default: half of what the slowest side reaches]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub rate: Option<f64>,
+    /// No part at a common rate: compare throughput alone
+    #[arg(long, conflicts_with = "rate", help_heading = "Load")]
+    pub no_rate: bool,
+    /// Give up a request after this
+    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Load")]
+    pub timeout: Span,
+    /// Print the result as JSON (`prony schema duel` describes it)
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// The highest rate that a server keeps within limits, and its latency below that
+///
+/// Doubles the rate until a limit is broken, bisects to 1 %, and then tries the boundary three times
+/// for longer; a rate counts as kept when p99 and errors are within their limits, and neither the
+/// server nor the generator has fallen behind. Requests have due times (an open loop), so that no
+/// stall is hidden. Then shows latency at 10, 50, 80 and 90 % of it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony capacity http://localhost:8000/\n  \
+    prony capacity go-net-http --contract http-echo --within 5ms\n  \
+    prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
+    prony capacity http://localhost:8000/ --at-least 5000     for CI: exit status 3 when below")]
+pub struct Capacity {
+    /// A URL, a server of the catalog (`name` or `name@workers`), or a command line with {port}
+    pub server: String,
+    /// Ask for this path
+    #[arg(long, value_name = "PATH", conflicts_with = "contract")]
+    pub get: Option<String>,
+    /// The contract, which is verified first
+    #[arg(long, value_parser = contract)]
+    pub contract: Option<Contract>,
+    /// The percentile of the response time that is limited
+    #[arg(long, value_name = "P", default_value_t = 99.0, value_parser = percentile)]
+    pub percentile: f64,
+    /// To how much
+    #[arg(long, value_name = "TIME", default_value = "10ms")]
+    pub within: Span,
+    /// The share of requests that may fail
+    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
+    pub errors: Share,
+    /// Exit with 3 when the capacity is below this many requests per second
+    #[arg(long, value_name = "RATE")]
+    pub at_least: Option<f64>,
+    /// Connections
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections: u32,
+    /// Generator threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+    /// Length of a trial while searching; at the boundary twice that
+    #[arg(short, long, value_name = "TIME", default_value = "2s")]
+    pub duration: Span,
+    /// Load unmeasured until steady, for at most this long
+    #[arg(long, value_name = "TIME", default_value = "3s")]
+    pub warmup: Span,
+    /// Print the result as JSON (`prony schema capacity` describes it)
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Weigh the rig: what prony's own server and generator reach on this host, and how noisy it is
+///
+/// Measures the reference server against itself. From that come the ceiling that no server can
+/// exceed here, what the generator costs, and the smallest difference that so many rounds can tell
+/// from none. It is kept in the notebook, and later reports on this host compare with it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony tare\n  \
+    prony tare --contract http-echo --connections 64,1000 --rounds 20")]
+pub struct Tare {
+    /// Contracts
+    #[arg(long, value_delimiter = ',', default_values = ["tcp-echo", "http-echo"], value_parser = crate::verb::tare::kept_by_reference)]
+    pub contract: Vec<Contract>,
+    /// Numbers of connections
+    #[arg(long, value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections: Vec<u32>,
+    /// Rounds for each of them
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]
+    pub rounds: u32,
+    /// How long each side is loaded in each of the two parts of a round
+    #[arg(short, long, value_name = "TIME", default_value = "500ms")]
+    pub duration: Span,
+    /// Print the result as JSON (`prony schema tare` describes it)
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(p) if (1.0..100.0).contains(&p) => Ok(p),
+        _ => Err(format!(
+            "{text:?} is not a percentile: expected something like 99 or 99.9"
+        )),
+    }
+}
+
+/// A share of one, as people write it: `5%`, `0.05`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share(pub f64);
+
+impl std::str::FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, scale) = match text.strip_suffix('%') {
+            Some(number) => (number, 100.0),
+            None => (text, 1.0),
+        };
+        let share = number.trim().parse::<f64>().map(|n| n / scale);
+        match share {
+            Ok(share) if (0.0..1.0).contains(&share) => Ok(Self(share)),
+            _ => Err(format!(
+                "{text:?} is not a share: expected something like 1% or 0.01"
+            )),
+        }
+    }
 }
 
 /// Load a server that is already running
@@ -383,6 +584,49 @@ pub struct Report {
     pub json: bool,
 }
 
+/// Compare two runs: has anything become slower?
+///
+/// Servers that both runs have under the same load are compared: the ratio is that of the second run
+/// to the first, with an interval from resampling starts and the windows in them. The runs were not
+/// made in turns, so whatever else changed on the machine between them is in the ratio too: for a
+/// verdict on two servers prefer `prony duel`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony compare 12 15\n  \
+    prony compare 12 latest --fail-if-slower 5%     for CI: exit status 3 when it has")]
+pub struct Compare {
+    /// The earlier run: its number, `latest`, or an experiment's name
+    pub before: String,
+    /// The later run
+    pub after: String,
+    /// Exit with 3 when a server is shown to be slower (or to need more CPU time per request), by
+    /// this much or more
+    #[arg(long, value_name = "SHARE")]
+    pub fail_if_slower: Option<Share>,
+    /// Differences smaller than this count as none
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub band: Share,
+    /// Draw the resamples from this number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print the result as JSON (`prony schema compare` describes it)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a check means: cause, evidence, remedy
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony explain server-idle\n  \
+    prony explain                  all of them")]
+pub struct Explain {
+    /// The check's name, as reports give it [default: all]
+    pub check: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Serve a contract with one of prony's own servers, until Ctrl-C
 ///
 /// `tcp-echo` and `http-echo` are as fast as the kernel allows: the ceiling of a host. `clockwork`
@@ -461,6 +705,14 @@ pub enum SchemaOf {
     Load,
     /// What `prony run --json` and `prony report --json` print
     Run,
+    /// What `prony duel --json` prints
+    Duel,
+    /// What `prony compare --json` prints
+    Compare,
+    /// What `prony capacity --json` prints
+    Capacity,
+    /// What `prony tare --json` prints
+    Tare,
     /// An experiment file
     Experiment,
     /// A server's manifest

@@ -1,6 +1,7 @@
 //! The `prony` command: one file per verb, and what they share.
 
 mod args;
+mod kept;
 mod measured;
 mod place;
 mod target;
@@ -19,6 +20,8 @@ enum Ended {
     Done,
     /// Something of it could not be done, as was said.
     Incomplete,
+    /// It is done, and a limit that was given is broken.
+    Broken,
 }
 
 fn main() -> ExitCode {
@@ -39,11 +42,16 @@ fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Run(args) => verb::run::main(&cli.places, &args),
+        Command::Duel(args) => verb::duel::main(&cli.places, &args),
         Command::Load(args) => verb::load::main(&args),
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
+        Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
+        Command::Tare(args) => verb::tare::main(&cli.places, &args),
+        Command::Compare(args) => verb::compare::main(&cli.places, &args),
+        Command::Explain(args) => verb::explain::main(&args),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
         Command::Keeper { arguments } => verb::keeper::main(&arguments),
@@ -51,6 +59,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Incomplete) => ExitCode::from(1),
+        Ok(Ended::Broken) => ExitCode::from(3),
         Err(report) => {
             eprintln!("{report:?}");
             ExitCode::from(1)

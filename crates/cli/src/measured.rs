@@ -3,12 +3,14 @@
 use prony_checks::{Evidence, Server, Tcp};
 use prony_engine::clock::SECOND;
 use prony_engine::{Observation, Plan, Window};
+use prony_lab::duel::{Bout, Part};
 use prony_lab::host::TcpCounters;
 use prony_lab::placement::Placement;
 use prony_lab::trial::Trial;
 use prony_notebook as notebook;
+use prony_report::duel::Values;
 use prony_report::facts::{Durations, Facts, Finding, Generator, Outcomes, Resources, Status};
-use prony_report::latency::{Latency, Percentiles, encode};
+use prony_report::latency::{Latency, Percentiles, Times, encode};
 use prony_stats::throughput::{Count, throughput};
 use prony_stats::{Estimate, Unit};
 
@@ -172,6 +174,8 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
         tcp: Some(tcp(&trial.tcp)),
         others_busy: Some(others_busy),
         stolen: Some(stolen),
+        workers: Some(workers),
+        server_cpus: Some(placement.server.len() as u32),
         co_located: Some(placement.co_located()),
         connections_per_loop: used.connections.clone(),
         ..evidence(&trial.plan, seen)
@@ -279,4 +283,53 @@ fn windows(seen: &Observation, used: &prony_lab::watch::Resources) -> Vec<notebo
             }
         })
         .collect()
+}
+
+/// Checks that judge how long was measured: whoever repeats short parts decides that by their number.
+const OF_LENGTH: [&str; 3] = ["too-short", "too-few-samples", "not-steady"];
+
+/// What checks find in a part of a round.
+pub fn part_findings(part: &Part, placement: &Placement) -> Vec<Finding> {
+    let mut all: Vec<Finding> = Vec::new();
+    for seen in &part.segments {
+        let evidence = Evidence {
+            server: part.cpu.map(|cpu| Server {
+                cpus: placement.server.len() as f64,
+                used: cpu as f64 / SECOND as f64 / part.seconds(),
+            }),
+            co_located: Some(placement.co_located()),
+            ..evidence(&part.plan, seen)
+        };
+        for finding in findings(&evidence) {
+            let known = all.iter().any(|found| found.name == finding.name);
+            if !known && !OF_LENGTH.contains(&finding.name.as_str()) {
+                all.push(finding);
+            }
+        }
+    }
+    all
+}
+
+/// What a round has shown of a side.
+pub fn values(bout: &Bout) -> Values {
+    let mut values = Values {
+        throughput: Some(bout.saturation.throughput()),
+        ..Values::default()
+    };
+    if let Some(fixed) = &bout.fixed {
+        let times = Percentiles::of(&response(fixed));
+        values.p50 = times.p50.map(|ns| ns as f64);
+        values.p99 = times.p99.map(|ns| ns as f64);
+        values.cpu = fixed.cpu_per_request();
+    }
+    values
+}
+
+/// The response times of all segments of a part together.
+pub fn response(part: &Part) -> Times {
+    let mut all = part.segments[0].response.clone();
+    for seen in &part.segments[1..] {
+        all.add(&seen.response).expect("all have the same bounds");
+    }
+    all
 }

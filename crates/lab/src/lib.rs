@@ -7,7 +7,9 @@
 pub mod builder;
 pub mod catalog;
 pub mod contract;
+pub mod duel;
 pub mod experiment;
+pub mod get;
 pub mod host;
 pub mod keeper;
 pub mod load;

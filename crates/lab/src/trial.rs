@@ -367,7 +367,7 @@ impl Bench {
                 Some(behind)
             }
         };
-        let dialogue = running.dialogue(who.contract, &full, load)?;
+        let dialogue = running.dialogue(who.contract, &full, &load.message, load.keepalive)?;
         let loading = Instant::now();
         let tcp = TcpCounters::read();
         let roots = Roots {
@@ -470,7 +470,7 @@ impl Bench {
 }
 
 impl Running {
-    fn verify(
+    pub(crate) fn verify(
         &mut self,
         step: Step,
         contract: Contract,
@@ -480,16 +480,14 @@ impl Running {
             .map_err(|violation| self.violated(step, &violation))
     }
 
-    fn dialogue(
+    pub(crate) fn dialogue(
         &mut self,
         contract: Contract,
         how: &Inspection<'_>,
-        load: &Load,
+        message: &str,
+        keepalive: bool,
     ) -> Result<Dialogue, Failure> {
-        let wanted = Wanted {
-            message: &load.message,
-            keepalive: load.keepalive,
-        };
+        let wanted = Wanted { message, keepalive };
         how.dialogue(contract, self.addr, &self.stage, wanted)
             .map_err(|violation| self.violated(Step::Load, &violation))
     }

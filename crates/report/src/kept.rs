@@ -4,12 +4,13 @@ use crate::facts::Facts;
 use crate::latency::{Times, decode};
 use crate::published::Published;
 use crate::run::{FailureReport, RunHead, RunReport, Trial, label};
+use crate::tare::TareReport;
 use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a run is about, as it is kept in the notebook's `experiment`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// What the servers had to answer.
     pub contract: String,
@@ -127,11 +128,30 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
             }),
         }
     }
-    let report = RunReport::new(head, &trials, failures).with_limits(&about.limits);
+    let mut report = RunReport::new(head, &trials, failures).with_limits(&about.limits);
+    if let Some(tare) = tare(notebook, run)? {
+        report = report.below(&tare);
+    }
     Ok(match &about.published {
         Some(published) => report.beside(published),
         None => report,
     })
+}
+
+/// What the rig weighed on this run's host when it was last weighed.
+fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
+    let host = |run: &Run, key: &str| run.facts.host.get(key).cloned();
+    match notebook.latest_run(crate::tare::RUN)? {
+        Some(tare)
+            if tare.id != run.id
+                && ["cpu", "cpus", "memory"]
+                    .iter()
+                    .all(|key| host(&tare, key) == host(run, key)) =>
+        {
+            TareReport::new(notebook, &tare).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 fn empty() -> Times {

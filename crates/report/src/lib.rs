@@ -3,11 +3,16 @@
 //!
 //! A run's report is made from the notebook alone, so it can be made again at any time.
 
+pub mod capacity;
+pub mod compare;
+pub mod duel;
 pub mod facts;
 pub mod kept;
 pub mod latency;
 pub mod load;
 pub mod published;
 pub mod run;
+pub mod scaling;
 pub mod show;
 pub mod table;
+pub mod tare;

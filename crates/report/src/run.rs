@@ -4,11 +4,15 @@ use crate::facts::{Facts, Finding};
 use crate::latency::{Latency, Percentiles, Times};
 use crate::load::checks;
 use crate::published::{Beside, Measured, Published};
+use crate::scaling::{Point, ScalingReport, scaling};
 use crate::show;
 use crate::table::{Align, Table};
+use crate::tare::TareReport;
 use prony_checks::{ceiling, spread_exceeds_effect};
+use prony_stats::compare::Better;
 use prony_stats::mean::mean;
 use prony_stats::ratio::paired_log_ratio;
+use prony_stats::ties::{Place, rank};
 use prony_stats::{Estimate, Interval, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,6 +29,8 @@ pub struct RunReport {
     pub cells: Vec<CellReport>,
     /// Trials that yielded nothing, and servers that did not take part.
     pub failures: Vec<FailureReport>,
+    /// How throughput grows with the number of workers, for servers that were measured with several.
+    pub scaling: Vec<ScalingReport>,
     /// What others have published, beside what was measured.
     pub published: Option<Beside>,
 }
@@ -89,6 +95,9 @@ pub struct CellReport {
     pub connections_per_worker: Vec<u32>,
     /// Steps of the verification that its stack cannot pass, with the reason.
     pub known_limits: BTreeMap<String, String>,
+    /// The groups that it belongs to, as letters: servers that share a letter cannot be told apart
+    /// (paired t tests over the rounds, false discovery rate 5 %). Null with fewer than three servers.
+    pub group: Option<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
     #[serde(skip)]
@@ -196,10 +205,23 @@ impl RunReport {
                 .cmp(&b.load_label)
                 .then(rate(b).total_cmp(&rate(a)))
         });
+        for (load, letters) in tie_groups(&groups) {
+            for cell in cells.iter_mut().filter(|cell| cell.load_label == load) {
+                cell.group = letters.get(&label(&cell.server, cell.workers)).cloned();
+            }
+        }
+        let points = trials.iter().map(|trial| Point {
+            server: &trial.server,
+            load: &trial.load_label,
+            workers: trial.workers,
+            rate: trial.throughput,
+        });
+        let scaling = scaling(&points.collect::<Vec<_>>());
         Self {
             run,
             cells,
             failures,
+            scaling,
             published: None,
         }
     }
@@ -209,6 +231,26 @@ impl RunReport {
     pub fn with_limits(mut self, limits: &BTreeMap<String, BTreeMap<String, String>>) -> Self {
         for cell in &mut self.cells {
             cell.known_limits = limits.get(&cell.server).cloned().unwrap_or_default();
+        }
+        self
+    }
+
+    /// With what the rig itself weighs: servers that reach its ceiling are named. prony's own servers
+    /// are that ceiling.
+    #[must_use]
+    pub fn below(mut self, tare: &TareReport) -> Self {
+        for cell in &mut self.cells {
+            let connections = cell.load["connections"].as_u64().unwrap_or(0) as u32;
+            let plain = cell.load["rate"].is_null()
+                && cell.load["keepalive"].as_bool().unwrap_or(true)
+                && cell.load["pipeline"].as_u64().unwrap_or(1) == 1;
+            let known = cell.checks.iter().any(|check| check.name == "ceiling");
+            if !plain || known || cell.workers > 1 || cell.server.starts_with("reference-") {
+                continue;
+            }
+            let limit = tare.ceiling(&self.run.contract, connections);
+            let found = limit.and_then(|limit| ceiling(cell.throughput.value(), limit));
+            cell.checks.extend(found.map(Finding::from));
         }
         self
     }
@@ -254,8 +296,17 @@ impl RunReport {
             let _ = writeln!(out, "\n{}", self.sentence(&cells));
             let _ = writeln!(out, "load {load}, {} rounds, 95 % intervals\n", run.rounds);
             let _ = write!(out, "{}", table(&cells));
+            if cells.iter().any(|cell| cell.group.is_some()) {
+                let _ = writeln!(
+                    out,
+                    "servers that share a group's letter cannot be told apart"
+                );
+            }
         }
         let _ = write!(out, "{}", self.findings());
+        for scaling in &self.scaling {
+            let _ = writeln!(out, "\n{}", scaling.sentence);
+        }
         let _ = write!(out, "{}", self.limits());
         let _ = write!(out, "{}", self.failed());
         if let Some(published) = &self.published {
@@ -444,9 +495,43 @@ fn cell(
             .cloned()
             .unwrap_or_default(),
         known_limits: BTreeMap::new(),
+        group: None,
         checks,
         load_label: first.load_label.clone(),
     })
+}
+
+/// For each load with three servers or more: the letters of every server's groups, by its label.
+fn tie_groups(
+    groups: &BTreeMap<(String, String), Vec<&Trial>>,
+) -> Vec<(String, BTreeMap<String, String>)> {
+    let mut loads: BTreeMap<&str, Vec<(&str, &Vec<&Trial>)>> = BTreeMap::new();
+    for ((load, server), trials) in groups {
+        loads.entry(load).or_default().push((server, trials));
+    }
+    let letters = |servers: &[(&str, &Vec<&Trial>)]| {
+        let rounds = servers.iter().flat_map(|(_, trials)| trials.iter());
+        let rounds = rounds.map(|trial| trial.round).max()?;
+        let row = |trials: &Vec<&Trial>| -> Vec<Option<f64>> {
+            (0..=rounds)
+                .map(|round| {
+                    let found = trials.iter().find(|trial| trial.round == round);
+                    found
+                        .map(|trial| trial.throughput)
+                        .filter(|rate| *rate > 0.0)
+                })
+                .collect()
+        };
+        let table: Vec<_> = servers.iter().map(|(_, trials)| row(trials)).collect();
+        let ranking = rank(&table, Better::Higher).ok()?;
+        let named = |place: &Place| (servers[place.server].0.to_owned(), place.letters());
+        Some(ranking.places.iter().map(named).collect())
+    };
+    loads
+        .into_iter()
+        .filter(|(_, servers)| servers.len() > 2)
+        .filter_map(|(load, servers)| Some((load.to_owned(), letters(&servers)?)))
+        .collect()
 }
 
 /// (largest − smallest) / mean.
@@ -539,10 +624,16 @@ fn table(cells: &[&CellReport]) -> Table {
         ("memory", Align::Right),
         ("ratio", Align::Right),
         ("95 % interval", Align::Left),
+        ("group", Align::Left),
         ("connections", Align::Left),
         ("checks", Align::Left),
     ];
-    let kept = |name: &str| spread || name != "connections";
+    let groups = cells.iter().any(|cell| cell.group.is_some());
+    let kept = |name: &str| match name {
+        "connections" => spread,
+        "group" => groups,
+        _ => true,
+    };
     let mut table = Table::new(columns.into_iter().filter(|(name, _)| kept(name)));
     for cell in cells {
         let relative = cell.throughput.relative_half_width();
@@ -573,6 +664,7 @@ fn table(cells: &[&CellReport]) -> Table {
                 .map_or("–".into(), |interval| {
                     format!("{:.3} to {:.3}", interval.low(), interval.high())
                 }),
+            cell.group.clone().unwrap_or_default(),
             connections.join("+"),
             names.join(" "),
         ];

@@ -1,13 +1,36 @@
 //! Estimates, ratios and intervals: pure, without I/O and without a clock.
 //!
+//! Values and how well they are known:
+//!
 //! - [`estimate`]: a value that cannot be separated from its interval and its n
 //! - [`mean`]: the mean with Student's t interval
-//! - [`ratio`]: two servers compared, paired by round
-//! - [`percentile`]: percentiles and their intervals by order statistics
+//! - [`percentile`], [`order_interval`]: percentiles and their intervals by order statistics; from
+//!   independent samples, from series and from histograms
 //! - [`autocorrelation`]: how many independent samples a series is worth
 //! - [`throughput`]: the rate of one run from its windows
-//! - [`steady`]: is a load steady yet? A simple rule used during warm-up
 //! - [`summary`]: median, standard deviation, coefficient of variation
+//! - [`repetitions`]: how often to repeat what, from a pilot
+//!
+//! Two servers:
+//!
+//! - [`ratio`]: compared, paired by round
+//! - [`compare`]: the verdict, and how many rounds it still takes
+//! - [`sequential`]: looked at while the rounds are made, as often as planned
+//! - [`always_valid`]: looked at as often as anybody likes
+//! - [`bootstrap`], [`fieller`]: from groups of starts that are not paired
+//!
+//! Many:
+//!
+//! - [`ties`]: in order, with those that cannot be told apart joined
+//! - [`false_discovery`]: which of many tests to believe
+//! - [`scaling`]: one server with more and more workers: Amdahl's law and the Universal Scalability
+//!   Law
+//!
+//! Series of windows:
+//!
+//! - [`steady`]: is a load steady yet? A simple rule used during warm-up
+//! - [`change_points`]: where a series changes
+//! - [`warmup_class`]: was it steady, and from where on? Judged afterwards
 //!
 //! Every interval is at the level of [`CONFIDENCE`].
 //!
@@ -21,14 +44,26 @@
 
 #![forbid(unsafe_code)]
 
+pub mod always_valid;
 pub mod autocorrelation;
+pub mod bootstrap;
+pub mod change_points;
+pub mod compare;
 pub mod estimate;
+pub mod false_discovery;
+pub mod fieller;
 pub mod mean;
+pub mod order_interval;
 pub mod percentile;
 pub mod ratio;
+pub mod repetitions;
+pub mod scaling;
+pub mod sequential;
 pub mod steady;
 pub mod summary;
 pub mod throughput;
+pub mod ties;
+pub mod warmup_class;
 
 pub use estimate::{Estimate, Interval, Unit};
 
@@ -67,6 +102,28 @@ pub enum StatsError {
         left: usize,
         /// The second's.
         right: usize,
+    },
+    /// A setting or a value outside the range it must have.
+    #[error("{what} is {value}, which is out of range")]
+    OutOfRange {
+        /// What it is, with its range.
+        what: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// Values that must be in ascending order are not.
+    #[error("value {at} is below the one before: the values must be in ascending order")]
+    Unordered {
+        /// The place of the first that is too low, from 0.
+        at: usize,
+    },
+    /// A table's rows are not all equally long, or a list has not the length its shape asks for.
+    #[error("{have} values where {want} belong")]
+    Misshapen {
+        /// How many there are.
+        have: usize,
+        /// How many there should be.
+        want: usize,
     },
     /// An interval that does not hold its value, or has only one end.
     #[error("{value} is outside its interval [{low}, {high}]")]

@@ -48,6 +48,16 @@ fn expansion(freedom: f64) -> f64 {
     z + g1 / freedom + g2 / freedom.powi(2) + g3 / freedom.powi(3)
 }
 
+/// The probability of a value of Student's t with `freedom` degrees of freedom at least as far from
+/// zero as `t`, to either side: the p-value of a two-sided t test. None unless `freedom` is above
+/// zero and `t` a number.
+#[must_use]
+pub fn t_p_value(t: f64, freedom: f64) -> Option<f64> {
+    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    // The tail itself, not 1 minus the rest: small probabilities keep their digits.
+    (!t.is_nan()).then(|| (2.0 * distribution.sf(t.abs())).min(1.0))
+}
+
 /// mean ± t·s/√n, with n − 1 degrees of freedom.
 ///
 /// `n` need not be whole: samples that depend on each other count as fewer. None unless n > 1.

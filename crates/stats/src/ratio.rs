@@ -20,6 +20,21 @@ use crate::{Estimate, Interval, StatsError, Unit};
 /// If the two differ in length, no pair is whole, or a value of a whole pair is not finite or not
 /// above zero.
 pub fn paired_log_ratio(a: &[Option<f64>], b: &[Option<f64>]) -> Result<Estimate, StatsError> {
+    let logs = log_ratios(a, b)?;
+    let center = average(&logs).ok_or(StatsError::Empty("a ratio"))?;
+    let n = logs.len();
+    let interval = standard_deviation(&logs)
+        .and_then(|s| t_interval(center, s, n as f64))
+        .and_then(|logs| Interval::new(logs.low().exp(), logs.high().exp()));
+    Estimate::new(center.exp(), interval, n as u64, Unit::Ratio)
+}
+
+/// ln(a/b) of every whole pair, in the rounds' order: what the ratio's statistics are about.
+///
+/// # Errors
+///
+/// As for [`paired_log_ratio`], but that nothing is made of nothing.
+pub fn log_ratios(a: &[Option<f64>], b: &[Option<f64>]) -> Result<Vec<f64>, StatsError> {
     if a.len() != b.len() {
         return Err(StatsError::Unpaired {
             left: a.len(),
@@ -36,18 +51,12 @@ pub fn paired_log_ratio(a: &[Option<f64>], b: &[Option<f64>]) -> Result<Estimate
         });
     // Two logarithms, not one of the quotient: their difference changes nothing but its sign when
     // the two are swapped.
-    let logs: Vec<f64> = pairs
+    pairs
         .map(|(at, a, b)| Ok(logarithm(at, a)? - logarithm(at, b)?))
-        .collect::<Result<_, StatsError>>()?;
-    let center = average(&logs).ok_or(StatsError::Empty("a ratio"))?;
-    let n = logs.len();
-    let interval = standard_deviation(&logs)
-        .and_then(|s| t_interval(center, s, n as f64))
-        .and_then(|logs| Interval::new(logs.low().exp(), logs.high().exp()));
-    Estimate::new(center.exp(), interval, n as u64, Unit::Ratio)
+        .collect()
 }
 
-fn logarithm(at: usize, value: f64) -> Result<f64, StatsError> {
+pub(crate) fn logarithm(at: usize, value: f64) -> Result<f64, StatsError> {
     if !value.is_finite() {
         Err(StatsError::NotFinite { at, value })
     } else if value <= 0.0 {

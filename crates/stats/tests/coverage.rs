@@ -1,5 +1,8 @@
 //! Intervals must cover the truth as often as they say: simulated, with fixed seeds.
 
+mod common;
+
+use common::Source;
 use prony_stats::autocorrelation::{autocorrelation_factor, effective_samples};
 use prony_stats::mean::mean;
 use prony_stats::percentile::{percentile, percentile_of_dependent};
@@ -7,47 +10,8 @@ use prony_stats::ratio::paired_log_ratio;
 use prony_stats::steady::steadiness;
 use prony_stats::throughput::{Count, throughput};
 use prony_stats::{Estimate, Unit};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 const SIMULATIONS: usize = 5_000;
-
-struct Source {
-    rng: Xoshiro256PlusPlus,
-    standard: Normal,
-}
-
-impl Source {
-    fn new(seed: u64) -> Self {
-        Self {
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            standard: Normal::standard(),
-        }
-    }
-
-    /// Above 0 and below 1.
-    fn uniform(&mut self) -> f64 {
-        self.rng.random_range(1e-12..1.0)
-    }
-
-    fn normal(&mut self) -> f64 {
-        let uniform = self.uniform();
-        self.standard.inverse_cdf(uniform)
-    }
-
-    /// An autoregressive series: each value keeps `keep` of the one before; variance 1.
-    fn dependent(&mut self, n: usize, keep: f64) -> Vec<f64> {
-        let fresh = (1.0 - keep * keep).sqrt();
-        let mut value = self.normal();
-        (0..n)
-            .map(|_| {
-                value = keep * value + fresh * self.normal();
-                value
-            })
-            .collect()
-    }
-}
 
 /// The share of simulations whose interval covers `truth`.
 fn coverage(truth: f64, mut simulate: impl FnMut() -> Estimate) -> f64 {

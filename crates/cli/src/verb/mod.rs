@@ -1,6 +1,10 @@
 //! One file per verb.
 
+pub mod capacity;
+pub mod compare;
+pub mod duel;
 pub mod echo_client;
+pub mod explain;
 pub mod keeper;
 pub mod load;
 pub mod report;
@@ -9,3 +13,4 @@ pub mod runs;
 pub mod schema;
 pub mod serve;
 pub mod servers;
+pub mod tare;

@@ -27,7 +27,7 @@ pub fn print(notebook: &Notebook, run: &Run, json: bool) -> Result<bool> {
 }
 
 /// The run with this number or name.
-fn find(notebook: &Notebook, which: &str) -> Result<Run> {
+pub fn find(notebook: &Notebook, which: &str) -> Result<Run> {
     let none = || {
         miette!(
             help = "`prony runs` lists the runs",

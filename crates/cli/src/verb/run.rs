@@ -276,7 +276,7 @@ impl Session<'_> {
         let result = self
             .bench
             .trial(&candidate, upstream.as_ref(), load, &mut |progress| {
-                display.progress(entrant, &progress)
+                display.progress(entrant, &progress);
             });
         let trial = match result {
             Ok(trial) => trial,

@@ -7,6 +7,10 @@ use miette::{IntoDiagnostic, Result};
 pub fn main(args: &Schema) -> Result<Ended> {
     let schema = match args.what {
         SchemaOf::Load => schemars::schema_for!(prony_report::load::LoadReport),
+        SchemaOf::Compare => schemars::schema_for!(prony_report::compare::CompareReport),
+        SchemaOf::Capacity => schemars::schema_for!(prony_report::capacity::CapacityReport),
+        SchemaOf::Tare => schemars::schema_for!(prony_report::tare::TareReport),
+        SchemaOf::Duel => schemars::schema_for!(prony_report::duel::DuelReport),
         SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Published => schemars::schema_for!(prony_report::published::Published),

@@ -5,10 +5,15 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 14] = [
+    let verbs: [&[&str]; 19] = [
         &[],
         &["run"],
         &["load"],
+        &["duel"],
+        &["capacity"],
+        &["tare"],
+        &["compare"],
+        &["explain"],
         &["servers"],
         &["servers", "list"],
         &["servers", "setup"],

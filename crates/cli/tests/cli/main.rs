@@ -5,6 +5,7 @@
 //! something may take before it counts as hanging.
 
 mod descriptors;
+mod duel;
 mod echo_client;
 mod experiment;
 mod failing;

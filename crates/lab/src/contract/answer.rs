@@ -3,9 +3,9 @@
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
 
-/// The most an answer may take, head and body together, chunk framing included. The longest honest
-/// one, to a 2,000-byte path, needs some 2.5 KiB; servers with many headers stay far below the rest.
-const ANSWER_LIMIT: usize = 32 * 1024;
+/// The most an answer may take, head and body together, chunk framing included. The longest that a
+/// contract asks for has some 5 KiB; what users ask for may be a whole page.
+const ANSWER_LIMIT: usize = 1024 * 1024;
 
 /// The most header lines an answer may have. Honest servers send about five to ten.
 const HEADER_LIMIT: usize = 64;

@@ -18,13 +18,16 @@ const INTERLEAVED: usize = 8;
 /// Requests sent before any answer is read.
 const PIPELINED: usize = 8;
 
+/// Judges an answer.
+pub(super) type Check = dyn Fn(&Answer) -> Result<(), Fault>;
+
 /// A request that cannot be guessed, and what its answer must be.
 pub(super) struct Case {
     pub method: &'static str,
     pub target: String,
     /// With a body there is a Content-Type: application/json.
     pub body: Option<Vec<u8>>,
-    pub check: Box<dyn Fn(&Answer) -> Result<(), Fault>>,
+    pub check: Box<Check>,
 }
 
 impl Case {

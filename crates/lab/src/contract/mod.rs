@@ -63,6 +63,9 @@ pub enum Contract {
     Weather,
     /// `GET /weather.json` is answered with that file, as it is now.
     WeatherUpstream,
+    /// Whatever the user asks for over HTTP; nothing is verified. Not for files.
+    #[serde(skip)]
+    Http,
 }
 
 impl Contract {
@@ -86,6 +89,7 @@ impl Contract {
             Self::Fibonacci => "fibonacci",
             Self::Weather => "weather",
             Self::WeatherUpstream => "weather-upstream",
+            Self::Http => "http",
         }
     }
 
@@ -116,8 +120,20 @@ impl Contract {
             Self::Fibonacci => fibonacci::SCRIPT,
             Self::Weather => weather::SCRIPT,
             Self::WeatherUpstream => weather_upstream::SCRIPT,
+            Self::Http => &[],
         }
     }
+}
+
+/// Sends a request and gives status and body of its answer.
+pub(crate) fn fetch(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+    let told = |fault: Fault| format!("expected {}; found {}", fault.expected, fault.found);
+    let wire = Wire::open(addr, Deadline::within(STEP_LIMIT))
+        .map_err(|error| format!("cannot connect to {addr}: {error}"))?;
+    let mut listener = answer::Listener::new(wire);
+    http::send(&listener, request).map_err(told)?;
+    let answer = listener.answer().map_err(told)?;
+    Ok((answer.status, answer.body))
 }
 
 /// How to verify.
@@ -225,6 +241,7 @@ impl<'a> Inspection<'a> {
         let visit = self.visit(contract, addr, stage);
         let exchanges = match contract {
             Contract::TcpEcho => return Ok(Dialogue::Echo(message.as_bytes().to_vec())),
+            Contract::Http => unreachable!("what is asked is the user's"),
             Contract::HttpEcho => http_echo::exchanges(addr, keepalive, self.seed),
             Contract::StaticFile => {
                 let other = visit.is_known_limit(static_file::BODY);
@@ -379,7 +396,7 @@ impl Visit<'_> {
     /// where the contract has a place for them.
     fn case(&mut self, size: usize) -> Case {
         match self.contract {
-            Contract::TcpEcho => unreachable!("an echo has no requests"),
+            Contract::TcpEcho | Contract::Http => unreachable!("it has no steps over HTTP"),
             Contract::HttpEcho => http_echo::case(self, size),
             Contract::StaticFile => static_file::case(self),
             Contract::Fibonacci => fibonacci::case(self, size),

@@ -117,7 +117,7 @@ impl Stage {
             upstream: None,
         };
         match contract {
-            Contract::TcpEcho | Contract::HttpEcho | Contract::Fibonacci => {}
+            Contract::TcpEcho | Contract::HttpEcho | Contract::Fibonacci | Contract::Http => {}
             Contract::StaticFile => {
                 let folder = Folder::new(scratch)?;
                 folder.write("index.html", &this.page)?;

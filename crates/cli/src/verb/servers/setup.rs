@@ -117,12 +117,13 @@ fn install(needs: &Needs<'_>, builder: &Builder) -> Result<()> {
     if !needs.debian.is_empty() {
         let count = needs.debian.len();
         if setup::debian_sizes(&needs.debian).is_none() {
-            progress("updating the package lists", setup::update_debian).map_err(explain)?;
+            progress("updating the package lists", setup::update_debian)
+                .map_err(|error| explain(&error))?;
         }
         progress(&format!("installing {count} Debian packages"), || {
             setup::install_debian(&needs.debian)
         })
-        .map_err(explain)?;
+        .map_err(|error| explain(&error))?;
     }
     for server in &needs.dependencies {
         let Some(wanted) = &server.manifest.dependencies else {
@@ -141,8 +142,8 @@ fn install(needs: &Needs<'_>, builder: &Builder) -> Result<()> {
     Ok(())
 }
 
-fn explain(error: SetupError) -> miette::Report {
-    match &error {
+fn explain(error: &SetupError) -> miette::Report {
+    match error {
         SetupError::Command { output, .. } if !output.is_empty() => miette!("{error}\n{output}"),
         _ => miette!("{error}"),
     }

@@ -1,0 +1,39 @@
+//! `prony compare`: two runs.
+
+use super::report::find;
+use crate::Ended;
+use crate::args::{Compare, Places};
+use miette::{IntoDiagnostic, Result};
+use prony_report::compare::CompareReport;
+
+pub fn main(places: &Places, args: &Compare) -> Result<Ended> {
+    let notebook = places.notebook()?;
+    let (before, after) = (
+        find(&notebook, &args.before)?,
+        find(&notebook, &args.after)?,
+    );
+    let report =
+        CompareReport::new(&notebook, &before, &after, args.band.0, args.seed).into_diagnostic()?;
+    if args.json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&report).into_diagnostic()?
+        );
+    } else {
+        print!("{}", report.text());
+    }
+    if report.cells.is_empty() {
+        return Ok(Ended::Incomplete);
+    }
+    let Some(limit) = args.fail_if_slower else {
+        return Ok(Ended::Done);
+    };
+    let broken = report.worse_by(limit.0);
+    for what in &broken {
+        eprintln!("{what}");
+    }
+    Ok(match broken.is_empty() {
+        true => Ended::Done,
+        false => Ended::Broken,
+    })
+}

@@ -1,0 +1,286 @@
+//! `prony duel`, `compare`, `capacity`, `tare` and `explain`, end to end. What they find is noise
+//! here; what is asserted is what they do.
+
+use crate::support::{Place, Served, schema, valid};
+use std::process::Command;
+
+const QUICK: [&str; 8] = [
+    "--rounds", "2", "-d", "100ms", "--warmup", "200ms", "-c", "4",
+];
+
+fn duel(place: &Place, arguments: &[&str]) -> crate::support::Done {
+    place.prony(&[&["duel"], arguments, &QUICK].concat())
+}
+
+#[test]
+fn servers_of_the_catalog_and_what_is_kept_of_them() {
+    let place = Place::with_references();
+    let done = duel(
+        &place,
+        &["quick", "plain", "--contract", "tcp-echo", "--json"],
+    )
+    .with(0);
+    let report = done.json();
+    valid(&schema("duel"), &report);
+    assert_eq!(report["rounds"], 2);
+    assert_eq!(report["sides"][1]["name"], "plain");
+    let quantities: Vec<&str> = report["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["quantity"].as_str().unwrap())
+        .collect();
+    assert!(
+        quantities.contains(&"throughput") && quantities.contains(&"cpu"),
+        "{report:#}"
+    );
+    assert!(report["rate"].as_f64().unwrap() > 0.0);
+    assert_eq!(report["values"].as_array().unwrap().len(), 2);
+    // It is a run like any other.
+    let kept = place.prony(&["report", "--json"]).with(0).json();
+    assert_eq!(kept["run"]["name"], "duel");
+    assert_eq!(kept["cells"].as_array().unwrap().len(), 4, "{kept:#}");
+    let done = duel(&place, &["quick", "plain"]).with(1);
+    assert!(done.stderr.contains("say which with --contract"), "{done}");
+}
+
+#[test]
+fn command_lines_are_started_with_a_port() {
+    let place = Place::new();
+    let prony = crate::support::PRONY;
+    let with_flag = format!("{prony} serve http-echo --port {{port}}");
+    let with_variable =
+        format!("sh -c 'exec {prony} serve http-echo --port $PORT --model threads'");
+    let text = duel(&place, &[&with_flag, &with_variable, "--get", "/some/path"]).with(0);
+    for word in ["A: ", "B: ", "throughput", "verdict", "2 rounds"] {
+        assert!(text.stdout.contains(word), "{word}: {text}");
+    }
+    assert!(!text.stdout.contains("wrong-answers"), "{text}");
+    let done = duel(&place, &[&with_flag, "sh -c 'echo no luck; exit 3'"]).with(1);
+    assert!(
+        done.stderr.contains("no luck") && done.stderr.contains("status 3"),
+        "{done}"
+    );
+    let done = duel(&place, &[&with_flag, &with_flag]).with(0);
+    assert!(
+        done.stdout.contains("B "),
+        "the same server twice is a fair question: {done}"
+    );
+}
+
+#[test]
+fn servers_that_are_already_running() {
+    let (one, two) = (Served::start(&["http-echo"]), Served::start(&["http-echo"]));
+    let place = Place::with_references();
+    let done = duel(&place, &[&one.http("/x"), &two.http("/x"), "--json"]).with(0);
+    let report = done.json();
+    assert_eq!(
+        report["comparisons"].as_array().unwrap().len(),
+        3,
+        "no CPU time: {report:#}"
+    );
+    let done = duel(&place, &[&one.http("/x")]).with(1);
+    assert!(done.stderr.contains("a duel needs two sides"), "{done}");
+    let done = duel(&place, &["quik", "plain", "--contract", "tcp-echo"]).with(1);
+    assert!(done.stderr.contains("did you mean \"quick\"?"), "{done}");
+}
+
+#[test]
+fn two_revisions_of_a_server() {
+    let place = Place::new();
+    let folder = place.path().join("repo");
+    std::fs::create_dir(&folder).unwrap();
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git")
+            .args([
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@t",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(arguments)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "-q"]);
+    for model in ["epoll", "threads"] {
+        std::fs::write(folder.join("model"), model).unwrap();
+        git(&["add", "."]);
+        git(&["commit", "-qm", model]);
+    }
+    let line = format!(
+        "sh -c '{} serve http-echo --port {{port}} --model $(cat built)'",
+        crate::support::PRONY
+    );
+    let mut command = place.command(&[]);
+    command
+        .args([
+            "duel",
+            "--rev",
+            "HEAD~1",
+            "--rev",
+            "HEAD",
+            "--build",
+            "cp model built",
+            "--json",
+            &line,
+        ])
+        .args(QUICK)
+        .current_dir(&folder);
+    let done = crate::support::Background::start(&mut command)
+        .end()
+        .with(0);
+    let report = done.json();
+    assert_eq!(report["sides"][0]["name"], "HEAD~1", "{report:#}");
+    let left = Command::new("git")
+        .args(["worktree", "list"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&left.stdout).lines().count(), 1);
+    let mut command = place.command(&[]);
+    command
+        .args(["duel", "--rev", "HEAD", "--rev", "nowhere", &line])
+        .current_dir(&folder);
+    let done = crate::support::Background::start(&mut command)
+        .end()
+        .with(1);
+    assert!(done.stderr.contains("nowhere"), "{done}");
+}
+
+#[test]
+fn runs_are_compared_and_limits_are_exit_statuses() {
+    let place = Place::with_references();
+    let experiment = |busy: &str| {
+        place.echo_server(
+            "it",
+            &format!("{{prony}} serve tcp-echo --port {{port}} --busy {busy}"),
+            "",
+        );
+        place.experiment(
+            "e",
+            "title = 'T'\ncontract = 'tcp-echo'\nservers = ['it']\nrounds = 4\n\
+             [load]\nconnections = 8\nduration = '200ms'\nwarmup = '200ms'\n",
+        )
+    };
+    for busy in ["0s", "200us"] {
+        let file = experiment(busy);
+        place.prony(&["run", &file]).with(0);
+    }
+    let report = place.prony(&["compare", "1", "2", "--json"]).with(0).json();
+    valid(&schema("compare"), &report);
+    // Two hundred microseconds more for each answer: no noise hides that.
+    assert_eq!(
+        report["cells"][0]["throughput_verdict"], "slower",
+        "{report:#}"
+    );
+    assert_eq!(report["cells"][0]["cpu_verdict"], "dearer", "{report:#}");
+    let done = place
+        .prony(&["compare", "1", "2", "--fail-if-slower", "5%"])
+        .with(3);
+    assert!(done.stderr.contains("it under c8 is slower by"), "{done}");
+    place
+        .prony(&["compare", "2", "1", "--fail-if-slower", "5%"])
+        .with(0);
+    place.prony(&["compare", "1", "7"]).with(1);
+    place
+        .prony(&["compare", "1", "2", "--fail-if-slower", "5x"])
+        .with(2);
+}
+
+#[test]
+fn a_capacity_and_the_curve_below_it() {
+    let place = Place::with_references();
+    // Each answer takes 2 ms of the only loop: at most 500 per second, whatever the machine.
+    let server = format!(
+        "{} serve http-echo --port {{port}} --busy 2ms",
+        crate::support::PRONY
+    );
+    let arguments = [
+        "capacity",
+        &server,
+        "--get",
+        "/",
+        "--percentile",
+        "90",
+        "--within",
+        "300ms",
+        "-d",
+        "500ms",
+        "-c",
+        "16",
+        "--json",
+    ];
+    let report = place.prony(&arguments).with(0).json();
+    valid(&schema("capacity"), &report);
+    let capacity = report["capacity"].as_f64().unwrap();
+    assert!((100.0..=510.0).contains(&capacity), "{capacity}");
+    assert_eq!(report["curve"].as_array().unwrap().len(), 4);
+    assert!(
+        report["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|step| step["kept"] == false)
+    );
+    let at_least = [&arguments[..12], &["--at-least", "100000"]].concat();
+    let done = place.prony(&at_least).with(3);
+    assert!(done.stderr.contains("below"), "{done}");
+    place
+        .prony(&["capacity", "x", "--percentile", "100"])
+        .with(2);
+}
+
+#[test]
+fn the_rig_is_weighed_and_reports_know() {
+    let place = Place::with_references();
+    let arguments = [
+        "tare",
+        "--contract",
+        "tcp-echo",
+        "--connections",
+        "2",
+        "--rounds",
+        "2",
+        "-d",
+        "100ms",
+        "--json",
+    ];
+    let report = place.prony(&arguments).with(0).json();
+    valid(&schema("tare"), &report);
+    assert_eq!(report["cells"][0]["connections"], 2);
+    assert!(report["cells"][0]["ceiling"]["value"].as_f64().unwrap() > 0.0);
+    assert!(
+        !report["cells"][0]["noise"].as_array().unwrap().is_empty(),
+        "{report:#}"
+    );
+    // The reference server under another name is at the ceiling, or not far below it.
+    let file = place.experiment(
+        "e",
+        "title = 'T'\ncontract = 'tcp-echo'\nservers = ['quick']\nrounds = 1\n\
+         [load]\nconnections = 2\nduration = '200ms'\nwarmup = '0s'\n",
+    );
+    place.prony(&["run", &file]).with(0);
+    let done = place.prony(&["tare", "--contract", "weather"]).with(2);
+    assert!(done.stderr.contains("do not keep weather"), "{done}");
+}
+
+#[test]
+fn checks_are_explained() {
+    let place = Place::new();
+    let one = place.prony(&["explain", "server-idle"]).with(0).stdout;
+    for word in ["server-idle", "cause", "evidence", "remedy"] {
+        assert!(one.contains(word), "{word}: {one}");
+    }
+    let all = place.prony(&["explain", "--json"]).with(0).json();
+    assert!(all.as_array().unwrap().len() > 15);
+    let done = place.prony(&["explain", "server-idel"]).with(1);
+    assert!(
+        done.stderr.contains("there is no check") && done.stderr.contains("server-idle"),
+        "{done}"
+    );
+}

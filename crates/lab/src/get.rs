@@ -1,0 +1,65 @@
+//! A request that a user gives, and what is known of its answer: not a contract, but enough to tell
+//! a server that answers from one that does not.
+
+use crate::contract::fetch;
+use prony_engine::Dialogue;
+use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
+use std::net::SocketAddr;
+
+/// Answers that are looked at before a load.
+const SAMPLES: usize = 3;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Get {
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Further header fields.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Get {
+    fn request(&self, addr: SocketAddr) -> HttpRequest {
+        HttpRequest {
+            method: self.method.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            ..HttpRequest::get(addr.to_string(), self.path.as_str())
+        }
+    }
+
+    /// What a load of the server at `addr` asks for, and what it expects: the status of its first
+    /// answers, and their body where that is the same in all of them and has no digit in it. A body
+    /// with digits may hold a time or a counter, and be another one in a second.
+    ///
+    /// # Errors
+    /// When it does not answer, or with an error, in words.
+    pub fn dialogue(&self, addr: SocketAddr) -> Result<Dialogue, String> {
+        let request = self.request(addr);
+        let mut answers = Vec::with_capacity(SAMPLES);
+        for _ in 0..SAMPLES {
+            answers.push(fetch(addr, &request.encode())?);
+        }
+        let (status, body) = &answers[0];
+        if *status >= 400 {
+            return Err(format!(
+                "{} {} is answered with {status}",
+                self.method, self.path
+            ));
+        }
+        let constant = answers.iter().all(|answer| answer == &answers[0])
+            && !body.iter().any(u8::is_ascii_digit);
+        let expect = match constant {
+            true => Expect::body(body.clone()),
+            false => Expect::default(),
+        };
+        Ok(Dialogue::Http {
+            exchanges: vec![HttpExchange::new(&request, expect.with_status(*status))],
+            limits: Limits::default(),
+        })
+    }
+}

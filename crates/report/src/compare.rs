@@ -1,0 +1,241 @@
+//! Two runs compared, cell by cell.
+
+use crate::kept::ReportError;
+use crate::run::label;
+use crate::show;
+use crate::table::{Align, Table};
+use prony_notebook::{Notebook, Phase, Run, TrialStatus};
+use prony_stats::bootstrap::{RESAMPLES, ratio_of_means};
+use prony_stats::compare::{Better, Verdict, verdict};
+use prony_stats::{Estimate, StatsError, fieller};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What `prony compare --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "prony compare")]
+pub struct CompareReport {
+    /// The earlier run's number.
+    pub before: i64,
+    /// The later run's number.
+    pub after: i64,
+    /// Differences smaller than this count as none, as a share.
+    pub band: f64,
+    /// What differs between the runs besides the servers: host, kernel, version of prony.
+    pub differences: Vec<String>,
+    /// Every server under every load that both runs have.
+    pub cells: Vec<Change>,
+    /// What only one of them has.
+    pub unmatched: Vec<String>,
+}
+
+/// How a server under a load has changed.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    /// The server's label.
+    pub server: String,
+    /// The load's label.
+    pub load: String,
+    /// Throughput of the later run as a multiple of the earlier's.
+    pub throughput: Estimate,
+    /// `faster`, `slower`, `same` or `inconclusive`.
+    pub throughput_verdict: String,
+    /// CPU time per request, likewise; null when unknown.
+    pub cpu: Option<Estimate>,
+    /// `cheaper`, `dearer`, `same` or `inconclusive`.
+    pub cpu_verdict: Option<String>,
+}
+
+/// The starts of a cell: the rates of each one's windows, and its CPU time per request.
+#[derive(Debug, Clone, Default)]
+struct Starts {
+    rates: Vec<Vec<f64>>,
+    cpu: Vec<f64>,
+}
+
+impl CompareReport {
+    /// Compares two runs of the notebook.
+    ///
+    /// # Errors
+    /// When the notebook cannot be read.
+    pub fn new(
+        notebook: &Notebook,
+        before: &Run,
+        after: &Run,
+        band: f64,
+        seed: u64,
+    ) -> Result<Self, ReportError> {
+        let (old, new) = (cells(notebook, before)?, cells(notebook, after)?);
+        let mut changes = Vec::new();
+        for (key, new) in &new {
+            let Some(old) = old.get(key) else { continue };
+            let bad = |error: StatsError| ReportError::Unreadable {
+                run: after.id.0,
+                what: error.to_string(),
+            };
+            changes.push(change(key, old, new, band, seed).map_err(bad)?);
+        }
+        let only = |ours: &Cells, theirs: &Cells, run: i64| -> Vec<String> {
+            let missing = ours.keys().filter(|key| !theirs.contains_key(*key));
+            missing
+                .map(|(load, server)| format!("{server} under {load}: only in run {run}"))
+                .collect()
+        };
+        let mut unmatched = only(&old, &new, before.id.0);
+        unmatched.extend(only(&new, &old, after.id.0));
+        Ok(Self {
+            before: before.id.0,
+            after: after.id.0,
+            band,
+            differences: differences(before, after),
+            cells: changes,
+            unmatched,
+        })
+    }
+
+    /// What is shown to be worse by `share` or more, in words: the interval lies beyond 1, and the
+    /// estimate at least that far.
+    pub fn worse_by(&self, share: f64) -> Vec<String> {
+        let mut all = Vec::new();
+        for cell in &self.cells {
+            let who = format!("{} under {}", cell.server, cell.load);
+            if cell.throughput_verdict == "slower" && cell.throughput.value() <= 1.0 - share {
+                let lost = 100.0 * (1.0 - cell.throughput.value());
+                all.push(format!("{who} is slower by {lost:.1} %"));
+            }
+            if let Some(cpu) = cell.cpu
+                && cell.cpu_verdict.as_deref() == Some("dearer")
+                && cpu.value() >= 1.0 + share
+            {
+                let more = 100.0 * (cpu.value() - 1.0);
+                all.push(format!("{who} needs {more:.1} % more CPU time per request"));
+            }
+        }
+        all
+    }
+
+    /// As text for a terminal.
+    pub fn text(&self) -> String {
+        let mut out = format!("run {} against run {}\n", self.after, self.before);
+        for difference in &self.differences {
+            let _ = writeln!(out, "not the same: {difference}");
+        }
+        let mut table = Table::new([
+            ("server", Align::Left),
+            ("load", Align::Left),
+            ("throughput", Align::Right),
+            ("95 % interval", Align::Left),
+            ("verdict", Align::Left),
+            ("CPU/req", Align::Right),
+            ("95 % interval", Align::Left),
+            ("verdict", Align::Left),
+        ]);
+        let between = |ratio: &Estimate| {
+            ratio.interval().map_or("–".to_owned(), |interval| {
+                format!("{:.3} to {:.3}", interval.low(), interval.high())
+            })
+        };
+        for cell in &self.cells {
+            table.row([
+                cell.server.clone(),
+                cell.load.clone(),
+                show::ratio(cell.throughput.value()),
+                between(&cell.throughput),
+                cell.throughput_verdict.clone(),
+                cell.cpu.map_or("–".into(), |cpu| show::ratio(cpu.value())),
+                cell.cpu.as_ref().map_or("–".into(), between),
+                cell.cpu_verdict.clone().unwrap_or_default(),
+            ]);
+        }
+        let _ = write!(out, "\n{table}");
+        for unmatched in &self.unmatched {
+            let _ = writeln!(out, "{unmatched}");
+        }
+        if self.cells.is_empty() {
+            let _ = writeln!(out, "the runs have no server under the same load in common");
+        }
+        out
+    }
+}
+
+type Cells = BTreeMap<(String, String), Starts>;
+
+/// The cells of a run, by load and server.
+fn cells(notebook: &Notebook, run: &Run) -> Result<Cells, ReportError> {
+    let mut cells = Cells::new();
+    for trial in notebook.trials(run.id)? {
+        let facts = &trial.facts;
+        let (TrialStatus::Ok, Some(throughput)) = (facts.status, facts.throughput) else {
+            continue;
+        };
+        let windows: Vec<f64> = notebook
+            .windows(trial.id)?
+            .iter()
+            .filter(|window| window.phase == Phase::Measure && window.length_ns > 0)
+            .map(|window| window.verified_answers as f64 * 1e9 / window.length_ns as f64)
+            .collect();
+        let server = label(&facts.server, facts.workers.unwrap_or(1));
+        let starts = cells.entry((facts.cell.clone(), server)).or_default();
+        // A start without windows counts with the one figure that it has.
+        starts.rates.push(match windows.is_empty() {
+            true => vec![throughput],
+            false => windows,
+        });
+        starts.cpu.extend(facts.cpu_ns_per_request);
+    }
+    Ok(cells)
+}
+
+fn change(
+    (load, server): &(String, String),
+    old: &Starts,
+    new: &Starts,
+    band: f64,
+    seed: u64,
+) -> Result<Change, StatsError> {
+    let throughput = ratio_of_means(&new.rates, &old.rates, RESAMPLES, seed)?;
+    let cpu = match old.cpu.is_empty() || new.cpu.is_empty() {
+        true => None,
+        false => fieller::ratio_of_means(&new.cpu, &old.cpu).ok(),
+    };
+    let word = |ratio: &Estimate, better, good: &str, bad: &str| -> Result<String, StatsError> {
+        Ok(match verdict(ratio, band, better)? {
+            Verdict::Better => good,
+            Verdict::Worse => bad,
+            Verdict::Same => "same",
+            Verdict::Inconclusive { .. } => "inconclusive",
+        }
+        .to_owned())
+    };
+    let cpu_verdict = match &cpu {
+        None => None,
+        Some(ratio) => Some(word(ratio, Better::Lower, "cheaper", "dearer")?),
+    };
+    Ok(Change {
+        server: server.clone(),
+        load: load.clone(),
+        throughput_verdict: word(&throughput, Better::Higher, "faster", "slower")?,
+        throughput,
+        cpu,
+        cpu_verdict,
+    })
+}
+
+fn differences(before: &Run, after: &Run) -> Vec<String> {
+    let host = |run: &Run, key: &str| {
+        let value = run.facts.host.get(key);
+        value.map_or_else(String::new, ToString::to_string)
+    };
+    let mut all: Vec<String> = ["kernel", "cpu", "cpus", "memory"]
+        .iter()
+        .filter(|key| host(before, key) != host(after, key))
+        .map(|key| format!("{key}: {} and {}", host(before, key), host(after, key)))
+        .collect();
+    let versions = (&before.facts.prony_version, &after.facts.prony_version);
+    if versions.0 != versions.1 {
+        all.push(format!("prony: {} and {}", versions.0, versions.1));
+    }
+    all
+}

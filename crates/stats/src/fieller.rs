@@ -1,0 +1,90 @@
+//! The ratio of two means that were not measured in pairs, with Fieller's interval.
+//!
+//! For two groups of starts of which nothing is known but each start's mean. Where the windows are
+//! known as well there is [`bootstrap`](crate::bootstrap), which needs more starts; where the starts
+//! can be paired by round, [`ratio`](crate::ratio) is narrower.
+
+use crate::mean::t_quantile;
+use crate::summary::{average, variance};
+use crate::{Estimate, Interval, StatsError, Unit, finite};
+
+/// How many times larger the mean of `a` is than that of `b`: independent values, one for each
+/// start, in any unit, of means above zero. The estimate's n is the smaller group's.
+///
+/// The interval holds every ρ with (ā − ρb̄)² ≤ t²·(s²ₐ/nₐ + ρ²·s²_b/n_b) (Fieller, *Journal of the
+/// Royal Statistical Society B* 16 (1954)), where t has Welch's degrees of freedom at ρ = ā/b̄. There
+/// is none with a single value on either side, nor if b̄ itself cannot be told from zero: then the
+/// ratio has no bound.
+///
+/// # Errors
+///
+/// If a group is empty, a value is not finite, or a mean is not above zero.
+pub fn ratio_of_means(a: &[f64], b: &[f64]) -> Result<Estimate, StatsError> {
+    let (mean_a, mean_b) = (positive_mean(a)?, positive_mean(b)?);
+    let interval = variance(a).zip(variance(b)).and_then(|(var_a, var_b)| {
+        let a = (mean_a, var_a / a.len() as f64, a.len());
+        limits(a, (mean_b, var_b / b.len() as f64, b.len()))
+    });
+    let n = a.len().min(b.len()) as u64;
+    Estimate::new(mean_a / mean_b, interval, n, Unit::Ratio)
+}
+
+pub(crate) fn positive_mean(values: &[f64]) -> Result<f64, StatsError> {
+    finite(values, "a ratio of means")?;
+    match average(values) {
+        Some(mean) if mean > 0.0 => Ok(mean),
+        mean => Err(StatsError::NotPositive {
+            at: 0,
+            value: mean.unwrap_or(f64::NAN),
+        }),
+    }
+}
+
+/// Of mean, its variance and n of both sides: the roots of the quadratic equation in ρ.
+fn limits(a: (f64, f64, usize), b: (f64, f64, usize)) -> Option<Interval> {
+    let ratio = a.0 / b.0;
+    if a.1 == 0.0 && b.1 == 0.0 {
+        return Interval::new(ratio, ratio);
+    }
+    let t = t_quantile(welch(a.1, a.2, ratio * ratio * b.1, b.2))?;
+    let square = b.0 * b.0 - t * t * b.1;
+    if square <= 0.0 {
+        return None;
+    }
+    let product = a.0 * b.0;
+    let root = (product * product - square * (a.0 * a.0 - t * t * a.1))
+        .max(0.0)
+        .sqrt();
+    let (low, high) = ((product - root) / square, (product + root) / square);
+    // Rounding must not leave the ratio itself outside.
+    Interval::new(low.min(ratio), high.max(ratio))
+}
+
+/// Degrees of freedom of the sum of two variances of means, of groups of so many values (Welch,
+/// *Biometrika* 34 (1947)).
+pub(crate) fn welch(var_a: f64, n_a: usize, var_b: f64, n_b: usize) -> f64 {
+    let part = |var: f64, n: usize| var * var / (n as f64 - 1.0);
+    (var_a + var_b).powi(2) / (part(var_a, n_a) + part(var_b, n_b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_interval_without_spread_or_bound() {
+        let one = ratio_of_means(&[2.0], &[1.0, 1.1]).expect("a ratio");
+        assert_eq!(one.interval(), None);
+        let unbounded = ratio_of_means(&[2.0, 2.1], &[0.1, 5.0]).expect("a ratio");
+        assert_eq!(unbounded.interval(), None);
+        let constant = ratio_of_means(&[2.0; 3], &[1.0; 3]).expect("a ratio");
+        assert_eq!((constant.low(), constant.high()), (Some(2.0), Some(2.0)));
+    }
+
+    #[test]
+    fn what_has_no_ratio_is_refused() {
+        assert!(ratio_of_means(&[], &[1.0]).is_err());
+        assert!(ratio_of_means(&[1.0], &[0.0]).is_err());
+        assert!(ratio_of_means(&[f64::NAN], &[1.0]).is_err());
+    }
+}
