@@ -6,6 +6,7 @@
 //! | [`lag`] | does it send when it should? |
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
+//! | [`verdicts`] | can its verdicts be relied on? |
 
 mod bare;
 mod child;
@@ -21,6 +22,7 @@ mod server;
 mod spread;
 mod table;
 mod truth;
+mod verdicts;
 
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
@@ -37,6 +39,8 @@ Examples:
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches lag --seconds 5                longer measurements, for the far percentiles
   prony-benches truth
+  prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
+  prony-benches power --duels 10
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -74,7 +78,25 @@ enum What {
     Memory,
     /// Reported percentiles beside those that a scripted server implies
     Truth,
-    /// All of them
+    /// Duels of identical servers: how often is a difference called?
+    Aa {
+        /// So many duels, each of `--seconds` at most [default: 8]
+        #[arg(long, value_name = "N", default_value_t = 200)]
+        duels: u32,
+    },
+    /// Duels with a server that is slower by a known amount, and the same by two runs of wrk
+    Power {
+        /// So many duels for each amount, each of `--seconds` at most [default: 60]
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        duels: u32,
+    },
+    /// Classes of planted series of windows
+    Warmups {
+        /// So many series of each shape
+        #[arg(long, value_name = "N", default_value_t = 200)]
+        series: u32,
+    },
+    /// The first four
     All,
     /// The ceiling as a process of its own.
     #[command(hide = true)]
@@ -124,6 +146,14 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     }
     if all || matches!(cli.what, What::Truth) {
         bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0)))?;
+    }
+    match cli.what {
+        What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
+        What::Power { duels } => {
+            bench.run("power", |rig| verdicts::power(rig, duels, seconds(60.0)))?;
+        }
+        What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
+        _ => {}
     }
     bench.finish()
 }
