@@ -15,12 +15,15 @@ const BUSY: f64 = 0.75;
 const ENOUGH_IN_FLIGHT: f64 = 8.0;
 /// When the generator has no time left, that explains it.
 const GENERATOR_BUSY: f64 = 0.9;
+/// So does somebody else who used this part of the CPUs: the server was kept from running.
+const OTHERS: f64 = 0.05;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let server = seen.server?;
     let applies = seen.closed_loop
         && seen.depth() >= ENOUGH_IN_FLIGHT * server.cpus
         && seen.generator_busy < GENERATOR_BUSY
+        && seen.others_busy.is_none_or(|busy| busy < OTHERS)
         && seen.ok > 0;
     if !applies || server.used >= BUSY * server.cpus {
         return None;
@@ -40,6 +43,19 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::Server;
+
+    #[test]
+    fn a_server_that_somebody_else_kept_from_running_is_not_idle() {
+        let kept = Evidence {
+            server: Some(Server {
+                cpus: 1.0,
+                used: 0.2,
+            }),
+            others_busy: Some(0.5),
+            ..Evidence::clean()
+        };
+        assert_eq!(check(&kept), None);
+    }
 
     #[test]
     fn an_idle_server_in_a_closed_loop() {
