@@ -69,7 +69,7 @@ fn mistakes_in_an_experiment_are_shown_in_their_place() {
             "'udp-echo'",
             2,
             "'udp-echo'",
-            "expected `tcp-echo` or `http-echo`",
+            "expected one of `tcp-echo`, `http-echo`",
         ),
         (
             "connections = 2",
@@ -134,7 +134,7 @@ fn a_mistake_in_a_manifest_is_shown_in_its_place() {
     for (manifest, said) in [
         (
             "title = 'T'\nlanguage = 'C'\nmodel = 'm'\ncontracts = ['tcp-eco']\nrun = 'x'\n",
-            "expected `tcp-echo`",
+            "expected one of `tcp-echo`",
         ),
         (
             "title = 'T'\nlanguage = 'C'\nmodel = 'm'\ncontracts = ['tcp-echo']\nrun = 'x {prot}'\n",
