@@ -33,6 +33,11 @@ pub fn reserve(connections: u64) -> Result<(), TooFewDescriptors> {
     }
 }
 
+/// Connections that this process may have at the most, after raising the soft limit to the hard one.
+pub fn most() -> u64 {
+    raise().unwrap_or(u64::MAX).saturating_sub(OWN).max(1)
+}
+
 /// The limit after raising it as far as it goes.
 fn raise() -> io::Result<u64> {
     let mut limit = libc::rlimit {
@@ -61,6 +66,7 @@ mod tests {
     #[test]
     fn a_few_are_always_there_and_too_many_never() {
         assert_eq!(reserve(10), Ok(()));
+        assert_eq!(reserve(most()), Ok(()));
         let error = reserve(1 << 40).unwrap_err();
         assert_eq!(error.needed, (1 << 40) + OWN);
         assert!(error.to_string().contains("ulimit -n"));

@@ -33,6 +33,7 @@ pub mod protocol;
 mod recorder;
 mod run;
 pub mod schedule;
+mod trace;
 mod transport;
 mod worker;
 
@@ -41,3 +42,4 @@ pub use control::Control;
 pub use plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
 pub use recorder::{Outcomes, Times, Window, times};
 pub use run::{Error, Generator, Observation, automatic, available, run};
+pub use trace::{Opening, Sample};

@@ -108,8 +108,17 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// Requests in flight per connection at the most, at least 1.
     pub pipeline: u32,
-    /// Keep connections open; otherwise each request has a connection of its own.
+    /// Keep connections open, from before the load begins; otherwise each request has a connection
+    /// of its own, made when it is due.
     pub keepalive: bool,
+    /// Without `keepalive`, requests on each connection before it is closed, at least 1: `pipeline`
+    /// of them at once, and the next when all of these have been answered. `arrival` and
+    /// `requests` then speak of connections: what falls due is a connection, and the requests on
+    /// it after the first are due as soon as they can be sent. 1 with `keepalive`.
+    pub calls: u32,
+    /// Keep the times of every request that ends in the measured part, 64 bytes each: see
+    /// [`Observation::trace`](crate::Observation::trace).
+    pub trace: bool,
     /// A request, or a connection's set-up, that takes longer is given up.
     pub timeout: Duration,
     /// Length of a window.
@@ -142,6 +151,8 @@ impl Plan {
             cpus: Vec::new(),
             pipeline: 1,
             keepalive: true,
+            calls: 1,
+            trace: false,
             timeout: Duration::from_secs(5),
             window: Duration::from_secs(1),
             requests: None,
@@ -205,10 +216,16 @@ impl Plan {
                 !empty,
             ),
             (
+                "calls",
+                "at least 1, and 1 with keep-alive",
+                self.calls.to_string(),
+                self.calls == 1 || (self.calls > 1 && !self.keepalive),
+            ),
+            (
                 "pipeline",
-                "1 without keep-alive",
+                "at most the requests on a connection",
                 self.pipeline.to_string(),
-                self.keepalive || self.pipeline == 1,
+                self.keepalive || self.pipeline <= self.calls,
             ),
             (
                 "requests",

@@ -2,6 +2,7 @@
 
 use crate::clock::{Nanos, SECOND};
 use crate::protocol::{Answer, Mismatch};
+use crate::trace::Sample;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -149,8 +150,11 @@ pub(crate) struct Record {
     pub last_finish: Nanos,
     pub bytes_received: u64,
     pub bytes_sent: u64,
+    pub body_bytes: u64,
     pub wrong: Vec<String>,
     pub errors: BTreeMap<String, u64>,
+    /// `None` when nobody asked for it.
+    pub trace: Option<Vec<Sample>>,
 }
 
 impl Record {
@@ -165,8 +169,10 @@ impl Record {
             last_finish: 0,
             bytes_received: 0,
             bytes_sent: 0,
+            body_bytes: 0,
             wrong: Vec::new(),
             errors: BTreeMap::new(),
+            trace: None,
         }
     }
 
@@ -185,6 +191,10 @@ impl Record {
         self.last_finish = self.last_finish.max(other.last_finish);
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
+        self.body_bytes += other.body_bytes;
+        if let Some(trace) = &other.trace {
+            self.trace.get_or_insert_default().extend_from_slice(trace);
+        }
         for text in &other.wrong {
             if self.wrong.len() < EXAMPLES && !self.wrong.contains(text) {
                 self.wrong.push(text.clone());
@@ -232,6 +242,7 @@ impl Recorder {
                 .lag
                 .saturating_record(request.sent - request.due);
         }
+        self.record.body_bytes += answer.body;
         self.window.response.saturating_record(response);
         let right = answer.wrong.is_none();
         count_answer(&mut self.window.outcomes, right, answer.status);
@@ -244,6 +255,17 @@ impl Recorder {
         } else {
             self.outlived(request, at);
         }
+    }
+
+    /// Is somebody interested in single requests that end at `at`?
+    #[inline]
+    pub(crate) fn tracing(&self, at: Nanos) -> bool {
+        self.record.trace.is_some() && self.measured(at)
+    }
+
+    /// Keeps one, see [`tracing`](Self::tracing).
+    pub(crate) fn trace(&mut self, sample: Sample) {
+        self.record.trace.get_or_insert_default().push(sample);
     }
 
     /// How late the generator itself was: `sent − max(due, the moment the connection was free)`.

@@ -6,6 +6,7 @@ use crate::plan::{Arrival, Dialogue, Invalid, Plan, TransportKind};
 use crate::protocol::{Echo, Http, Protocol};
 use crate::recorder::{Outcomes, Record, Times, Window};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share};
+use crate::trace::{Opening, Sample};
 use crate::transport::{Epoll, Transport, Uring};
 use crate::worker::{Event, Report, Worker};
 use std::collections::BTreeMap;
@@ -77,6 +78,16 @@ pub struct Observation {
     pub bytes_received: u64,
     /// Bytes sent since the load began.
     pub bytes_sent: u64,
+    /// Bytes of answers' bodies since the load began, without any transfer coding.
+    pub body_bytes: u64,
+    /// Every request that was answered or took too long in the measured part, worker by worker, in
+    /// the order in which they ended; empty unless the [plan](Plan::trace) asks for it. One that
+    /// met an error, or an answer that breaks the protocol, is not here.
+    pub trace: Vec<Sample>,
+    /// The head of the first answer, where the protocol has heads.
+    pub first_head: Vec<u8>,
+    /// How connections were opened.
+    pub opening: Opening,
     /// The first wrong answers, in words.
     pub wrong: Vec<String>,
     /// Errors by their text, with how often each occurred since the load began.
@@ -361,6 +372,20 @@ impl Gather {
                 .collect(),
             bytes_received: record.bytes_received,
             bytes_sent: record.bytes_sent,
+            body_bytes: record.body_bytes,
+            trace: record.trace.unwrap_or_default(),
+            first_head: self
+                .reports
+                .iter()
+                .map(|report| &report.first_head)
+                .find(|head| !head.is_empty())
+                .cloned()
+                .unwrap_or_default(),
+            opening: self
+                .reports
+                .iter()
+                .map(|report| report.opening)
+                .fold(Opening::default(), Opening::merge),
             wrong: record.wrong,
             errors: record.errors,
             transport: plan.transport,

@@ -177,6 +177,8 @@ impl EchoClient {
             cpus: Vec::new(),
             pipeline: 1,
             keepalive: true,
+            calls: 1,
+            trace: false,
             timeout: Duration::from_secs(self.timeout),
             window: Duration::from_secs(1),
             requests: Some(echoes),

@@ -353,6 +353,8 @@ fn plan(up: &Up<'_>, manner: &Manner, arrival: Arrival, bench: &Bench) -> Plan {
         cpus: bench.placement.pinned().to_vec(),
         pipeline: 1,
         keepalive: true,
+        calls: 1,
+        trace: false,
         timeout: manner.timeout,
         window: WINDOW,
         requests: None,

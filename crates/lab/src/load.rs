@@ -329,6 +329,8 @@ impl Load {
             cpus: cpus.to_vec(),
             pipeline: self.pipeline,
             keepalive: self.keepalive,
+            calls: 1,
+            trace: false,
             timeout: self.timeout.0,
             window: self.window.0,
             requests: match self.extent {

@@ -115,6 +115,8 @@ fn plan(args: &Load) -> Result<Plan> {
         cpus,
         pipeline: args.pipeline,
         keepalive: !args.no_keepalive,
+        calls: 1,
+        trace: false,
         timeout: args.timeout.0,
         window: default_window(extent(args)),
         requests: args.requests,

@@ -57,6 +57,7 @@ impl Protocol for Echo {
             bytes = rest;
             if conn.received == self.message.len() {
                 let wrong = conn.differs.then_some(Mismatch::Body);
+                let body = conn.received as u64;
                 *conn = EchoConn {
                     waiting: conn.waiting - 1,
                     ..EchoConn::default()
@@ -65,6 +66,7 @@ impl Protocol for Echo {
                     status: 0,
                     wrong,
                     last: false,
+                    body,
                 });
             }
         }

@@ -104,6 +104,16 @@ impl HttpExchange {
             head: request.method == "HEAD",
         }
     }
+
+    /// These very bytes, as a request whose answer must be as `expect` says. `head`: the answer
+    /// has no body, whatever its header says, because the method is HEAD.
+    pub fn from_bytes(request: Vec<u8>, head: bool, expect: Expect) -> Self {
+        Self {
+            request,
+            expect,
+            head,
+        }
+    }
 }
 
 /// Sends a list of requests in turn on every connection, each connection starting at another
@@ -183,6 +193,10 @@ impl Protocol for Http {
                 done(answer);
             }
         }
+    }
+
+    fn first_head(&self) -> &[u8] {
+        self.reader.first_head()
     }
 }
 

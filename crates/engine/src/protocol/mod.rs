@@ -20,6 +20,8 @@ pub struct Answer {
     pub wrong: Option<Mismatch>,
     /// The server will not answer anything more on this connection.
     pub last: bool,
+    /// Length of its body in bytes, without any transfer coding.
+    pub body: u64,
 }
 
 /// Bytes that no answer can begin with or continue as: the connection cannot be used any further.
@@ -64,4 +66,9 @@ pub trait Protocol {
 
     /// The server has closed the connection: calls `done` if that completes an answer.
     fn end(&mut self, conn: &mut Self::Conn, slot: u32, done: impl FnMut(Answer));
+
+    /// The head of the first answer that was read, where the protocol has heads.
+    fn first_head(&self) -> &[u8] {
+        &[]
+    }
 }

@@ -4,6 +4,7 @@ const OK: Answer = Answer {
     status: 200,
     wrong: None,
     last: false,
+    body: 5,
 };
 
 fn recorder(from: Nanos, until: Nanos) -> Recorder {
@@ -101,6 +102,7 @@ fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
             status: 200,
             wrong: Some(Mismatch::Length { expected: 9, found }),
             last: false,
+            body: found,
         };
         it.answer(Sent { due: 1, sent: 1 }, 5, &wrong);
     }

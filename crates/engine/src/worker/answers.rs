@@ -15,14 +15,16 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
             return self.not_connected(out, slot, &error, at);
         }
         let connection = &mut self.connections[slot as usize];
+        let mut took = 0;
         if let Link::Connecting(since) = connection.link {
             self.connecting -= 1;
-            self.recorder.connected(at.saturating_sub(since));
+            took = at.saturating_sub(since);
+            self.recorder.connected(took);
         }
         connection.link = Link::Open;
-        connection.flow.free = at;
-        connection.flow.useful = false;
         self.connected += 1;
+        let serial = (self.connected - 1) * self.share.0 + self.share.1 + 1;
+        connection.flow.begin(serial, at, took);
         if self.start.is_some() {
             self.fill(out, slot, at);
         }
@@ -31,6 +33,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
     #[inline]
     fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
         self.recorder.record.bytes_received += bytes.len() as u64;
+        let flow = &mut self.connections[slot as usize].flow;
+        if flow.first_byte == 0 {
+            flow.first_byte = at;
+        }
         let mut last = false;
         let result = self.take_answers(slot, at, |protocol, proto, done| {
             protocol.decode(proto, slot, bytes, |answer| {
@@ -55,6 +61,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
                         status: 0,
                         wrong,
                         last: true,
+                        body: 0,
                     },
                 );
             } else {
@@ -62,7 +69,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
             }
             return self.lose(out, slot, at, Failure::Read, None);
         }
-        if last || (!self.keepalive && self.connections[index].flow.in_flight == 0) {
+        if last || self.used_up(index, at) {
             return self.lose(out, slot, at, Failure::Read, None);
         }
         self.fill(out, slot, at);
@@ -113,6 +120,11 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             flow.useful = true;
             flow.answers += u64::from(recorder.measured(at));
             recorder.answer(request, at, &answer);
+            if recorder.tracing(at) {
+                recorder.trace(flow.sample(request, at, Some(&answer)));
+            }
+            flow.first_byte = 0;
+            flow.connect = 0;
         })
     }
 }

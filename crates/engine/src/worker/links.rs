@@ -6,6 +6,7 @@ use crate::clock::{self, Nanos};
 use crate::protocol::Protocol;
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
+use crate::trace::Sample;
 use crate::transport::{Outgoing, Slot};
 use std::io;
 
@@ -15,6 +16,8 @@ use std::io;
 pub(super) const SET_UP_PACE: Nanos = 100_000;
 /// Before a connection is tried again that brought no answer the last time.
 const RETRY: Nanos = 20_000_000;
+/// So many samples have room in a trace from the beginning, at the most; more make it grow.
+const ROOM: u64 = 1 << 20;
 /// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
 const SWEEP: u32 = 64;
 /// How many times each connection is looked at within one time-out.
@@ -38,6 +41,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         (self.recorder.from, self.recorder.until) = self.control.measured();
         let connect =
             std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
+        self.recorder.record.trace = self.trace.then(|| {
+            let most = self.quota.saturating_mul(u64::from(self.calls));
+            Vec::with_capacity(most.min(ROOM) as usize)
+        });
         self.recorder.record.connect = connect.connect;
         self.recorder.record.errors = connect.errors;
         (self.recorder.from, self.recorder.until) = self.control.measured();
@@ -87,6 +94,9 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         if let Link::Connecting(_) = connection.link {
             self.connecting -= 1;
         }
+        if connection.link != Link::Closed {
+            self.alive -= 1;
+        }
         connection.link = Link::Closed;
         connection.proto = P::Conn::default();
         let ring = &self.ring[index * self.pipeline..][..self.pipeline];
@@ -94,6 +104,11 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             let request = connection.flow.take(ring);
             self.in_flight -= 1;
             self.recorder.failure(request, at, failure, self.timeout);
+            if failure == Failure::Timeout && self.recorder.tracing(at) {
+                let given_up = request.sent.saturating_add(self.timeout);
+                let sample = connection.flow.sample(request, given_up, None);
+                self.recorder.trace(sample);
+            }
         }
     }
 
@@ -123,6 +138,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             self.to_retry.pop_front();
             self.reopen(slot, now);
         }
+        let mut burst = 0;
         while self.start.is_some() || now >= self.next_open {
             let Some(slot) = self.to_open.pop_front() else {
                 return;
@@ -132,6 +148,11 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             }
             self.connections[slot as usize].link = Link::Connecting(clock::now());
             self.connecting += 1;
+            self.alive += 1;
+            burst += 1;
+            self.opening.begun += 1;
+            self.opening.burst = self.opening.burst.max(burst);
+            self.opening.at_once = self.opening.at_once.max(u64::from(self.alive));
             self.next_open = now + self.pace;
             if let Err(error) = out.open(slot) {
                 self.not_connected(out, slot, &error, now);
@@ -168,6 +189,17 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             self.waiting -= 1;
             self.recorder
                 .failure(Sent { due, sent: due }, at, failure, self.timeout);
+            if failure == Failure::Timeout && self.recorder.tracing(at) {
+                self.recorder.trace(Sample {
+                    connect: self.timeout,
+                    due,
+                    sent: at,
+                    first_byte: at,
+                    done: at,
+                    last: true,
+                    ..Sample::default()
+                });
+            }
         }
         self.to_retry.push_back((at + RETRY, slot));
     }

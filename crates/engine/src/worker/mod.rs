@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::protocol::Protocol;
 use crate::recorder::{Failure, Record, Recorder, Sent, Window};
 use crate::schedule::{Schedule, Share};
+use crate::trace::Opening;
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
@@ -49,6 +50,8 @@ pub(crate) struct Report {
     pub connected: u64,
     /// Answers per connection in the measured part, in the order of the worker's connections.
     pub answers: Vec<u64>,
+    pub first_head: Vec<u8>,
+    pub opening: Opening,
 }
 
 /// The CPU accounts at one end of the measured part.
@@ -71,9 +74,13 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
 
     pipeline: usize,
     keepalive: bool,
+    calls: u32,
+    trace: bool,
     timeout: Nanos,
     window: Nanos,
-    /// Requests of the measured part that may still be sent.
+    /// How many workers there are, and which of them this is.
+    share: (u64, u64),
+    /// Requests (with several calls on each connection: connections) of the measured part that may still be sent.
     quota: u64,
 
     /// When the load began; `None` while connections are being set up.
@@ -90,6 +97,9 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     to_retry: VecDeque<(Nanos, Slot)>,
     connecting: u32,
     connected: u64,
+    /// Connections open or being made.
+    alive: u32,
+    opening: Opening,
     /// Requests in flight, and due but unsent, over all connections.
     in_flight: u64,
     waiting: u64,
@@ -123,6 +133,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             scratch: Vec::new(),
             pipeline: plan.pipeline as usize,
             keepalive: plan.keepalive,
+            calls: plan.calls,
+            trace: plan.trace,
+            share: (workers, worker),
             timeout,
             window: clock::nanos(plan.window),
             quota: plan.requests.map_or(u64::MAX, |total| {
@@ -143,6 +156,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             to_retry: VecDeque::new(),
             connecting: 0,
             connected: 0,
+            alive: 0,
+            opening: Opening::default(),
             in_flight: 0,
             waiting: 0,
             swept: 0,
@@ -305,20 +320,30 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
     #[inline]
     fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
         let index = slot as usize;
-        if !S::CLOSED && self.connections[index].backlog.is_empty() {
+        let Connection { flow, backlog, .. } = &self.connections[index];
+        // A connection of its own for a number of calls: has the first been sent?
+        let begun = !self.keepalive && flow.calls > 0;
+        if (begun && flow.in_flight > 0) || (!S::CLOSED && !begun && backlog.is_empty()) {
             return;
         }
         let sent = if S::CLOSED { at } else { clock::now() };
         let base = index * self.pipeline;
         self.scratch.clear();
         while (self.connections[index].flow.in_flight as usize) < self.pipeline {
-            let due = match self.connections[index].backlog.pop_front() {
-                Some(due) => {
-                    self.waiting -= 1;
-                    due
+            let due = if !self.keepalive && self.connections[index].flow.calls > 0 {
+                if self.connections[index].flow.calls == self.calls {
+                    break;
                 }
-                None if S::CLOSED && self.admit(at) => at,
-                None => break,
+                at
+            } else {
+                match self.connections[index].backlog.pop_front() {
+                    Some(due) => {
+                        self.waiting -= 1;
+                        due
+                    }
+                    None if S::CLOSED && self.admit(at) => at,
+                    None => break,
+                }
             };
             let connection = &mut self.connections[index];
             if !S::CLOSED {
@@ -331,7 +356,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             connection.flow.put(ring, Sent { due, sent });
             self.in_flight += 1;
             if !self.keepalive {
-                break;
+                connection.flow.calls += 1;
             }
         }
         if self.scratch.is_empty() {
@@ -341,6 +366,15 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         if let Err(error) = out.send(slot, &self.scratch) {
             self.lose(out, slot, at, Failure::Write, Some(&error));
         }
+    }
+
+    /// Has a connection without keep-alive done all that it is for?
+    #[inline]
+    fn used_up(&self, index: usize, at: Nanos) -> bool {
+        let flow = &self.connections[index].flow;
+        !self.keepalive
+            && flow.in_flight == 0
+            && (flow.calls == self.calls || at >= self.recorder.until)
     }
 
     fn finish(mut self, now: Nanos) -> Report {
@@ -379,6 +413,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                 .iter()
                 .map(|connection| connection.flow.answers)
                 .collect(),
+            first_head: self.protocol.first_head().to_owned(),
+            opening: self.opening,
             record: self.recorder.record,
         }
     }

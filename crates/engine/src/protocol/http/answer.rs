@@ -61,6 +61,8 @@ pub(super) struct Reader {
     /// of magnitude cheaper than parsing them.
     known: Vec<u8>,
     known_head: Head,
+    /// The first head of all.
+    first: Vec<u8>,
 }
 
 impl Reader {
@@ -73,7 +75,12 @@ impl Reader {
                 close: false,
                 framing: Framing::Length(0),
             },
+            first: Vec::new(),
         }
+    }
+
+    pub(super) fn first_head(&self) -> &[u8] {
+        &self.first
     }
 
     /// Takes bytes from the front of `bytes`, which must not be empty, until an answer is
@@ -212,6 +219,9 @@ impl Reader {
                     if head.status < 200 && head.status != 101 {
                         continue;
                     }
+                    if self.first.is_empty() {
+                        self.first.extend_from_slice(&whole[first..at]);
+                    }
                     if first == 0 && at <= KNOWN_HEAD {
                         self.known.clear();
                         self.known.extend_from_slice(&whole[..at]);
@@ -302,6 +312,7 @@ fn finish(state: &mut State, expect: &Expect) -> Answer {
         status: state.status,
         wrong,
         last: state.close || state.phase == Phase::UntilClose,
+        body: state.body,
     };
     // `partial` is kept: it is empty here, but owns its memory for the next fragmented answer.
     state.phase = Phase::Head;

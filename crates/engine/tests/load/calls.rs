@@ -1,0 +1,237 @@
+//! A number of calls on each connection, and traces of single requests.
+
+use crate::invariants::hold;
+use crate::servers::{Server, answer, answer_and_close, echo};
+use crate::support::{
+    ARRIVALS, CLOSED, CONSTANT, MS, during, hello, http, plan, transports, until_done,
+};
+use crate::words::{CLOSING, LENGTH, UNTIL_CLOSE};
+use prony_engine::{Plan, Sample, clock};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Samples by connection, in the order in which they ended.
+fn by_connection(trace: &[Sample]) -> BTreeMap<u64, Vec<Sample>> {
+    let mut all: BTreeMap<u64, Vec<Sample>> = BTreeMap::new();
+    for sample in trace {
+        all.entry(sample.connection).or_default().push(*sample);
+    }
+    all
+}
+
+/// What holds of every sample of a request that was answered.
+fn in_order(sample: &Sample) {
+    let it = sample;
+    assert!(
+        it.due <= it.sent && it.sent <= it.first_byte && it.first_byte <= it.done,
+        "{it:?}"
+    );
+}
+
+#[test]
+fn each_connection_carries_its_calls_and_is_closed() {
+    for kind in transports() {
+        for arrival in ARRIVALS {
+            for (threads, pipeline, calls) in [(1, 1, 4), (3, 1, 7), (1, 3, 6), (2, 4, 10)] {
+                let server = Server::tcp(answer(LENGTH));
+                let plan = Plan {
+                    arrival,
+                    threads,
+                    pipeline,
+                    calls,
+                    keepalive: false,
+                    trace: true,
+                    requests: Some(30),
+                    ..plan(&server.target, http(), 5, kind)
+                };
+                let seen = until_done(&plan);
+                hold(&plan, &seen);
+                let all = 30 * u64::from(calls);
+                assert_eq!(seen.outcomes.ok, all, "{kind} {arrival:?}");
+                assert_eq!(seen.outcomes.finished(), all);
+                assert_eq!((seen.connected, seen.opening.begun), (30, 30));
+                assert_eq!(server.count.connections.load(Relaxed), 30);
+                assert_eq!(seen.body_bytes, 5 * all);
+                assert!(seen.opening.at_once <= 5, "{:?}", seen.opening);
+                assert!((1..=5).contains(&seen.opening.burst));
+                assert_eq!(
+                    seen.first_head,
+                    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+                );
+                let connections = by_connection(&seen.trace);
+                assert_eq!(connections.len(), 30);
+                for samples in connections.values() {
+                    assert_eq!(samples.len(), calls as usize);
+                    samples.iter().for_each(in_order);
+                    assert!(samples[0].connect > 0);
+                    assert!(samples[1..].iter().all(|sample| sample.connect == 0));
+                    assert!(
+                        samples
+                            .iter()
+                            .all(|s| (s.status, s.body, s.last) == (200, 5, false))
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_pipelined_goes_in_bursts() {
+    let server = Server::tcp(echo);
+    for kind in transports() {
+        let plan = Plan {
+            pipeline: 3,
+            calls: 8,
+            keepalive: false,
+            trace: true,
+            requests: Some(1),
+            ..plan(&server.target, hello(), 1, kind)
+        };
+        let seen = until_done(&plan);
+        let sent: Vec<_> = seen.trace.iter().map(|sample| sample.sent).collect();
+        // Three, three, and the two that are left; each burst after the one before was answered.
+        let bursts: Vec<_> = sent
+            .chunk_by(|one, other| one == other)
+            .map(<[_]>::len)
+            .collect();
+        assert_eq!(bursts, [3, 3, 2], "{kind}");
+        assert!(seen.trace[3].sent >= seen.trace[2].done);
+    }
+}
+
+#[test]
+fn a_server_that_closes_ends_the_connection_and_not_the_others() {
+    for kind in transports() {
+        for arrival in ARRIVALS {
+            for wire in [CLOSING, UNTIL_CLOSE] {
+                let server = Server::tcp(answer_and_close(wire));
+                let plan = Plan {
+                    arrival,
+                    calls: 5,
+                    keepalive: false,
+                    trace: true,
+                    requests: Some(12),
+                    ..plan(&server.target, http(), 3, kind)
+                };
+                let seen = until_done(&plan);
+                assert_eq!(
+                    (seen.outcomes.ok, seen.connected),
+                    (12, 12),
+                    "{kind} {arrival:?}"
+                );
+                assert_eq!(seen.outcomes.failed(), 0, "{:?}", seen.errors);
+                assert!(seen.trace.iter().all(|sample| sample.last));
+            }
+        }
+    }
+}
+
+#[test]
+fn time_ends_a_connection_between_its_calls() {
+    for kind in transports() {
+        for arrival in [CLOSED, CONSTANT] {
+            let server = Server::tcp(answer(LENGTH));
+            let plan = Plan {
+                arrival,
+                calls: u32::MAX,
+                keepalive: false,
+                ..plan(&server.target, http(), 2, kind)
+            };
+            let seen = during(&plan, 50 * MS);
+            hold(&plan, &seen);
+            assert!(seen.outcomes.ok > 0);
+            assert_eq!(seen.trace, [], "nobody asked for it");
+        }
+    }
+}
+
+#[test]
+fn a_connection_made_before_the_load_has_its_time_in_its_first_sample() {
+    for kind in transports() {
+        let server = Server::tcp(answer(LENGTH));
+        let plan = Plan {
+            trace: true,
+            requests: Some(40),
+            ..plan(&server.target, http(), 4, kind)
+        };
+        let seen = until_done(&plan);
+        assert_eq!(seen.trace.len(), 40);
+        let connections = by_connection(&seen.trace);
+        assert_eq!(connections.len(), 4);
+        for samples in connections.values() {
+            samples.iter().for_each(in_order);
+            assert!(samples[0].connect > 0);
+            assert!(samples[1..].iter().all(|sample| sample.connect == 0));
+        }
+    }
+}
+
+#[test]
+fn a_time_out_is_a_sample_of_its_full_length() {
+    let silent = Server::tcp(|it| {
+        it.ignore();
+        Ok(())
+    });
+    let full = Server::never_accepts();
+    for kind in transports() {
+        for server in [&silent, &full] {
+            let plan = Plan {
+                keepalive: false,
+                trace: true,
+                timeout: Duration::from_millis(60),
+                requests: Some(4),
+                ..plan(&server.target, http(), 2, kind)
+            };
+            let seen = until_done(&plan);
+            assert_eq!(seen.outcomes.timeout, 4, "{:?}", seen.outcomes);
+            assert_eq!(seen.trace.len(), 4);
+            for it in &seen.trace {
+                assert_eq!(it.status, 0);
+                let waited = it.done - it.sent;
+                let length = clock::nanos(plan.timeout);
+                let connecting = it.connection == 0;
+                assert_eq!(
+                    if connecting { it.connect } else { waited },
+                    length,
+                    "{it:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_that_cannot_be_meant() {
+    let server = Server::refused();
+    let plan = plan(&server.target, http(), 1, transports()[0]);
+    let invalid = |plan: Plan| {
+        let control = prony_engine::Control::at_once(MS);
+        prony_engine::run(&plan, &control, |_| {})
+            .unwrap_err()
+            .to_string()
+    };
+    for (calls, pipeline, keepalive, says) in [
+        (0, 1, false, "calls must be at least 1"),
+        (
+            2,
+            1,
+            true,
+            "calls must be at least 1, and 1 with keep-alive",
+        ),
+        (2, 3, false, "pipeline must be at most the requests"),
+        (1, 2, false, "pipeline must be at most the requests"),
+    ] {
+        let plan = Plan {
+            calls,
+            pipeline,
+            keepalive,
+            ..plan.clone()
+        };
+        assert!(
+            invalid(plan).contains(says),
+            "{calls} {pipeline} {keepalive}"
+        );
+    }
+}

@@ -1,0 +1,373 @@
+//! The command line of `ab`: flags first, then the URL.
+
+use super::usage::USAGE;
+use crate::shared::address::{BadUrl, Url, split_port};
+use crate::shared::flags::{Instead, name, number, text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use lexopt::Arg;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The exit status after a command line that cannot be understood.
+const STATUS_USAGE: u8 = 22;
+/// The most requests under way at the same time that the original accepts.
+const MOST: u32 = 20_000;
+/// What `-t` makes of `-n`.
+const WITH_LIMIT: u64 = 50_000;
+/// With more requests than this, progress is shown.
+const FEW: u64 = 150;
+
+/// What the user asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flags {
+    pub requests: u64,
+    pub concurrency: u32,
+    pub time_limit: Option<u64>,
+    /// Seconds.
+    pub timeout: u64,
+    pub keepalive: bool,
+    pub head: bool,
+    pub method: Option<String>,
+    pub upload: Option<Upload>,
+    pub content_type: String,
+    pub cookie: Option<String>,
+    /// Whole lines of `-A` and `-P`.
+    pub credentials: Vec<String>,
+    /// Lines of `-H`.
+    pub headers: Vec<String>,
+    pub proxy: Option<(String, u16)>,
+    pub verbosity: u32,
+    pub html: bool,
+    pub attributes: Attributes,
+    pub percentiles: bool,
+    pub spread: bool,
+    pub progress: bool,
+    pub variable: bool,
+    pub keep_going: bool,
+    pub csv: Option<PathBuf>,
+    pub gnuplot: Option<PathBuf>,
+    pub socket_buffer: Option<String>,
+    pub url: Url,
+}
+
+/// What is sent with each request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Upload {
+    pub method: &'static str,
+    pub body: Vec<u8>,
+}
+
+/// Attributes of HTML elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Attributes {
+    pub table: String,
+    pub row: String,
+    pub cell: String,
+}
+
+impl Flags {
+    fn new() -> Self {
+        Self {
+            requests: 1,
+            concurrency: 1,
+            time_limit: None,
+            timeout: 30,
+            keepalive: false,
+            head: false,
+            method: None,
+            upload: None,
+            content_type: "text/plain".into(),
+            cookie: None,
+            credentials: Vec::new(),
+            headers: Vec::new(),
+            proxy: None,
+            verbosity: 0,
+            html: false,
+            attributes: Attributes {
+                table: String::new(),
+                row: String::new(),
+                cell: "bgcolor=white".into(),
+            },
+            percentiles: true,
+            spread: true,
+            progress: true,
+            variable: false,
+            keep_going: false,
+            csv: None,
+            gnuplot: None,
+            socket_buffer: None,
+            url: Url {
+                host: String::new(),
+                port: None,
+                target: String::new(),
+            },
+        }
+    }
+
+    pub(super) fn method(&self) -> &str {
+        match (&self.method, &self.upload) {
+            (Some(method), _) => method,
+            (None, Some(upload)) => upload.method,
+            (None, None) if self.head => "HEAD",
+            (None, None) => "GET",
+        }
+    }
+
+    /// Where connections go: the proxy, or the server.
+    pub(super) fn connect_to(&self) -> (&str, u16) {
+        match &self.proxy {
+            Some((host, port)) => (host, *port),
+            None => (&self.url.host, self.url.port.unwrap_or(80)),
+        }
+    }
+
+    /// Requests between two lines of progress; `None` when there are none.
+    pub(super) fn heartbeat(&self) -> Option<u64> {
+        (self.progress && self.requests > FEW).then(|| (self.requests / 10).max(100))
+    }
+}
+
+/// Understands `args`, or says why not.
+pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
+    let mut flags = Flags::new();
+    let mut parser = lexopt::Parser::from_args(args);
+    loop {
+        match parser.next() {
+            Ok(Some(Arg::Value(url))) => {
+                let more = parser.raw_args().map_err(wrong)?.next().is_some();
+                return if more {
+                    Err(usage("wrong number of arguments"))
+                } else {
+                    finish(flags, &url.to_string_lossy())
+                };
+            }
+            Ok(Some(Arg::Short(letter))) => flag(&mut flags, letter, &mut parser)?,
+            Ok(Some(unknown)) => {
+                return Err(usage(&format!("illegal option -- {}", name(&unknown))));
+            }
+            Ok(None) => return Err(usage("wrong number of arguments")),
+            Err(error) => return Err(wrong(error)),
+        }
+    }
+}
+
+fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<(), Instead> {
+    let value = |parser: &mut lexopt::Parser| text(parser).map_err(wrong);
+    match letter {
+        'n' => {
+            flags.requests = number(parser)
+                .map_err(wrong)?
+                .filter(|&n| n > 0)
+                .ok_or_else(|| plain("Invalid number of requests"))?;
+        }
+        'c' => {
+            flags.concurrency = number(parser)
+                .map_err(wrong)?
+                .filter(|c| (1..=MOST).contains(c))
+                .ok_or_else(|| usage(&format!("Invalid Concurrency [Range 0..{MOST}]")))?;
+        }
+        't' => {
+            let limit: u64 = whole(parser, "time limit")?;
+            flags.time_limit = (limit > 0).then_some(limit);
+            flags.requests = WITH_LIMIT;
+        }
+        's' => {
+            flags.timeout = whole(parser, "time-out")?;
+            if flags.timeout == 0 {
+                return Err(plain("Invalid time-out"));
+            }
+        }
+        'v' => flags.verbosity = whole(parser, "verbosity")?,
+        'k' => flags.keepalive = true,
+        'q' => flags.progress = false,
+        'r' => flags.keep_going = true,
+        'l' => flags.variable = true,
+        'd' => flags.percentiles = false,
+        'S' => flags.spread = false,
+        'w' => flags.html = true,
+        // TLS only, and there is none.
+        'I' => {}
+        'i' => {
+            if flags.upload.is_some() || flags.method.is_some() {
+                return Err(plain("Cannot mix HEAD with other methods"));
+            }
+            flags.head = true;
+        }
+        'm' => flags.method = Some(value(parser)?),
+        'p' => upload(flags, "POST", &value(parser)?)?,
+        'u' => upload(flags, "PUT", &value(parser)?)?,
+        'T' => flags.content_type = value(parser)?,
+        'C' => flags.cookie = Some(value(parser)?),
+        'H' => flags.headers.push(value(parser)?),
+        'A' => credentials(flags, "Authorization", &value(parser)?),
+        'P' => credentials(flags, "Proxy-Authorization", &value(parser)?),
+        'X' => {
+            let proxy = value(parser)?;
+            let (host, port) = split_port(&proxy).ok_or_else(|| usage("invalid proxy"))?;
+            flags.proxy = Some((host.to_owned(), port.unwrap_or(80)));
+        }
+        'e' => flags.csv = Some(value(parser)?.into()),
+        'g' => flags.gnuplot = Some(value(parser)?.into()),
+        'b' => flags.socket_buffer = Some(value(parser)?),
+        'x' => attribute(&mut flags.html, &mut flags.attributes.table, value(parser)?),
+        'y' => attribute(&mut flags.html, &mut flags.attributes.row, value(parser)?),
+        'z' => attribute(&mut flags.html, &mut flags.attributes.cell, value(parser)?),
+        'V' => {
+            let version = env!("CARGO_PKG_VERSION");
+            return Err(Instead::Said(format!(
+                "This is ApacheBench, Version 2.3 <prony {version}>\n\n"
+            )));
+        }
+        'h' => {
+            return Err(Instead::Wrong {
+                text: USAGE.into(),
+                status: STATUS_USAGE,
+            });
+        }
+        'B' | 'E' | 'f' | 'Z' => return Err(plain(&format!("ab: -{letter} is not supported"))),
+        other => return Err(usage(&format!("illegal option -- {other}"))),
+    }
+    Ok(())
+}
+
+fn whole<T: std::str::FromStr>(parser: &mut lexopt::Parser, what: &str) -> Result<T, Instead> {
+    number(parser)
+        .map_err(wrong)?
+        .ok_or_else(|| plain(&format!("Invalid {what}")))
+}
+
+fn attribute(html: &mut bool, place: &mut String, value: String) {
+    *html = true;
+    *place = value;
+}
+
+fn credentials(flags: &mut Flags, field: &str, pair: &str) {
+    flags
+        .credentials
+        .push(format!("{field}: Basic {}", STANDARD.encode(pair)));
+}
+
+fn upload(flags: &mut Flags, method: &'static str, path: &str) -> Result<(), Instead> {
+    if flags.head || flags.upload.is_some() {
+        return Err(plain(&format!("Cannot mix {method} with other methods")));
+    }
+    let body = std::fs::read(path).map_err(|error| {
+        plain(&format!(
+            "ab: Could not open POST data file ({path}): {error}"
+        ))
+    })?;
+    flags.upload = Some(Upload { method, body });
+    Ok(())
+}
+
+fn finish(mut flags: Flags, url: &str) -> Result<Flags, Instead> {
+    flags.url = Url::parse(url).map_err(|bad| match bad {
+        BadUrl::Tls => plain("ab: TLS is not supported"),
+        BadUrl::Malformed => usage("invalid URL"),
+    })?;
+    if !flags.url.target.starts_with('/') {
+        return Err(usage("invalid URL"));
+    }
+    if u64::from(flags.concurrency) > flags.requests {
+        return Err(usage(
+            "Cannot use concurrency level greater than total number of requests",
+        ));
+    }
+    Ok(flags)
+}
+
+/// Something is wrong, and help will help.
+fn usage(what: &str) -> Instead {
+    Instead::Wrong {
+        text: format!("ab: {what}\n{USAGE}"),
+        status: STATUS_USAGE,
+    }
+}
+
+fn plain(what: &str) -> Instead {
+    Instead::Wrong {
+        text: format!("{what}\n"),
+        status: 1,
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "to be handed to map_err")]
+fn wrong(error: lexopt::Error) -> Instead {
+    match &error {
+        lexopt::Error::MissingValue {
+            option: Some(option),
+        } => {
+            let letter = option.trim_start_matches('-');
+            usage(&format!("option requires an argument -- {letter}"))
+        }
+        other => usage(&other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(line: &str) -> Result<Flags, Instead> {
+        parse(line.split(' ').map(OsString::from).collect())
+    }
+
+    #[test]
+    fn flags_stand_together_and_with_their_values() {
+        let it = flags("-kq -n100 -c 10 -H a:b -H c:d -C x=y -C z=w http://h:8000/p").unwrap();
+        assert!(it.keepalive && !it.progress);
+        assert_eq!((it.requests, it.concurrency), (100, 10));
+        assert_eq!(it.headers, ["a:b", "c:d"]);
+        assert_eq!(it.cookie.as_deref(), Some("z=w"));
+        assert_eq!(it.connect_to(), ("h", 8000));
+    }
+
+    #[test]
+    fn a_time_limit_means_50000_requests_unless_told_otherwise_after_it() {
+        assert_eq!(flags("-n 20 -t 5 h/").unwrap().requests, 50_000);
+        assert_eq!(flags("-t 5 -n 20 h/").unwrap().requests, 20);
+        assert_eq!(flags("-t 0 h/").unwrap().time_limit, None);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_ends_with_the_originals_status() {
+        for (line, status, says) in [
+            ("-n 5 -c 10 h/", 22, "greater than total"),
+            ("-Q h/", 22, "illegal option -- Q"),
+            ("--wrong h/", 22, "illegal option -- --wrong"),
+            ("h/ -n 5", 22, "wrong number of arguments"),
+            ("-n 5", 22, "wrong number of arguments"),
+            ("-n", 22, "requires an argument"),
+            ("h", 22, "invalid URL"),
+            ("h:x/", 22, "invalid URL"),
+            ("-n x h/", 1, "Invalid number of requests"),
+            ("-c 0 h/", 22, "Invalid Concurrency"),
+            ("-s 0 h/", 1, "Invalid time-out"),
+            ("https://h/", 1, "TLS"),
+            ("-B 1.2.3.4 h/", 1, "-B is not supported"),
+            ("-p /nonexistent h/", 1, "Could not open POST data file"),
+        ] {
+            match flags(line) {
+                Err(Instead::Wrong {
+                    text,
+                    status: found,
+                }) => {
+                    assert!(text.contains(says), "{line}: {text}");
+                    assert_eq!(found, status, "{line}");
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        assert!(matches!(flags("-V"), Err(Instead::Said(_))));
+    }
+
+    #[test]
+    fn progress_is_shown_every_tenth_or_every_hundred() {
+        let beat = |line: &str| flags(line).unwrap().heartbeat();
+        assert_eq!(beat("-n 150 h/"), None);
+        assert_eq!(beat("-n 151 h/"), Some(100));
+        assert_eq!(beat("-n 8000 h/"), Some(800));
+        assert_eq!(beat("-q -n 8000 h/"), None);
+    }
+}

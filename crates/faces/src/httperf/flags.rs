@@ -1,0 +1,457 @@
+//! The command line of `httperf`: long options, which may be abbreviated.
+
+use super::request::unescape;
+use crate::shared::flags::{Instead, abbreviated, name, text};
+use lexopt::Arg;
+use prony_engine::Arrival;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Where the original would wait for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const USAGE: &str = "\
+Usage: httperf [-hdvV] [--add-header S] [--burst-length N] [--client N/N]
+\t[--debug N] [--help] [--hog] [--http-version S] [--method S]
+\t[--no-host-hdr] [--num-calls N] [--num-conns N] [--period [d|e]T]
+\t[--port N] [--rate X] [--recv-buffer N] [--send-buffer N]
+\t[--server S] [--server-name S] [--think-timeout X] [--timeout X]
+\t[--uri S] [--verbose] [--version] [--quiet]
+";
+
+/// Options that take a value.
+const WITH_VALUE: [&str; 17] = [
+    "add-header",
+    "burst-length",
+    "client",
+    "debug",
+    "http-version",
+    "method",
+    "num-calls",
+    "num-conns",
+    "period",
+    "port",
+    "rate",
+    "recv-buffer",
+    "send-buffer",
+    "server",
+    "server-name",
+    "think-timeout",
+    "timeout",
+];
+
+/// All options of the original, so that an abbreviation means here what it means there.
+const NAMES: [&str; 42] = [
+    "add-header",
+    "burst-length",
+    "client",
+    "close-with-reset",
+    "debug",
+    "failure-status",
+    "help",
+    "hog",
+    "http-version",
+    "max-connections",
+    "max-piped-calls",
+    "method",
+    "no-host-hdr",
+    "num-calls",
+    "num-conns",
+    "period",
+    "port",
+    "print-reply",
+    "print-request",
+    "rate",
+    "recv-buffer",
+    "retry-on-failure",
+    "send-buffer",
+    "server",
+    "server-name",
+    "session-cookies",
+    "ssl",
+    "ssl-ca-file",
+    "ssl-ca-path",
+    "ssl-certificate",
+    "ssl-ciphers",
+    "ssl-key",
+    "ssl-no-reuse",
+    "ssl-verify",
+    "think-timeout",
+    "timeout",
+    "uri",
+    "verbose",
+    "version",
+    "wlog",
+    "wsess",
+    "wsesslog",
+];
+
+/// What the user asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Flags {
+    pub server: String,
+    pub server_name: Option<String>,
+    pub port: u16,
+    pub uri: String,
+    pub method: String,
+    pub version: String,
+    pub host_field: bool,
+    /// Header fields, each with its line end.
+    pub fields: Vec<u8>,
+    pub connections: u64,
+    pub calls: u32,
+    pub burst: u32,
+    /// When connections are made.
+    pub arrival: Arrival,
+    pub verbose: bool,
+    /// The sizes of sockets' buffers were given.
+    pub buffers: bool,
+    timeout: Option<f64>,
+    think: Option<f64>,
+    /// What was typed, for [`echo`](Self::echo).
+    typed: Typed,
+}
+
+/// What was typed and is only repeated.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Typed {
+    hog: bool,
+    version: bool,
+    method: bool,
+    burst: bool,
+    no_host: bool,
+    client: Option<String>,
+    header: Option<String>,
+    rate: Option<f64>,
+    period: Option<String>,
+    send: Option<u64>,
+    receive: Option<u64>,
+}
+
+impl Flags {
+    fn new() -> Self {
+        Self {
+            server: "localhost".into(),
+            server_name: None,
+            port: 80,
+            uri: "/".into(),
+            method: "GET".into(),
+            version: "1.1".into(),
+            host_field: true,
+            fields: Vec::new(),
+            connections: 1,
+            calls: 1,
+            burst: 1,
+            arrival: Arrival::Closed,
+            verbose: false,
+            buffers: false,
+            timeout: None,
+            think: None,
+            typed: Typed::default(),
+        }
+    }
+
+    /// How long to wait for an answer, and for a connection.
+    pub(super) fn patience(&self) -> Duration {
+        match self.timeout {
+            None => PATIENCE,
+            Some(timeout) => Duration::try_from_secs_f64(timeout + self.think.unwrap_or(0.0))
+                .unwrap_or(Duration::MAX)
+                // The engine counts nanoseconds in 64 bits.
+                .min(Duration::from_secs(1 << 32)),
+        }
+    }
+
+    /// The command line as the original repeats it.
+    pub(super) fn echo(&self) -> String {
+        let typed = &self.typed;
+        let mut out = String::from("httperf");
+        let mut add = |on: bool, text: String| {
+            if on {
+                let _ = write!(out, " --{text}");
+            }
+        };
+        add(self.verbose, "verbose".into());
+        add(typed.hog, "hog".into());
+        if let Some(think) = self.think {
+            add(true, format!("think-timeout={think}"));
+        }
+        if let Some(timeout) = self.timeout {
+            add(true, format!("timeout={timeout}"));
+        }
+        add(
+            true,
+            format!("client={}", typed.client.as_deref().unwrap_or("0/1")),
+        );
+        add(true, format!("server={}", self.server));
+        if let Some(name) = &self.server_name {
+            add(true, format!("server_name={name}"));
+        }
+        add(true, format!("port={}", self.port));
+        add(true, format!("uri={}", self.uri));
+        add(typed.version, format!("http-version={}", self.version));
+        if let Some(rate) = typed.rate {
+            add(rate > 0.0, format!("rate={rate}"));
+        }
+        if let Some(period) = &typed.period {
+            add(true, format!("period={period}"));
+        }
+        add(true, format!("send-buffer={}", typed.send.unwrap_or(4096)));
+        add(
+            true,
+            format!("recv-buffer={}", typed.receive.unwrap_or(16384)),
+        );
+        if let Some(header) = &typed.header {
+            add(true, format!("add-header='{header}'"));
+        }
+        add(typed.no_host, "no-host-hdr".into());
+        add(typed.method, format!("method={}", self.method));
+        add(true, format!("num-conns={}", self.connections));
+        add(true, format!("num-calls={}", self.calls));
+        add(typed.burst, format!("burst-length={}", self.burst));
+        out
+    }
+}
+
+/// Understands `args`, or says why not.
+pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
+    let mut flags = Flags::new();
+    let mut parser = lexopt::Parser::from_args(args);
+    while let Some(arg) = parser.next().map_err(|error| wrong(&error.to_string()))? {
+        let option = match arg {
+            Arg::Short('h') => "help",
+            Arg::Short('v') => "verbose",
+            Arg::Short('V') => "version",
+            Arg::Short('d') => "debug",
+            Arg::Long(given) => match abbreviated(given, &NAMES) {
+                Some(option) => option,
+                None => return Err(unknown(&format!("--{given}"))),
+            },
+            // The original passes over what is no option.
+            Arg::Value(_) => continue,
+            Arg::Short(_) => return Err(unknown(&format!("-{}", name(&arg)))),
+        };
+        set(&mut flags, option, &mut parser)?;
+    }
+    if flags.burst == 0 || flags.calls == 0 || flags.connections == 0 {
+        return Err(wrong(
+            "numbers of connections, calls and bursts must be above 0",
+        ));
+    }
+    if flags.burst > 1 && flags.calls == 1 {
+        flags.burst = 1;
+    }
+    Ok(flags)
+}
+
+fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(), Instead> {
+    let value = if WITH_VALUE.contains(&option) || option == "uri" {
+        text(parser).map_err(|_| wrong(&format!("option '--{option}' requires an argument")))?
+    } else {
+        String::new()
+    };
+    match option {
+        "server" => flags.server = value,
+        "server-name" => flags.server_name = Some(value),
+        "port" => flags.port = number(&value, "port number")?,
+        "uri" => flags.uri = value,
+        "method" => {
+            flags.method = value;
+            flags.typed.method = true;
+        }
+        "http-version" => {
+            flags.version = value;
+            flags.typed.version = true;
+        }
+        "add-header" => {
+            let fields =
+                unescape(&value).ok_or_else(|| wrong(&format!("illegal escape in {value}")))?;
+            flags.fields.extend_from_slice(&fields);
+            flags.typed.header = Some(value);
+        }
+        "num-conns" => flags.connections = number(&value, "number of connections")?,
+        "num-calls" => flags.calls = number(&value, "number of calls")?,
+        "burst-length" => {
+            flags.burst = number(&value, "burst-length")?;
+            flags.typed.burst = true;
+        }
+        "rate" => {
+            let rate = amount(&value, "request rate")?;
+            flags.typed.rate = Some(rate);
+            flags.arrival = constant(rate);
+        }
+        "period" => {
+            flags.arrival = period(&value)?;
+            flags.typed.period = Some(value);
+        }
+        "timeout" => {
+            flags.timeout = Some(amount(&value, "connection timeout")?).filter(|&t| t > 0.0);
+        }
+        "think-timeout" => {
+            flags.think = Some(amount(&value, "timeout value")?).filter(|&t| t > 0.0);
+        }
+        "send-buffer" => {
+            flags.typed.send = Some(number(&value, "send buffer size")?);
+            flags.buffers = true;
+        }
+        "recv-buffer" => {
+            flags.typed.receive = Some(number(&value, "receive buffer size")?);
+            flags.buffers = true;
+        }
+        "client" => flags.typed.client = Some(value),
+        "no-host-hdr" => {
+            flags.host_field = false;
+            flags.typed.no_host = true;
+        }
+        "verbose" => flags.verbose = true,
+        "hog" => flags.typed.hog = true,
+        // Debugging the original makes no sense here.
+        "debug" => {}
+        "help" => return Err(Instead::Said(USAGE.into())),
+        "version" => {
+            return Err(Instead::Said(format!(
+                "httperf-0.9.0 as spoken by prony {}\n",
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        other => return Err(wrong(&format!("--{other} is not supported"))),
+    }
+    Ok(())
+}
+
+fn number<T: FromStr>(value: &str, what: &str) -> Result<T, Instead> {
+    let parsed = value.trim().parse();
+    parsed.map_err(|_| wrong(&format!("illegal {what} {value}")))
+}
+
+/// A number that is not below 0.
+fn amount(value: &str, what: &str) -> Result<f64, Instead> {
+    let amount: f64 = number(value, what)?;
+    if amount.is_finite() && amount >= 0.0 {
+        Ok(amount)
+    } else {
+        Err(wrong(&format!("illegal {what} {value}")))
+    }
+}
+
+/// Connections at this rate per second; 0: one after the other.
+fn constant(rate: f64) -> Arrival {
+    if rate > 0.0 {
+        Arrival::Constant(rate)
+    } else {
+        Arrival::Closed
+    }
+}
+
+/// `T` or `dT`: every T seconds; `eT`: with exponential gaps of mean T.
+fn period(value: &str) -> Result<Arrival, Instead> {
+    let (kind, rest) = match value.as_bytes().first() {
+        Some(&kind @ (b'd' | b'e' | b'u' | b'v')) => (kind, &value[1..]),
+        _ => (b'd', value),
+    };
+    if !matches!(kind, b'd' | b'e') {
+        return Err(wrong(&format!(
+            "--period={value}: only d and e are supported"
+        )));
+    }
+    let seconds = amount(rest, "interarrival time")?;
+    let rate = if seconds > 0.0 { 1.0 / seconds } else { 0.0 };
+    Ok(match constant(rate) {
+        // The original repeats itself too: the same options give the same times.
+        Arrival::Constant(rate) if kind == b'e' => Arrival::Poisson { rate, seed: 0 },
+        other => other,
+    })
+}
+
+fn unknown(option: &str) -> Instead {
+    Instead::Wrong {
+        text: format!("httperf: unrecognized option '{option}'\n{USAGE}"),
+        status: 1,
+    }
+}
+
+fn wrong(what: &str) -> Instead {
+    Instead::Wrong {
+        text: format!("httperf: {what}\n"),
+        status: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(line: &str) -> Result<Flags, Instead> {
+        parse(line.split(' ').map(OsString::from).collect())
+    }
+
+    #[test]
+    fn the_published_command_line() {
+        let line = "--hog --num-conns 1000 --num-calls 100 --rate 100000 --server 127.0.0.1 --port 8000 --uri /";
+        let it = flags(line).unwrap();
+        assert_eq!((it.connections, it.calls, it.port), (1_000, 100, 8_000));
+        assert_eq!(it.arrival, Arrival::Constant(100_000.0));
+        assert_eq!(it.patience(), PATIENCE);
+        assert_eq!(
+            it.echo(),
+            "httperf --hog --client=0/1 --server=127.0.0.1 --port=8000 --uri=/ --rate=100000 \
+             --send-buffer=4096 --recv-buffer=16384 --num-conns=1000 --num-calls=100"
+        );
+    }
+
+    /// The original's own line for these options.
+    #[test]
+    fn everything_is_repeated_in_the_originals_order() {
+        let it = flags(
+            "-v --hog --server 127.0.0.1 --port 18081 --uri /a --rate 2 --num-conn 4 --num-call 4 --burst 2 \
+             --timeout 2.5 --think 1 --method PUT --add-header X:y\\n --client 1/2 --server-name foo",
+        )
+        .unwrap();
+        assert_eq!(
+            it.echo(),
+            "httperf --verbose --hog --think-timeout=1 --timeout=2.5 --client=1/2 --server=127.0.0.1 \
+             --server_name=foo --port=18081 --uri=/a --rate=2 --send-buffer=4096 --recv-buffer=16384 \
+             --add-header='X:y\\n' --method=PUT --num-conns=4 --num-calls=4 --burst-length=2"
+        );
+        assert_eq!(it.patience(), Duration::from_millis(3_500));
+    }
+
+    #[test]
+    fn periods() {
+        let arrival = |line: &str| flags(line).unwrap().arrival;
+        assert_eq!(arrival("--period 0.5"), Arrival::Constant(2.0));
+        assert_eq!(arrival("--period d0.5"), Arrival::Constant(2.0));
+        assert_eq!(
+            arrival("--period e0.5"),
+            Arrival::Poisson { rate: 2.0, seed: 0 }
+        );
+        assert_eq!(arrival("--period 0"), Arrival::Closed);
+        assert_eq!(arrival("--rate 0"), Arrival::Closed);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_has_status_1() {
+        for (line, says) in [
+            ("--nosuch", "unrecognized option '--nosuch'"),
+            ("-x", "unrecognized option '-x'"),
+            ("--num 5", "unrecognized option '--num'"),
+            ("--num-conns", "requires an argument"),
+            ("--num-conns x", "illegal number of connections x"),
+            ("--num-conns 0", "above 0"),
+            ("--rate -1", "illegal request rate"),
+            ("--wsess 3,2,0.1", "--wsess is not supported"),
+            ("--ssl", "--ssl is not supported"),
+            ("--period u1,2", "only d and e"),
+        ] {
+            match flags(line) {
+                Err(Instead::Wrong { text, status: 1 }) => {
+                    assert!(text.contains(says), "{line}: {text}");
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        assert!(matches!(flags("--help"), Err(Instead::Said(_))));
+    }
+}
