@@ -1,8 +1,10 @@
-//! Tells the program which commit it was built from.
+//! Tells the program which commit it was built from, and lets what it loads see its symbols.
 
 use std::process::Command;
 
 fn main() {
+    // Lua modules written in C look up Lua's functions in the program that loads them.
+    println!("cargo:rustc-link-arg-bins=-rdynamic");
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -1,8 +1,9 @@
 //! From what engine and lab have seen to what checks, notebook and report take.
 
 use prony_checks::{Evidence, Server, Tcp};
+use prony_engine::Observation;
 use prony_engine::clock::SECOND;
-use prony_engine::{Observation, Plan, Window};
+pub use prony_faces::evidence;
 use prony_lab::host::TcpCounters;
 use prony_lab::placement::Placement;
 use prony_lab::trial::Trial;
@@ -11,9 +12,6 @@ use prony_report::facts::{Durations, Facts, Finding, Generator, Outcomes, Resour
 use prony_report::latency::{Latency, Percentiles, encode};
 use prony_stats::throughput::{Count, throughput};
 use prony_stats::{Estimate, Unit};
-
-/// Errors shown in words.
-const ERROR_TEXTS: usize = 3;
 
 /// What became of the requests.
 pub fn outcomes(seen: &prony_engine::Outcomes) -> Outcomes {
@@ -86,43 +84,6 @@ pub fn rate(seen: &Observation) -> Estimate {
     Estimate::new(seen.throughput(), interval, n, Unit::PerSecond).unwrap_or_else(|_| {
         Estimate::new(seen.throughput(), None, 1, Unit::PerSecond).expect("a rate is finite")
     })
-}
-
-/// What is known of a load whatever server it was for.
-pub fn evidence(plan: &Plan, seen: &Observation) -> Evidence {
-    let outcomes = &seen.outcomes;
-    let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
-    let mut errors: Vec<_> = seen.errors.iter().collect();
-    errors.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
-    Evidence {
-        closed_loop: plan.arrival.rate().is_none(),
-        rate: plan.arrival.rate(),
-        connections: plan.connections,
-        pipeline: plan.pipeline,
-        keepalive: plan.keepalive,
-        seconds: seconds(seen.measured()),
-        ok: outcomes.ok,
-        wrong: outcomes.wrong_answer,
-        wrong_examples: seen.wrong.clone(),
-        timeouts: outcomes.timeout,
-        socket_errors: outcomes.connect_error + outcomes.read_error + outcomes.write_error,
-        error_texts: errors
-            .into_iter()
-            .take(ERROR_TEXTS)
-            .map(|(text, n)| format!("{text} ×{n}"))
-            .collect(),
-        mean_response: seen.response.mean() / SECOND as f64,
-        max_response: seconds(seen.response.max()),
-        samples: seen.response.len(),
-        late_p99: (!seen.late.is_empty()).then(|| seconds(seen.late.value_at_quantile(0.99))),
-        median_response: (!seen.response.is_empty())
-            .then(|| seconds(seen.response.value_at_quantile(0.5))),
-        generator_busy: seen.generator.busiest,
-        connect_max: (!seen.connect.is_empty()).then(|| seconds(seen.connect.max())),
-        per_connection: seen.per_connection.clone(),
-        window_rates: seen.measured_windows().map(Window::rate).collect(),
-        ..Evidence::default()
-    }
 }
 
 /// TCP events as the checks take them.

@@ -40,4 +40,4 @@ pub use clock::Nanos;
 pub use control::Control;
 pub use plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
 pub use recorder::{Outcomes, Times, Window, times};
-pub use run::{Error, Generator, Observation, automatic, available, run};
+pub use run::{Error, Generator, Observation, automatic, available, run, run_with};

@@ -2,6 +2,9 @@
 //! shown is printed as they would. `docs/faces.md` says where the meaning of a number differs.
 
 pub mod echo_client;
+mod shared;
 mod stage;
+pub mod wrk;
 
+pub use shared::evidence::evidence;
 pub use stage::Stage;

@@ -18,6 +18,8 @@ pub(super) struct Connection<C> {
     pub(super) flow: Flow,
     /// Due times of requests that could not be sent yet.
     pub(super) backlog: VecDeque<Nanos>,
+    /// Until when the protocol wants it to rest.
+    pub(super) rest: Option<Nanos>,
 }
 
 /// What was sent on a connection and what came back.
@@ -40,6 +42,7 @@ impl<C: Default> Connection<C> {
             proto: C::default(),
             flow: Flow::default(),
             backlog: VecDeque::new(),
+            rest: None,
         }
     }
 }

@@ -89,6 +89,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         }
         connection.link = Link::Closed;
         connection.proto = P::Conn::default();
+        connection.rest = None;
         let ring = &self.ring[index * self.pipeline..][..self.pipeline];
         while connection.flow.in_flight > 0 {
             let request = connection.flow.take(ring);
@@ -100,7 +101,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
     /// Puts a closed slot in line to be opened, if there is a use for it.
     pub(super) fn reopen(&mut self, slot: Slot, at: Nanos) {
         let index = slot as usize;
+        // One that rests between requests does so when it is open: it has no request yet.
+        let rests = S::CLOSED && self.protocol.rests();
         if S::CLOSED
+            && !rests
             && self.start.is_some()
             && self.connections[index].backlog.is_empty()
             && self.admit(at)
@@ -109,7 +113,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             self.waiting += 1;
         }
         let work = !self.connections[index].backlog.is_empty();
-        let kept_ready = self.keepalive && !S::CLOSED && at < self.recorder.until;
+        let kept_ready = (rests || (self.keepalive && !S::CLOSED)) && at < self.recorder.until;
         if work || kept_ready || self.start.is_none() {
             self.to_open.push_back(slot);
         }

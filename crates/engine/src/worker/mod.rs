@@ -6,6 +6,7 @@
 mod answers;
 mod connection;
 mod links;
+mod rest;
 
 use crate::clock::{self, Nanos};
 use crate::control::Control;
@@ -16,7 +17,8 @@ use crate::schedule::{Schedule, Share};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
 /// An open loop does not sleep when the next request is due sooner than this: to wake up takes a
@@ -88,6 +90,9 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     /// Closed slots to be opened now, and later (with their time, in order).
     to_open: VecDeque<Slot>,
     to_retry: VecDeque<(Nanos, Slot)>,
+    /// Open slots that rest before their next request, and until when. One that was lost meanwhile
+    /// is told by its [`Connection::rest`].
+    resting: BinaryHeap<Reverse<(Nanos, Slot)>>,
     connecting: u32,
     connected: u64,
     /// Requests in flight, and due but unsent, over all connections.
@@ -98,6 +103,8 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     spin: Nanos,
     begun: Option<Mark>,
     ended: Option<Mark>,
+    /// When the protocol said that this worker's part is over.
+    left: Option<Nanos>,
 }
 
 impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
@@ -141,6 +148,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                 VecDeque::new()
             },
             to_retry: VecDeque::new(),
+            resting: BinaryHeap::new(),
             connecting: 0,
             connected: 0,
             in_flight: 0,
@@ -150,6 +158,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             spin: 0,
             begun: None,
             ended: None,
+            left: None,
         }
     }
 
@@ -174,6 +183,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
     /// What is to be done now, before waiting. True: the load is over.
     #[inline]
     fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos) -> bool {
+        if self.left.is_none() && self.protocol.ended() {
+            self.left = Some(now);
+        }
         let stopped = self.control.stopped();
         let Some(start) = self.start else {
             self.set_up(out, now);
@@ -182,6 +194,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         (self.recorder.from, self.recorder.until) = self.control.measured();
         if stopped {
             self.cut_short(now);
+        }
+        if let Some(left) = self.left {
+            self.recorder.until = self.recorder.until.min(left);
         }
         if self.begun.is_none() && now >= self.recorder.from {
             self.begun = Some(self.mark());
@@ -196,8 +211,11 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
         self.open_some(out, now);
         self.issue(out, start, now);
+        if self.protocol.rests() {
+            self.wake(out, now);
+        }
         self.sweep(out, now);
-        self.is_over(now, stopped)
+        self.is_over(now, stopped || self.left.is_some())
     }
 
     /// A stop: what is measured ends now.
@@ -234,6 +252,11 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             }
         }
         if let Some(&(at, _)) = self.to_retry.front() {
+            wake = wake.min(at);
+        }
+        if self.protocol.rests()
+            && let Some(&Reverse((at, _))) = self.resting.peek()
+        {
             wake = wake.min(at);
         }
         match self.start {
@@ -317,7 +340,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                     self.waiting -= 1;
                     due
                 }
-                None if S::CLOSED && self.admit(at) => at,
+                None if S::CLOSED && self.may_go_on(slot, at) && self.admit(at) => at,
                 None => break,
             };
             let connection = &mut self.connections[index];
