@@ -118,7 +118,16 @@ pub fn run(
     cpu: usize,
 ) -> Result<Done> {
     let url = format!("http://{address}{}", crate::load::PATH);
-    let mut child = Child::start(tool.command(program, connections, seconds, &url), cpu)?;
+    let command = tool.command(program, connections, seconds, &url);
+    measure(tool, command, seconds, cpu)
+}
+
+/// Runs a command that says what `tool` would say, for so many seconds on `cpu`.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(tool: Tool, command: Command, seconds: u64, cpu: usize) -> Result<Done> {
+    let mut child = Child::start(command, cpu)?;
     let ended = child.end(Duration::from_secs(seconds) + GRACE)?;
     if !ended.status.success() {
         return Err(child.complaint(&ended, "failed"));

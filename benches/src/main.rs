@@ -6,12 +6,15 @@
 //! | [`lag`] | does it send when it should? |
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
+//! | [`faces`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
 
 mod bare;
 mod child;
+mod command;
 mod error;
 mod external;
+mod faces;
 mod lag;
 mod load;
 mod memory;
@@ -39,6 +42,7 @@ Examples:
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches lag --seconds 5                longer measurements, for the far percentiles
   prony-benches truth
+  prony-benches faces                          after `cargo build --release`; two minutes
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches memory --connections 5000      where fewer descriptors are to be had
@@ -53,11 +57,11 @@ The machine should be quiet: how quiet it was is said with every result.";
 struct Cli {
     #[command(subcommand)]
     what: What,
-    /// Rounds: each repeats everything once [default: peers and lag 5, memory and truth 3]
+    /// Rounds: each repeats everything once [default: peers and lag 5, memory and truth 3, faces 10]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
-    /// Length of each measurement, after a warm-up of a fifth of it [default: peers and lag 2,
-    /// memory 3, truth 5]
+    /// Length of each measurement, after a warm-up of a fifth of it [default: peers, lag and
+    /// faces 2, memory 3, truth 5]
     #[arg(long, global = true, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// Connections of `memory`'s larger process
@@ -78,6 +82,8 @@ enum What {
     Memory,
     /// Reported percentiles beside those that a scripted server implies
     Truth,
+    /// The face of wrk beside `prony load`, and with a script beside wrk
+    Faces,
     /// Duels of identical servers: how often is a difference called?
     Aa {
         /// So many duels, each of `--seconds` at most [default: 8]
@@ -148,6 +154,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0)))?;
     }
     match cli.what {
+        What::Faces => bench.run("faces", |rig| faces::run(rig, rounds(10), seconds(2.0)))?,
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
         What::Power { duels } => {
             bench.run("power", |rig| verdicts::power(rig, duels, seconds(60.0)))?;

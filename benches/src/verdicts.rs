@@ -1,6 +1,7 @@
 //! Can prony's verdicts be relied on? Duels of a server with itself, and with itself slowed by a known
 //! amount; beside them what people do today: run wrk twice and compare the numbers.
 
+use crate::command::prony;
 use crate::error::{Error, Result};
 use crate::external::Tool;
 use crate::place::Rig;
@@ -11,7 +12,6 @@ use prony_stats::sequential::Plan;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
 use std::process::Command;
 
 /// Duels that are drawn from recorded rounds.
@@ -46,20 +46,6 @@ impl Duel {
 
 fn is_difference(verdict: &str) -> bool {
     !["same", "inconclusive"].contains(&verdict)
-}
-
-/// The command, which lies beside this program after `cargo build --release`.
-fn prony() -> Result<PathBuf> {
-    let here = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
-    let prony = here.with_file_name("prony");
-    if prony.is_file() {
-        return Ok(prony);
-    }
-    let message = format!(
-        "{} is not there: `cargo build --release` builds it",
-        prony.display()
-    );
-    Err(Error::Unusable(message))
 }
 
 /// One duel of the reference server with itself, the second side slowed by `busy` for each request.

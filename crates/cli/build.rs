@@ -1,8 +1,13 @@
-//! Tells the program which commit it was built from.
+//! Tells the program which commit it was built from, and lets what it loads see its symbols.
 
 use std::process::Command;
 
 fn main() {
+    // Lua modules written in C look up Lua's functions in the program that loads them. Only these:
+    // whatever is exported must be linked, whether it is used or not.
+    for functions in ["lua_*", "luaL_*"] {
+        println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={functions}");
+    }
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use prony_lab::contract::Contract;
 use prony_lab::text::Span;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// hyperfine for servers: starts them, proves that they answer correctly, loads them, and says
@@ -12,7 +13,12 @@ use std::path::PathBuf;
     name = "prony",
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
     max_term_width = 100,
-    after_help = "Examples:\n  \
+    after_help = "Other tools' command lines, also through a link with the tool's name (docs/faces.md):\n  \
+        prony wrk -t2 -c100 -d10s -s script.lua http://localhost:8000/\n  \
+        prony ab -n 10000 -c 50 -k http://localhost:8000/\n  \
+        prony weighttp -n 10000 -c 50 -t 2 -k localhost:8000/\n  \
+        prony httperf --hog --server localhost --port 8000 --num-conns 1000 --rate 100\n\n\
+        Examples:\n  \
         prony run quickstart                      compare prony's own servers and your languages\n  \
         prony load http://localhost:8000/         load a server that is already running\n  \
         prony load -c 100 --rate 5000 tcp://[::1]:7   open loop against an echo server\n  \
@@ -89,6 +95,46 @@ pub enum Command {
             prony echo-client -c50 -o2 -h10000 --as-published localhost"
     )]
     EchoClient(prony_faces::echo_client::EchoClient),
+    /// wrk 4.2 and wrk2: flags, output, and Lua scripts unmodified
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony wrk -t2 -c100 -d10s --latency http://localhost:8000/\n  \
+            prony wrk -t16 -c400 -d60s -s fin-fan.lua http://localhost:8888/fibonacci\n  \
+            prony wrk -t2 -c100 -d10s -R 2000 -L http://localhost:8000/\n  \
+            prony wrk --help                                     its own flags"
+    )]
+    Wrk(Passed),
+    /// ab, the Apache HTTP server benchmarking tool: flags and output of 2.3
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony ab -n 10000 -c 50 -k http://localhost:8000/\n  \
+            prony ab -n 10000 -c 50 -e percentiles.csv -g times.tsv http://localhost:8000/\n  \
+            prony ab -h                                          its own flags"
+    )]
+    Ab(Passed),
+    /// weighttp: flags and output of 0.4
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony weighttp -n 100000 -c 1000 -t 3 -k http://localhost:8000/\n  \
+            prony weighttp -h                                    its own flags"
+    )]
+    Weighttp(Passed),
+    /// httperf: flags and output of 0.9; its --rate is connections per second
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony httperf --hog --server localhost --port 8000 --num-conns 1000 --rate 100\n  \
+            prony httperf --hog --server localhost --port 8000 --num-conns 10 --num-calls 1000\n  \
+            prony httperf --help                                 its own flags"
+    )]
+    Httperf(Passed),
     Schema(Schema),
     /// Keeps a server, and ends it when prony ends.
     #[command(hide = true)]
@@ -97,6 +143,14 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+}
+
+/// What a face gets as it stands.
+#[derive(Debug, Args)]
+pub struct Passed {
+    /// As the tool itself takes them, and `--quiet`: no checks on standard error
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
 }
 
 /// Run an experiment: every server in it, verified and loaded, round after round

@@ -10,8 +10,10 @@ mod verb;
 use args::{Cli, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use verb::face::Face;
 
 /// How a command ended, when it ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +27,11 @@ enum Ended {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| {
+    let line: Vec<OsString> = std::env::args_os().collect();
+    if let Some((face, arguments)) = Face::asked_for(&line) {
+        return face.main(arguments);
+    }
+    let cli = Cli::try_parse_from(line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
             // The help says more than clap's message, which lists the inner verbs too.
             eprintln!("{}", Cli::command().render_help());
@@ -52,6 +58,10 @@ fn main() -> ExitCode {
         Command::Tare(args) => verb::tare::main(&cli.places, &args),
         Command::Compare(args) => verb::compare::main(&cli.places, &args),
         Command::Explain(args) => verb::explain::main(&args),
+        Command::Wrk(args) => return Face::Wrk.main(&args.arguments),
+        Command::Ab(args) => return Face::Ab.main(&args.arguments),
+        Command::Weighttp(args) => return Face::Weighttp.main(&args.arguments),
+        Command::Httperf(args) => return Face::Httperf.main(&args.arguments),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
         Command::Keeper { arguments } => verb::keeper::main(&arguments),

@@ -41,5 +41,5 @@ pub use clock::Nanos;
 pub use control::Control;
 pub use plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
 pub use recorder::{Outcomes, Times, Window, times};
-pub use run::{Error, Generator, Observation, automatic, available, run};
+pub use run::{Error, Generator, Observation, automatic, available, run, run_with};
 pub use trace::{Opening, Sample};

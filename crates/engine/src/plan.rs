@@ -35,6 +35,8 @@ pub enum Dialogue {
         /// How much of an answer is accepted.
         limits: Limits,
     },
+    /// What the caller of [`run_with`](crate::run_with) supplies.
+    Own,
 }
 
 impl Dialogue {
@@ -160,11 +162,21 @@ impl Plan {
         }
     }
 
+    /// The plan's dialogue is none that the engine could speak by itself.
+    pub(crate) fn without_dialogue() -> Invalid {
+        Invalid {
+            what: "the dialogue",
+            must: "an echo or HTTP requests, or supplied with run_with",
+            found: "neither".into(),
+        }
+    }
+
     pub(crate) fn validate(&self) -> Result<(), Invalid> {
         let rate = self.arrival.rate().unwrap_or(1.0);
         let empty = match &self.dialogue {
             Dialogue::Echo(message) => message.is_empty(),
             Dialogue::Http { exchanges, .. } => exchanges.is_empty(),
+            Dialogue::Own => false,
         };
         let rules = [
             (

@@ -2,7 +2,6 @@
 
 use crate::clock::{Nanos, SECOND};
 use crate::protocol::{Answer, Mismatch};
-use crate::trace::Sample;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -153,8 +152,6 @@ pub(crate) struct Record {
     pub body_bytes: u64,
     pub wrong: Vec<String>,
     pub errors: BTreeMap<String, u64>,
-    /// `None` when nobody asked for it.
-    pub trace: Option<Vec<Sample>>,
 }
 
 impl Record {
@@ -172,7 +169,6 @@ impl Record {
             body_bytes: 0,
             wrong: Vec::new(),
             errors: BTreeMap::new(),
-            trace: None,
         }
     }
 
@@ -192,9 +188,6 @@ impl Record {
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
         self.body_bytes += other.body_bytes;
-        if let Some(trace) = &other.trace {
-            self.trace.get_or_insert_default().extend_from_slice(trace);
-        }
         for text in &other.wrong {
             if self.wrong.len() < EXAMPLES && !self.wrong.contains(text) {
                 self.wrong.push(text.clone());
@@ -255,17 +248,6 @@ impl Recorder {
         } else {
             self.outlived(request, at);
         }
-    }
-
-    /// Is somebody interested in single requests that end at `at`?
-    #[inline]
-    pub(crate) fn tracing(&self, at: Nanos) -> bool {
-        self.record.trace.is_some() && self.measured(at)
-    }
-
-    /// Keeps one, see [`tracing`](Self::tracing).
-    pub(crate) fn trace(&mut self, sample: Sample) {
-        self.record.trace.get_or_insert_default().push(sample);
     }
 
     /// How late the generator itself was: `sent − max(due, the moment the connection was free)`.

@@ -1,8 +1,8 @@
 //! Starting the workers and putting together what they saw.
 
-use crate::clock::{Nanos, SECOND};
+use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
-use crate::plan::{Arrival, Dialogue, Invalid, Plan, TransportKind};
+use crate::plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
 use crate::protocol::{Echo, Http, Protocol};
 use crate::recorder::{Outcomes, Record, Times, Window};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share};
@@ -68,6 +68,9 @@ pub struct Observation {
     pub outcomes: Outcomes,
     /// All windows since the load began, warm-up included, in order.
     pub windows: Vec<Window>,
+    /// Answers, right or wrong, per second of each worker in each of its whole windows inside the
+    /// measured part, in no particular order.
+    pub worker_rates: Vec<f64>,
     /// What the generator used.
     pub generator: Generator,
     /// Connections made, set-up included.
@@ -128,9 +131,35 @@ impl Observation {
 pub fn run(
     plan: &Plan,
     control: &Control,
+    progress: impl FnMut(&Window),
+) -> Result<Observation, Error> {
+    match &plan.dialogue {
+        Dialogue::Echo(message) => {
+            let part = |_| (plan.target.clone(), Echo::new(message.clone()));
+            run_with(plan, control, part, progress)
+        }
+        Dialogue::Http { exchanges, limits } => {
+            let part = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            run_with(plan, control, part, progress)
+        }
+        Dialogue::Own => Err(Plan::without_dialogue().into()),
+    }
+}
+
+/// The same with a [`Protocol`] of the caller's own: `part` is called once on each worker's thread
+/// with the worker's number (0-based) and says whom it talks to and how. The plan's own target and
+/// dialogue are not looked at.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<P: Protocol>(
+    plan: &Plan,
+    control: &Control,
+    part: impl Fn(u32) -> (Target, P) + Sync,
     mut progress: impl FnMut(&Window),
 ) -> Result<Observation, Error> {
     plan.validate()?;
+    let part = &part;
     let (sender, receiver) = mpsc::channel();
     let mut gather = Gather::new(plan.threads);
     std::thread::scope(|scope| {
@@ -147,7 +176,8 @@ pub fn run(
                     // Nobody listens any more only when the whole load is being given up.
                     let _ = sender.send(Message::Event(event));
                 };
-                let result = by_transport(plan, share, control, events);
+                let (target, protocol) = part(worker);
+                let result = by_transport(plan, share, control, events, &target, protocol);
                 let _ = sender.send(Message::Done(result.map(Box::new)));
             });
         }
@@ -194,11 +224,13 @@ fn settle(plan: &Plan, worker: u32) {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-fn by_transport(
+fn by_transport<P: Protocol>(
     plan: &Plan,
     share: Share,
     control: &Control,
     events: impl FnMut(Event),
+    target: &Target,
+    protocol: P,
 ) -> Result<Report, Error> {
     let unusable = |source| Error::Transport {
         kind: plan.transport,
@@ -207,35 +239,12 @@ fn by_transport(
     let n = share.connections();
     match plan.transport {
         TransportKind::Epoll => {
-            let transport = Epoll::new(&plan.target, n).map_err(unusable)?;
-            by_dialogue(plan, share, control, events, transport)
+            let transport = Epoll::new(target, n).map_err(unusable)?;
+            by_arrival(plan, share, control, events, transport, protocol)
         }
         TransportKind::IoUring => {
-            let transport = Uring::new(&plan.target, n, plan.keepalive).map_err(unusable)?;
-            by_dialogue(plan, share, control, events, transport)
-        }
-    }
-}
-
-fn by_dialogue<T: Transport>(
-    plan: &Plan,
-    share: Share,
-    control: &Control,
-    events: impl FnMut(Event),
-    transport: T,
-) -> Result<Report, Error> {
-    match &plan.dialogue {
-        Dialogue::Echo(message) => by_arrival(
-            plan,
-            share,
-            control,
-            events,
-            transport,
-            Echo::new(message.clone()),
-        ),
-        Dialogue::Http { exchanges, limits } => {
-            let http = Http::new(exchanges.clone(), *limits);
-            by_arrival(plan, share, control, events, transport, http)
+            let transport = Uring::new(target, n, plan.keepalive).map_err(unusable)?;
+            by_arrival(plan, share, control, events, transport, protocol)
         }
     }
 }
@@ -285,6 +294,8 @@ struct Gather {
     /// Windows that some, but not all, workers have finished, by index.
     partial: BTreeMap<u32, (u32, Window)>,
     windows: Vec<Window>,
+    /// Start, length and answers of each worker's windows.
+    paces: Vec<(Nanos, Nanos, u64)>,
     reports: Vec<Report>,
     error: Option<Error>,
 }
@@ -295,12 +306,15 @@ impl Gather {
             threads,
             partial: BTreeMap::new(),
             windows: Vec::new(),
+            paces: Vec::new(),
             reports: Vec::new(),
             error: None,
         }
     }
 
     fn window(&mut self, window: Window, progress: &mut impl FnMut(&Window)) {
+        let answers = window.outcomes.ok + window.outcomes.wrong_answer;
+        self.paces.push((window.start, window.length, answers));
         let index = window.index;
         let parts = match self.partial.entry(index) {
             std::collections::btree_map::Entry::Vacant(entry) => entry.insert((1, window)).0,
@@ -345,6 +359,15 @@ impl Gather {
             Some(_) if record.last_finish > from => until.min(record.last_finish),
             _ => until,
         };
+        let whole = clock::nanos(plan.window);
+        let worker_rates = self
+            .paces
+            .iter()
+            .filter(|&&(start, length, _)| {
+                length == whole && start >= from && start + length <= until
+            })
+            .map(|&(_, length, answers)| answers as f64 * SECOND as f64 / length as f64)
+            .collect();
         let length = (until - from).max(1) as f64;
         let work = |report: &Report| report.cpu.saturating_sub(report.spin);
         let generator = Generator {
@@ -363,6 +386,7 @@ impl Gather {
             connect: record.connect,
             outcomes: record.outcomes,
             windows: self.windows,
+            worker_rates,
             generator,
             connected: self.reports.iter().map(|report| report.connected).sum(),
             per_connection: self
@@ -373,7 +397,6 @@ impl Gather {
             bytes_received: record.bytes_received,
             bytes_sent: record.bytes_sent,
             body_bytes: record.body_bytes,
-            trace: record.trace.unwrap_or_default(),
             first_head: self
                 .reports
                 .iter()
@@ -386,6 +409,11 @@ impl Gather {
                 .iter()
                 .map(|report| report.opening)
                 .fold(Opening::default(), Opening::merge),
+            trace: self
+                .reports
+                .into_iter()
+                .flat_map(|report| report.trace)
+                .collect(),
             wrong: record.wrong,
             errors: record.errors,
             transport: plan.transport,

@@ -7,6 +7,7 @@ pub mod httperf;
 mod shared;
 mod stage;
 pub mod weighttp;
+pub mod wrk;
 
 pub use shared::evidence::evidence;
 pub use stage::Stage;

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod duel;
 pub mod echo_client;
 pub mod explain;
+pub mod face;
 pub mod keeper;
 pub mod load;
 pub mod report;

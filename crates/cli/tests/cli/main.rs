@@ -8,6 +8,7 @@ mod descriptors;
 mod duel;
 mod echo_client;
 mod experiment;
+mod faces;
 mod failing;
 mod help;
 mod http;

@@ -3,7 +3,8 @@
 mod answer;
 
 use super::{Answer, Expect, Fault, Protocol};
-use answer::Reader;
+
+pub use answer::{HttpReader, HttpState, Keep};
 
 /// How much of an answer is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,20 +99,16 @@ pub struct HttpExchange {
 impl HttpExchange {
     /// `request`, whose answer must be as `expect` says.
     pub fn new(request: &HttpRequest, expect: Expect) -> Self {
-        Self {
-            request: request.encode(),
-            expect,
-            head: request.method == "HEAD",
-        }
+        Self::raw(request.encode(), expect)
     }
 
-    /// These very bytes, as a request whose answer must be as `expect` says. `head`: the answer
-    /// has no body, whatever its header says, because the method is HEAD.
-    pub fn from_bytes(request: Vec<u8>, head: bool, expect: Expect) -> Self {
+    /// A request as it goes over the wire: exactly one, complete with its body.
+    pub fn raw(request: impl Into<Vec<u8>>, expect: Expect) -> Self {
+        let request = request.into();
         Self {
+            head: request.starts_with(b"HEAD "),
             request,
             expect,
-            head,
         }
     }
 }
@@ -121,7 +118,7 @@ impl HttpExchange {
 #[derive(Debug, Clone)]
 pub struct Http {
     exchanges: Vec<HttpExchange>,
-    reader: Reader,
+    reader: HttpReader,
 }
 
 impl Http {
@@ -130,7 +127,7 @@ impl Http {
         assert!(!exchanges.is_empty(), "at least one request is needed");
         Self {
             exchanges,
-            reader: Reader::new(limits),
+            reader: HttpReader::new(limits),
         }
     }
 
@@ -147,7 +144,7 @@ impl Http {
 pub struct HttpConn {
     sent: u32,
     answered: u32,
-    state: answer::State,
+    state: HttpState,
 }
 
 impl Protocol for Http {
@@ -173,9 +170,13 @@ impl Protocol for Http {
                 return Err(Fault::Unsolicited);
             }
             let exchange = Self::exchange(&self.exchanges, slot, conn.answered);
-            let (used, answer) =
-                self.reader
-                    .read(&mut conn.state, bytes, exchange.head, &exchange.expect)?;
+            let (used, answer) = self.reader.read(
+                &mut conn.state,
+                bytes,
+                exchange.head,
+                &exchange.expect,
+                &mut (),
+            )?;
             bytes = &bytes[used..];
             if let Some(answer) = answer {
                 conn.answered = conn.answered.wrapping_add(1);

@@ -9,7 +9,9 @@ mod http;
 
 pub use echo::Echo;
 pub use expect::{Expect, Mismatch};
-pub use http::{Http, HttpExchange, HttpRequest, Limits};
+pub use http::{Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits};
+
+use crate::clock::Nanos;
 
 /// One finished exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +45,21 @@ pub enum Fault {
     },
 }
 
+/// When a connection that could send another request shall do so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// At once.
+    Now,
+    /// After a rest of so many nanoseconds.
+    After(Nanos),
+    /// Once everything that is in flight on it has been answered.
+    WhenAnswered,
+}
+
 /// How requests are written and answers are read on one kind of connection.
+///
+/// The methods with a default are for what not every protocol has: heads, and conversations that are
+/// more than requests in turn. A protocol that leaves them alone pays nothing for them.
 pub trait Protocol {
     /// What has to be remembered per connection. `Default` is a connection just opened.
     type Conn: Default;
@@ -70,5 +86,25 @@ pub trait Protocol {
     /// The head of the first answer that was read, where the protocol has heads.
     fn first_head(&self) -> &[u8] {
         &[]
+    }
+
+    /// May [`pace`](Self::pace) say [`Pace::After`]? Constant while a load runs.
+    #[inline]
+    fn rests(&self) -> bool {
+        false
+    }
+
+    /// Asked in a closed loop before a request of connection `slot` is encoded, and again after
+    /// each answer unless it was [`Pace::Now`]; not asked after a rest that it has imposed, nor
+    /// (unless it [`rests`](Self::rests)) for the request that a connection is opened for.
+    #[inline]
+    fn pace(&mut self, _conn: &mut Self::Conn, _slot: u32) -> Pace {
+        Pace::Now
+    }
+
+    /// True: this worker's part of the load is over; the other workers go on.
+    #[inline]
+    fn ended(&self) -> bool {
+        false
     }
 }

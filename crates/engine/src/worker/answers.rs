@@ -23,8 +23,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
         }
         connection.link = Link::Open;
         self.connected += 1;
-        let serial = (self.connected - 1) * self.share.0 + self.share.1 + 1;
-        connection.flow.begin(serial, at, took);
+        connection.flow.begin(at);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.opened(slot, took);
+        }
         if self.start.is_some() {
             self.fill(out, slot, at);
         }
@@ -33,9 +35,8 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
     #[inline]
     fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
         self.recorder.record.bytes_received += bytes.len() as u64;
-        let flow = &mut self.connections[slot as usize].flow;
-        if flow.first_byte == 0 {
-            flow.first_byte = at;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.received(slot, at);
         }
         let mut last = false;
         let result = self.take_answers(slot, at, |protocol, proto, done| {
@@ -111,6 +112,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         let ring = &self.ring[index * self.pipeline..][..self.pipeline];
         let Connection { proto, flow, .. } = &mut self.connections[index];
         let (recorder, in_flight) = (&mut self.recorder, &mut self.in_flight);
+        let tracer = &mut self.tracer;
         read(&mut self.protocol, proto, &mut |answer| {
             if flow.in_flight as usize == ring.len() {
                 flow.free = at;
@@ -120,11 +122,9 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             flow.useful = true;
             flow.answers += u64::from(recorder.measured(at));
             recorder.answer(request, at, &answer);
-            if recorder.tracing(at) {
-                recorder.trace(flow.sample(request, at, Some(&answer)));
+            if let Some(tracer) = tracer {
+                tracer.answered(slot, request, at, &answer, recorder.measured(at));
             }
-            flow.first_byte = 0;
-            flow.connect = 0;
         })
     }
 }

@@ -1,9 +1,7 @@
 //! One connection as a worker sees it.
 
 use crate::clock::Nanos;
-use crate::protocol::Answer;
 use crate::recorder::Sent;
-use crate::trace::Sample;
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +33,6 @@ pub(super) struct Flow {
     pub(super) answers: u64,
     /// Requests sent since the connection was opened; counted only without keep-alive.
     pub(super) calls: u32,
-    /// Its number among all connections of the load, from 1.
-    pub(super) serial: u64,
-    /// How long it took to be made; 0 after its first answer.
-    pub(super) connect: Nanos,
-    /// When the oldest request's answer began to come; 0 while it has not.
-    pub(super) first_byte: Nanos,
 }
 
 impl<C: Default> Connection<C> {
@@ -55,33 +47,11 @@ impl<C: Default> Connection<C> {
 }
 
 impl Flow {
-    /// A connection has been made, in so much time.
-    pub(super) fn begin(&mut self, serial: u64, at: Nanos, connect: Nanos) {
+    /// The connection has been made.
+    pub(super) fn begin(&mut self, at: Nanos) {
         self.free = at;
         self.useful = false;
         self.calls = 0;
-        self.serial = serial;
-        self.connect = connect;
-        self.first_byte = 0;
-    }
-
-    /// What is known of `request`, which ended at `at`: with `answer`, or too late.
-    pub(super) fn sample(&self, request: Sent, at: Nanos, answer: Option<&Answer>) -> Sample {
-        Sample {
-            connection: self.serial,
-            connect: self.connect,
-            due: request.due,
-            sent: request.sent,
-            first_byte: if self.first_byte == 0 {
-                at
-            } else {
-                self.first_byte
-            },
-            done: at,
-            body: answer.map_or(0, |answer| answer.body),
-            status: answer.map_or(0, |answer| answer.status),
-            last: answer.is_none_or(|answer| answer.last),
-        }
     }
 
     /// The oldest request in flight.

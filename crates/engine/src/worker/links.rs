@@ -6,7 +6,6 @@ use crate::clock::{self, Nanos};
 use crate::protocol::Protocol;
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
-use crate::trace::Sample;
 use crate::transport::{Outgoing, Slot};
 use std::io;
 
@@ -16,8 +15,6 @@ use std::io;
 pub(super) const SET_UP_PACE: Nanos = 100_000;
 /// Before a connection is tried again that brought no answer the last time.
 const RETRY: Nanos = 20_000_000;
-/// So many samples have room in a trace from the beginning, at the most; more make it grow.
-const ROOM: u64 = 1 << 20;
 /// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
 const SWEEP: u32 = 64;
 /// How many times each connection is looked at within one time-out.
@@ -41,10 +38,6 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         (self.recorder.from, self.recorder.until) = self.control.measured();
         let connect =
             std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
-        self.recorder.record.trace = self.trace.then(|| {
-            let most = self.quota.saturating_mul(u64::from(self.calls));
-            Vec::with_capacity(most.min(ROOM) as usize)
-        });
         self.recorder.record.connect = connect.connect;
         self.recorder.record.errors = connect.errors;
         (self.recorder.from, self.recorder.until) = self.control.measured();
@@ -104,18 +97,25 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             let request = connection.flow.take(ring);
             self.in_flight -= 1;
             self.recorder.failure(request, at, failure, self.timeout);
-            if failure == Failure::Timeout && self.recorder.tracing(at) {
-                let given_up = request.sent.saturating_add(self.timeout);
-                let sample = connection.flow.sample(request, given_up, None);
-                self.recorder.trace(sample);
+            if let Some(tracer) = &mut self.tracer
+                && failure == Failure::Timeout
+                && self.recorder.measured(at)
+            {
+                tracer.given_up(slot, request, request.sent.saturating_add(self.timeout));
             }
+        }
+        if self.protocol.rests() {
+            self.rests.forget(slot);
         }
     }
 
     /// Puts a closed slot in line to be opened, if there is a use for it.
     pub(super) fn reopen(&mut self, slot: Slot, at: Nanos) {
         let index = slot as usize;
+        // One that rests between requests does so when it is open: it has no request yet.
+        let rests = S::CLOSED && self.protocol.rests();
         if S::CLOSED
+            && !rests
             && self.start.is_some()
             && self.connections[index].backlog.is_empty()
             && self.admit(at)
@@ -124,7 +124,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             self.waiting += 1;
         }
         let work = !self.connections[index].backlog.is_empty();
-        let kept_ready = self.keepalive && !S::CLOSED && at < self.recorder.until;
+        let kept_ready = (rests || (self.keepalive && !S::CLOSED)) && at < self.recorder.until;
         if work || kept_ready || self.start.is_none() {
             self.to_open.push_back(slot);
         }
@@ -189,16 +189,11 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             self.waiting -= 1;
             self.recorder
                 .failure(Sent { due, sent: due }, at, failure, self.timeout);
-            if failure == Failure::Timeout && self.recorder.tracing(at) {
-                self.recorder.trace(Sample {
-                    connect: self.timeout,
-                    due,
-                    sent: at,
-                    first_byte: at,
-                    done: at,
-                    last: true,
-                    ..Sample::default()
-                });
+            if let Some(tracer) = &mut self.tracer
+                && failure == Failure::Timeout
+                && self.recorder.measured(at)
+            {
+                tracer.not_connected(due, at, self.timeout);
             }
         }
         self.to_retry.push_back((at + RETRY, slot));

@@ -6,6 +6,8 @@
 mod answers;
 mod connection;
 mod links;
+mod rest;
+mod tracer;
 
 use crate::clock::{self, Nanos};
 use crate::control::Control;
@@ -13,12 +15,14 @@ use crate::plan::Plan;
 use crate::protocol::Protocol;
 use crate::recorder::{Failure, Record, Recorder, Sent, Window};
 use crate::schedule::{Schedule, Share};
-use crate::trace::Opening;
+use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::{Connection, Link};
 use links::SET_UP_PACE;
+use rest::Rests;
 use std::collections::VecDeque;
 use std::io;
+use tracer::Tracer;
 
 /// An open loop does not sleep when the next request is due sooner than this: to wake up takes a
 /// virtual machine some 50 µs, with a long tail, and the request would be that late.
@@ -52,6 +56,8 @@ pub(crate) struct Report {
     pub answers: Vec<u64>,
     pub first_head: Vec<u8>,
     pub opening: Opening,
+    /// Empty when nobody asked for it.
+    pub trace: Vec<Sample>,
 }
 
 /// The CPU accounts at one end of the measured part.
@@ -75,12 +81,9 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     pipeline: usize,
     keepalive: bool,
     calls: u32,
-    trace: bool,
     timeout: Nanos,
     window: Nanos,
-    /// How many workers there are, and which of them this is.
-    share: (u64, u64),
-    /// Requests (with several calls on each connection: connections) of the measured part that may still be sent.
+    /// What may still fall due in the measured part: requests, or connections for several calls.
     quota: u64,
 
     /// When the load began; `None` while connections are being set up.
@@ -95,6 +98,8 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     /// Closed slots to be opened now, and later (with their time, in order).
     to_open: VecDeque<Slot>,
     to_retry: VecDeque<(Nanos, Slot)>,
+    rests: Rests,
+    tracer: Option<Box<Tracer>>,
     connecting: u32,
     connected: u64,
     /// Connections open or being made.
@@ -108,6 +113,8 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     spin: Nanos,
     begun: Option<Mark>,
     ended: Option<Mark>,
+    /// When the protocol said that this worker's part is over.
+    left: Option<Nanos>,
 }
 
 impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
@@ -122,6 +129,10 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         let n = share.connections();
         let (workers, worker) = (u64::from(share.workers), u64::from(share.worker));
         let timeout = clock::nanos(plan.timeout);
+        let quota = plan.requests.map_or(u64::MAX, |total| {
+            total / workers + u64::from(worker < total % workers)
+        });
+        let rests = Rests::new(if protocol.rests() { n as usize } else { 0 });
         Self {
             control,
             events,
@@ -134,13 +145,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             pipeline: plan.pipeline as usize,
             keepalive: plan.keepalive,
             calls: plan.calls,
-            trace: plan.trace,
-            share: (workers, worker),
             timeout,
             window: clock::nanos(plan.window),
-            quota: plan.requests.map_or(u64::MAX, |total| {
-                total / workers + u64::from(worker < total % workers)
-            }),
+            quota,
             start: None,
             // The time-out is that of the last connection.
             setup_until: clock::now() + Nanos::from(n) * SET_UP_PACE * workers + timeout,
@@ -154,6 +161,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                 VecDeque::new()
             },
             to_retry: VecDeque::new(),
+            rests,
+            tracer: Tracer::wanted(plan, share, quota),
             connecting: 0,
             connected: 0,
             alive: 0,
@@ -165,6 +174,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             spin: 0,
             begun: None,
             ended: None,
+            left: None,
         }
     }
 
@@ -189,6 +199,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
     /// What is to be done now, before waiting. True: the load is over.
     #[inline]
     fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos) -> bool {
+        if self.left.is_none() && self.protocol.ended() {
+            self.left = Some(now);
+        }
         let stopped = self.control.stopped();
         let Some(start) = self.start else {
             self.set_up(out, now);
@@ -197,6 +210,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         (self.recorder.from, self.recorder.until) = self.control.measured();
         if stopped {
             self.cut_short(now);
+        }
+        if let Some(left) = self.left {
+            self.recorder.until = self.recorder.until.min(left);
         }
         if self.begun.is_none() && now >= self.recorder.from {
             self.begun = Some(self.mark());
@@ -211,8 +227,11 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
         self.open_some(out, now);
         self.issue(out, start, now);
+        if self.protocol.rests() {
+            self.wake(out, now);
+        }
         self.sweep(out, now);
-        self.is_over(now, stopped)
+        self.is_over(now, stopped || self.left.is_some())
     }
 
     /// A stop: what is measured ends now.
@@ -249,6 +268,11 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             }
         }
         if let Some(&(at, _)) = self.to_retry.front() {
+            wake = wake.min(at);
+        }
+        if self.protocol.rests()
+            && let Some(at) = self.rests.next()
+        {
             wake = wake.min(at);
         }
         match self.start {
@@ -330,20 +354,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         let base = index * self.pipeline;
         self.scratch.clear();
         while (self.connections[index].flow.in_flight as usize) < self.pipeline {
-            let due = if !self.keepalive && self.connections[index].flow.calls > 0 {
-                if self.connections[index].flow.calls == self.calls {
-                    break;
-                }
-                at
-            } else {
-                match self.connections[index].backlog.pop_front() {
-                    Some(due) => {
-                        self.waiting -= 1;
-                        due
-                    }
-                    None if S::CLOSED && self.admit(at) => at,
-                    None => break,
-                }
+            let Some(due) = self.next_due(slot, at) else {
+                break;
             };
             let connection = &mut self.connections[index];
             if !S::CLOSED {
@@ -366,6 +378,29 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         if let Err(error) = out.send(slot, &self.scratch) {
             self.lose(out, slot, at, Failure::Write, Some(&error));
         }
+    }
+
+    /// When the next request of an open connection is due, if one is to be sent now.
+    #[inline]
+    fn next_due(&mut self, slot: Slot, at: Nanos) -> Option<Nanos> {
+        let Connection { flow, backlog, .. } = &mut self.connections[slot as usize];
+        let begun = !self.keepalive && flow.calls > 0;
+        if begun && flow.calls == self.calls {
+            return None;
+        }
+        // What waits beside a connection that is begun are, in an open loop, other connections.
+        if (S::CLOSED || !begun)
+            && let Some(due) = backlog.pop_front()
+        {
+            self.waiting -= 1;
+            return Some(due);
+        }
+        let wanted = if S::CLOSED {
+            self.may_go_on(slot, at) && (begun || self.admit(at))
+        } else {
+            begun
+        };
+        wanted.then_some(at)
     }
 
     /// Has a connection without keep-alive done all that it is for?
@@ -415,6 +450,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                 .collect(),
             first_head: self.protocol.first_head().to_owned(),
             opening: self.opening,
+            trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),
             record: self.recorder.record,
         }
     }

@@ -9,6 +9,7 @@ mod hostile;
 mod invariants;
 mod leaks;
 mod open_loop;
+mod own;
 mod property;
 mod servers;
 mod sizes;

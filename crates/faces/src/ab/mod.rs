@@ -162,9 +162,8 @@ fn refused(met: &Met) -> End {
 }
 
 fn plan(flags: &Flags, address: SocketAddr, timeout: Duration) -> Plan {
-    let exchange = HttpExchange::from_bytes(
+    let exchange = HttpExchange::raw(
         request::bytes(flags),
-        flags.method() == "HEAD",
         // To ab every status is an answer; those that are none of 2xx are counted apart.
         Expect::default(),
     );

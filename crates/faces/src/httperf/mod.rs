@@ -101,11 +101,7 @@ fn replies(window: &Window) -> f64 {
 }
 
 fn plan(flags: &Flags, address: SocketAddr) -> Plan {
-    let exchange = HttpExchange::from_bytes(
-        request::bytes(flags),
-        flags.method == "HEAD",
-        Expect::default(),
-    );
+    let exchange = HttpExchange::raw(request::bytes(flags), Expect::default());
     // At a rate each connection has a place of its own, so that none waits for another; without
     // one there is one place, and the next connection is made when it is free.
     let places = match flags.arrival {

@@ -71,7 +71,7 @@ fn measure(flags: &Flags, stage: &mut Stage<'_>) -> Result<(Plan, Observation), 
 }
 
 fn plan(flags: &Flags, address: SocketAddr) -> Plan {
-    let exchange = HttpExchange::from_bytes(flags.request(), flags.head, Expect::default());
+    let exchange = HttpExchange::raw(flags.request(), Expect::default());
     Plan {
         target: Target::Tcp(address),
         dialogue: Dialogue::Http {

@@ -5,12 +5,12 @@ use super::{Answer, Expect, Fault, Limits};
 /// Header fields in one answer, at the most.
 const MAX_FIELDS: usize = 128;
 
-/// A head longer than this is parsed anew each time, see [`Reader::known`].
+/// A head longer than this is parsed anew each time, see [`HttpReader::known`].
 const KNOWN_HEAD: usize = 1024;
 
 /// Where in an answer a connection is. `Default`: before its first byte.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub struct HttpState {
     phase: Phase,
     /// The beginning of a head, chunk-size line or trailer that came in pieces.
     partial: Vec<u8>,
@@ -52,9 +52,26 @@ enum Framing {
     UntilClose,
 }
 
-/// Reads answers for all connections of a worker.
+/// Who is shown the parts of answers while they are read. `()` looks at nothing, and costs nothing.
+pub trait Keep {
+    /// The head of an answer, whole with its empty line; interim (1xx) ones are not shown.
+    fn head(&mut self, bytes: &[u8]);
+
+    /// The next piece of the body, without any chunked coding.
+    fn body(&mut self, bytes: &[u8]);
+}
+
+impl Keep for () {
+    #[inline]
+    fn head(&mut self, _bytes: &[u8]) {}
+
+    #[inline]
+    fn body(&mut self, _bytes: &[u8]) {}
+}
+
+/// Reads answers for all connections of a worker; each connection has an [`HttpState`].
 #[derive(Debug, Clone)]
-pub(super) struct Reader {
+pub struct HttpReader {
     limits: Limits,
     /// The head that was parsed last, whole with its empty line. A server under load sends the
     /// same one again and again (its date changes once a second), and comparing bytes is an order
@@ -65,8 +82,9 @@ pub(super) struct Reader {
     first: Vec<u8>,
 }
 
-impl Reader {
-    pub(super) fn new(limits: Limits) -> Self {
+impl HttpReader {
+    /// A reader that accepts answers within `limits`.
+    pub fn new(limits: Limits) -> Self {
         Self {
             limits,
             known: Vec::new(),
@@ -84,21 +102,26 @@ impl Reader {
     }
 
     /// Takes bytes from the front of `bytes`, which must not be empty, until an answer is
-    /// complete or nothing is left; gives how many, and the answer.
+    /// complete or nothing is left; gives how many, and the answer. `to_head`: the request was a
+    /// HEAD, so its answer has no body.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the bytes cannot be an answer; `state` is of no further use then.
     #[inline]
-    pub(super) fn read(
+    pub fn read(
         &mut self,
-        state: &mut State,
+        state: &mut HttpState,
         bytes: &[u8],
         to_head: bool,
         expect: &Expect,
+        keep: &mut impl Keep,
     ) -> Result<(usize, Option<Answer>), Fault> {
         let mut used = 0;
         loop {
             let rest = &bytes[used..];
             match state.phase {
                 Phase::Head => {
-                    let Some(n) = self.head(state, rest, to_head)? else {
+                    let Some(n) = self.head(state, rest, to_head, keep)? else {
                         return Ok((bytes.len(), None));
                     };
                     used += n;
@@ -108,7 +131,7 @@ impl Reader {
                 }
                 Phase::Length(left) | Phase::ChunkData(left) => {
                     let n = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
-                    self.body(state, &rest[..n], expect)?;
+                    self.body(state, &rest[..n], expect, keep)?;
                     used += n;
                     let left = left - n as u64;
                     match state.phase {
@@ -121,7 +144,7 @@ impl Reader {
                     }
                 }
                 Phase::UntilClose => {
-                    self.body(state, rest, expect)?;
+                    self.body(state, rest, expect, keep)?;
                     used = bytes.len();
                 }
                 Phase::ChunkSize => {
@@ -167,7 +190,7 @@ impl Reader {
     }
 
     /// The server has closed: an answer that ends with the connection is complete.
-    pub(super) fn end(&mut self, state: &mut State, expect: &Expect) -> Option<Answer> {
+    pub fn end(&mut self, state: &mut HttpState, expect: &Expect) -> Option<Answer> {
         (state.phase == Phase::UntilClose).then(|| finish(state, expect))
     }
 
@@ -175,25 +198,28 @@ impl Reader {
     #[inline]
     fn head(
         &mut self,
-        state: &mut State,
+        state: &mut HttpState,
         bytes: &[u8],
         to_head: bool,
+        keep: &mut impl Keep,
     ) -> Result<Option<usize>, Fault> {
         if state.partial.is_empty() && !self.known.is_empty() && bytes.starts_with(&self.known) {
             let n = self.known.len();
             let head = self.known_head;
+            keep.head(&bytes[..n]);
             begin(state, head, to_head, self.limits)?;
             return Ok(Some(n));
         }
-        self.parse_head(state, bytes, to_head)
+        self.parse_head(state, bytes, to_head, keep)
     }
 
     #[cold]
     fn parse_head(
         &mut self,
-        state: &mut State,
+        state: &mut HttpState,
         bytes: &[u8],
         to_head: bool,
+        keep: &mut impl Keep,
     ) -> Result<Option<usize>, Fault> {
         let before = state.partial.len();
         let mut joined = std::mem::take(&mut state.partial);
@@ -227,6 +253,7 @@ impl Reader {
                         self.known.extend_from_slice(&whole[..at]);
                         self.known_head = head;
                     }
+                    keep.head(&whole[first..at]);
                     begin(state, head, to_head, self.limits)?;
                     return Ok(Some(at - before));
                 }
@@ -250,7 +277,7 @@ impl Reader {
     /// Moves bytes up to and including the next line feed to `state.partial`.
     fn line(
         &self,
-        state: &mut State,
+        state: &mut HttpState,
         bytes: &[u8],
         part: &'static str,
     ) -> Result<Option<usize>, Fault> {
@@ -267,7 +294,14 @@ impl Reader {
     }
 
     #[inline]
-    fn body(&self, state: &mut State, bytes: &[u8], expect: &Expect) -> Result<(), Fault> {
+    fn body(
+        &self,
+        state: &mut HttpState,
+        bytes: &[u8],
+        expect: &Expect,
+        keep: &mut impl Keep,
+    ) -> Result<(), Fault> {
+        keep.body(bytes);
         state.differs |= !expect.matches_at(state.body, bytes);
         state.body += bytes.len() as u64;
         if state.body > self.limits.body {
@@ -281,7 +315,7 @@ impl Reader {
 }
 
 #[inline]
-fn begin(state: &mut State, head: Head, to_head: bool, limits: Limits) -> Result<(), Fault> {
+fn begin(state: &mut HttpState, head: Head, to_head: bool, limits: Limits) -> Result<(), Fault> {
     state.status = head.status;
     state.close = head.close;
     state.to_head = to_head;
@@ -302,7 +336,7 @@ fn begin(state: &mut State, head: Head, to_head: bool, limits: Limits) -> Result
 }
 
 #[inline]
-fn finish(state: &mut State, expect: &Expect) -> Answer {
+fn finish(state: &mut HttpState, expect: &Expect) -> Answer {
     let wrong = if state.to_head {
         expect.judge_status(state.status)
     } else {

@@ -299,3 +299,77 @@ fn requests_are_written_as_rfc_9112_says() {
         "POST /p?q HTTP/1.1\r\nhost: other\r\nA: b\r\nContent-Length: 3\r\nConnection: close\r\n\r\nxyz"
     );
 }
+
+/// Keeps everything that it is shown.
+#[derive(Default)]
+struct Kept {
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Keep for Kept {
+    fn head(&mut self, bytes: &[u8]) {
+        self.head.extend_from_slice(bytes);
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        self.body.extend_from_slice(bytes);
+    }
+}
+
+#[test]
+fn head_and_body_can_be_kept_however_they_come() {
+    let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let wire = [
+        b"HTTP/1.1 103 Early Hints\r\n\r\n",
+        &head[..],
+        b"2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nA: b\r\n\r\n",
+        // The second time the head is known.
+        head,
+        b"0\r\n\r\n",
+    ]
+    .concat();
+    let expect = Expect::default();
+    for size in 1..=wire.len() {
+        let mut reader = HttpReader::new(Limits::default());
+        let mut state = HttpState::default();
+        let mut kept = Kept::default();
+        let mut answers = Vec::new();
+        for mut piece in wire.chunks(size) {
+            while !piece.is_empty() {
+                let (used, answer) = reader
+                    .read(&mut state, piece, false, &expect, &mut kept)
+                    .unwrap();
+                piece = &piece[used..];
+                if answer.is_some() {
+                    answers.push(std::mem::take(&mut kept));
+                }
+            }
+        }
+        let [first, second] = &answers[..] else {
+            panic!("{} answers in pieces of {size}", answers.len());
+        };
+        assert_eq!(
+            (&first.head[..], &first.body[..]),
+            (&head[..], &b"hello"[..])
+        );
+        assert_eq!((&second.head[..], &second.body[..]), (&head[..], &b""[..]));
+    }
+}
+
+#[test]
+fn a_raw_request_is_sent_as_it_is() {
+    let raw = "HEAD /x HTTP/1.0\r\n\r\n";
+    let mut http = Http::new(
+        vec![HttpExchange::raw(raw, Expect::default())],
+        Limits::default(),
+    );
+    let mut conn = HttpConn::default();
+    let mut out = Vec::new();
+    http.encode(&mut conn, 0, &mut out);
+    assert_eq!(out, raw.as_bytes());
+    let mut answers = 0;
+    let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    http.decode(&mut conn, 0, wire, |_| answers += 1).unwrap();
+    assert_eq!(answers, 1, "an answer to HEAD has no body");
+}

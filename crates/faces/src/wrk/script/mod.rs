@@ -1,0 +1,99 @@
+//! Lua scripts as wrk runs them: one Lua state for each thread, and one more, which takes no part
+//! in the load, for what comes before and after it.
+
+mod address;
+mod requests;
+mod results;
+mod state;
+mod thread;
+
+pub(super) use requests::split;
+pub(super) use state::{Failure, Functions};
+pub(super) use thread::StopFlag;
+
+use super::args::Args;
+use super::report::Outcome;
+use mlua::Lua;
+use state::state;
+use std::net::SocketAddr;
+use std::time::Duration;
+use thread::Thread;
+
+/// A script, ready to run, or the plain requests of a command line without one.
+pub(super) struct Script {
+    /// Where `setup` and `done` run.
+    lua: Lua,
+    threads: Vec<Thread>,
+}
+
+impl Script {
+    /// Makes all states, loads the script into each, finds the server, and calls `setup` and
+    /// `init` for each thread.
+    ///
+    /// # Errors
+    /// When the script has one, or the server cannot be found or reached.
+    pub(super) fn load(args: &Args) -> Result<Self, Failure> {
+        let source = match &args.script {
+            None => None,
+            Some(path) => {
+                Some(std::fs::read(path).map_err(|error| Failure::unreadable(path, &error))?)
+            }
+        };
+        let source = source.as_deref();
+        let main = state(args, source)?;
+        let lua = main.lua;
+        reach(&lua, args)?;
+        let mut threads = Vec::new();
+        for _ in 0..args.threads {
+            let thread = Thread::new(state(args, source)?)?;
+            thread.set_up(&lua)?;
+            thread.init(&args.rest)?;
+            threads.push(thread);
+        }
+        main.functions.flush();
+        Ok(Self { lua, threads })
+    }
+
+    /// Whom thread `worker` talks to.
+    pub(super) fn address(&self, worker: u32) -> SocketAddr {
+        self.threads[worker as usize].handle.address()
+    }
+
+    /// What thread `worker` calls.
+    pub(super) fn functions(&self, worker: u32) -> &Functions {
+        &self.threads[worker as usize].functions
+    }
+
+    /// True once thread `worker` has stopped itself.
+    pub(super) fn stop_flag(&self, worker: u32) -> StopFlag {
+        self.threads[worker as usize].handle.stop_flag()
+    }
+
+    /// Calls `done`, if there is one.
+    ///
+    /// # Errors
+    /// Those of the script.
+    pub(super) fn done(&self, outcome: &Outcome) -> Result<(), Failure> {
+        for thread in &self.threads {
+            thread.functions.flush();
+        }
+        results::done(&self.lua, outcome).map_err(Failure::from)
+    }
+}
+
+/// Looks the server up and keeps the addresses that accept a connection.
+fn reach(lua: &Lua, args: &Args) -> Result<(), Failure> {
+    let wrk: mlua::Table = lua.globals().get("wrk")?;
+    let resolve: mlua::Function = wrk.get("resolve")?;
+    let (host, service) = (args.url.host.as_str(), args.url.service());
+    resolve.call::<()>((host, service))?;
+    let reached: mlua::Table = wrk.get("addrs")?;
+    if reached.raw_len() > 0 {
+        return Ok(());
+    }
+    let why = address::last_refusal(lua).unwrap_or_default();
+    Err(Failure::unreached(host, service, &why))
+}
+
+/// Before an address that does not answer is given up, by `wrk.connect`.
+const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,4 @@
+-- A rest before each request.
+function delay()
+  return 20
+end
