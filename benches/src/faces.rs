@@ -91,8 +91,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Faces> {
     )?];
     let real: Option<PathBuf> = Tool::Wrk.find();
     if let Some(real) = &real {
-        let original =
-            |address| wrk(Command::new(real), Some(&script), address, seconds, rig);
+        let original = |address| wrk(Command::new(real), Some(&script), address, seconds, rig);
         pairs.push(measure(
             "prony wrk beside wrk, a script that makes every request",
             "at most 0.90",
@@ -188,8 +187,8 @@ fn load_command(prony: &Path, address: SocketAddr, seconds: u64, rig: Rig) -> Re
     if !ended.status.success() {
         return Err(child.complaint(&ended, "failed"));
     }
-    let loaded: Loaded = serde_json::from_str(&ended.stdout)
-        .map_err(|error| Error::process("prony load", error))?;
+    let loaded: Loaded =
+        serde_json::from_str(&ended.stdout).map_err(|error| Error::process("prony load", error))?;
     Ok(ended.cpu_ns as f64 / 1e3 / loaded.outcomes.ok as f64)
 }
 
@@ -209,12 +208,9 @@ impl fmt::Display for Faces {
         for pair in &self.pairs {
             writeln!(f, "\n{}: asked {}", pair.question, pair.asked)?;
             let mut table = Table::new(["", "CPU µs/request", "ratio"]);
-            let cpu = |rounds: &[Option<f64>]| show(Spread::of(rounds.iter().copied().flatten()), 3);
-            table.row([
-                pair.ours.into(),
-                cpu(&pair.our_cpu_us),
-                show(pair.ratio, 3),
-            ]);
+            let cpu =
+                |rounds: &[Option<f64>]| show(Spread::of(rounds.iter().copied().flatten()), 3);
+            table.row([pair.ours.into(), cpu(&pair.our_cpu_us), show(pair.ratio, 3)]);
             table.row([pair.theirs.into(), cpu(&pair.their_cpu_us), "1".into()]);
             write!(f, "{table}")?;
         }

@@ -78,14 +78,8 @@ mod tests {
     fn a_face_is_asked_for_by_a_word_or_by_the_name_of_a_link() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         for (line, expected) in [
-            (
-                "prony wrk -t1 -- u",
-                Some((Face::Wrk, words("-t1 -- u"))),
-            ),
-            (
-                "/opt/bin/wrk ab u",
-                Some((Face::Wrk, words("ab u"))),
-            ),
+            ("prony wrk -t1 -- u", Some((Face::Wrk, words("-t1 -- u")))),
+            ("/opt/bin/wrk ab u", Some((Face::Wrk, words("ab u")))),
             ("./ab", Some((Face::Ab, vec![]))),
             ("prony httperf -h", Some((Face::Httperf, words("-h")))),
             ("weighttp --help", Some((Face::Weighttp, words("--help")))),

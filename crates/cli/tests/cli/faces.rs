@@ -146,12 +146,13 @@ fn their_help_is_their_own_and_pronys_help_names_them() {
     for (tool, flag, status, usage) in [
         ("wrk", "-h", 1, "Usage: wrk <options> <url>"),
         ("wrk", "--help", 1, "Usage: wrk <options> <url>"),
-        ("ab", "-h", 0, "Usage: ab [options]"),
+        ("ab", "-h", 22, "Usage: ab [options]"),
         ("weighttp", "-h", 0, "weighttp <options> <url>"),
         ("httperf", "--help", 0, "Usage: httperf"),
     ] {
         let done = place.prony(&[tool, flag]).with(status);
-        assert!(done.stdout.contains(usage), "{done}");
+        let said = format!("{}{}", done.stdout, done.stderr);
+        assert!(said.contains(usage), "{done}");
         assert!(whole.contains(&format!("\n  prony {tool} ")), "{whole}");
         let done = place.prony(&["help", tool]).with(0);
         assert!(
@@ -175,7 +176,17 @@ fn a_script_gets_every_word_as_it_was_typed() {
     // The options before the word are prony's, all behind it are the face's.
     for before in [&[][..], &["--cache", "elsewhere"]] {
         let typed = [
-            "wrk", "-t1", "-c1", "-d1", "-s", "words.lua", &url, "--", "--cache", "-h", "--",
+            "wrk",
+            "-t1",
+            "-c1",
+            "-d1",
+            "-s",
+            "words.lua",
+            &url,
+            "--",
+            "--cache",
+            "-h",
+            "--",
         ];
         let done = place.prony(&[before, &typed].concat()).with(0);
         let words = format!("[{url}][--cache][-h][--]");
