@@ -4,14 +4,15 @@
 use crate::error::{Error, Result};
 use crate::external::Tool;
 use crate::place::Rig;
+use crate::prony;
 use crate::table::Table;
+use prony_report::band::Bands;
 use prony_report::duel::{Quantity, Values, compare, settled};
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
 use std::process::Command;
 
 /// Duels that are drawn from recorded rounds.
@@ -48,23 +49,9 @@ fn is_difference(verdict: &str) -> bool {
     !["same", "inconclusive"].contains(&verdict)
 }
 
-/// The command, which lies beside this program after `cargo build --release`.
-fn prony() -> Result<PathBuf> {
-    let here = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
-    let prony = here.with_file_name("prony");
-    if prony.is_file() {
-        return Ok(prony);
-    }
-    let message = format!(
-        "{} is not there: `cargo build --release` builds it",
-        prony.display()
-    );
-    Err(Error::Unusable(message))
-}
-
 /// One duel of the reference server with itself, the second side slowed by `busy` for each request.
 fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
-    let prony = prony()?;
+    let prony = prony::program()?;
     let server = |extra: &str| {
         format!(
             "'{}' serve tcp-echo --port {{port}}{extra}",
@@ -74,7 +61,8 @@ fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
     let slowed = server(&format!(" --busy {busy_ns}ns"));
     let plain = server(" --busy 0ns");
     let scratch = tempfile::tempdir().map_err(Error::io("no temporary folder"))?;
-    let output = Command::new(&prony)
+    let mut command = Command::new(&prony);
+    command
         .args([
             "duel",
             &plain,
@@ -86,13 +74,8 @@ fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
         ])
         .args(["--max-time", &format!("{max_time}s"), "--warmup", "300ms"])
         .args(["-d", &format!("{}ms", (duration * 1e3) as u64)])
-        .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"))
-        .output()
-        .map_err(Error::io("cannot start prony"))?;
-    serde_json::from_slice(&output.stdout).map_err(|error| {
-        let text = String::from_utf8_lossy(&output.stderr);
-        Error::process("prony duel", format!("{error}: {}", text.trim()))
-    })
+        .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"));
+    prony::json(&mut command)
 }
 
 /// Identical servers: how often is a difference called?
@@ -158,7 +141,8 @@ fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
             if rounds.len() < 3 {
                 continue;
             }
-            let comparisons = compare(&names, &rounds, &plan, BAND).map_err(unusable)?;
+            let comparisons =
+                compare(&names, &rounds, &plan, &Bands::all(BAND)).map_err(unusable)?;
             if settled(&comparisons) || rounds.len() as u32 == MOST {
                 called += usize::from(comparisons.iter().any(|c| is_difference(&c.verdict)));
                 break;
@@ -284,7 +268,7 @@ fn wrk_once(rig: Rig, program: &std::path::Path, busy_ns: u64) -> Result<f64> {
     drop(listener);
     let mut server = Command::new("taskset")
         .args(["-c", &rig.server.to_string()])
-        .arg(prony()?)
+        .arg(prony::program()?)
         .args(["serve", "http-echo", "--port", &port.to_string()])
         .args(["--busy", &format!("{busy_ns}ns")])
         .stderr(std::process::Stdio::null())
