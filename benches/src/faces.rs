@@ -2,11 +2,11 @@
 //! every request beside wrk running the same script.
 
 use crate::child::Child;
-use crate::command::prony;
 use crate::error::{Error, Result};
 use crate::external::{self, Tool};
 use crate::load;
 use crate::place::{self, Rig};
+use crate::prony;
 use crate::server::Ceiling;
 use crate::spread::{Spread, paired, show};
 use crate::table::Table;
@@ -66,7 +66,7 @@ type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
 /// When somebody fails, or the command has not been built.
 pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Faces> {
     place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
-    let prony = prony()?;
+    let prony = prony::program()?;
     let scratch = tempfile::tempdir().map_err(Error::io("no temporary folder"))?;
     let script = scratch.path().join("request.lua");
     std::fs::write(&script, SCRIPT).map_err(Error::io("cannot write the script"))?;
@@ -124,7 +124,7 @@ fn measure(
         eprintln!("faces: round {round} of {rounds}, {ours} and {theirs}");
         // A fresh start of the server per round, the same for both.
         let server = Ceiling::start(rig.server)?;
-        let mut take = |contestant: Contestant<'_>, into: &mut Vec<Option<f64>>| {
+        let take = |contestant: Contestant<'_>, into: &mut Vec<Option<f64>>| -> Result<()> {
             into.push(Some(contestant(server.address)?));
             thread::sleep(PAUSE);
             Ok(())

@@ -8,10 +8,11 @@
 //! | [`truth`] | does it report what happened? |
 //! | [`faces`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
+//! | [`attribution`] | does it say what is wrong? |
 
+mod attribution;
 mod bare;
 mod child;
-mod command;
 mod error;
 mod external;
 mod faces;
@@ -20,6 +21,8 @@ mod load;
 mod memory;
 mod peers;
 mod place;
+mod plant;
+mod prony;
 mod quiet;
 mod server;
 mod spread;
@@ -45,6 +48,7 @@ Examples:
   prony-benches faces                          after `cargo build --release`; two minutes
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
+  prony-benches attribution --times 20
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -102,8 +106,17 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 200)]
         series: u32,
     },
+    /// Planted faults: is the right check raised, and none without a fault?
+    Attribution {
+        /// Each situation so many times
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        times: u32,
+    },
     /// The first four
     All,
+    /// A server or neighbour with a fault, as a process of its own.
+    #[command(hide = true)]
+    Plant(plant::PlantArgs),
     /// The ceiling as a process of its own.
     #[command(hide = true)]
     Serve,
@@ -130,6 +143,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Serve => Some(server::serve_ceiling()),
         What::Clockwork(args) => Some(server::serve_clockwork(args)),
         What::Generate(args) => Some(memory::generate(args)),
+        What::Plant(args) => Some(plant::grow(args)),
         _ => None,
     };
     if let Some(result) = served {
@@ -158,6 +172,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
         What::Power { duels } => {
             bench.run("power", |rig| verdicts::power(rig, duels, seconds(60.0)))?;
+        }
+        What::Attribution { times } => {
+            bench.run("attribution", |rig| attribution::run(rig, times))?;
         }
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}

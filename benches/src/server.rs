@@ -110,6 +110,9 @@ impl Clockwork {
             .args(["--delay", &what.script.delay.to_string()])
             .args(["--seed", &what.script.seed.to_string()])
             .args(["--message", &what.message.to_string()]);
+        if what.script.queue {
+            command.arg("--queue");
+        }
         if let Some(stall) = what.script.stall {
             command.args(["--stall", &stall.to_string()]);
         }
@@ -143,6 +146,8 @@ pub struct ClockworkArgs {
     #[arg(long)]
     stall: Option<Stall>,
     #[arg(long)]
+    queue: bool,
+    #[arg(long)]
     seed: u64,
     #[arg(long)]
     message: NonZeroUsize,
@@ -159,7 +164,7 @@ pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
         script: Script {
             delay: args.delay,
             stall: args.stall,
-            queue: false,
+            queue: args.queue,
             seed: args.seed,
         },
         message: Some(args.message),

@@ -1,11 +1,12 @@
 //! Can prony's verdicts be relied on? Duels of a server with itself, and with itself slowed by a known
 //! amount; beside them what people do today: run wrk twice and compare the numbers.
 
-use crate::command::prony;
 use crate::error::{Error, Result};
 use crate::external::Tool;
 use crate::place::Rig;
+use crate::prony;
 use crate::table::Table;
+use prony_report::band::Bands;
 use prony_report::duel::{Quantity, Values, compare, settled};
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
@@ -50,7 +51,7 @@ fn is_difference(verdict: &str) -> bool {
 
 /// One duel of the reference server with itself, the second side slowed by `busy` for each request.
 fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
-    let prony = prony()?;
+    let prony = prony::program()?;
     let server = |extra: &str| {
         format!(
             "'{}' serve tcp-echo --port {{port}}{extra}",
@@ -60,7 +61,8 @@ fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
     let slowed = server(&format!(" --busy {busy_ns}ns"));
     let plain = server(" --busy 0ns");
     let scratch = tempfile::tempdir().map_err(Error::io("no temporary folder"))?;
-    let output = Command::new(&prony)
+    let mut command = Command::new(&prony);
+    command
         .args([
             "duel",
             &plain,
@@ -72,13 +74,8 @@ fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
         ])
         .args(["--max-time", &format!("{max_time}s"), "--warmup", "300ms"])
         .args(["-d", &format!("{}ms", (duration * 1e3) as u64)])
-        .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"))
-        .output()
-        .map_err(Error::io("cannot start prony"))?;
-    serde_json::from_slice(&output.stdout).map_err(|error| {
-        let text = String::from_utf8_lossy(&output.stderr);
-        Error::process("prony duel", format!("{error}: {}", text.trim()))
-    })
+        .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"));
+    prony::json(&mut command)
 }
 
 /// Identical servers: how often is a difference called?
@@ -144,7 +141,8 @@ fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
             if rounds.len() < 3 {
                 continue;
             }
-            let comparisons = compare(&names, &rounds, &plan, BAND).map_err(unusable)?;
+            let comparisons =
+                compare(&names, &rounds, &plan, &Bands::all(BAND)).map_err(unusable)?;
             if settled(&comparisons) || rounds.len() as u32 == MOST {
                 called += usize::from(comparisons.iter().any(|c| is_difference(&c.verdict)));
                 break;
@@ -270,7 +268,7 @@ fn wrk_once(rig: Rig, program: &std::path::Path, busy_ns: u64) -> Result<f64> {
     drop(listener);
     let mut server = Command::new("taskset")
         .args(["-c", &rig.server.to_string()])
-        .arg(prony()?)
+        .arg(prony::program()?)
         .args(["serve", "http-echo", "--port", &port.to_string()])
         .args(["--busy", &format!("{busy_ns}ns")])
         .stderr(std::process::Stdio::null())

@@ -38,6 +38,8 @@ pub struct Evidence {
     pub median_response: Option<f64>,
     /// The busiest generator thread's work as a part of the time, 0 to 1.
     pub generator_busy: f64,
+    /// The part of the time in which that thread was ready and others had its CPU, 0 to 1.
+    pub generator_waiting: f64,
     /// The longest time to connect, in seconds.
     pub connect_max: Option<f64>,
     /// Answers per connection.
@@ -91,6 +93,12 @@ impl Evidence {
     /// Did some request take long enough to have waited for a retransmission?
     pub(crate) fn waited_for_retransmission(&self) -> bool {
         self.max_response.max(self.connect_max.unwrap_or(0.0)) >= RETRANSMISSION
+    }
+
+    /// The part of the time in which the busiest generator thread could not have done more: it
+    /// worked, or waited for a CPU that others had.
+    pub(crate) fn generator_taken(&self) -> f64 {
+        self.generator_busy + self.generator_waiting
     }
 
     /// Requests that ended, whichever way.

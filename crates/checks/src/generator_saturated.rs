@@ -4,9 +4,9 @@ use crate::{Evidence, Explanation, Finding, Severity};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "generator-saturated",
-    cause: "A thread of the load generator worked nearly all the time: it could not have asked for more, so its speed may be what was measured.",
-    evidence: "CPU time of the generator's own threads over the measured part, waiting left out.",
-    remedy: "Give it more threads and CPUs (-t, --cpus), or compare CPU time per request at a fixed rate, which does not need saturation: `prony duel` does.",
+    cause: "A thread of the load generator worked nearly all the time, or was ready to and did not get the CPU: it could not have asked for more, so its speed may be what was measured.",
+    evidence: "CPU time of the generator's own threads over the measured part, waiting for answers left out; and the time in which the kernel had them ready and ran somebody else.",
+    remedy: "Give it more threads and CPUs (-t, --cpus), or end what else runs on its CPUs, or compare CPU time per request at a fixed rate, which does not need saturation: `prony duel` does.",
 };
 
 /// A thread that works this share of its time cannot ask for more: what is left is the kernel's
@@ -15,8 +15,12 @@ const SATURATED: f64 = 0.95;
 /// A server that uses this share of its CPUs is the bottleneck too, and then both are.
 const SERVER_BUSY: f64 = 0.9;
 
+/// A thread that was kept waiting for this share of its time was starved; less than this is the
+/// odd turn of the kernel's own threads.
+const STARVED: f64 = 0.1;
+
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
-    if seen.generator_busy < SATURATED {
+    if seen.generator_taken() < SATURATED {
         return None;
     }
     let both = seen
@@ -30,9 +34,23 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     } else {
         (Severity::Warning, "the server may be faster than shown")
     };
+    let (waited, remedy) = if seen.generator_waiting >= STARVED {
+        let waited = format!(
+            " and waited for a CPU that others used another {:.0} %",
+            seen.generator_waiting * 100.0
+        );
+        (
+            waited,
+            "end what else runs there, or give the generator CPUs of its own",
+        )
+    } else {
+        (
+            String::new(),
+            "give the generator more threads and CPUs, or compare CPU per request",
+        )
+    };
     let text = format!(
-        "the busiest generator thread worked {:.0} % of the time: {meaning}; give the generator \
-         more threads and CPUs, or compare CPU per request",
+        "the busiest generator thread worked {:.0} % of the time{waited}: {meaning}; {remedy}",
         seen.generator_busy * 100.0
     );
     Finding::new("generator-saturated", severity, text)
@@ -59,5 +77,26 @@ mod tests {
         };
         assert_eq!(check(&idle).unwrap().severity, Severity::Warning);
         assert_eq!(check(&Evidence::clean()), None);
+    }
+
+    #[test]
+    fn a_generator_that_does_not_get_its_cpu_is_saturated_too() {
+        let starved = Evidence {
+            generator_busy: 0.48,
+            generator_waiting: 0.5,
+            server: Some(Server {
+                cpus: 1.0,
+                used: 0.5,
+            }),
+            ..Evidence::clean()
+        };
+        let found = check(&starved).unwrap();
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(found.text.contains("waited for a CPU"), "{}", found.text);
+        let little = Evidence {
+            generator_waiting: 0.3,
+            ..starved
+        };
+        assert_eq!(check(&little), None);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let server = seen.server?;
     let applies = seen.closed_loop
         && seen.depth() >= ENOUGH_IN_FLIGHT * server.cpus
-        && seen.generator_busy < GENERATOR_BUSY
+        && seen.generator_taken() < GENERATOR_BUSY
         && seen.others_busy.is_none_or(|busy| busy < OTHERS)
         && seen.ok > 0;
     if !applies || server.used >= BUSY * server.cpus {

@@ -230,9 +230,10 @@ pub struct Duel {
     /// Go on until every ratio is known to this much either way, such as 1%
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<Share>,
-    /// Differences smaller than this count as none
-    #[arg(long, value_name = "SHARE", default_value = "1%")]
-    pub band: Share,
+    /// Differences smaller than this count as none [default: 1%, or what this host's noise allows
+    /// when `prony tare` has found that to be more]
+    #[arg(long, value_name = "SHARE")]
+    pub band: Option<Share>,
     /// Begin no round that would end after this
     #[arg(long, value_name = "TIME", default_value = "5m")]
     pub max_time: Span,

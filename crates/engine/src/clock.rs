@@ -36,6 +36,15 @@ pub fn process_cpu() -> (Duration, Duration) {
     (time(usage.ru_utime), time(usage.ru_stime))
 }
 
+/// Time that the calling thread has spent ready to run while its CPU was somebody else's, since it
+/// began; zero where the kernel does not say (`CONFIG_SCHED_INFO`).
+pub fn thread_kept_waiting() -> Nanos {
+    // Time on the CPU, time waiting for it, and how often (Linux, Documentation/scheduler/sched-stats).
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let field = text.split_ascii_whitespace().nth(1);
+    field.and_then(|field| field.parse().ok()).unwrap_or(0)
+}
+
 /// A duration in whole nanoseconds; saturates after 584 years.
 pub fn nanos(duration: Duration) -> Nanos {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

@@ -41,8 +41,11 @@ pub struct Generator {
     pub work: Nanos,
     /// CPU time of all threads spent waiting without sleep (an open loop must not oversleep).
     pub spin: Nanos,
-    /// The busiest thread's work as a part of the measured time, 0 to 1.
+    /// The work of the thread with the least time left, as a part of the measured time, 0 to 1.
     pub busiest: f64,
+    /// The part of the measured time in which that thread was ready to run and others had its CPU,
+    /// 0 to 1; zero where the kernel does not say.
+    pub kept_waiting: f64,
 }
 
 /// What a load has shown.
@@ -370,11 +373,16 @@ impl Gather {
             .collect();
         let length = (until - from).max(1) as f64;
         let work = |report: &Report| report.cpu.saturating_sub(report.spin);
+        let busiest = self
+            .reports
+            .iter()
+            .max_by_key(|report| work(report) + report.kept_waiting);
         let generator = Generator {
             threads: plan.threads,
             work: self.reports.iter().map(work).sum(),
             spin: self.reports.iter().map(|report| report.spin).sum(),
-            busiest: self.reports.iter().map(work).max().unwrap_or(0) as f64 / length,
+            busiest: busiest.map_or(0, work) as f64 / length,
+            kept_waiting: busiest.map_or(0, |report| report.kept_waiting) as f64 / length,
         };
         Ok(Observation {
             from,

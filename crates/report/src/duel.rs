@@ -1,5 +1,6 @@
 //! What a duel says: for every quantity a verdict of its own, and one sentence.
 
+use crate::band::Bands;
 use crate::facts::Finding;
 use crate::load::checks;
 use crate::show;
@@ -103,7 +104,7 @@ pub struct DuelReport {
     pub rounds: u32,
     /// The common rate, requests per second; null when there was none.
     pub rate: Option<f64>,
-    /// Differences smaller than this do not matter, as a share.
+    /// Differences smaller than this were to count as none, as a share.
     pub band: f64,
     /// Every other side against the first, in every quantity.
     pub comparisons: Vec<Comparison>,
@@ -149,6 +150,9 @@ pub struct Comparison {
     /// The side's value as a multiple of the first's. Its interval holds at whatever round the duel
     /// ends, and for all quantities together, in 95 %.
     pub ratio: Estimate,
+    /// Differences smaller than this count as none, as a share: what was asked, or what this host's
+    /// noise allows, if that is more.
+    pub band: f64,
     /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `dearer`.
     pub verdict: String,
     /// When inconclusive: about how many more rounds would settle `settles`.
@@ -165,7 +169,7 @@ pub fn compare(
     names: &[String],
     rounds: &[Vec<Values>],
     plan: &Plan,
-    band: f64,
+    bands: &Bands,
 ) -> Result<Vec<Comparison>, StatsError> {
     let column = |side: usize, quantity: Quantity| -> Vec<Option<f64>> {
         rounds
@@ -182,6 +186,7 @@ pub fn compare(
                 Err(StatsError::Empty(_)) => continue,
                 Err(error) => return Err(error),
             };
+            let band = bands.of(quantity);
             let said = verdict(&ratio, band, quantity.better())?;
             let (word, settles, more_rounds) = match (said, quantity) {
                 (Verdict::Better, Quantity::Cpu) => ("cheaper", None, None),
@@ -201,6 +206,7 @@ pub fn compare(
                 side: name.clone(),
                 quantity,
                 ratio,
+                band,
                 verdict: word.to_owned(),
                 more_rounds,
                 settles,
@@ -349,8 +355,32 @@ impl DuelReport {
             self.band * 100.0,
             if self.cut_short { "; cut short" } else { "" }
         );
+        out += &self.widened();
         out += &checks(&self.checks);
         out
+    }
+
+    /// Says where the host's noise has widened the band.
+    fn widened(&self) -> String {
+        let mut wide: Vec<(Quantity, f64)> = self
+            .comparisons
+            .iter()
+            .filter(|comparison| comparison.band > self.band)
+            .map(|comparison| (comparison.quantity, comparison.band))
+            .collect();
+        wide.sort_by_key(|&(quantity, _)| quantity);
+        wide.dedup();
+        let parts: Vec<String> = wide
+            .iter()
+            .map(|(quantity, band)| format!("{} {:.1} %", short(*quantity), band * 100.0))
+            .collect();
+        match parts.as_slice() {
+            [] => String::new(),
+            parts => format!(
+                "as much as this host's noise hides counts as none (`prony tare`): {}\n",
+                parts.join(", ")
+            ),
+        }
     }
 
     fn figures(&self) -> Table {
@@ -447,7 +477,7 @@ mod tests {
     fn a_clear_difference_is_told_in_one_sentence() {
         let rounds = rounds(12, 1.042, 0.002);
         let plan = Plan::up_to(20).unwrap();
-        let all = compare(&names(), &rounds, &plan, 0.01).unwrap();
+        let all = compare(&names(), &rounds, &plan, &Bands::all(0.01)).unwrap();
         let verdicts: Vec<&str> = all.iter().map(|c| c.verdict.as_str()).collect();
         assert_eq!(verdicts, ["faster", "same", "same", "cheaper"]);
         assert!(settled(&all));
@@ -465,7 +495,13 @@ mod tests {
     #[test]
     fn what_cannot_be_told_says_how_many_rounds_would() {
         let rounds = rounds(5, 1.005, 0.05);
-        let all = compare(&names(), &rounds, &Plan::up_to(20).unwrap(), 0.01).unwrap();
+        let all = compare(
+            &names(),
+            &rounds,
+            &Plan::up_to(20).unwrap(),
+            &Bands::all(0.01),
+        )
+        .unwrap();
         assert_eq!(all[0].verdict, "inconclusive");
         assert!(all[0].more_rounds.is_some_and(|n| n > 5));
         assert!(!settled(&all));
@@ -482,7 +518,13 @@ mod tests {
         let rounds: Vec<Vec<Values>> = (0..4)
             .map(|i| vec![only(10.0), only(20.0 + f64::from(i))])
             .collect();
-        let all = compare(&names(), &rounds, &Plan::up_to(4).unwrap(), 0.01).unwrap();
+        let all = compare(
+            &names(),
+            &rounds,
+            &Plan::up_to(4).unwrap(),
+            &Bands::all(0.01),
+        )
+        .unwrap();
         assert_eq!(all.len(), 1);
         assert!(!sentences(&names(), &all, 4)[0].contains("CPU"));
         assert_eq!(figures(&rounds, 1).len(), 1);

@@ -139,7 +139,10 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
 }
 
 /// What the rig weighed on this run's host when it was last weighed.
-fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
+///
+/// # Errors
+/// When the notebook cannot be read.
+pub fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
     let host = |run: &Run, key: &str| run.facts.host.get(key).cloned();
     match notebook.latest_run(crate::tare::RUN)? {
         Some(tare)

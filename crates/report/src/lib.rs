@@ -3,6 +3,7 @@
 //!
 //! A run's report is made from the notebook alone, so it can be made again at any time.
 
+pub mod band;
 pub mod capacity;
 pub mod compare;
 pub mod duel;

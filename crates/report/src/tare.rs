@@ -137,8 +137,13 @@ impl TareReport {
 
     /// The ceiling for a contract with so many connections.
     pub fn ceiling(&self, contract: &str, connections: u32) -> Option<f64> {
+        Some(self.cell(contract, connections)?.ceiling.value())
+    }
+
+    /// The rig for a contract with so many connections.
+    pub fn cell(&self, contract: &str, connections: u32) -> Option<&TareCell> {
         let fits = |cell: &&TareCell| cell.contract == contract && cell.connections == connections;
-        Some(self.cells.iter().find(fits)?.ceiling.value())
+        self.cells.iter().find(fits)
     }
 
     /// As text for a terminal.

@@ -10,15 +10,17 @@ use crate::place::{bench, on_signal};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::contract::Depth;
-use prony_lab::duel::{Bout, Manner, Side, round};
+use prony_lab::duel::{Ask, Bout, Manner, Side, round};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
+use prony_report::band::Bands;
 use prony_report::duel::{
     Comparison, DuelReport, SideReport, Values, compare, figures, sentences, settled,
 };
 use prony_report::facts::Finding;
 use prony_report::show;
+use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -43,7 +45,8 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         kept::asked(&chosen.manner),
         &bench,
     )?;
-    let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench)?;
+    let bands = bands(args, &chosen.manner, &notebook, id)?;
+    let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench, bands)?;
     let outcome = duel.carry_out(&mut notebook, id);
     duel.bar.finish_and_clear();
     let status = match &outcome {
@@ -85,7 +88,8 @@ struct Session<'a> {
     /// The user has said how many rounds: no early end.
     exact: bool,
     precision: Option<f64>,
-    band: f64,
+    asked_band: f64,
+    bands: Bands,
     deadline: Instant,
     rate: Option<f64>,
     fixed_rate: bool,
@@ -102,7 +106,13 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(args: &Duel, sides: &'a [Side], manner: &'a Manner, bench: &'a Bench) -> Result<Self> {
+    fn new(
+        args: &Duel,
+        sides: &'a [Side],
+        manner: &'a Manner,
+        bench: &'a Bench,
+        bands: Bands,
+    ) -> Result<Self> {
         let most = args.rounds.unwrap_or(MOST);
         let terminal = std::io::stderr().is_terminal();
         let bar = match args.quiet || !terminal {
@@ -129,7 +139,8 @@ impl<'a> Session<'a> {
             plan: plan.into_diagnostic()?.among(quantities * pairs),
             exact: args.rounds.is_some(),
             precision: args.precision.map(|share| share.0),
-            band: args.band.0,
+            asked_band: asked_band(args),
+            bands,
             deadline: Instant::now() + args.max_time.0,
             rate: args.rate,
             fixed_rate: !args.no_rate,
@@ -246,7 +257,7 @@ impl<'a> Session<'a> {
     }
 
     fn comparisons(&self) -> Result<Vec<Comparison>> {
-        compare(&self.names, &self.rounds, &self.plan, self.band).into_diagnostic()
+        compare(&self.names, &self.rounds, &self.plan, &self.bands).into_diagnostic()
     }
 
     fn may_end(&self, comparisons: &[Comparison]) -> bool {
@@ -314,7 +325,7 @@ impl<'a> Session<'a> {
             sides: self.names.iter().enumerate().map(side).collect(),
             rounds,
             rate: self.rate,
-            band: self.band,
+            band: self.asked_band,
             sentences: sentences(&self.names, &comparisons, rounds),
             comparisons,
             cut_short: self.cut_short,
@@ -322,6 +333,24 @@ impl<'a> Session<'a> {
             values: self.rounds.clone(),
         })
     }
+}
+
+fn asked_band(args: &Duel) -> f64 {
+    args.band.map_or(BAND, |share| share.0)
+}
+
+/// Which differences count as none: what the user says, else 1 % or what this host's noise allows.
+fn bands(args: &Duel, manner: &Manner, notebook: &Notebook, id: RunId) -> Result<Bands> {
+    let bands = Bands::all(asked_band(args));
+    let (None, Ask::Contract(contract)) = (args.band, &manner.ask) else {
+        return Ok(bands);
+    };
+    let run = notebook.run(id).into_diagnostic()?;
+    let tare = prony_report::kept::tare(notebook, &run).into_diagnostic()?;
+    let rig = tare
+        .as_ref()
+        .and_then(|tare| tare.cell(&contract.to_string(), manner.connections));
+    Ok(rig.map_or(bands, |rig| bands.above_noise(rig)))
 }
 
 /// A rate that every side can well keep: two significant digits.

@@ -50,6 +50,8 @@ pub(crate) struct Report {
     pub cpu: Nanos,
     /// The part of `cpu` that was waiting without sleep.
     pub spin: Nanos,
+    /// Time in the measured part in which the worker was ready and others had its CPU.
+    pub kept_waiting: Nanos,
     /// Connections made, set-up included.
     pub connected: u64,
     /// Answers per connection in the measured part, in the order of the worker's connections.
@@ -65,6 +67,7 @@ pub(crate) struct Report {
 struct Mark {
     cpu: Nanos,
     spin: Nanos,
+    kept_waiting: Nanos,
 }
 
 pub(crate) struct Worker<'a, S, P: Protocol, F> {
@@ -246,6 +249,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         Mark {
             cpu: clock::thread_cpu(),
             spin: self.spin,
+            kept_waiting: clock::thread_kept_waiting(),
         }
     }
 
@@ -442,6 +446,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             measured: (from, until),
             cpu: ended.cpu - begun.cpu,
             spin: ended.spin - begun.spin,
+            kept_waiting: ended.kept_waiting.saturating_sub(begun.kept_waiting),
             connected: self.connected,
             answers: self
                 .connections

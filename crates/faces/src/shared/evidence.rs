@@ -38,6 +38,7 @@ pub fn evidence(plan: &Plan, seen: &Observation) -> Evidence {
         median_response: (!seen.response.is_empty())
             .then(|| seconds(seen.response.value_at_quantile(0.5))),
         generator_busy: seen.generator.busiest,
+        generator_waiting: seen.generator.kept_waiting,
         connect_max: (!seen.connect.is_empty()).then(|| seconds(seen.connect.max())),
         per_connection: seen.per_connection.clone(),
         window_rates: seen.measured_windows().map(Window::rate).collect(),

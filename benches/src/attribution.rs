@@ -1,0 +1,374 @@
+//! Does prony say what is wrong? Situations with a known fault, each several times: is the right check
+//! raised, and is none raised where nothing is wrong?
+
+use crate::child::Child;
+use crate::error::{Error, Result};
+use crate::place::Rig;
+use crate::plant::Plant;
+use crate::prony;
+use crate::server;
+use crate::table::Table;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a neighbour stands.
+#[derive(Debug, Clone, Copy)]
+enum Beside {
+    Server,
+    Generator,
+}
+
+/// A situation.
+struct Situation {
+    name: &'static str,
+    /// The check that is right; none where nothing is wrong.
+    right: Option<&'static str>,
+    /// The server: a plant, or one of the catalog.
+    server: Server,
+    hog: Option<Beside>,
+    /// Of the experiment's load, in TOML.
+    load: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Server {
+    Plant(Plant),
+    Catalog(&'static str),
+}
+
+const CLOSED: &str = "connections = 64\nduration = \"2s\"\nwarmup = \"1s\"";
+
+fn situations() -> Vec<Situation> {
+    let plant = |name, right, plant, load| Situation {
+        name,
+        right: Some(right),
+        server: Server::Plant(plant),
+        hog: None,
+        load,
+    };
+    let beside = |name, right, hog| Situation {
+        name,
+        right: Some(right),
+        server: Server::Catalog("reference-epoll"),
+        hog: Some(hog),
+        load: CLOSED,
+    };
+    let clean = |name, server, load| Situation {
+        name,
+        right: None,
+        server,
+        hog: None,
+        load,
+    };
+    let rate = "connections = 64\nrate = 5000\nduration = \"2s\"\nwarmup = \"1s\"";
+    let few = "connections = 8\nduration = \"2s\"\nwarmup = \"1s\"";
+    // A thread per connection takes longer to settle than an event loop.
+    let longer = "connections = 64\nduration = \"2s\"\nwarmup = \"5s\"";
+    vec![
+        beside(
+            "generator starved of CPU",
+            "generator-saturated",
+            Beside::Generator,
+        ),
+        plant("upstream the limit", "ceiling", Plant::Gateway, CLOSED),
+        plant(
+            "backlog overflow",
+            "listen-overflow",
+            Plant::Backlog,
+            "connections = 64\nkeepalive = false\nduration = \"4s\"\nwarmup = \"0s\"",
+        ),
+        plant(
+            "Nagle against delayed ACKs",
+            "server-idle",
+            Plant::Nagle,
+            CLOSED,
+        ),
+        plant("idle because of a lock", "server-idle", Plant::Lock, CLOSED),
+        plant(
+            "wrong answers under load only",
+            "wrong-answers",
+            Plant::Wrong,
+            CLOSED,
+        ),
+        plant(
+            "uneven connections between loops",
+            "uneven-connections",
+            Plant::Uneven,
+            CLOSED,
+        ),
+        plant(
+            "warm-up longer than the limit",
+            "not-steady",
+            Plant::Warming,
+            CLOSED,
+        ),
+        plant(
+            "drifting server",
+            "not-steady",
+            Plant::Drifting,
+            "connections = 64\nduration = \"4s\"\nwarmup = \"1s\"",
+        ),
+        beside(
+            "noisy neighbour on the server's CPU",
+            "noisy-host",
+            Beside::Server,
+        ),
+        clean("clean: epoll", Server::Catalog("reference-epoll"), CLOSED),
+        clean("clean: epoll, few", Server::Catalog("reference-epoll"), few),
+        clean(
+            "clean: epoll, at a rate",
+            Server::Catalog("reference-epoll"),
+            rate,
+        ),
+        clean(
+            "clean: io_uring",
+            Server::Catalog("reference-io-uring"),
+            CLOSED,
+        ),
+        clean(
+            "clean: threads",
+            Server::Catalog("reference-threads"),
+            longer,
+        ),
+        clean(
+            "clean: another's threads",
+            Server::Plant(Plant::Plain),
+            longer,
+        ),
+    ]
+}
+
+/// What a run printed, as far as it is needed here.
+#[derive(Debug, Deserialize)]
+struct Run {
+    cells: Vec<Cell>,
+    failures: Vec<Failure>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Cell {
+    server: String,
+    checks: Vec<Found>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Found {
+    name: String,
+    severity: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Failure {
+    step: String,
+    message: String,
+}
+
+/// One situation, over all repetitions.
+#[derive(Debug, Serialize)]
+struct Row {
+    situation: &'static str,
+    expected: Option<&'static str>,
+    times: u32,
+    right: u32,
+    /// Warnings and worse, by check, with the repetitions that raised them.
+    raised: BTreeMap<String, u32>,
+}
+
+/// What this benchmark has shown.
+#[derive(Debug, Serialize)]
+pub struct Attribution {
+    rows: Vec<Row>,
+}
+
+/// Each situation so many times.
+///
+/// # Errors
+/// When a run cannot be carried out.
+pub fn run(rig: Rig, times: u32) -> Result<Attribution> {
+    let scratch = tempfile::tempdir().map_err(Error::io("no temporary folder"))?;
+    let catalog = catalog(scratch.path())?;
+    let mut rows = Vec::new();
+    for situation in situations() {
+        let mut row = Row {
+            situation: situation.name,
+            expected: situation.right,
+            times,
+            right: 0,
+            raised: BTreeMap::new(),
+        };
+        for _ in 0..times {
+            let found = situation.once(rig, scratch.path(), &catalog)?;
+            let grave = found.iter().filter(|found| found.severity != "note");
+            let grave: Vec<&str> = grave.map(|found| found.name.as_str()).collect();
+            row.right += u32::from(match situation.right {
+                Some(right) => grave.contains(&right),
+                None => grave.is_empty(),
+            });
+            for name in grave {
+                *row.raised.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        eprintln!("attribution: {}: {} of {times}", row.situation, row.right);
+        rows.push(row);
+    }
+    Ok(Attribution { rows })
+}
+
+/// A catalog with the plants, and prony's own servers.
+fn catalog(scratch: &Path) -> Result<PathBuf> {
+    let catalog = scratch.join("servers");
+    let this = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
+    for plant in Plant::value_variants() {
+        let (contract, more) = match plant {
+            Plant::Hog => continue,
+            Plant::Gateway => ("weather", " --upstream {upstream}"),
+            Plant::Upstream => ("weather-upstream", " --docroot '{docroot}'"),
+            _ => ("tcp-echo", ""),
+        };
+        let name = plant_name(*plant);
+        // The manifest's text is TOML's literal kind, in which nothing is an escape.
+        let manifest = format!(
+            "title = \"planted: {name}\"\nlanguage = \"Rust\"\ncontracts = [\"{contract}\"]\n\
+             model = \"with a fault\"\n\
+             run = '''\"{}\" plant {name} --port {{port}}{more}'''\n",
+            this.display()
+        );
+        write(&catalog.join(&name).join("server.toml"), &manifest)?;
+    }
+    for model in ["epoll", "io-uring", "threads"] {
+        let manifest = format!(
+            "title = \"prony: {model}\"\nlanguage = \"Rust\"\ncontracts = [\"tcp-echo\"]\n\
+             model = \"{model}\"\n\
+             run = \"{{prony}} serve {{contract}} --model {model} --port {{port}}\"\n"
+        );
+        let name = format!("reference-{model}");
+        write(&catalog.join(name).join("server.toml"), &manifest)?;
+    }
+    Ok(catalog)
+}
+
+fn plant_name(plant: Plant) -> String {
+    let value = plant.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(Error::io(format!("cannot write {}", path.display())))
+}
+
+impl Situation {
+    /// What a run of one round has found.
+    fn once(&self, rig: Rig, scratch: &Path, catalog: &Path) -> Result<Vec<Found>> {
+        let name = match self.server {
+            Server::Plant(plant) => plant_name(plant),
+            Server::Catalog(name) => name.to_owned(),
+        };
+        let (contract, more) = match self.server {
+            Server::Plant(Plant::Gateway) => ("weather", "upstream = \"upstream\"\n"),
+            _ => ("tcp-echo", ""),
+        };
+        let experiment = format!(
+            "title = \"{}\"\ncontract = \"{contract}\"\n{more}servers = [\"{name}\"]\n\
+             baseline = \"{name}\"\nrounds = 1\n[load]\n{}\n",
+            self.name, self.load
+        );
+        let file = scratch.join("experiment.toml");
+        write(&file, &experiment)?;
+        let _hog = self
+            .hog
+            .map(|beside| {
+                let cpu = match beside {
+                    Beside::Server => rig.server,
+                    Beside::Generator => rig.client,
+                };
+                let mut hog = server::ourselves("plant")?;
+                hog.arg("hog");
+                Child::start(hog, cpu)
+            })
+            .transpose()?;
+        let mut command = std::process::Command::new(prony::program()?);
+        command
+            .arg("run")
+            .arg(&file)
+            .args(["--json", "--quiet", "--catalog"])
+            .arg(catalog)
+            .env("PRONY_NOTEBOOK", scratch.join("notebook.db"))
+            .env("PRONY_CACHE", scratch.join("cache"));
+        let run: Run = prony::json(&mut command)?;
+        if let Some(failure) = run.failures.first() {
+            let text = format!("{}: {}: {}", self.name, failure.step, failure.message);
+            return Err(Error::Unusable(text));
+        }
+        let cell = run.cells.into_iter().find(|cell| cell.server == name);
+        cell.map(|cell| cell.checks)
+            .ok_or_else(|| Error::Unusable(format!("{}: nothing was measured", self.name)))
+    }
+}
+
+impl fmt::Display for Attribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new([
+            "situation",
+            "right check",
+            "raised",
+            "warnings, with others",
+        ]);
+        for row in &self.rows {
+            let raised: Vec<String> = row
+                .raised
+                .iter()
+                .map(|(name, n)| format!("{name} {n}"))
+                .collect();
+            table.row([
+                row.situation.into(),
+                row.expected.unwrap_or("none").into(),
+                format!("{} of {}", row.right, row.times),
+                raised.join(", "),
+            ]);
+        }
+        writeln!(f, "{table}")?;
+        for (planted, text) in [
+            (
+                true,
+                "planted faults with the right check; at least 95 % is asked",
+            ),
+            (
+                false,
+                "clean runs without a warning; at least 95 % is asked",
+            ),
+        ] {
+            let rows = self
+                .rows
+                .iter()
+                .filter(|row| row.expected.is_some() == planted);
+            let (right, times) = rows.fold((0, 0), |(right, times), row| {
+                (right + row.right, times + row.times)
+            });
+            let share = 100.0 * f64::from(right) / f64::from(times.max(1));
+            writeln!(f, "{right} of {times} {text} ({share:.1} %)")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plant_has_a_name_and_the_situations_differ() {
+        for plant in Plant::value_variants() {
+            assert!(!plant_name(*plant).is_empty());
+        }
+        let all = situations();
+        let names: std::collections::BTreeSet<_> = all.iter().map(|it| it.name).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(all.iter().any(|it| it.right.is_none()));
+    }
+}

@@ -1,0 +1,35 @@
+//! The command, which lies beside this program after `cargo build --release`.
+
+use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where it is.
+///
+/// # Errors
+/// When it was not built.
+pub fn program() -> Result<PathBuf> {
+    let here = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
+    let prony = here.with_file_name("prony");
+    if prony.is_file() {
+        return Ok(prony);
+    }
+    let message = format!(
+        "{} is not there: `cargo build --release` builds it",
+        prony.display()
+    );
+    Err(Error::Unusable(message))
+}
+
+/// What it prints with `--json`.
+///
+/// # Errors
+/// When it cannot be started, or prints something else; then with what it complained of.
+pub fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
+    let output = command.output().map_err(Error::io("cannot start prony"))?;
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        let text = String::from_utf8_lossy(&output.stderr);
+        Error::process("prony", format!("{error}: {}", text.trim()))
+    })
+}
