@@ -211,7 +211,10 @@ pub fn run(rig: Rig, times: u32) -> Result<Attribution> {
                 *row.raised.entry(name.to_owned()).or_default() += 1;
             }
         }
-        eprintln!("attribution: {}: {} of {times}", row.situation, row.right);
+        eprintln!(
+            "attribution: {}: {} of {times} {:?}",
+            row.situation, row.right, row.raised
+        );
         rows.push(row);
     }
     Ok(Attribution { rows })

@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,19 +10,14 @@ use std::time::{Duration, Instant};
 /// How a message is answered.
 type Answer = fn(&mut TcpStream, &[u8]) -> io::Result<()>;
 
-/// Connections that are open.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
-
 /// A thread for each connection.
 pub fn threads(address: SocketAddr, answer: Answer) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     for stream in listener.incoming() {
         let stream = stream?;
         thread::spawn(move || {
-            OPEN.fetch_add(1, Relaxed);
             // A client that broke off is no concern of a plant.
             let _ = converse(stream, answer);
-            OPEN.fetch_sub(1, Relaxed);
         });
     }
     Ok(())
@@ -60,11 +54,23 @@ pub fn nagle(stream: &mut TcpStream, message: &[u8]) -> io::Result<()> {
     stream.write_all(second)
 }
 
+/// One answer in a hundred is wrong once there have been more in a tenth of a second than any
+/// verification asks for.
 pub fn wrong(stream: &mut TcpStream, message: &[u8]) -> io::Result<()> {
-    const MANY: usize = 32;
-    static ANSWERS: AtomicU64 = AtomicU64::new(0);
+    const MANY: u64 = 1_500;
+    static ANSWERS: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let now = Instant::now();
+    let count = {
+        let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let (begin, count) = answers.get_or_insert((now, 0));
+        if now.duration_since(*begin) > Duration::from_millis(100) {
+            (*begin, *count) = (now, 0);
+        }
+        *count += 1;
+        *count
+    };
     let mut message = message.to_vec();
-    if OPEN.load(Relaxed) >= MANY && ANSWERS.fetch_add(1, Relaxed) % 100 == 99 {
+    if count > MANY && count % 100 == 99 {
         message[0] ^= 1;
     }
     stream.write_all(&message)

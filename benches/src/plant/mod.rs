@@ -18,7 +18,7 @@ pub enum Plant {
     Lock,
     /// An answer in two writes, with Nagle's algorithm on.
     Nagle,
-    /// With many connections, one answer in a hundred is wrong.
+    /// Under load one answer in a hundred is wrong.
     Wrong,
     /// Two event loops, of which one gets seven of eight connections.
     Uneven,

@@ -1,7 +1,7 @@
 //! Kinds and numbers of connections, and what well-behaved servers say on them.
 
 use crate::invariants::{conserved, flawless};
-use crate::servers::{Server, answer, answer_and_close, echo};
+use crate::servers::{Server, answer, answer_and_close, answer_and_end, echo};
 use crate::support::*;
 use crate::words::*;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
@@ -72,7 +72,7 @@ fn answers_that_end_with_the_connection() {
 
 #[test]
 fn what_was_pipelined_behind_the_last_answer_is_lost_and_counted() {
-    let server = Server::tcp(answer_and_close(CLOSING));
+    let server = Server::tcp(answer_and_end(CLOSING));
     for plan in shapes(&server, &http(), 64) {
         if plan.pipeline == 8 {
             let seen = until_done(&plan);

@@ -2,7 +2,7 @@
 
 use prony_engine::Target;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -333,6 +333,20 @@ pub fn write_in_pieces<'a>(
 /// Answers every HTTP request with these bytes.
 pub fn answer(bytes: &'static [u8]) -> impl Fn(&Connection) -> io::Result<()> {
     move |it| it.requests(|_, _| it.write(bytes))
+}
+
+/// Answers one HTTP request with these bytes, says that there will be no more, and reads on: closing
+/// with requests unread would send a reset, which may overtake the answer.
+pub fn answer_and_end(bytes: &'static [u8]) -> impl Fn(&Connection) -> io::Result<()> {
+    move |it| {
+        let _ = it.requests(|_, _| {
+            it.write(bytes)?;
+            Err(io::ErrorKind::Other.into())
+        });
+        it.stream.shutdown(Shutdown::Write)?;
+        while !it.read(&mut [0; 4096])?.is_empty() {}
+        Ok(())
+    }
 }
 
 /// Answers one HTTP request with these bytes and closes.

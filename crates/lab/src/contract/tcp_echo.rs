@@ -1,6 +1,7 @@
 //! `tcp-echo`: every byte comes back, in order, unframed, until the client closes its sending
 //! side; then the end of the stream.
 
+use std::fs;
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -22,10 +23,10 @@ const CONCURRENT_FROM: usize = 16 * 1024;
 /// The large message: more than the default socket buffers of both sides together.
 const LARGE: usize = 1 << 20;
 
-/// What the slow reader sends: more than the kernel holds for it. Its own buffers are
-/// [`SLOW_BUFFER`]; a server's are at most 6 MiB for what it has not read and 4 MiB for what it has
-/// written (the last numbers of `net.ipv4.tcp_rmem` and `tcp_wmem`, unless somebody raised them).
+/// What the slow reader sends at the least.
 const SLOW: usize = 16 << 20;
+/// And so much more than the kernel can hold for a server.
+const BEYOND_KERNEL: usize = 4 << 20;
 const SLOW_BUFFER: usize = 64 * 1024;
 
 /// A server that takes nothing for this long has stopped reading.
@@ -85,7 +86,7 @@ pub(super) const SCRIPT: &[Act] = &[
     },
     Act {
         name: "slow-reader",
-        tried: "16 MiB from a client that does not read at first",
+        tried: "more than the kernel can hold, from a client that does not read at first",
         from: Depth::Thorough,
         run: slow_reader,
     },
@@ -187,22 +188,38 @@ fn large(visit: &mut Visit<'_>) -> Result<(), Fault> {
     exchange(&wire, &payload(visit, LARGE))
 }
 
+/// A message that does not fit into the kernel's buffers. The client's own are [`SLOW_BUFFER`]; a
+/// server's grow to the last numbers of `tcp_rmem` (what it has not read) and `tcp_wmem` (what it has
+/// written), the former in earnest only for a server that is slow to read.
+fn more_than_kernel_holds() -> usize {
+    let most = |name: &str, usual: usize| {
+        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
+        let last = text.split_whitespace().nth(2);
+        last.and_then(|n| n.parse().ok()).unwrap_or(usual)
+    };
+    let held = most("tcp_rmem", 6 << 20) + most("tcp_wmem", 4 << 20);
+    SLOW.max(held + BEYOND_KERNEL)
+}
+
 /// A client that sends and does not read: the server must stop taking more once its answers are
 /// stuck, or anybody could fill its memory. Then all of it must come back, first in sips.
 fn slow_reader(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
-    let message = payload(visit, SLOW);
+    let message = payload(visit, more_than_kernel_holds());
     let refused = |error: &io::Error| Fault::io("the server to take what fits", error);
     wire.shrink_buffers(SLOW_BUFFER).map_err(|e| refused(&e))?;
     let taken = wire
         .send_until_stalled(&message, STALLED)
         .map_err(|e| refused(&e))?;
-    if taken == SLOW {
+    if taken == message.len() {
         return Err(Fault::new(
             "the server to stop reading while its answers are not read",
-            format!("it took all {SLOW} bytes"),
+            format!("it took all {taken} bytes"),
         ));
     }
+    // What it has taken must all come back, and it must go on; the whole message would take long
+    // where the kernel can hold much.
+    let message = &message[..message.len().min(taken + LARGE)];
     thread::scope(|scope| {
         // What came back says more than why the sending stopped, so that is reported.
         scope.spawn(|| wire.send(&message[taken..]));

@@ -4,6 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes shown of what a server sent: enough to recognise it, short enough for one line.
@@ -12,6 +13,10 @@ const SHOWN: usize = 60;
 /// How long to listen for bytes that must not come: some fifty times a loopback round trip with
 /// its scheduling, so that an honest silence costs little and a server that says more is heard.
 pub(super) const QUIET: Duration = Duration::from_millis(10);
+
+/// What a sender that is not read sends at once, and how long it pauses then.
+const PIECE: usize = 64 * 1024;
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// What was expected and what was found instead.
 #[derive(Debug)]
@@ -173,14 +178,20 @@ impl Wire {
     }
 
     /// Sends until all is taken or nothing more has been taken for `stalled`; tells how much was.
+    /// Not as fast as it could: the kernel widens a receiver's buffer by how much is read per round
+    /// trip, and a wide one that is then left full takes seconds to empty through a small window.
     pub fn send_until_stalled(&self, bytes: &[u8], stalled: Duration) -> io::Result<usize> {
         let mut sent = 0;
         while sent < bytes.len() {
             let left = left_until(self.deadline.at)
                 .ok_or_else(|| timed_out("it took bytes until the end of the step"))?;
             self.stream.set_write_timeout(Some(left.min(stalled)))?;
-            match (&self.stream).write(&bytes[sent..]) {
-                Ok(n) => sent += n,
+            let piece = &bytes[sent..bytes.len().min(sent + PIECE)];
+            match (&self.stream).write(piece) {
+                Ok(n) => {
+                    sent += n;
+                    thread::sleep(PAUSE);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if is_timeout(&error) => break,
                 Err(error) => return Err(error),
