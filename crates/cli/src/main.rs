@@ -4,6 +4,7 @@ mod args;
 mod measured;
 mod place;
 mod target;
+mod texts;
 mod verb;
 
 use args::{Cli, Command};
@@ -19,6 +20,8 @@ enum Ended {
     Done,
     /// Something of it could not be done, as was said.
     Incomplete,
+    /// Done, and something serious was found.
+    Serious,
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),
+        Command::Audit(args) => verb::audit::main(&args),
+        Command::Import(args) => verb::import::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Incomplete) => ExitCode::from(1),
+        Ok(Ended::Serious) => ExitCode::from(3),
         Err(report) => {
             eprintln!("{report:?}");
             ExitCode::from(1)

@@ -1,6 +1,8 @@
 //! One file per verb.
 
+pub mod audit;
 pub mod echo_client;
+pub mod import;
 pub mod keeper;
 pub mod load;
 pub mod report;

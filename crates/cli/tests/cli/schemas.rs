@@ -8,7 +8,7 @@ use std::path::Path;
 #[test]
 fn the_repository_has_what_prony_prints() {
     let place = Place::new();
-    for name in ["load", "run", "experiment", "server", "published"] {
+    for name in ["load", "run", "experiment", "server", "published", "audit"] {
         let printed = place.prony(&["schema", name]).with(0).stdout;
         let path = project().join(format!("schemas/{name}.schema.json"));
         let kept = fs::read_to_string(&path).unwrap_or_default();
