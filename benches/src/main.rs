@@ -7,7 +7,9 @@
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
 //! | [`verdicts`] | can its verdicts be relied on? |
+//! | [`audit`] | how long does it take to read a benchmark? |
 
+mod audit;
 mod bare;
 mod child;
 mod error;
@@ -39,6 +41,7 @@ Examples:
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches lag --seconds 5                longer measurements, for the far percentiles
   prony-benches truth
+  prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches memory --connections 5000      where fewer descriptors are to be had
@@ -53,7 +56,8 @@ The machine should be quiet: how quiet it was is said with every result.";
 struct Cli {
     #[command(subcommand)]
     what: What,
-    /// Rounds: each repeats everything once [default: peers and lag 5, memory and truth 3]
+    /// Rounds: each repeats everything once [default: peers and lag 5, memory, truth
+    /// and audit 3]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Length of each measurement, after a warm-up of a fifth of it [default: peers and lag 2,
@@ -96,6 +100,8 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 200)]
         series: u32,
     },
+    /// Time to audit a megabyte of outputs, of pages, and of what is made to take long
+    Audit,
     /// The first four
     All,
     /// The ceiling as a process of its own.
@@ -152,6 +158,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Power { duels } => {
             bench.run("power", |rig| verdicts::power(rig, duels, seconds(60.0)))?;
         }
+        What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

@@ -19,7 +19,7 @@ pub struct Document {
     pub commands: Vec<Command>,
     /// What is claimed of ratios.
     pub claims: Vec<Claim>,
-    /// Lines with pictures.
+    /// Lines with pictures of results.
     pub pictures: Vec<usize>,
     /// How often everything was run, if a sentence says so.
     pub repetitions: Option<u64>,

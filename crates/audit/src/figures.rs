@@ -260,6 +260,8 @@ fn is_about_other(caption: &str) -> bool {
 
 /// The figures of a table: of its systems, loads and runs, however it lays them out.
 fn of_table(table: &Table, place: &Place, document: usize, file: &str, all: &mut Vec<Figure>) {
+    let unranked = without_ranks(table);
+    let table = unranked.as_ref().unwrap_or(table);
     let columns = table.numeric_columns();
     let rows: Vec<&Row> = table
         .rows
@@ -366,6 +368,26 @@ fn of_table(table: &Table, place: &Place, document: usize, file: &str, all: &mut
     }
 }
 
+/// A table without its first column, when that only numbers what the second names.
+fn without_ranks(table: &Table) -> Option<Table> {
+    let named = |row: &Row| {
+        let name = row.cells.get(1).is_some_and(|cell| !cell.text.is_empty());
+        name && row.number(1).is_none() && is_ordinal(row.label())
+    };
+    let ranked = table.rows.len() >= 2 && table.rows.iter().all(named);
+    ranked.then(|| Table {
+        first: table.first,
+        header: table.header.iter().skip(1).cloned().collect(),
+        rows: table
+            .rows
+            .iter()
+            .map(|row| Row {
+                cells: row.cells[1..].to_vec(),
+            })
+            .collect(),
+    })
+}
+
 fn load_of(row: &Row) -> Option<Load> {
     Load::parse(row.label())
 }
@@ -437,6 +459,13 @@ mod tests {
         assert_eq!(seen("x", text), [row("A", "c64", 1500.0)]);
         let text = "| server | latency ms |\n|--|--|\n| A | 64 |\n";
         assert_eq!(seen("x", text), []);
+    }
+
+    #[test]
+    fn ranks_are_no_runs() {
+        let text = "| # | server | req/s |\n|--|--|--|\n| 1 | A | 20 |\n| 2 | B | 10 |\n";
+        let expected = [row("A", "any load", 20.0), row("B", "any load", 10.0)];
+        assert_eq!(seen("x", text), expected);
     }
 
     #[test]

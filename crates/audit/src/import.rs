@@ -1,9 +1,11 @@
 //! The figures of texts, as rows that can be kept and shown beside measurements.
 
+use crate::check::sleep_in_window::{SLEEP, slept};
 use crate::document::{Document, Output};
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
 use crate::read::read;
+use crate::tool::Tool;
 use prony_stats::summary::average;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,8 +22,22 @@ pub struct Figures {
     pub rig: String,
     /// What is counted per second.
     pub unit: String,
+    /// What is wrong with every rate in the same way.
+    pub correction: Option<Correction>,
     /// The rows.
     pub rows: Vec<FigureRow>,
+}
+
+/// Rates that were divided by too long a time: a rate of r over n requests was really
+/// n / (n / r − too many seconds).
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Correction {
+    /// What was wrong.
+    pub why: String,
+    /// Requests in each run.
+    pub requests: u64,
+    /// Seconds in the timed part that do not belong there.
+    pub too_seconds: f64,
 }
 
 /// The runs of one system under one load.
@@ -97,9 +113,49 @@ pub fn import(texts: &[(String, String)]) -> Figures {
         title: title.unwrap_or_else(|| origin.join(", ")),
         origin: origin.join(", "),
         rig,
-        unit: "requests/s".to_owned(),
+        unit: unit(&documents, &figures).to_owned(),
+        correction: correction(&documents, &figures),
         rows: rows.into_iter().map(|(.., row)| row).collect(),
     }
+}
+
+/// Every figure's output; none when one of them stands in a table.
+fn outputs<'a>(
+    documents: &'a [Document],
+    figures: &[Figure],
+) -> Option<Vec<(&'a Document, &'a Output)>> {
+    let outputs = figures.iter().map(|figure| {
+        let document = &documents[figure.document];
+        Some((document, &document.outputs[figure.output?]))
+    });
+    outputs.collect()
+}
+
+fn unit(documents: &[Document], figures: &[Figure]) -> &'static str {
+    let echoes = outputs(documents, figures).is_some_and(|outputs| {
+        let mut tools = outputs.iter().map(|(_, output)| output.block.tool);
+        tools.all(|tool| tool == Tool::EchoClient)
+    });
+    if echoes { "echoes/s" } else { "requests/s" }
+}
+
+/// The second that the echo benchmark's client sleeps, when all figures have it in them, and all are
+/// of the same number of requests.
+fn correction(documents: &[Document], figures: &[Figure]) -> Option<Correction> {
+    let outputs = outputs(documents, figures)?;
+    let requests: Option<BTreeSet<u64>> = outputs
+        .into_iter()
+        .map(|(document, output)| slept(document, output))
+        .collect();
+    let requests: Vec<u64> = requests?.into_iter().collect();
+    let [requests] = requests[..] else {
+        return None;
+    };
+    Some(Correction {
+        why: "each thread of the client sleeps for 1 s inside the timed part".to_owned(),
+        requests,
+        too_seconds: SLEEP,
+    })
 }
 
 fn row(label: String, load: Option<String>, runs: &[&Figure], documents: &[Document]) -> FigureRow {
@@ -195,5 +251,32 @@ mod tests {
         assert_eq!(figures.rows[1].latency_ms["mean"], 2.5);
         assert_eq!(figures.rows[0].note.as_deref(), Some("10 requests failed"));
         assert_eq!(figures.rows[0].rate(), Some(10.5));
+    }
+
+    #[test]
+    fn the_echo_clients_second_is_to_be_taken_out() {
+        let text = "    ./client -c50 -o2 -h10000 far\n\n# A\n\n    Throughput: 117036.86 [#/sec]\n\n\
+            # B\n\n    Throughput: 149737.19 [#/sec]\n";
+        let figures = import(&[("x.md".into(), text.to_owned())]);
+        assert_eq!(figures.unit, "echoes/s");
+        let correction = figures.correction.unwrap();
+        assert_eq!(
+            (correction.requests, correction.too_seconds),
+            (1_000_000, 1.0)
+        );
+        // prony's client has an honest clock, and a table may be of anything.
+        let honest = text.replace("./client", "prony echo-client");
+        let figures = import(&[("x.md".into(), honest)]);
+        assert_eq!(
+            (figures.unit.as_str(), figures.correction),
+            ("echoes/s", None)
+        );
+        let table = "| | req/s |\n|--|--|\n| C | 5.5 |\n";
+        let figures = import(&[("x.md".into(), format!("{text}\n{table}"))]);
+        assert_eq!(
+            (figures.unit.as_str(), figures.correction),
+            ("requests/s", None)
+        );
+        assert_eq!(figures.rows.len(), 3);
     }
 }

@@ -37,6 +37,7 @@ pub mod table;
 pub mod tool;
 
 pub use audit::{Audit, ReadFile, Remark, audit};
+pub use check::EXPLANATIONS;
 pub use document::Document;
 pub use import::{Figures, import};
 pub use read::command::Command;
@@ -45,4 +46,4 @@ pub use read::prose::{About, Claim};
 pub use read::read;
 
 #[doc(inline)]
-pub use prony_checks::{Finding, Severity};
+pub use prony_checks::{Explanation, Finding, Severity};

@@ -575,13 +575,19 @@ pub struct Runs {
 
 /// Show a run again
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  prony report latest\n  prony report 12 --json\n  prony report quickstart"
-)]
+#[command(after_help = "Examples:\n  \
+    prony report latest\n  \
+    prony report 12 --json\n  \
+    prony report quickstart\n  \
+    prony report latest --published theirs")]
 pub struct Report {
     /// A run's number, `latest`, or an experiment's name for its latest run
     #[arg(default_value = "latest")]
     pub run: String,
+    /// Show these figures beside it: those of a file in published/, or those that `prony import` has
+    /// put in under this name [default: those that the experiment names]
+    #[arg(long, value_name = "NAME")]
+    pub published: Option<String>,
     /// Print JSON, as `prony run --json` does
     #[arg(long)]
     pub json: bool,
@@ -617,13 +623,14 @@ pub struct Compare {
     pub json: bool,
 }
 
-/// What a check means: cause, evidence, remedy
+/// What a check means, of a measurement or of an audit: cause, evidence, remedy
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony explain server-idle\n  \
+    prony explain back-filled      a check of `prony audit`\n  \
     prony explain                  all of them")]
 pub struct Explain {
-    /// The check's name, as reports give it [default: all]
+    /// The check's name, as reports and audits give it [default: all]
     pub check: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -654,7 +661,8 @@ pub struct Audit {
 /// Put figures that others have published into the notebook
 ///
 /// Reads what `prony audit` reads, and keeps its rates (and response times, where there was one
-/// run) under a name. An experiment with `published = "NAME"` shows them beside what it measures.
+/// run) under a name. An experiment with `published = "NAME"` shows them beside what it measures, and
+/// `prony report --published NAME` beside any run.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony import README.md --as theirs\n  \

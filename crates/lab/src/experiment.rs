@@ -490,12 +490,18 @@ fn project_folder() -> Option<PathBuf> {
 /// What somebody else published: a file beside the experiment, of the project, or of this program.
 fn published(name: &str, experiment: &Source) -> Option<Source> {
     let beside = Path::new(experiment.name()).with_file_name(name);
+    if beside.is_file() {
+        return Source::read(&beside).ok();
+    }
+    shipped_figures(name)
+}
+
+/// The figures of this name in published/: in the checkout, or inside the program.
+pub fn shipped_figures(name: &str) -> Option<Source> {
     let file = format!("{name}.toml");
-    let project = project_root().map(|root| root.join("published").join(&file));
-    for path in std::iter::once(beside).chain(project) {
-        if path.is_file() {
-            return Source::read(&path).ok();
-        }
+    let path = project_root().map(|root| root.join("published").join(&file));
+    if let Some(path) = path.filter(|path| path.is_file()) {
+        return Source::read(&path).ok();
     }
     let text = PUBLISHED.get_file(&file)?.contents_utf8()?;
     Some(Source::new(file, text))

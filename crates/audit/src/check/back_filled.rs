@@ -7,7 +7,14 @@
 use super::{Seen, of_all, remark, time};
 use crate::audit::Remark;
 use crate::tool::Tool;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "back-filled",
+    cause: "The latencies are in part of requests that were never sent: wrk adds samples after the run for every answer that was late, so mean, deviation and percentiles are of invented times. Rate and maximum are not touched.",
+    evidence: "The longest answer is at least twice the mean time between two requests of a connection (connections / rate), and the mean lies above that time; or a histogram holds more samples than requests were made.",
+    remedy: "Send at a fixed rate, open loop, and time from when each request was due: prony load --rate, or wrk2.",
+};
 
 /// Back-filling changes little when the mean stays this near to what Little's law allows.
 const VISIBLE: f64 = 1.05;
@@ -52,7 +59,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             );
             let lines = filled.iter().map(|(.., mean)| mean.line);
             remarks.push(remark(
-                "back-filled",
+                EXPLANATION.name,
                 Severity::Warning,
                 document,
                 lines,
@@ -75,7 +82,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 );
                 let lines = [samples.line, requests.line];
                 remarks.push(remark(
-                    "back-filled",
+                    EXPLANATION.name,
                     Severity::Serious,
                     document,
                     lines,

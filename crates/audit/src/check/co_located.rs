@@ -3,7 +3,14 @@
 use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::read::command::{host_of, is_this_machine};
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "co-located",
+    cause: "Client and server were on one machine, so they took CPU time, caches and memory from each other, and there was no network.",
+    evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
+    remedy: "Use two machines; or give each its own CPUs, and say so.",
+};
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -25,7 +32,13 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             from each other, and the network is missing. A server that leaves the client more looks \
             better than it is; give each its own CPUs and say so, or use two machines"
             .to_owned();
-        remarks.push(remark("co-located", Severity::Note, document, lines, text));
+        remarks.push(remark(
+            EXPLANATION.name,
+            Severity::Note,
+            document,
+            lines,
+            text,
+        ));
     }
     remarks
 }

@@ -2,7 +2,14 @@
 
 use super::{Seen, of_all, remark};
 use crate::audit::Remark;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "errors",
+    cause: "Requests failed. An error is often quicker than an answer, and whether it counts in the rate differs from tool to tool.",
+    evidence: "The outputs' own counts of socket errors, time-outs, and statuses that are no success. Serious when more than one request in a thousand failed.",
+    remedy: "Find out why they failed before rates are compared.",
+};
 
 /// Up to this share of failed requests the figures of the others still stand: a thousandth, as for
 /// what prony measures itself.
@@ -59,7 +66,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         );
         let errors = failing.iter().flat_map(|output| &output.block.errors);
         let lines = errors.map(|error| error.line);
-        remarks.push(remark("errors", severity, document, lines, text));
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
 }

@@ -3,7 +3,14 @@
 use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::table::is_garbled;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "garbled-cell",
+    cause: "Something that is no number stands where the tool, or a column of numbers, has one. So the figures went through somebody's hands after they were measured.",
+    evidence: "The fields of outputs, and the cells of columns that hold numbers elsewhere.",
+    remedy: "Ask for the raw output.",
+};
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -32,7 +39,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                  measured, so others may have changed without showing it"
             );
             remarks.push(remark(
-                "garbled-cell",
+                EXPLANATION.name,
                 Severity::Warning,
                 document,
                 [line],

@@ -3,8 +3,15 @@
 use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::read::command::host_of;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "hosts-mixed",
+    cause: "Rows of one system are of several machines. What differs between them may be the machine.",
+    evidence: "The hosts in the addresses of the outputs under one heading.",
+    remedy: "Measure all rows on one machine; or all on each of several, and show both.",
+};
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -39,7 +46,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .map(|(system, hosts)| {
                 let hosts = hosts.iter();
                 let hosts: Vec<String> = hosts
-                    .map(|(host, lines)| format!("{host} {} times", lines.len()))
+                    .map(|(host, lines)| match lines.len() {
+                        1 => format!("{host} once"),
+                        n => format!("{host} {n} times"),
+                    })
                     .collect();
                 format!("{system} ({})", hosts.join(", "))
             })
@@ -53,7 +63,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .iter()
             .flat_map(|(_, hosts)| hosts.values().flatten().copied());
         remarks.push(remark(
-            "hosts-mixed",
+            EXPLANATION.name,
             Severity::Warning,
             document,
             lines,

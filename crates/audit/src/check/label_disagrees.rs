@@ -4,7 +4,14 @@ use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::document::Output;
 use crate::load::Load;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "label-disagrees",
+    cause: "An output is not of the load that its label, or the command line above it, names.",
+    evidence: "Connections and threads of the label or the command line beside those that the output prints; the duration too.",
+    remedy: "Run that load, or correct the label.",
+};
 
 /// A run ends a little later than it was to; a tool that was to run for 30 s did not run for 60.
 const SECONDS: f64 = 0.05;
@@ -26,7 +33,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             );
             let lines = wrong.iter().flat_map(|(a, b, _)| [*a, *b]);
             remarks.push(remark(
-                "label-disagrees",
+                EXPLANATION.name,
                 Severity::Serious,
                 document,
                 lines,

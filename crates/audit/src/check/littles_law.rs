@@ -3,7 +3,14 @@
 
 use super::{Seen, of_all, remark};
 use crate::audit::Remark;
-use prony_checks::{Severity, littles_law};
+use prony_checks::{Explanation, Severity, littles_law};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "littles-law",
+    cause: "Rate and mean response time say that more requests were in flight than there were connections, which cannot be. Most often the mean is of invented samples (back-filled).",
+    evidence: "Rate x mean response time beside connections x pipeline depth. Serious from 1.5 times on. Nothing is said of open loops, nor of pipelines of unknown depth.",
+    remedy: "Believe the rate, and nothing that is said of response times.",
+};
 
 /// From here on the mean is off by half: no figure of that distribution stands.
 const SERIOUS: f64 = 1.5;
@@ -52,7 +59,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             finding.text,
         );
         let lines = broken.iter().map(|(_, _, line, _)| *line);
-        remarks.push(remark("littles-law", severity, document, lines, text));
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
 }
@@ -84,6 +91,16 @@ mod tests {
         let hey = "    hey -z 10s -c 16 http://10.0.0.2/\n\nSummary:\n  Total:\t10.0 secs\n  \
             Slowest:\t0.0175 secs\n  Average:\t0.0004 secs\n  Requests/sec:\t45000.0\n";
         assert_eq!(of("littles-law", hey), []);
+        // Eight streams on each of ten connections: only the command line would tell.
+        let h2load = "starting benchmark...\nspawning thread #0: 10 total client(s). 90000 total requests\n\
+            Application protocol: h2\n\nfinished in 1.00s, 80000.00 req/s, 2.53MB/s\n\
+            requests: 80000 total, 80000 started, 80000 done, 80000 succeeded, 0 failed, 0 errored, 0 timeout\n\
+            time for request:       62us      5.94ms      1.00ms       110us    96.65%\n";
+        assert_eq!(of("littles-law", h2load), []);
+        let command = "    h2load -c10 -m8 -n80000 http://10.0.0.2/\n\n";
+        assert_eq!(of("littles-law", &(command.to_owned() + h2load)), []);
+        let shallow = command.replace("-m8", "-m1") + h2load;
+        assert_eq!(of("littles-law", &shallow).len(), 1);
         let deep = [(" 2.00ms", "32.00ms"), ("3.90ms", "40.00ms")];
         assert_eq!(
             of("littles-law", &("# Pipelined\n".to_owned() + &wrk(&deep))),

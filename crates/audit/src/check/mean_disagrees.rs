@@ -5,8 +5,15 @@ use crate::audit::Remark;
 use crate::figures::{is_mean, is_ordinal, is_summary};
 use crate::read::number::Printed;
 use crate::table::Table;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use prony_stats::summary::{average, median};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "mean-disagrees",
+    cause: "A printed mean is not that of the figures that stand with it: they are of different measurements.",
+    evidence: "Rows called mean or average beside the rows above them, columns called so beside the columns of runs. Arithmetic, geometric and harmonic means and the median are all accepted, and roundings.",
+    remedy: "Ask for the raw figures.",
+};
 
 /// Means of figures that were rounded for print, or that were rounded on the way, differ by less.
 const ROUNDED: f64 = 0.000_5;
@@ -57,7 +64,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             let lines = wrong
                 .iter()
                 .flat_map(|w| w.figures.iter().copied().chain([w.line]));
-            remarks.push(remark("mean-disagrees", severity, document, lines, text));
+            remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
         }
     }
     remarks

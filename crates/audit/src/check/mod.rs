@@ -14,7 +14,7 @@ mod percentile_order;
 mod rate_is_connections;
 mod ratio_disagrees;
 mod repeated_rows;
-mod sleep_in_window;
+pub(crate) mod sleep_in_window;
 mod spread_exceeds_effect;
 mod syn_retransmit;
 mod time_outs_missing;
@@ -27,7 +27,7 @@ use crate::figures::{Figure, System, cells, figures};
 use crate::load::Load;
 use crate::read::command::Command;
 use crate::tool::Tool;
-use prony_checks::{Finding, Severity};
+use prony_checks::{Explanation, Finding, Severity};
 use std::collections::BTreeMap;
 
 /// What the checks look at.
@@ -98,6 +98,30 @@ const CHECKS: [Check; 20] = [
     no_figures::check,
 ];
 
+/// What each check means, in the order of their names.
+pub const EXPLANATIONS: [Explanation; 20] = [
+    back_filled::EXPLANATION,
+    ceiling::EXPLANATION,
+    co_located::EXPLANATION,
+    errors::EXPLANATION,
+    garbled_cell::EXPLANATION,
+    hosts_mixed::EXPLANATION,
+    label_disagrees::EXPLANATION,
+    littles_law::EXPLANATION,
+    mean_disagrees::EXPLANATION,
+    no_figures::EXPLANATION,
+    percentile_order::EXPLANATION,
+    rate_is_connections::EXPLANATION,
+    ratio_disagrees::EXPLANATION,
+    repeated_rows::EXPLANATION,
+    sleep_in_window::EXPLANATION,
+    spread_exceeds_effect::EXPLANATION,
+    syn_retransmit::EXPLANATION,
+    time_outs_missing::EXPLANATION,
+    too_few_runs::EXPLANATION,
+    too_short::EXPLANATION,
+];
+
 /// Everything that the checks say of the documents.
 pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
     let figures = figures(documents);
@@ -163,9 +187,11 @@ impl Output {
                 .label
                 .as_ref()
                 .is_some_and(|label| named(&label.0));
-        let pipeline = match &self.command {
-            Some(command) => command.pipeline()?,
-            None => 1,
+        let pipeline = match (&self.command, self.block.tool) {
+            (Some(command), _) => command.pipeline()?,
+            // A flag makes these pipeline, and their output does not tell.
+            (None, Tool::H2load | Tool::Oha | Tool::Weighttp) => return None,
+            (None, _) => 1,
         };
         (closed && !pipelined).then_some(())?;
         Some(self.connections()? as f64 * pipeline as f64)
@@ -263,6 +289,17 @@ mod testing {
             text = text.replace(from, to);
         }
         text
+    }
+
+    #[test]
+    fn every_check_is_explained_once_in_order() {
+        let names = super::EXPLANATIONS.map(|it| it.name);
+        assert!(names.is_sorted() && names.len() == super::CHECKS.len());
+        for it in super::EXPLANATIONS {
+            for text in [it.cause, it.evidence, it.remedy] {
+                assert!(text.len() > 10 && text.ends_with('.'), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,14 @@
 
 use super::{Seen, remark, whole};
 use crate::audit::Remark;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "no-figures",
+    cause: "The results are pictures, so that nothing in them can be checked, nor does anything say how far runs differ.",
+    evidence: "Command lines and pictures, and no output and no table of figures.",
+    remedy: "Publish the figures of every run.",
+};
 
 /// A rate that nearly any server reaches today: what is over sooner than this is short for most.
 const USUAL_RATE: f64 = 10_000.0;
@@ -48,7 +55,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let commands = document.commands.iter().map(|command| command.line);
         let lines = commands.chain(document.pictures.iter().copied());
         remarks.push(remark(
-            "no-figures",
+            EXPLANATION.name,
             Severity::Warning,
             document,
             lines,

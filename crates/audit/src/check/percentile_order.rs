@@ -5,7 +5,14 @@ use crate::audit::Remark;
 use crate::document::{Document, Output};
 use crate::read::number::Printed;
 use crate::tool::At;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "percentile-order",
+    cause: "Percentiles that fall are no distribution: a column is not what its name says, or a figure was changed. A mean above the 99th percentile says that the slowest hundredth takes more time than all others together.",
+    evidence: "The order of minimum, percentiles and maximum; the mean beside maximum and p99.",
+    remedy: "For what falls: ask for the raw output. For a high mean: look at p99.9 and at the slowest requests.",
+};
 
 /// `HdrHistogram` gives the upper end of a bucket for a percentile, and the maximum itself for the
 /// maximum; three digits make them differ by up to this much.
@@ -47,7 +54,7 @@ fn order(document: &Document, output: &Output) -> Option<Remark> {
     );
     let lines = [lower.line, higher.line];
     Some(remark(
-        "percentile-order",
+        EXPLANATION.name,
         Severity::Serious,
         document,
         lines,
@@ -70,7 +77,7 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
         );
         let lines = [mean.line, max.line];
         return Some(remark(
-            "percentile-order",
+            EXPLANATION.name,
             Severity::Serious,
             document,
             lines,
@@ -91,7 +98,7 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
     );
     let lines = [mean.line, p99.line];
     Some(remark(
-        "percentile-order",
+        EXPLANATION.name,
         Severity::Warning,
         document,
         lines,

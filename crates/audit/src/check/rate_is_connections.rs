@@ -3,7 +3,14 @@
 use super::{Seen, remark, time, whole};
 use crate::audit::Remark;
 use crate::tool::Tool;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "rate-is-connections",
+    cause: "httperf's --rate is connections per second, not requests. A rate that nobody can send makes one burst of it.",
+    evidence: "--rate x --num-calls on the command line, beside the rate of the output where there is one.",
+    remedy: "Choose --rate so that rate x calls is the load that is meant; or use --wsess.",
+};
 
 /// Requests per second over sockets that no single CPU sends (some 6 µs of it are spent on each):
 /// who asks httperf, which has one thread, for more has not meant that.
@@ -48,7 +55,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             );
             let lines = [command.line];
             remarks.push(remark(
-                "rate-is-connections",
+                EXPLANATION.name,
                 Severity::Warning,
                 document,
                 lines,

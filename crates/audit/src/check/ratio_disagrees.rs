@@ -9,8 +9,15 @@ use crate::read::number::Printed;
 use crate::read::prose::About;
 use crate::table::Table;
 use crate::tool::Tool;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use prony_stats::summary::average;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "ratio-disagrees",
+    cause: "A printed ratio is not that of the figures it is of; or a rate is not requests divided by time. One of the figures was changed, or belongs elsewhere.",
+    evidence: "A / B = x beside the figures of A and B above it, columns called ratio, relative or speedup, and each output's own requests, time and rate.",
+    remedy: "Ask for the raw figures.",
+};
 
 /// A tool may count a few requests, or a little time, in one figure and not in the other.
 const EDGES: f64 = 0.01;
@@ -75,7 +82,7 @@ fn claimed(
     let document = &seen.documents[index];
     let lines = [last_over.line, last_under.line, line];
     Some(remark(
-        "ratio-disagrees",
+        EXPLANATION.name,
         Severity::Serious,
         document,
         lines,
@@ -111,7 +118,7 @@ fn rate(document: &Document, output: &Output) -> Option<Remark> {
     );
     let lines = [requests.line, seconds.line, rate.line];
     Some(remark(
-        "ratio-disagrees",
+        EXPLANATION.name,
         Severity::Serious,
         document,
         lines,
@@ -184,7 +191,7 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
     );
     let lines = wrong.iter().map(|(line, ..)| *line);
     Some(remark(
-        "ratio-disagrees",
+        EXPLANATION.name,
         Severity::Serious,
         document,
         lines,

@@ -5,8 +5,15 @@ use crate::audit::Remark;
 use crate::figures::is_summary;
 use crate::read::number::Printed;
 use crate::table::Row;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use std::collections::{BTreeMap, HashMap};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "repeated-rows",
+    cause: "The same figures stand for two different things. Two measurements never agree in every digit, so one of them is a copy.",
+    evidence: "Rows with two or more figures of at least four digits, over all tables and files; outputs with the same count, rate and mean. Serious from two rows on: one row may be shown twice on purpose.",
+    remedy: "Ask for what was really measured.",
+};
 
 /// Two measurements agree in a number of so many digits by chance once in a thousand times at most.
 const DIGITS: f64 = 1_000.0;
@@ -92,7 +99,7 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
             let first = (d0 == d).then_some(a);
             first.into_iter().chain([b])
         });
-        remark("repeated-rows", severity, document, lines, text)
+        remark(EXPLANATION.name, severity, document, lines, text)
     });
     found.collect()
 }
@@ -152,7 +159,7 @@ fn outputs(seen: &Seen<'_>) -> Vec<Remark> {
             first.into_iter().chain([output.block.first])
         });
         remarks.push(remark(
-            "repeated-rows",
+            EXPLANATION.name,
             Severity::Serious,
             document,
             lines,

@@ -6,35 +6,41 @@
 
 use super::{Seen, remark, whole};
 use crate::audit::Remark;
+use crate::document::{Document, Output};
 use crate::tool::Tool;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "sleep-in-window",
+    cause: "The client of the published benchmark of TCP echo servers sleeps a second, and connects, within the time that it divides by: the faster a server, the more is taken from it. A rate of r over n requests was really n / (n / r - 1 s).",
+    evidence: "Its output (Throughput: ... [#/sec]) under a command line that says how many requests there were.",
+    remedy: "Correct the rates; prony import does. Or use prony echo-client, whose clock runs from the first request to the last answer.",
+};
 
 /// How long each thread sleeps, in seconds.
-const SLEEP: f64 = 1.0;
+pub(crate) const SLEEP: f64 = 1.0;
+
+/// The number of requests of an output whose time has the sleep in it.
+pub(crate) fn slept(document: &Document, output: &Output) -> Option<u64> {
+    (output.block.tool == Tool::EchoClient).then_some(())?;
+    let own = output.command.as_ref();
+    let command = own.or_else(|| document.command_of(Some(Tool::EchoClient)))?;
+    let n = command.requests().filter(|_| !command.by_prony)?;
+    // Quicker than that it cannot have been: another client printed it.
+    (n as f64 / output.block.rate?.what.value > SLEEP).then_some(n)
+}
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
-        let outputs = document.outputs.iter();
-        let outputs = outputs.filter(|output| output.block.tool == Tool::EchoClient);
-        let mut corrected = Vec::new();
-        for output in outputs {
-            let command = output
-                .command
-                .as_ref()
-                .or_else(|| document.command_of(Some(Tool::EchoClient)));
-            let Some(command) = command.filter(|command| !command.by_prony) else {
-                continue;
-            };
-            let (Some(n), Some(rate)) = (command.requests(), output.block.rate) else {
-                continue;
-            };
-            let seconds = n as f64 / rate.what.value - SLEEP;
-            // Quicker than that it cannot have been: another client printed it.
-            if seconds > 0.0 {
-                corrected.push((rate, n as f64 / seconds));
-            }
-        }
+        let corrected: Vec<_> = document
+            .outputs
+            .iter()
+            .filter_map(|output| {
+                let (rate, n) = (output.block.rate?, slept(document, output)?);
+                Some((rate, n as f64 / (n as f64 / rate.what.value - SLEEP)))
+            })
+            .collect();
         let by_rate = |a: &&(_, f64), b: &&(_, f64)| a.1.total_cmp(&b.1);
         let (Some(first), Some(fastest)) = (corrected.first(), corrected.iter().max_by(by_rate))
         else {
@@ -53,7 +59,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         );
         let lines = corrected.iter().map(|(rate, _)| rate.line);
         remarks.push(remark(
-            "sleep-in-window",
+            EXPLANATION.name,
             Severity::Serious,
             document,
             lines,

@@ -6,9 +6,16 @@ use crate::audit::Remark;
 use crate::figures::{Figure, System};
 use crate::load::Load;
 use crate::read::prose::About;
-use prony_checks::{Severity, spread_exceeds_effect};
+use prony_checks::{Explanation, Severity, spread_exceeds_effect};
 use prony_stats::summary::average;
 use std::collections::BTreeMap;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "spread-exceeds-effect",
+    cause: "Runs of one system differ by more than the systems do that are compared: the order that is claimed is not shown.",
+    evidence: "The range of each system's runs beside the ratio of their means. Serious when a ratio or a difference in percent is claimed, a note for neighbours in a table.",
+    remedy: "More runs, in changing order: prony duel goes on until the difference is settled.",
+};
 
 /// So many pairs are told one by one.
 const TOLD: usize = 5;
@@ -118,7 +125,7 @@ fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -
         told?.replace("it differs from the baseline", "the two differ")
     );
     Some(remark(
-        "spread-exceeds-effect",
+        EXPLANATION.name,
         Severity::Serious,
         document,
         lines,
@@ -180,7 +187,7 @@ fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]
     );
     let document = &seen.documents[index];
     vec![remark(
-        "spread-exceeds-effect",
+        EXPLANATION.name,
         Severity::Note,
         document,
         lines,

@@ -6,8 +6,15 @@
 use super::{Seen, remark, time};
 use crate::audit::Remark;
 use crate::figures::Figure;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use std::collections::BTreeSet;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "syn-retransmit",
+    cause: "Connecting took as long as TCP waits before it sends a SYN again (1, 3 or 7 s): the accept queue was full, so clients waited for a timer, not for the server. Short runs then measure that timer.",
+    evidence: "The longest time to connect; without it, runs of a fixed number of requests, each on a connection of its own, of which many last just as long as the timer.",
+    remedy: "Lengthen the queue (listen's backlog, net.core.somaxconn), or keep connections open.",
+};
 
 /// When a SYN is sent again, in seconds after the first.
 const AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
@@ -60,7 +67,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 output.called(),
             );
             let lines = late.iter().map(|(_, max, _)| max.line);
-            remarks.push(remark("syn-retransmit", severity, document, lines, text));
+            remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
             continue;
         }
         // The rates of a fixed number of requests tell how long the runs took.
@@ -107,7 +114,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .map(|(figure, ..)| figure.line)
             .chain([command.line]);
         remarks.push(remark(
-            "syn-retransmit",
+            EXPLANATION.name,
             Severity::Warning,
             document,
             lines,

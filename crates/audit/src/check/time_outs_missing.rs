@@ -5,7 +5,14 @@ use crate::audit::Remark;
 use crate::document::Output;
 use crate::read::command::WRK_TIMEOUT;
 use crate::tool::Tool;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "time-outs-missing",
+    cause: "Requests that timed out are not in the distribution, although they took longest: mean and maximum are too low, and above a percentile nothing is known.",
+    evidence: "Counts of time-outs of tools that leave them out (wrk, oha, hey, h2load, httperf). Serious when they are a thousandth or more of all requests.",
+    remedy: "Count a time-out as a sample of its full length, as prony does.",
+};
 
 /// From this share on percentiles that are often read (p99.9) lie among what is missing.
 const SERIOUS: f64 = 0.001;
@@ -46,7 +53,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         );
         let errors = cut.iter().flat_map(|output| &output.block.errors);
         let lines = errors.filter(|e| e.what.timed_out).map(|e| e.line);
-        remarks.push(remark("time-outs-missing", severity, document, lines, text));
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
 }

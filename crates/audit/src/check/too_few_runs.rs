@@ -4,8 +4,15 @@ use super::{Seen, lines_in, remark};
 use crate::audit::Remark;
 use crate::figures::System;
 use crate::load::Load;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "too-few-runs",
+    cause: "Systems are compared that were run once or twice. How far two runs of one system differ is not known, so neither is whether any two systems do.",
+    evidence: "The number of figures of each system under each load, and sentences that say how often everything was run.",
+    remedy: "Start each system three times at the least, in changing order.",
+};
 
 /// Two runs have a spread of which nothing is known: Student's factor is 12.7 for two, 4.3 for three.
 const LEAST: usize = 3;
@@ -49,7 +56,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             compared.len()
         );
         let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));
-        remarks.push(remark("too-few-runs", severity, document, lines, text));
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
 }

@@ -4,8 +4,15 @@ use super::{Seen, remark, time};
 use crate::audit::Remark;
 use crate::document::Document;
 use crate::figures::Figure;
-use prony_checks::Severity;
+use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "too-short",
+    cause: "A run was over before a just-in-time compiler was done (10 s), or so soon that a single hiccup is a visible part of it (1 s).",
+    evidence: "The durations of the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
+    remedy: "Load until the rate is steady, then measure for 10 s or more.",
+};
 
 /// Seconds. Virtual machines go on compiling for seconds to minutes (Barrett et al., OOPSLA 2017),
 /// so without a warm-up, which no tool here has by itself, less is mostly that.
@@ -60,7 +67,13 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 let text = "httperf samples the reply rate every 5 s and took no sample: its \
                     minimum, mean and deviation of the rate are of nothing; measure for 30 s or more"
                     .to_owned();
-                remarks.push(remark("too-short", Severity::Note, document, [line], text));
+                remarks.push(remark(
+                    EXPLANATION.name,
+                    Severity::Note,
+                    document,
+                    [line],
+                    text,
+                ));
             }
         }
     }
@@ -91,7 +104,7 @@ fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -
     let text = format!("{runs_are} ({what}): {}, {text}", systems.join(", "));
     let lines = runs.iter().map(|(figure, _)| figure.line);
     Some(remark(
-        "too-short",
+        EXPLANATION.name,
         Severity::Warning,
         document,
         lines,

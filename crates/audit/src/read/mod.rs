@@ -107,7 +107,7 @@ impl Reader {
         if let Some(command) = Command::find(line, at + 1) {
             self.command = Some(self.document.commands.len());
             self.document.commands.push(command);
-        } else if prose::is_picture(line) {
+        } else if prose::is_chart(line) {
             self.document.pictures.push(at + 1);
         } else if let Some(claim) = prose::claim(line, at + 1) {
             if self.document.claims.len() < CLAIMS {

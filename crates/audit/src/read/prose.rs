@@ -133,10 +133,32 @@ pub(super) fn repetitions(line: &str) -> Option<u64> {
     None
 }
 
-/// `![text](address)`, `<img …>`, `.. image::`
-pub(super) fn is_picture(line: &str) -> bool {
+/// Words in the text or the address of a picture that shows results.
+const CHARTS: [&str; 14] = [
+    "fig",
+    "graph",
+    "chart",
+    "plot",
+    "throughput",
+    "latency",
+    "req",
+    "rps",
+    "qps",
+    "bench",
+    "perf",
+    "result",
+    "measur",
+    "speed",
+];
+
+/// Is this a picture of results: `![text](address)`, `<img …>`, `.. image::`? A logo is none.
+pub(super) fn is_chart(line: &str) -> bool {
     let line = line.trim_start();
-    line.starts_with("![") || line.contains("<img ") || line.starts_with(".. image::")
+    if !(line.starts_with("![") || line.contains("<img ") || line.starts_with(".. image::")) {
+        return false;
+    }
+    let line = line.to_lowercase();
+    CHARTS.iter().any(|word| line.contains(word))
 }
 
 #[cfg(test)]
@@ -191,5 +213,25 @@ mod tests {
         );
         assert_eq!(repetitions("the average of 10 runs."), Some(10));
         assert_eq!(repetitions("it ran 1 times, and 12 minutes"), None);
+    }
+
+    #[test]
+    fn charts_and_logos() {
+        for line in [
+            "![Fig1](a.png)",
+            "  ![](assets/measuring-graph-1.png)",
+            "<p><img src=\"rps.svg\"></p>",
+            ".. image:: throughput.png",
+        ] {
+            assert!(is_chart(line), "{line}");
+        }
+        for line in [
+            "![logo](logo.png)",
+            "[![build](ci.svg)](x)",
+            "a chart",
+            "<img src=face.png>",
+        ] {
+            assert!(!is_chart(line), "{line}");
+        }
     }
 }

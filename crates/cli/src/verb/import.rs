@@ -8,7 +8,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_audit::Figures;
 use prony_lab::catalog::Catalog;
 use prony_notebook::Published as Kept;
-use prony_report::published::{Published, Row};
+use prony_report::published::{Correction, Published, Row};
 use prony_report::show;
 use prony_report::table::{Align, Table};
 
@@ -43,9 +43,11 @@ pub fn main(places: &Places, args: &Import) -> Result<Ended> {
         "kept"
     };
     eprintln!(
-        "\n{} rows are {kept} in {}: an experiment with `published = {:?}` shows them",
+        "\n{} rows are {kept} in {}: an experiment with `published = {:?}` shows them, and so does \
+         `prony report --published {}`",
         published.row.len(),
         notebook.path().display(),
+        args.name,
         args.name
     );
     Ok(Ended::Done)
@@ -90,7 +92,11 @@ fn published(
         origin: figures.origin,
         rig: figures.rig,
         unit: figures.unit,
-        correction: None,
+        correction: figures.correction.map(|it| Correction {
+            why: it.why,
+            requests: it.requests,
+            too_seconds: it.too_seconds,
+        }),
         row: rows.collect(),
     })
 }

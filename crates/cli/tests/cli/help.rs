@@ -80,7 +80,7 @@ fn without_arguments_it_is_used_wrongly() {
 fn the_examples_can_be_typed() {
     let place = Place::new();
     for verb in [
-        "run", "load", "servers", "runs", "report", "import", "serve", "schema",
+        "run", "load", "servers", "runs", "report", "audit", "import", "serve", "schema",
     ] {
         let help = place.prony(&[verb, "--help"]).with(0).stdout;
         let examples = help.split_once("Examples:\n").unwrap().1;
