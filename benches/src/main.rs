@@ -9,8 +9,10 @@
 //! | [`faces`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
 //! | [`attribution`] | does it say what is wrong? |
+//! | [`audit`] | how long does it take to read a benchmark? |
 
 mod attribution;
+mod audit;
 mod bare;
 mod child;
 mod error;
@@ -46,6 +48,7 @@ Examples:
   prony-benches lag --seconds 5                longer measurements, for the far percentiles
   prony-benches truth
   prony-benches faces                          after `cargo build --release`; two minutes
+  prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches attribution --times 20
@@ -61,7 +64,8 @@ The machine should be quiet: how quiet it was is said with every result.";
 struct Cli {
     #[command(subcommand)]
     what: What,
-    /// Rounds: each repeats everything once [default: peers and lag 5, memory and truth 3, faces 10]
+    /// Rounds: each repeats everything once [default: peers and lag 5, memory, truth and audit 3,
+    /// faces 10]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Length of each measurement, after a warm-up of a fifth of it [default: peers, lag and
@@ -112,6 +116,8 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 5)]
         times: u32,
     },
+    /// Time to audit a megabyte of outputs, of pages, and of what is made to take long
+    Audit,
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -176,6 +182,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Attribution { times } => {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
         }
+        What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

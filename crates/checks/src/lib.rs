@@ -30,6 +30,7 @@ pub use ceiling::ceiling;
 pub use evidence::{Evidence, Server, Tcp};
 pub use explanation::Explanation;
 pub use finding::{Finding, Severity};
+pub use littles_law::littles_law;
 pub use spread_exceeds_effect::spread_exceeds_effect;
 
 /// A check of one measurement.

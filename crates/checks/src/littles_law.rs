@@ -20,17 +20,26 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if !applies || seen.seconds <= 0.0 {
         return None;
     }
-    let in_flight = seen.ok as f64 / seen.seconds * seen.mean_response;
-    let ratio = in_flight / seen.depth();
+    littles_law(
+        seen.ok as f64 / seen.seconds,
+        seen.mean_response,
+        seen.depth(),
+    )
+}
+
+/// Do the rate of a closed loop (per second) and its mean response time (in seconds) fit the
+/// number of requests that it keeps in flight?
+pub fn littles_law(rate: f64, mean_response: f64, depth: f64) -> Option<Finding> {
+    let in_flight = rate * mean_response;
+    let ratio = in_flight / depth;
     // Fewer in flight than there are places is possible (a thread shares its time between them);
     // more is not.
-    if (0.5..=1.0 + TOLERANCE).contains(&ratio) {
+    if ratio.is_nan() || (0.5..=1.0 + TOLERANCE).contains(&ratio) {
         return None;
     }
     let text = format!(
         "throughput × mean response time says that {in_flight:.1} requests were in flight, but the \
-         load keeps {:.0} in flight: one of the figures is not what it seems (Little's law)",
-        seen.depth()
+         load keeps {depth:.0} in flight: one of the figures is not what it seems (Little's law)"
     );
     Finding::new("littles-law", Severity::Warning, text)
 }

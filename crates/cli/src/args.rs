@@ -23,10 +23,11 @@ use std::path::PathBuf;
         prony load http://localhost:8000/         load a server that is already running\n  \
         prony load -c 100 --rate 5000 tcp://[::1]:7   open loop against an echo server\n  \
         prony servers list                        what can be started\n  \
-        prony report latest                       the last run again\n\n\
+        prony report latest                       the last run again\n  \
+        prony audit results.md                    what is wrong with this benchmark?\n\n\
         Results go to standard output, everything else to standard error.\n\
         Exit status: 0 done, 1 something could not be done, 2 the command line is wrong, 3 done, and a\n\
-        limit that was given is broken."
+        limit that was given is broken, or an audit found something serious."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -81,6 +82,8 @@ pub enum Command {
     Report(Report),
     Compare(Compare),
     Explain(Explain),
+    Audit(Audit),
+    Import(Import),
     Serve(Serve),
     /// The client of the published benchmark of TCP echo servers: its flags, its output line
     ///
@@ -627,13 +630,19 @@ pub struct Runs {
 
 /// Show a run again
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  prony report latest\n  prony report 12 --json\n  prony report quickstart"
-)]
+#[command(after_help = "Examples:\n  \
+    prony report latest\n  \
+    prony report 12 --json\n  \
+    prony report quickstart\n  \
+    prony report latest --published theirs")]
 pub struct Report {
     /// A run's number, `latest`, or an experiment's name for its latest run
     #[arg(default_value = "latest")]
     pub run: String,
+    /// Show these figures beside it: those of a file in published/, or those that `prony import` has
+    /// put in under this name [default: those that the experiment names]
+    #[arg(long, value_name = "NAME")]
+    pub published: Option<String>,
     /// Print JSON, as `prony run --json` does
     #[arg(long)]
     pub json: bool,
@@ -669,17 +678,82 @@ pub struct Compare {
     pub json: bool,
 }
 
-/// What a check means: cause, evidence, remedy
+/// What a check means, of a measurement or of an audit: cause, evidence, remedy
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony explain server-idle\n  \
+    prony explain back-filled      a check of `prony audit`\n  \
     prony explain                  all of them")]
 pub struct Explain {
-    /// The check's name, as reports give it [default: all]
+    /// The check's name, as reports and audits give it [default: all]
     pub check: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Say what is wrong with benchmark outputs, tables and pages
+///
+/// Reads outputs of wrk, wrk2, ab, httperf, weighttp, h2load, oha, hey and k6, tables in Markdown,
+/// HTML or CSV, and whole pages that mix them with sentences and command lines. Files that belong
+/// together are best given together. Exit status 3 when something serious was found: figures that do
+/// not mean what they seem to mean.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony audit README.md                       a page with outputs and tables\n  \
+    prony audit run-1.txt run-2.txt run-3.txt   three runs of one server\n  \
+    prony audit results.csv --json              for programs (`prony schema audit` describes it)\n  \
+    wrk -c64 -d10s http://10.0.0.2/ | prony audit -")]
+pub struct Audit {
+    /// Files; - is standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Put figures that others have published into the notebook
+///
+/// Reads what `prony audit` reads, and keeps its rates (and response times, where there was one
+/// run) under a name. An experiment with `published = "NAME"` shows them beside what it measures, and
+/// `prony report --published NAME` beside any run.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony import README.md --as theirs\n  \
+    prony import run-*.txt --as ours --server 'nginx 1.2=nginx' --server 'node=node@2'\n  \
+    prony import results.csv --as theirs --json")]
+pub struct Import {
+    /// Files; - is standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// The name; figures that have it already are replaced
+    #[arg(long = "as", value_name = "NAME", value_parser = table_name)]
+    pub name: String,
+    /// The server of the catalog that stands for a row [default: the one of that name] (may be
+    /// repeated)
+    #[arg(long, value_name = "ROW=SERVER", value_parser = row_and_server)]
+    pub server: Vec<(String, String)>,
+    /// Print JSON (`prony schema published` describes it)
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn table_name(text: &str) -> Result<String, String> {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.starts_with('.') || !text.chars().all(good) {
+        return Err("a name has letters, digits, -, _ and . in it, and nothing else".into());
+    }
+    Ok(text.to_owned())
+}
+
+fn row_and_server(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((row, server)) if !row.is_empty() && !server.is_empty() => {
+            Ok((row.to_owned(), server.to_owned()))
+        }
+        _ => Err("must be ROW=SERVER, such as 'nginx 1.2=nginx'".into()),
+    }
 }
 
 /// Serve a contract with one of prony's own servers, until Ctrl-C
@@ -772,8 +846,10 @@ pub enum SchemaOf {
     Experiment,
     /// A server's manifest
     Server,
-    /// A file of published figures
+    /// A file of published figures, and what `prony import --json` prints
     Published,
+    /// What `prony audit --json` prints
+    Audit,
 }
 
 #[cfg(test)]
@@ -784,5 +860,18 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn names_and_rows() {
+        assert!(table_name("mine-2.1").is_ok());
+        for name in ["", "a/b", ".hidden", "a b"] {
+            assert!(table_name(name).is_err(), "{name}");
+        }
+        assert_eq!(
+            row_and_server("a=b=node@2"),
+            Ok(("a=b".to_owned(), "node@2".to_owned()))
+        );
+        assert!(row_and_server("node").is_err() && row_and_server("=node").is_err());
     }
 }

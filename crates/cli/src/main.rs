@@ -5,6 +5,7 @@ mod kept;
 mod measured;
 mod place;
 mod target;
+mod texts;
 mod verb;
 
 use args::{Cli, Command};
@@ -22,7 +23,8 @@ enum Ended {
     Done,
     /// Something of it could not be done, as was said.
     Incomplete,
-    /// It is done, and a limit that was given is broken.
+    /// It is done, and does not pass: a limit that was given is broken, or an audit found something
+    /// serious.
     Broken,
 }
 
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),
+        Command::Audit(args) => verb::audit::main(&args),
+        Command::Import(args) => verb::import::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
         Command::Tare(args) => verb::tare::main(&cli.places, &args),

@@ -4,8 +4,10 @@ use crate::args::Places;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::catalog::Catalog;
 use prony_lab::placement::{Placement, bind};
+use prony_lab::source::Source;
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::Notebook;
+use prony_report::published::Published;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -43,6 +45,23 @@ impl Places {
         };
         // The message has the cause in it already; as a chain it would be told twice.
         Notebook::open(&path).map_err(|error| miette!("{error}"))
+    }
+
+    /// Figures that were imported under a name, as the text of a file like those of `published/`.
+    pub fn imported(&self, name: &str) -> Option<Source> {
+        let found = self.look_up(name).unwrap_or_else(|error| {
+            eprintln!("cannot look for {name:?} in the notebook: {error}");
+            None
+        });
+        found.map(|text| Source::new(format!("{name} in the notebook"), text))
+    }
+
+    fn look_up(&self, name: &str) -> Result<Option<String>> {
+        let Some(kept) = self.notebook()?.published(name).into_diagnostic()? else {
+            return Ok(None);
+        };
+        let table: Published = serde_json::from_value(kept.table).into_diagnostic()?;
+        toml::to_string(&table).map(Some).into_diagnostic()
     }
 }
 

@@ -43,7 +43,8 @@ pub struct ExperimentFile {
     #[schemars(with = "u32")]
     pub rounds: Spanned<u32>,
     /// The figures that somebody else published for this, shown beside what is measured: the name
-    /// of a file in published/, or a path seen from the experiment's own folder.
+    /// of a file in published/, a path seen from the experiment's own folder, or the name under
+    /// which `prony import` has put them into the notebook.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub published: Option<Spanned<String>>,
@@ -161,21 +162,33 @@ impl From<Mistake> for ExperimentError {
     }
 }
 
+/// Finds figures that were imported, by the name that they were given.
+pub type Imported<'a> = dyn Fn(&str) -> Option<Source> + 'a;
+
 impl Experiment {
     /// The experiment of this name, or in this file.
     ///
     /// # Errors
     /// When there is none, or something in it is not right.
-    pub fn find(name: &str, catalog: &Catalog) -> Result<Self, ExperimentError> {
+    pub fn find(
+        name: &str,
+        catalog: &Catalog,
+        imported: &Imported<'_>,
+    ) -> Result<Self, ExperimentError> {
         let (stem, source) = locate(name)?;
-        Ok(Self::parse(&stem, &source, catalog)?)
+        Ok(Self::parse(&stem, &source, catalog, imported)?)
     }
 
     /// Reads an experiment and checks it against the catalog.
     ///
     /// # Errors
     /// The first mistake, with its place.
-    pub fn parse(name: &str, source: &Source, catalog: &Catalog) -> Result<Self, Mistake> {
+    pub fn parse(
+        name: &str,
+        source: &Source,
+        catalog: &Catalog,
+        imported: &Imported<'_>,
+    ) -> Result<Self, Mistake> {
         let file: ExperimentFile = source.parse()?;
         let wrong = |span: std::ops::Range<usize>, label: String, help: Option<String>| {
             source.mistake(span, "the experiment is not right", label, help)
@@ -214,10 +227,14 @@ impl Experiment {
         let entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
         let published = match &file.published {
             None => None,
-            Some(name) => Some(published(name.get_ref(), source).ok_or_else(|| {
-                let label = "there is no such file, and none of that name in published/".into();
-                wrong(name.span(), label, None)
-            })?),
+            Some(name) => {
+                let found = published(name.get_ref(), source).or_else(|| imported(name.get_ref()));
+                Some(found.ok_or_else(|| {
+                    let label = "there is no such file, none of that name in published/, and \
+                        nothing was imported under it";
+                    wrong(name.span(), label.into(), None)
+                })?)
+            }
         };
         let Some(first) = entrants.first() else {
             return Err(wrong(0..1, "no server takes part".into(), None));
@@ -473,12 +490,18 @@ fn project_folder() -> Option<PathBuf> {
 /// What somebody else published: a file beside the experiment, of the project, or of this program.
 fn published(name: &str, experiment: &Source) -> Option<Source> {
     let beside = Path::new(experiment.name()).with_file_name(name);
+    if beside.is_file() {
+        return Source::read(&beside).ok();
+    }
+    shipped_figures(name)
+}
+
+/// The figures of this name in published/: in the checkout, or inside the program.
+pub fn shipped_figures(name: &str) -> Option<Source> {
     let file = format!("{name}.toml");
-    let project = project_root().map(|root| root.join("published").join(&file));
-    for path in std::iter::once(beside).chain(project) {
-        if path.is_file() {
-            return Source::read(&path).ok();
-        }
+    let path = project_root().map(|root| root.join("published").join(&file));
+    if let Some(path) = path.filter(|path| path.is_file()) {
+        return Source::read(&path).ok();
     }
     let text = PUBLISHED.get_file(&file)?.contents_utf8()?;
     Some(Source::new(file, text))

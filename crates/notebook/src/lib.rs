@@ -10,6 +10,7 @@
 //!
 //! - [`open`]: the file: where it is, opening it, bringing an older one up to date
 //! - [`run`], [`trial`], [`window`], [`histogram`]: what goes in and what comes out
+//! - [`published`]: what others have published, put in by name
 //! - [`process`]: is the process that wrote a run still there?
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod histogram;
 mod migrate;
 pub mod open;
 pub mod process;
+pub mod published;
 pub mod run;
 pub mod trial;
 pub mod window;
@@ -28,6 +30,7 @@ pub use error::NotebookError;
 pub use histogram::{Histogram, HistogramKind};
 pub use open::{Notebook, default_path};
 pub use process::ProcessKey;
+pub use published::Published;
 pub use run::{Run, RunFacts, RunId, RunStatus};
 pub use trial::{NewTrial, Trial, TrialFacts, TrialId, TrialStatus};
 pub use window::{Phase, Window};

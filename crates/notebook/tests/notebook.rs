@@ -7,8 +7,8 @@ use std::thread;
 
 use jiff::Timestamp;
 use prony_notebook::{
-    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, Phase, ProcessKey, RunFacts,
-    RunId, RunStatus, TrialFacts, TrialStatus, Window,
+    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, Phase, ProcessKey, Published,
+    RunFacts, RunId, RunStatus, TrialFacts, TrialStatus, Window,
 };
 use serde_json::{Value, json};
 
@@ -433,4 +433,25 @@ fn a_folder_without_permission_is_named() {
     let error = Notebook::open(&closed.join("notebook.db")).unwrap_err();
     assert!(matches!(error, NotebookError::Open { .. }), "{error}");
     assert!(error.to_string().contains("writable"), "{error}");
+}
+
+#[test]
+fn published_figures_stand_under_their_name() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let mine = Published {
+        name: "mine".to_owned(),
+        imported: time("2026-11-21T10:09:54.25Z"),
+        command_line: "prony import a.txt --as mine".to_owned(),
+        table: json!({"title": "A", "row": [{"rates": [1.5]}]}),
+    };
+    assert_eq!(notebook.published("mine").unwrap(), None);
+    assert!(!notebook.keep_published(&mine).unwrap());
+    assert_eq!(notebook.published("mine").unwrap(), Some(mine.clone()));
+    let newer = Published {
+        table: json!({"title": "B"}),
+        ..mine
+    };
+    assert!(notebook.keep_published(&newer).unwrap());
+    assert_eq!(notebook.published("mine").unwrap(), Some(newer));
+    assert_eq!(notebook.published("Mine").unwrap(), None);
 }

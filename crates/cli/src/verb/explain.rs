@@ -1,24 +1,40 @@
-//! `prony explain`: what a check means.
+//! `prony explain`: what a check means, of a measurement or of an audit.
 
 use crate::Ended;
 use crate::args::Explain;
 use miette::{IntoDiagnostic, Result, miette};
-use prony_checks::{EXPLANATIONS, Explanation};
+use prony_checks::Explanation;
+use serde::Serialize;
+
+/// An explanation, and of what its check is: some have a check of the same name in an audit, which
+/// has less to go by.
+#[derive(Clone, Copy, Serialize)]
+struct Told {
+    #[serde(flatten)]
+    explanation: Explanation,
+    /// `measurement` or `audit`.
+    of: &'static str,
+}
 
 pub fn main(args: &Explain) -> Result<Ended> {
-    let chosen: Vec<Explanation> = match &args.check {
-        None => EXPLANATIONS.to_vec(),
-        Some(name) => {
-            let found = EXPLANATIONS.iter().find(|it| it.name == *name);
-            let names = EXPLANATIONS.map(|it| it.name).join(", ");
-            vec![*found.ok_or_else(|| {
-                miette!(
-                    help = format!("there are: {names}"),
-                    "there is no check {name:?}"
-                )
-            })?]
+    let told = |of| move |explanation| Told { explanation, of };
+    let mut chosen: Vec<Told> = prony_checks::EXPLANATIONS
+        .map(told("measurement"))
+        .into_iter()
+        .chain(prony_audit::EXPLANATIONS.map(told("audit")))
+        .collect();
+    if let Some(name) = &args.check {
+        let mut names: Vec<&str> = chosen.iter().map(|it| it.explanation.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        chosen.retain(|it| it.explanation.name == *name);
+        if chosen.is_empty() {
+            return Err(miette!(
+                help = format!("there are: {}", names.join(", ")),
+                "there is no check {name:?}"
+            ));
         }
-    };
+    }
     if args.json {
         println!(
             "{}",
@@ -26,11 +42,17 @@ pub fn main(args: &Explain) -> Result<Ended> {
         );
         return Ok(Ended::Done);
     }
-    for (i, it) in chosen.iter().enumerate() {
+    for (i, told) in chosen.iter().enumerate() {
         if i > 0 {
             println!();
         }
-        println!("{}", it.name);
+        let it = &told.explanation;
+        let of = if told.of == "audit" {
+            " (prony audit)"
+        } else {
+            ""
+        };
+        println!("{}{of}", it.name);
         println!("  cause     {}", it.cause);
         println!("  evidence  {}", it.evidence);
         println!("  remedy    {}", it.remedy);

@@ -1,11 +1,13 @@
 //! One file per verb.
 
+pub mod audit;
 pub mod capacity;
 pub mod compare;
 pub mod duel;
 pub mod echo_client;
 pub mod explain;
 pub mod face;
+pub mod import;
 pub mod keeper;
 pub mod load;
 pub mod report;

@@ -3,27 +3,51 @@
 use crate::Ended;
 use crate::args::{Places, Report};
 use miette::{IntoDiagnostic, Result, miette};
+use prony_lab::experiment::shipped_figures;
 use prony_notebook::{Notebook, Run, RunId};
+use prony_report::published::Published;
+use prony_report::run::RunReport;
 
 pub fn main(places: &Places, args: &Report) -> Result<Ended> {
     let notebook = places.notebook()?;
     let run = find(&notebook, &args.run)?;
-    print(&notebook, &run, args.json)?;
+    let mut report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
+    if let Some(name) = &args.published {
+        report = report.beside(&figures(places, name)?);
+    }
+    show(&report, args.json)?;
     Ok(Ended::Done)
+}
+
+/// The figures of this name: those of published/, as in an experiment, before imported ones.
+fn figures(places: &Places, name: &str) -> Result<Published> {
+    let found = shipped_figures(name).or_else(|| places.imported(name));
+    let source = found.ok_or_else(|| {
+        miette!(
+            help = "`prony import FILE --as NAME` puts figures in",
+            "there is no {name:?} in published/, and nothing was imported under it"
+        )
+    })?;
+    Ok(source.parse()?)
 }
 
 /// Prints a run's report; tells whether everything in it yielded figures.
 pub fn print(notebook: &Notebook, run: &Run, json: bool) -> Result<bool> {
     let report = prony_report::kept::report(notebook, run).into_diagnostic()?;
+    show(&report, json)?;
+    Ok(report.complete())
+}
+
+fn show(report: &RunReport, json: bool) -> Result<()> {
     if json {
         println!(
             "{}",
-            serde_json::to_string_pretty(&report).into_diagnostic()?
+            serde_json::to_string_pretty(report).into_diagnostic()?
         );
     } else {
         print!("{}", report.text());
     }
-    Ok(report.complete())
+    Ok(())
 }
 
 /// The run with this number or name.

@@ -34,7 +34,8 @@ const QUICK_WARMUP: Duration = Duration::from_secs(3);
 
 pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let catalog = places.catalog()?;
-    let mut experiment = Experiment::find(&args.experiment, &catalog)?;
+    let mut experiment =
+        Experiment::find(&args.experiment, &catalog, &|name| places.imported(name))?;
     adapt(&mut experiment, args)?;
     let published = experiment
         .published

@@ -14,6 +14,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Published => schemars::schema_for!(prony_report::published::Published),
+        SchemaOf::Audit => schemars::schema_for!(prony_audit::Audit),
         SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
     };
     println!(

@@ -18,6 +18,7 @@ fn the_repository_has_what_prony_prints() {
         "experiment",
         "server",
         "published",
+        "audit",
     ] {
         let printed = place.prony(&["schema", name]).with(0).stdout;
         let path = project().join(format!("schemas/{name}.schema.json"));

@@ -18,13 +18,15 @@ duration = "1s"
 "#;
 
 fn parse(text: &str) -> Result<Experiment, String> {
-    Experiment::parse("it", &Source::new("it.toml", text), &catalog()).map_err(|mistake| {
-        let mut out = String::new();
-        miette::NarratableReportHandler::new()
-            .render_report(&mut out, &mistake)
-            .unwrap();
-        out
-    })
+    Experiment::parse("it", &Source::new("it.toml", text), &catalog(), &|_| None).map_err(
+        |mistake| {
+            let mut out = String::new();
+            miette::NarratableReportHandler::new()
+                .render_report(&mut out, &mistake)
+                .unwrap();
+            out
+        },
+    )
 }
 
 #[test]
@@ -123,9 +125,9 @@ fn every_experiment_that_ships_is_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        Experiment::find(path.to_str().unwrap(), &catalog()).unwrap();
+        Experiment::find(path.to_str().unwrap(), &catalog(), &|_| None).unwrap();
     }
-    let error = Experiment::find("quickstar", &catalog()).unwrap_err();
+    let error = Experiment::find("quickstar", &catalog(), &|_| None).unwrap_err();
     let help = miette::Diagnostic::help(&error).unwrap().to_string();
     assert_eq!(help, "did you mean \"quickstart\"?");
 }
@@ -187,4 +189,19 @@ fn gateways_need_an_upstream_and_nobody_else_does() {
     assert_eq!(experiment.upstream.unwrap().name, "nginx-weather");
     let contracts: Vec<Contract> = experiment.entrants.iter().map(|e| e.contract).collect();
     assert_eq!(contracts, [Contract::WeatherUpstream, Contract::Weather]);
+}
+
+#[test]
+fn figures_may_be_imported() {
+    let text = "title = 'T'\ncontract = 'tcp-echo'\nservers = ['cpp-epoll']\npublished = 'mine'\n";
+    let source = Source::new("it.toml", text);
+    let imported = |name: &str| (name == "mine").then(|| Source::new("mine", "title = 'Mine'"));
+    let experiment = Experiment::parse("it", &source, &catalog(), &imported).unwrap();
+    assert_eq!(experiment.published.unwrap().text(), "title = 'Mine'");
+    let error = Experiment::parse("it", &source, &catalog(), &|_| None).unwrap_err();
+    assert!(
+        miette::Report::new(error)
+            .downcast_ref::<crate::source::Mistake>()
+            .is_some()
+    );
 }

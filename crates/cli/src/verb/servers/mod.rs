@@ -104,7 +104,11 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
 }
 
 /// The servers and contracts that the words of a command line mean.
-fn selected<'a>(catalog: &'a Catalog, names: &[String]) -> Result<Vec<(&'a Server, Contract)>> {
+fn selected<'a>(
+    places: &Places,
+    catalog: &'a Catalog,
+    names: &[String],
+) -> Result<Vec<(&'a Server, Contract)>> {
     let all = |server: &'a Server| server.manifest.contracts.iter().map(move |&c| (server, c));
     if names.is_empty() {
         return Ok(catalog.servers().iter().flat_map(all).collect());
@@ -116,7 +120,7 @@ fn selected<'a>(catalog: &'a Catalog, names: &[String]) -> Result<Vec<(&'a Serve
         } else if let Ok(contract) = name.parse::<Contract>() {
             found.extend(catalog.of(contract).map(|server| (server, contract)));
         } else if experiment::names().contains(name) || Path::new(name).is_file() {
-            let experiment = Experiment::find(name, catalog)?;
+            let experiment = Experiment::find(name, catalog, &|name| places.imported(name))?;
             for entrant in experiment.entrants {
                 found.push((catalog.get(&entrant.server.name)?, experiment.contract));
             }
@@ -154,7 +158,7 @@ enum State {
 
 fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
     let catalog = places.catalog()?;
-    let selected = selected(&catalog, names)?;
+    let selected = selected(places, &catalog, names)?;
     let builder = Builder::new(&places.cache()?);
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;

@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Write};
 pub fn main(places: &Places, names: &[String], yes: bool, dry_run: bool) -> Result<Ended> {
     let catalog = places.catalog()?;
     let mut servers: Vec<&Server> = Vec::new();
-    for (server, _) in selected(&catalog, names)? {
+    for (server, _) in selected(places, &catalog, names)? {
         if servers.iter().all(|other| other.name != server.name) {
             servers.push(server);
         }

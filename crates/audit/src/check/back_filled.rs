@@ -1,0 +1,126 @@
+//! `back-filled`: latencies of requests that were never sent.
+//!
+//! After the run wrk takes the mean time between two requests of a connection, runtime ÷ (requests
+//! ÷ connections), for the interval at which requests were due, and adds to every sample of at least
+//! twice that interval further ones, each an interval shorter (`stats_correct` in its `stats.c`).
+
+use super::{Seen, of_all, remark, time};
+use crate::audit::Remark;
+use crate::tool::Tool;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "back-filled",
+    cause: "The latencies are in part of requests that were never sent: wrk adds samples after the run for every answer that was late, so mean, deviation and percentiles are of invented times. Rate and maximum are not touched.",
+    evidence: "The longest answer is at least twice the mean time between two requests of a connection (connections / rate), and the mean lies above that time; or a histogram holds more samples than requests were made.",
+    remedy: "Send at a fixed rate, open loop, and time from when each request was due: prony load --rate, or wrk2.",
+};
+
+/// Back-filling changes little when the mean stays this near to what Little's law allows.
+const VISIBLE: f64 = 1.05;
+/// Samples from this multiple of the interval on are filled.
+const FILLED_FROM: f64 = 2.0;
+/// wrk2's histogram leaves samples out while it calibrates, and never has more than requests; a few
+/// were in flight when they were counted.
+const MORE: f64 = 1.01;
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for document in seen.documents {
+        let outputs = document.outputs.iter().filter(|output| !output.by_prony());
+        let of_wrk: Vec<_> = outputs.filter(|o| o.block.tool == Tool::Wrk).collect();
+        let filled: Vec<_> = of_wrk
+            .iter()
+            .filter_map(|output| {
+                let rate = output.block.rate?.what.value;
+                let interval = output.depth()? / rate;
+                let mean = output.block.latency.mean?;
+                let max = output.block.latency.max?;
+                let long = max.what.value >= FILLED_FROM * interval;
+                let visible = mean.what.low() >= VISIBLE * interval;
+                (interval.is_finite() && long && visible).then_some((output, interval, max, mean))
+            })
+            .collect();
+        let longest = filled
+            .iter()
+            .max_by(|a, b| (a.2.what.value / a.1).total_cmp(&(b.2.what.value / b.1)));
+        if let Some((output, interval, max, _)) = longest {
+            let text = format!(
+                "{}wrk adds samples that it never took to every answer later than twice the mean time \
+                 between a connection's requests. In {} that time is {}: the longest answer, {}, \
+                 stands for some {:.0} invented ones. Mean, deviation and percentiles are of such \
+                 samples; the rate and the maximum are not. Send at a fixed rate instead \
+                 (`prony load --rate`, wrk2)",
+                of_all(filled.len(), of_wrk.len(), "outputs show it"),
+                output.called(),
+                time(*interval),
+                time(max.what.value),
+                (max.what.value / interval - 1.0).floor(),
+            );
+            let lines = filled.iter().map(|(.., mean)| mean.line);
+            remarks.push(remark(
+                EXPLANATION.name,
+                Severity::Warning,
+                document,
+                lines,
+                text,
+            ));
+        }
+        for output in &document.outputs {
+            let (Some(samples), Some(requests)) =
+                (output.block.latency.samples, output.block.requests)
+            else {
+                continue;
+            };
+            if samples.what as f64 > MORE * requests.what as f64 {
+                let text = format!(
+                    "the histogram of {} has {} samples, but only {} requests were made: the others \
+                     were invented",
+                    output.called(),
+                    samples.what,
+                    requests.what
+                );
+                let lines = [samples.line, requests.line];
+                remarks.push(remark(
+                    EXPLANATION.name,
+                    Severity::Serious,
+                    document,
+                    lines,
+                    text,
+                ));
+            }
+        }
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+
+    #[test]
+    fn wrk_with_a_stall() {
+        // 64 connections at 32,000/s: 2 ms between the requests of each.
+        let stalled = wrk(&[(" 2.00ms", " 2.50ms"), (" 3.90ms", "202.00ms")]);
+        let found = of("back-filled", &stalled);
+        assert_eq!(found[0].lines, [4]);
+        assert!(
+            found[0].finding.text.contains("some 100 invented"),
+            "{found:?}"
+        );
+        assert_eq!(of("back-filled", &wrk(&[])), []);
+        // Stalled so briefly that nobody sees it.
+        assert_eq!(of("back-filled", &wrk(&[(" 3.90ms", "202.00ms")])), []);
+    }
+
+    #[test]
+    fn a_histogram_with_too_many_samples() {
+        let spectrum = "  Latency Distribution (HdrHistogram - Recorded Latency)\n \
+            99.000%    3.00ms\n  Detailed Percentile spectrum:\n\
+            #[Max     =       34.816, Total count    =       960001]\n  960000 requests in";
+        let honest = wrk(&[("  960000 requests in", spectrum)]);
+        assert_eq!(of("back-filled", &honest), []);
+        let many = honest.replace("960001]", "1960001]");
+        assert_eq!(of("back-filled", &many).len(), 1);
+    }
+}

@@ -1,0 +1,57 @@
+//! `co-located`: client and server on one machine.
+
+use super::{Seen, remark};
+use crate::audit::Remark;
+use crate::read::command::{host_of, is_this_machine};
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "co-located",
+    cause: "Client and server were on one machine, so they took CPU time, caches and memory from each other, and there was no network.",
+    evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
+    remedy: "Use two machines; or give each its own CPUs, and say so.",
+};
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for document in seen.documents {
+        let outputs = document.outputs.iter().filter_map(|output| {
+            let url = output.block.url.as_ref()?;
+            is_this_machine(host_of(&url.what)?).then_some(url.line)
+        });
+        let commands = document
+            .commands
+            .iter()
+            .filter(|command| command.host().is_some_and(is_this_machine))
+            .map(|command| command.line);
+        let lines: Vec<usize> = outputs.chain(commands).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let text = "client and server were on one machine: they take CPU time, caches and memory \
+            from each other, and the network is missing. A server that leaves the client more looks \
+            better than it is; give each its own CPUs and say so, or use two machines"
+            .to_owned();
+        remarks.push(remark(
+            EXPLANATION.name,
+            Severity::Note,
+            document,
+            lines,
+            text,
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+
+    #[test]
+    fn addresses_and_command_lines() {
+        let text = wrk(&[("10.0.0.2", "localhost")]);
+        let text = format!("    httperf --server 127.0.0.1 --port 80\n\n{text}");
+        assert_eq!(of("co-located", &text)[0].lines, [1, 3]);
+        assert_eq!(of("co-located", &wrk(&[])), []);
+    }
+}

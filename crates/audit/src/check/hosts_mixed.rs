@@ -1,0 +1,88 @@
+//! `hosts-mixed`: runs of one system on several machines.
+
+use super::{Seen, remark};
+use crate::audit::Remark;
+use crate::read::command::host_of;
+use prony_checks::{Explanation, Severity};
+use std::collections::BTreeMap;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "hosts-mixed",
+    cause: "Rows of one system are of several machines. What differs between them may be the machine.",
+    evidence: "The hosts in the addresses of the outputs under one heading.",
+    remedy: "Measure all rows on one machine; or all on each of several, and show both.",
+};
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for (index, document) in seen.documents.iter().enumerate() {
+        // system → host → lines
+        let mut systems: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
+        let figures = seen
+            .figures
+            .iter()
+            .filter(|figure| figure.document == index);
+        for figure in figures {
+            let Some(output) = figure.output else {
+                continue;
+            };
+            let Some(url) = &document.outputs[output].block.url else {
+                continue;
+            };
+            if let Some(host) = host_of(&url.what) {
+                let hosts = systems.entry(&figure.system.name).or_default();
+                hosts.entry(host).or_default().push(url.line);
+            }
+        }
+        let mixed: Vec<_> = systems
+            .iter()
+            .filter(|(_, hosts)| hosts.len() > 1)
+            .collect();
+        if mixed.is_empty() {
+            continue;
+        }
+        let parts: Vec<String> = mixed
+            .iter()
+            .map(|(system, hosts)| {
+                let hosts = hosts.iter();
+                let hosts: Vec<String> = hosts
+                    .map(|(host, lines)| match lines.len() {
+                        1 => format!("{host} once"),
+                        n => format!("{host} {n} times"),
+                    })
+                    .collect();
+                format!("{system} ({})", hosts.join(", "))
+            })
+            .collect();
+        let text = format!(
+            "one system, several machines: {}. What differs between its rows may be the machine: \
+             machines of one type differ, and virtual ones have neighbours",
+            parts.join("; ")
+        );
+        let lines = mixed
+            .iter()
+            .flat_map(|(_, hosts)| hosts.values().flatten().copied());
+        remarks.push(remark(
+            EXPLANATION.name,
+            Severity::Warning,
+            document,
+            lines,
+            text,
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+
+    #[test]
+    fn one_heading_two_hosts() {
+        let other = wrk(&[("10.0.0.2", "10.0.0.3")]);
+        let text = format!("# A\n\nc64-t4\n{}\nc64-t4\n{other}", wrk(&[]));
+        assert_eq!(of("hosts-mixed", &text)[0].lines, [4, 19]);
+        let text = format!("# A\n{}\n# B\n{other}", wrk(&[]));
+        assert_eq!(of("hosts-mixed", &text), []);
+    }
+}

@@ -1,0 +1,309 @@
+//! The checks: one file each, with its thresholds and their reasons.
+
+mod back_filled;
+mod ceiling;
+mod co_located;
+mod errors;
+mod garbled_cell;
+mod hosts_mixed;
+mod label_disagrees;
+mod littles_law;
+mod mean_disagrees;
+mod no_figures;
+mod percentile_order;
+mod rate_is_connections;
+mod ratio_disagrees;
+mod repeated_rows;
+pub(crate) mod sleep_in_window;
+mod spread_exceeds_effect;
+mod syn_retransmit;
+mod time_outs_missing;
+mod too_few_runs;
+mod too_short;
+
+use crate::audit::Remark;
+use crate::document::{Document, Output};
+use crate::figures::{Figure, System, cells, figures};
+use crate::load::Load;
+use crate::read::command::Command;
+use crate::tool::Tool;
+use prony_checks::{Explanation, Finding, Severity};
+use std::collections::BTreeMap;
+
+/// What the checks look at.
+struct Seen<'a> {
+    documents: &'a [Document],
+    figures: &'a [Figure],
+    /// The runs of each system under each load.
+    cells: BTreeMap<(System, Load), Vec<&'a Figure>>,
+    /// The figures of each system, by document and by its name in small letters.
+    names: BTreeMap<(usize, String), Vec<&'a Figure>>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(documents: &'a [Document], figures: &'a [Figure]) -> Self {
+        let mut names: BTreeMap<(usize, String), Vec<&Figure>> = BTreeMap::new();
+        for figure in figures {
+            let name = figure.system.name.to_lowercase();
+            names
+                .entry((figure.document, name))
+                .or_default()
+                .push(figure);
+        }
+        Self {
+            documents,
+            figures,
+            cells: cells(figures),
+            names,
+        }
+    }
+
+    /// The figures of the systems of a document that go by a name, in order: `A` is also `A, with
+    /// an option`.
+    fn called(&self, document: usize, name: &str) -> Vec<&'a Figure> {
+        let name = name.to_lowercase();
+        let more = format!("{name}, ");
+        let from = (document, name.clone());
+        let near = self.names.range(from..);
+        let near = near.take_while(|((d, other), _)| *d == document && other.starts_with(&name));
+        let own = near.filter(|((_, other), _)| *other == name || other.starts_with(&more));
+        let mut figures: Vec<&Figure> = own.flat_map(|(_, figures)| figures).copied().collect();
+        figures.sort_by_key(|figure| figure.line);
+        figures
+    }
+}
+
+type Check = fn(&Seen<'_>) -> Vec<Remark>;
+
+const CHECKS: [Check; 20] = [
+    repeated_rows::check,
+    mean_disagrees::check,
+    ratio_disagrees::check,
+    label_disagrees::check,
+    garbled_cell::check,
+    littles_law::check,
+    back_filled::check,
+    time_outs_missing::check,
+    percentile_order::check,
+    errors::check,
+    ceiling::check,
+    spread_exceeds_effect::check,
+    too_few_runs::check,
+    too_short::check,
+    syn_retransmit::check,
+    sleep_in_window::check,
+    rate_is_connections::check,
+    hosts_mixed::check,
+    co_located::check,
+    no_figures::check,
+];
+
+/// What each check means, in the order of their names.
+pub const EXPLANATIONS: [Explanation; 20] = [
+    back_filled::EXPLANATION,
+    ceiling::EXPLANATION,
+    co_located::EXPLANATION,
+    errors::EXPLANATION,
+    garbled_cell::EXPLANATION,
+    hosts_mixed::EXPLANATION,
+    label_disagrees::EXPLANATION,
+    littles_law::EXPLANATION,
+    mean_disagrees::EXPLANATION,
+    no_figures::EXPLANATION,
+    percentile_order::EXPLANATION,
+    rate_is_connections::EXPLANATION,
+    ratio_disagrees::EXPLANATION,
+    repeated_rows::EXPLANATION,
+    sleep_in_window::EXPLANATION,
+    spread_exceeds_effect::EXPLANATION,
+    syn_retransmit::EXPLANATION,
+    time_outs_missing::EXPLANATION,
+    too_few_runs::EXPLANATION,
+    too_short::EXPLANATION,
+];
+
+/// Everything that the checks say of the documents.
+pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
+    let figures = figures(documents);
+    let seen = Seen::new(documents, &figures);
+    CHECKS.iter().flat_map(|check| check(&seen)).collect()
+}
+
+/// A remark on lines of a document.
+fn remark(
+    name: &'static str,
+    severity: Severity,
+    document: &Document,
+    lines: impl IntoIterator<Item = usize>,
+    text: String,
+) -> Remark {
+    let mut lines: Vec<usize> = lines.into_iter().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    Remark {
+        finding: Finding {
+            name,
+            severity,
+            text,
+        },
+        file: document.name.clone(),
+        lines,
+    }
+}
+
+impl Output {
+    /// What an output is called in a sentence: by its heading and label, or its line.
+    fn called(&self) -> String {
+        let heading = self.place.headings.last().map(|heading| heading.0.as_str());
+        let label = self.place.label.as_ref().map(|label| label.0.as_str());
+        match (heading, label) {
+            (Some(heading), Some(label)) => format!("{heading}, {label}"),
+            (Some(one), None) | (None, Some(one)) => one.to_owned(),
+            (None, None) => format!("the output of line {}", self.block.first),
+        }
+    }
+
+    /// Connections: as printed, else as the command line above says.
+    fn connections(&self) -> Option<u64> {
+        let printed = self.block.connections.map(|n| n.what);
+        printed.or_else(|| self.command.as_ref()?.connections())
+    }
+
+    /// Has prony printed it, in another tool's shape? Then it is honest in what those are not.
+    fn by_prony(&self) -> bool {
+        self.command
+            .as_ref()
+            .is_some_and(|command| command.by_prony)
+    }
+
+    /// Requests that were in flight at the most, if that is a closed loop's whole load.
+    fn depth(&self) -> Option<f64> {
+        // wrk2 and httperf send at a rate; k6's users think, and may ask for several things at once.
+        let closed = !matches!(self.block.tool, Tool::Wrk2 | Tool::Httperf | Tool::K6);
+        let named = |text: &str| text.to_lowercase().contains("pipelin");
+        let pipelined = self.place.headings.iter().any(|heading| named(&heading.0))
+            || self
+                .place
+                .label
+                .as_ref()
+                .is_some_and(|label| named(&label.0));
+        let pipeline = match (&self.command, self.block.tool) {
+            (Some(command), _) => command.pipeline()?,
+            // A flag makes these pipeline, and their output does not tell.
+            (None, Tool::H2load | Tool::Oha | Tool::Weighttp) => return None,
+            (None, _) => 1,
+        };
+        (closed && !pipelined).then_some(())?;
+        Some(self.connections()? as f64 * pipeline as f64)
+    }
+}
+
+impl Document {
+    /// The one command line of a tool that all of a text is about: the only one, or several that
+    /// ask for the same number of requests.
+    fn command_of(&self, tool: Option<Tool>) -> Option<&Command> {
+        let mut commands = self
+            .commands
+            .iter()
+            .filter(|command| tool.is_none_or(|tool| tool == command.tool));
+        let first = commands.next()?;
+        commands
+            .all(|other| other.requests() == first.requests() && other.tool == first.tool)
+            .then_some(first)
+    }
+}
+
+/// The lines of runs that stand in a document: those of one system may stand in several.
+fn lines_in<'a>(
+    document: usize,
+    runs: impl IntoIterator<Item = &'a &'a Figure>,
+) -> impl Iterator<Item = usize> {
+    let own = runs
+        .into_iter()
+        .filter(move |figure| figure.document == document);
+    own.map(|figure| figure.line)
+}
+
+/// `30 of 41 outputs`, or nothing of one.
+fn of_all(part: usize, all: usize, what: &str) -> String {
+    match (part, all) {
+        (1, 1) => String::new(),
+        _ => format!("{part} of {all} {what}: "),
+    }
+}
+
+/// A count with its thousands set apart.
+fn whole(n: f64) -> String {
+    let digits = format!("{:.0}", n.abs());
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A time with a unit that people read.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.0} µs", s * 1e6),
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    //! Texts in, names of checks out.
+
+    use super::Remark;
+
+    pub fn audit(text: &str) -> Vec<Remark> {
+        crate::audit(&[("text.md".to_owned(), text.to_owned())]).remarks
+    }
+
+    /// The remarks of one check.
+    pub fn of(name: &str, text: &str) -> Vec<Remark> {
+        let mut remarks = audit(text);
+        remarks.retain(|remark| remark.finding.name == name);
+        remarks
+    }
+
+    /// wrk's output with everything in order, of 64 connections for 30 s, and some of it replaced.
+    pub fn wrk(replace: &[(&str, &str)]) -> String {
+        let mut text = "Running 30s test @ http://10.0.0.2:8000/\n  \
+            4 threads and 64 connections\n  \
+            Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+            Latency     2.00ms  300.00us   3.90ms   90.00%\n    \
+            Req/Sec     8.00k   300.00     9.00k    70.00%\n  \
+            Latency Distribution\n     50%    1.95ms\n     75%    2.10ms\n     \
+            90%    2.40ms\n     99%    3.00ms\n  \
+            960000 requests in 30.00s, 150.00MB read\n\
+            Requests/sec:  32000.00\n\
+            Transfer/sec:      5.00MB\n"
+            .to_owned();
+        for (from, to) in replace {
+            assert!(text.contains(from), "{from} is not in the text");
+            text = text.replace(from, to);
+        }
+        text
+    }
+
+    #[test]
+    fn every_check_is_explained_once_in_order() {
+        let names = super::EXPLANATIONS.map(|it| it.name);
+        assert!(names.is_sorted() && names.len() == super::CHECKS.len());
+        for it in super::EXPLANATIONS {
+            for text in [it.cause, it.evidence, it.remedy] {
+                assert!(text.len() > 10 && text.ends_with('.'), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_output_in_order_raises_nothing() {
+        assert_eq!(audit(&wrk(&[])), []);
+    }
+}

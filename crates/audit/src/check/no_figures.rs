@@ -1,0 +1,80 @@
+//! `no-figures`: command lines and pictures, and no figure that could be looked at.
+
+use super::{Seen, remark, whole};
+use crate::audit::Remark;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "no-figures",
+    cause: "The results are pictures, so that nothing in them can be checked, nor does anything say how far runs differ.",
+    evidence: "Command lines and pictures, and no output and no table of figures.",
+    remedy: "Publish the figures of every run.",
+};
+
+/// A rate that nearly any server reaches today: what is over sooner than this is short for most.
+const USUAL_RATE: f64 = 10_000.0;
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for document in seen.documents {
+        let empty = document.outputs.is_empty() && document.tables.is_empty();
+        if !empty || document.commands.is_empty() || document.pictures.is_empty() {
+            continue;
+        }
+        let repeated = match document.repetitions {
+            Some(n) => {
+                format!("everything was run {n} times, it says, with what spread it does not")
+            }
+            None => {
+                "nothing says that anything was run more than once, nor how far runs differ".into()
+            }
+        };
+        let fixed: Vec<String> = document
+            .commands
+            .iter()
+            .filter_map(|command| Some((command, command.requests()? as f64)))
+            .map(|(command, n)| {
+                format!(
+                    "{} with {} requests is over within {:.0} s for any server that reaches {} per \
+                     second",
+                    command.tool,
+                    whole(n),
+                    (n / USUAL_RATE).ceil(),
+                    whole(USUAL_RATE)
+                )
+            })
+            .collect();
+        let fixed = match fixed.as_slice() {
+            [] => String::new(),
+            fixed => format!("; {}", fixed.join("; ")),
+        };
+        let text = format!(
+            "the results are pictures: no figure can be checked, and {repeated}{fixed}. Publish the \
+             figures of every run"
+        );
+        let commands = document.commands.iter().map(|command| command.line);
+        let lines = commands.chain(document.pictures.iter().copied());
+        remarks.push(remark(
+            EXPLANATION.name,
+            Severity::Warning,
+            document,
+            lines,
+            text,
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::of;
+
+    #[test]
+    fn a_picture_of_a_result() {
+        let text = "I ran\n\n    weighttp -n 100000 -c 10 -k http://10.0.0.2/\n\n![chart](x.png)\n";
+        let found = of("no-figures", text);
+        assert_eq!(found[0].lines, [3, 5]);
+        assert!(found[0].finding.text.contains("within 10 s"), "{found:?}");
+        assert_eq!(of("no-figures", &text.replace('!', "")), []);
+    }
+}

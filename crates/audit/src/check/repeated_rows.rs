@@ -1,0 +1,208 @@
+//! `repeated-rows`: the same figures stand for two different things.
+
+use super::{Seen, remark};
+use crate::audit::Remark;
+use crate::figures::is_summary;
+use crate::read::number::Printed;
+use crate::table::Row;
+use prony_checks::{Explanation, Severity};
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "repeated-rows",
+    cause: "The same figures stand for two different things. Two measurements never agree in every digit, so one of them is a copy.",
+    evidence: "Rows with two or more figures of at least four digits, over all tables and files; outputs with the same count, rate and mean. Serious from two rows on: one row may be shown twice on purpose.",
+    remedy: "Ask for what was really measured.",
+};
+
+/// Two measurements agree in a number of so many digits by chance once in a thousand times at most.
+const DIGITS: f64 = 1_000.0;
+/// A row repeats another when so many such numbers agree.
+const NUMBERS: usize = 2;
+/// One row that stands in two tables may be the same measurement, shown twice on purpose.
+const COPIED: usize = 2;
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = tables(seen);
+    remarks.extend(outputs(seen));
+    remarks
+}
+
+/// A document and a table in it, by their places.
+type Table = (usize, usize);
+/// Where a row stands: document, table, line.
+type At = (usize, usize, usize);
+
+fn tables(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut first: HashMap<Vec<u64>, At> = HashMap::new();
+    // (where first, where again) → lines of both
+    let mut again: BTreeMap<(Table, Table), Vec<(usize, usize)>> = BTreeMap::new();
+    for (d, document) in seen.documents.iter().enumerate() {
+        for (t, (table, _)) in document.tables.iter().enumerate() {
+            for row in table.rows.iter().filter(|row| !is_summary(row.label())) {
+                let Some(key) = key(row) else { continue };
+                match first.get(&key) {
+                    None => {
+                        first.insert(key, (d, t, row.line()));
+                    }
+                    Some(&(d0, t0, line)) => {
+                        let rows = again.entry(((d0, t0), (d, t))).or_default();
+                        rows.push((line, row.line()));
+                    }
+                }
+            }
+        }
+    }
+    let found = again.into_iter().map(|(((d0, t0), (d, t)), rows)| {
+        let document = &seen.documents[d];
+        let title = |d: usize, t: usize| {
+            let (table, place) = &seen.documents[d].tables[t];
+            place
+                .headings
+                .last()
+                .map_or(format!("the table of line {}", table.first), |heading| {
+                    format!("the table of '{}'", heading.0)
+                })
+        };
+        let severity = if rows.len() >= COPIED {
+            Severity::Serious
+        } else {
+            Severity::Note
+        };
+        let name = &seen.documents[d0].name;
+        let where_first = if d0 == d {
+            String::new()
+        } else {
+            format!(" in {name}")
+        };
+        let same = (d0, t0) == (d, t);
+        let text = format!(
+            "{} of {} repeat {}{where_first} figure by figure: {}. Two measurements never agree in \
+             every digit, so what was measured for one of them is not shown",
+            match rows.len() {
+                1 => "a row".to_owned(),
+                n => format!("{n} rows"),
+            },
+            title(d, t),
+            if same {
+                "other rows of it".to_owned()
+            } else {
+                title(d0, t0)
+            },
+            rows.iter()
+                .take(6)
+                .map(|(a, b)| format!("line {b} is line {a}"))
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
+        let lines = rows.iter().flat_map(|&(a, b)| {
+            let first = (d0 == d).then_some(a);
+            first.into_iter().chain([b])
+        });
+        remark(EXPLANATION.name, severity, document, lines, text)
+    });
+    found.collect()
+}
+
+/// The precise numbers of a row, if there are enough of them.
+fn key(row: &Row) -> Option<Vec<u64>> {
+    let numbers: Vec<Printed> = row
+        .cells
+        .iter()
+        .skip(1)
+        .filter_map(|cell| cell.number)
+        .collect();
+    let precise = |n: &&Printed| n.half > 0.0 && n.value / (2.0 * n.half) >= DIGITS;
+    (numbers.iter().filter(precise).count() >= NUMBERS)
+        .then(|| numbers.iter().map(|n| n.value.to_bits()).collect())
+}
+
+/// Outputs whose count, rate and mean are the same.
+fn outputs(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut first: HashMap<(u64, u64, u64), (usize, usize)> = HashMap::new();
+    let mut remarks = Vec::new();
+    for (d, document) in seen.documents.iter().enumerate() {
+        let mut copies = Vec::new();
+        for output in &document.outputs {
+            let block = &output.block;
+            let (Some(requests), Some(rate), Some(mean)) =
+                (block.requests, block.rate, block.latency.mean)
+            else {
+                continue;
+            };
+            if (requests.what as f64) < DIGITS || rate.what.value < DIGITS {
+                continue;
+            }
+            let key = (
+                requests.what,
+                rate.what.value.to_bits(),
+                mean.what.value.to_bits(),
+            );
+            match first.get(&key) {
+                None => {
+                    first.insert(key, (d, block.first));
+                }
+                Some(&(d0, line)) => copies.push((output, d0, line)),
+            }
+        }
+        let Some((output, d0, line)) = copies.first() else {
+            continue;
+        };
+        let text = format!(
+            "{} is, figure by figure, the output of line {line} of {}: two runs never agree in every \
+             digit, so one of them is a copy",
+            output.called(),
+            seen.documents[*d0].name,
+        );
+        let lines = copies.iter().flat_map(|(output, d0, line)| {
+            let first = (*d0 == d).then_some(*line);
+            first.into_iter().chain([output.block.first])
+        });
+        remarks.push(remark(
+            EXPLANATION.name,
+            Severity::Serious,
+            document,
+            lines,
+            text,
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+    use prony_checks::Severity;
+
+    const SMALL: &str = "# Small\n\n| | A | B |\n|--|--|--|\n| 1st | 2270.32 | 1877.48 |\n\
+        | 2nd | 1798.75 | 1987.68 |\n| Ave | 2034.535 | 1932.58 |\n\n";
+
+    #[test]
+    fn a_table_that_was_copied() {
+        let text = SMALL.to_owned() + &SMALL.replace("Small", "Large");
+        let found = of("repeated-rows", &text);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].lines, [5, 6, 13, 14]);
+        assert_eq!(found[0].finding.severity, Severity::Serious);
+        assert!(
+            found[0].finding.text.contains("line 13 is line 5"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn round_numbers_and_other_rows_are_no_copies() {
+        let other = SMALL
+            .replace("2270.32", "2270.33")
+            .replace("1798.75", "1798.76");
+        assert_eq!(of("repeated-rows", &(SMALL.to_owned() + &other)), []);
+        let round = "| | A | B |\n|--|--|--|\n| x | 10 | 20 |\n| y | 10 | 20 |\n";
+        assert_eq!(of("repeated-rows", round), []);
+    }
+
+    #[test]
+    fn an_output_that_was_copied() {
+        let text = format!("# A\n{}\n# B\n{}", wrk(&[]), wrk(&[]));
+        assert_eq!(of("repeated-rows", &text)[0].lines, [2, 17]);
+    }
+}

@@ -1,0 +1,96 @@
+//! `sleep-in-window`: the echo benchmark's client sleeps a second in the time it divides by.
+//!
+//! `client.c` of the published benchmark of TCP echo servers takes the time from before its threads
+//! connect to after the last ended, and each of them sleeps for a second before it sends: a rate of
+//! r over n requests was really n ÷ (n ÷ r − 1 s).
+
+use super::{Seen, remark, whole};
+use crate::audit::Remark;
+use crate::document::{Document, Output};
+use crate::tool::Tool;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "sleep-in-window",
+    cause: "The client of the published benchmark of TCP echo servers sleeps a second, and connects, within the time that it divides by: the faster a server, the more is taken from it. A rate of r over n requests was really n / (n / r - 1 s).",
+    evidence: "Its output (Throughput: ... [#/sec]) under a command line that says how many requests there were.",
+    remedy: "Correct the rates; prony import does. Or use prony echo-client, whose clock runs from the first request to the last answer.",
+};
+
+/// How long each thread sleeps, in seconds.
+pub(crate) const SLEEP: f64 = 1.0;
+
+/// The number of requests of an output whose time has the sleep in it.
+pub(crate) fn slept(document: &Document, output: &Output) -> Option<u64> {
+    (output.block.tool == Tool::EchoClient).then_some(())?;
+    let own = output.command.as_ref();
+    let command = own.or_else(|| document.command_of(Some(Tool::EchoClient)))?;
+    let n = command.requests().filter(|_| !command.by_prony)?;
+    // Quicker than that it cannot have been: another client printed it.
+    (n as f64 / output.block.rate?.what.value > SLEEP).then_some(n)
+}
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for document in seen.documents {
+        let corrected: Vec<_> = document
+            .outputs
+            .iter()
+            .filter_map(|output| {
+                let (rate, n) = (output.block.rate?, slept(document, output)?);
+                Some((rate, n as f64 / (n as f64 / rate.what.value - SLEEP)))
+            })
+            .collect();
+        let by_rate = |a: &&(_, f64), b: &&(_, f64)| a.1.total_cmp(&b.1);
+        let (Some(first), Some(fastest)) = (corrected.first(), corrected.iter().max_by(by_rate))
+        else {
+            continue;
+        };
+        let told = |(printed, really): &(crate::tool::At<crate::Printed>, f64)| {
+            format!("{} is really {}", whole(printed.what.value), whole(*really))
+        };
+        let text = format!(
+            "this client's threads sleep a second within the time that requests are divided by, and \
+             connecting is in it too: {}, and the fastest, {}. The faster a server, the more is \
+             taken from it, so ratios are wrong as well. Nor does the client look at what comes back \
+             but for its length, or tell when replies were lost",
+            told(first),
+            told(fastest)
+        );
+        let lines = corrected.iter().map(|(rate, _)| rate.line);
+        remarks.push(remark(
+            EXPLANATION.name,
+            Severity::Serious,
+            document,
+            lines,
+            text,
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::of;
+
+    #[test]
+    fn a_second_is_taken_out() {
+        let text = "    ./client -c50 -o2 -h10000 far\n\n# A\n\n    Throughput: 117036.86 [#/sec]\n\n\
+            # B\n\n    Throughput: 149737.19 [#/sec]\n";
+        let found = of("sleep-in-window", text);
+        assert_eq!(found[0].lines, [5, 9]);
+        let said = &found[0].finding.text;
+        assert!(said.contains("117,037 is really 132,550"), "{said}");
+        assert!(said.contains("149,737 is really 176,107"), "{said}");
+    }
+
+    #[test]
+    fn another_client_with_the_same_words() {
+        let text =
+            "    prony echo-client -c50 -o2 -h10000 far\n\n    Throughput: 117036.86 [#/sec]\n";
+        assert_eq!(of("sleep-in-window", text), []);
+        assert_eq!(of("sleep-in-window", "Throughput: 117036.86 [#/sec]\n"), []);
+        let text = "    ./client -c5 -o2 -h10 far\n\n    Throughput: 117036.86 [#/sec]\n";
+        assert_eq!(of("sleep-in-window", text), []);
+    }
+}

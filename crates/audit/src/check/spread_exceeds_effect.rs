@@ -1,0 +1,237 @@
+//! `spread-exceeds-effect`: runs of one system differ by more than the systems do that are
+//! compared.
+
+use super::{Seen, lines_in, remark};
+use crate::audit::Remark;
+use crate::figures::{Figure, System};
+use crate::load::Load;
+use crate::read::prose::About;
+use prony_checks::{Explanation, Severity, spread_exceeds_effect};
+use prony_stats::summary::average;
+use std::collections::BTreeMap;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "spread-exceeds-effect",
+    cause: "Runs of one system differ by more than the systems do that are compared: the order that is claimed is not shown.",
+    evidence: "The range of each system's runs beside the ratio of their means. Serious when a ratio or a difference in percent is claimed, a note for neighbours in a table.",
+    remedy: "More runs, in changing order: prony duel goes on until the difference is settled.",
+};
+
+/// So many pairs are told one by one.
+const TOLD: usize = 5;
+
+/// A sentence is searched for so many names.
+const NAMES: usize = 1_000;
+
+/// The runs of a system under a load, in short.
+#[derive(Clone)]
+struct Cell<'a> {
+    runs: &'a [&'a Figure],
+    name: &'a str,
+    mean: f64,
+    least: f64,
+    most: f64,
+}
+
+impl<'a> Cell<'a> {
+    /// None of fewer than two runs: they have no spread.
+    fn of(name: &'a str, runs: &'a [&'a Figure]) -> Option<Self> {
+        let rates: Vec<f64> = runs.iter().map(|figure| figure.rate.value).collect();
+        (rates.len() >= 2).then_some(())?;
+        Some(Self {
+            runs,
+            name,
+            mean: average(&rates).filter(|mean| *mean > 0.0)?,
+            least: rates.iter().copied().fold(f64::INFINITY, f64::min),
+            most: rates.iter().copied().fold(0.0, f64::max),
+        })
+    }
+
+    /// As `spread_exceeds_effect` wants it.
+    fn spread(&self) -> f64 {
+        (self.most - self.least) / self.mean
+    }
+
+    fn told(&self) -> String {
+        format!(
+            "{} {:.0} to {:.0} (the most is {:.1} % above the least)",
+            self.name,
+            self.least,
+            self.most,
+            100.0 * (self.most / self.least - 1.0)
+        )
+    }
+}
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for index in 0..seen.documents.len() {
+        let cells: Vec<(&System, Load, Cell<'_>)> = seen
+            .cells
+            .iter()
+            .filter(|(_, runs)| runs[0].document == index)
+            .filter_map(|((system, load), runs)| {
+                Some((system, *load, Cell::of(&system.name, runs)?))
+            })
+            .collect();
+        match claimed(seen, index, &cells) {
+            Some(remark) => remarks.push(remark),
+            None => remarks.extend(neighbours(seen, index, &cells)),
+        }
+    }
+    remarks
+}
+
+/// Somebody claims an order, or a ratio, that the runs do not show.
+fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Option<Remark> {
+    let document = &seen.documents[index];
+    let mut lines = Vec::new();
+    let mut claims = Vec::new();
+    let mut told: Option<String> = None;
+    for claim in &document.claims {
+        let find = |name: &str| {
+            let figure = *seen.called(index, name).first()?;
+            let runs = seen.cells.get(&(figure.system.clone(), figure.load))?;
+            Cell::of(&figure.system.name, runs)
+        };
+        let (effect, pair) = match &claim.about {
+            About::Ratio(a, b) => {
+                let (Some(a), Some(b)) = (find(a), find(b)) else {
+                    continue;
+                };
+                // What all runs together say; one of them may say anything.
+                (a.mean / b.mean, vec![a, b])
+            }
+            About::Sentence(text) => {
+                let text = text.to_lowercase();
+                let named = cells.iter().take(NAMES).map(|(.., cell)| cell);
+                let named = named.filter(|cell| names(&text, &cell.name.to_lowercase()));
+                (claim.ratio.value, named.take(2).cloned().collect())
+            }
+        };
+        let spread = |i: usize| pair.get(i).map_or(0.0, Cell::spread);
+        let Some(finding) = spread_exceeds_effect(effect, spread(0), spread(1)) else {
+            continue;
+        };
+        claims.push(format!("{} (line {})", claim.ratio.value, claim.line));
+        lines.push(claim.line);
+        lines.extend(lines_in(index, pair.iter().flat_map(|cell| cell.runs)));
+        let spreads: Vec<String> = pair.iter().map(Cell::told).collect();
+        told.get_or_insert_with(|| format!("{}. Runs: {}", finding.text, spreads.join(", ")));
+    }
+    let text = format!(
+        "claimed is {}. Over all runs: {}",
+        claims.join(", "),
+        told?.replace("it differs from the baseline", "the two differ")
+    );
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Serious,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// Does a text have a name in it, as words of its own?
+fn names(text: &str, name: &str) -> bool {
+    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next())
+        })
+}
+
+/// Systems next to each other in order whose order the runs do not show.
+fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Vec<Remark> {
+    let mut groups: BTreeMap<(&str, Load), Vec<&Cell<'_>>> = BTreeMap::new();
+    for (system, load, cell) in cells {
+        groups
+            .entry((&system.section, *load))
+            .or_default()
+            .push(cell);
+    }
+    let mut lines = Vec::new();
+    let mut pairs = 0;
+    let mut close = Vec::new();
+    for group in groups.values_mut() {
+        group.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+        for pair in group.windows(2) {
+            pairs += 1;
+            let (a, b) = (pair[0], pair[1]);
+            if spread_exceeds_effect(a.mean / b.mean, a.spread(), b.spread()).is_none() {
+                continue;
+            }
+            lines.extend(lines_in(index, a.runs.iter().chain(b.runs)));
+            close.push(format!(
+                "{} and {} ({:.1} %, runs of one up to {:.1} %)",
+                a.name,
+                b.name,
+                100.0 * (a.mean / b.mean - 1.0),
+                100.0 * a.spread().max(b.spread())
+            ));
+        }
+    }
+    if close.is_empty() {
+        return Vec::new();
+    }
+    let more = match close.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let text = format!(
+        "of {pairs} neighbours in order, {} differ by less than runs of one and the same system do: \
+         {}{more}. Their order is not shown by these figures; more runs would",
+        close.len(),
+        close[..close.len().min(TOLD)].join("; "),
+    );
+    let document = &seen.documents[index];
+    vec![remark(
+        EXPLANATION.name,
+        Severity::Note,
+        document,
+        lines,
+        text,
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::of;
+    use prony_checks::Severity;
+
+    fn table(b: &str, claim: &str) -> String {
+        format!(
+            "# Requests per second\n\n| | run 1 | run 2 | run 3 |\n|--|--|--|--|\n| A | 1000 | 1050 | 1020 |\n| B | {b} |\n\n{claim}\n"
+        )
+    }
+
+    #[test]
+    fn a_claim_within_the_spread() {
+        let found = of(
+            "spread-exceeds-effect",
+            &table("1010 | 1060 | 1050", "B / A = 1.010"),
+        );
+        assert_eq!(found[0].finding.severity, Severity::Serious);
+        assert_eq!(found[0].lines, [5, 6, 8]);
+        assert!(found[0].finding.text.contains("5.0 %"), "{found:?}");
+        let said = of(
+            "spread-exceeds-effect",
+            &table("1010 | 1060 | 1050", "So B is 2 % faster than A."),
+        );
+        assert_eq!(said[0].finding.severity, Severity::Serious);
+    }
+
+    #[test]
+    fn no_claim_and_a_large_effect() {
+        let found = of("spread-exceeds-effect", &table("1010 | 1060 | 1050", ""));
+        assert_eq!(found[0].finding.severity, Severity::Note);
+        assert_eq!(
+            of(
+                "spread-exceeds-effect",
+                &table("2010 | 2060 | 2050", "B / A = 2.0")
+            ),
+            []
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! `time-outs-missing`: requests that timed out are not in the distribution of response times.
+
+use super::{Seen, remark, time};
+use crate::audit::Remark;
+use crate::document::Output;
+use crate::read::command::WRK_TIMEOUT;
+use crate::tool::Tool;
+use prony_checks::{Explanation, Severity};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "time-outs-missing",
+    cause: "Requests that timed out are not in the distribution, although they took longest: mean and maximum are too low, and above a percentile nothing is known.",
+    evidence: "Counts of time-outs of tools that leave them out (wrk, oha, hey, h2load, httperf). Serious when they are a thousandth or more of all requests.",
+    remedy: "Count a time-out as a sample of its full length, as prony does.",
+};
+
+/// From this share on percentiles that are often read (p99.9) lie among what is missing.
+const SERIOUS: f64 = 0.001;
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for document in seen.documents {
+        let cut: Vec<_> = document
+            .outputs
+            .iter()
+            .filter(|output| !output.by_prony() && leaves_out(output))
+            .collect();
+        let share = |output: &Output| {
+            let timed_out = output.block.timed_out() as f64;
+            timed_out / (timed_out + output.block.ended().unwrap_or(0.0))
+        };
+        let Some(worst) = cut.iter().max_by(|a, b| share(a).total_cmp(&share(b))) else {
+            continue;
+        };
+        let severity = if share(worst) >= SERIOUS {
+            Severity::Serious
+        } else {
+            Severity::Warning
+        };
+        let end = worst.block.latency.max.map_or(String::new(), |max| {
+            format!(", whose longest time is {}", time(max.what.value))
+        });
+        let at_least = timeout(worst).map_or(String::new(), |timeout| {
+            format!(", and each of them took {} at least", time(timeout))
+        });
+        let text = format!(
+            "{} requests of {} timed out and are not in its distribution{end}{at_least}. Above the \
+             {:.4}th percentile nothing is known, and mean and maximum are too low; a time-out is a \
+             sample of its full length",
+            worst.block.timed_out(),
+            worst.called(),
+            100.0 * (1.0 - share(worst)),
+        );
+        let errors = cut.iter().flat_map(|output| &output.block.errors);
+        let lines = errors.filter(|e| e.what.timed_out).map(|e| e.line);
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+    }
+    remarks
+}
+
+/// The time-out, in seconds, where it is known.
+fn timeout(output: &Output) -> Option<f64> {
+    let said = output
+        .command
+        .as_ref()
+        .and_then(super::super::read::command::Command::timeout);
+    let wrk = matches!(output.block.tool, Tool::Wrk | Tool::Wrk2);
+    said.or(wrk.then_some(WRK_TIMEOUT))
+}
+
+/// Does a tool leave time-outs out? k6 counts them at their full length, and wrk2 counts an answer
+/// that came in the end.
+fn leaves_out(output: &Output) -> bool {
+    let known = matches!(
+        output.block.tool,
+        Tool::Wrk | Tool::Oha | Tool::Hey | Tool::H2load | Tool::Httperf
+    );
+    let ended_early = output.block.tool == Tool::Wrk2
+        && output
+            .block
+            .latency
+            .max
+            .zip(timeout(output))
+            .is_some_and(|(max, timeout)| max.what.high() < timeout);
+    output.block.timed_out() > 0 && (known || ended_early)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+    use prony_checks::Severity;
+
+    const ERRORS: &str = "  Socket errors: connect 0, read 0, write 0, timeout 30\nRequests/sec:";
+
+    #[test]
+    fn a_distribution_that_ends_before_the_time_out() {
+        let few = wrk(&[("Requests/sec:", ERRORS)]);
+        let found = of("time-outs-missing", &few);
+        assert_eq!(found[0].lines, [12]);
+        assert_eq!(found[0].finding.severity, Severity::Warning);
+        assert!(
+            found[0].finding.text.contains("2.00 s at least"),
+            "{found:?}"
+        );
+        let many = few.replace("timeout 30", "timeout 3000");
+        let found = of("time-outs-missing", &many);
+        assert_eq!(found[0].finding.severity, Severity::Serious);
+        assert_eq!(
+            of("time-outs-missing", &few.replace("timeout 30", "timeout 0")),
+            []
+        );
+    }
+
+    #[test]
+    fn wrk2_counts_what_came_late() {
+        let text = wrk(&[("Requests/sec:", ERRORS), ("3.90ms", " 4.00s")]);
+        let text = text.replace(
+            "  Thread Stats",
+            "  Thread calibration: mean lat.: 1ms\n  Thread Stats",
+        );
+        assert_eq!(of("time-outs-missing", &text), []);
+        assert_eq!(
+            of("time-outs-missing", &text.replace("4.00s", "1.00s")).len(),
+            1
+        );
+    }
+}

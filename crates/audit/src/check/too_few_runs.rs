@@ -1,0 +1,93 @@
+//! `too-few-runs`: systems are compared that were run once or twice.
+
+use super::{Seen, lines_in, remark};
+use crate::audit::Remark;
+use crate::figures::System;
+use crate::load::Load;
+use prony_checks::{Explanation, Severity};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "too-few-runs",
+    cause: "Systems are compared that were run once or twice. How far two runs of one system differ is not known, so neither is whether any two systems do.",
+    evidence: "The number of figures of each system under each load, and sentences that say how often everything was run.",
+    remedy: "Start each system three times at the least, in changing order.",
+};
+
+/// Two runs have a spread of which nothing is known: Student's factor is 12.7 for two, 4.3 for three.
+const LEAST: usize = 3;
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for (index, document) in seen.documents.iter().enumerate() {
+        // Where two systems stand under one load, somebody compares them.
+        let mut groups: BTreeMap<(&str, Load), BTreeSet<&System>> = BTreeMap::new();
+        let cells = || {
+            seen.cells
+                .iter()
+                .filter(|(_, runs)| runs[0].document == index)
+        };
+        for ((system, load), _) in cells() {
+            groups
+                .entry((&system.section, *load))
+                .or_default()
+                .insert(system);
+        }
+        let compared =
+            cells().filter(|((system, load), _)| groups[&(&*system.section, *load)].len() >= 2);
+        let compared: Vec<_> = compared.collect();
+        let most = compared
+            .iter()
+            .map(|(_, runs)| runs.len())
+            .max()
+            .unwrap_or(LEAST);
+        // Each figure may be the mean of several runs.
+        if most >= LEAST || document.repetitions.is_some() {
+            continue;
+        }
+        let (severity, runs) = match most {
+            1 => (Severity::Warning, "once"),
+            _ => (Severity::Note, "twice at most"),
+        };
+        let text = format!(
+            "each of {} figures that are compared was measured {runs}: how far two runs of one system \
+             differ is not known, so neither is whether any two systems do. Back to back, runs of a \
+             server differ by several percent; start each at least three times, in changing order",
+            compared.len()
+        );
+        let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+    use prony_checks::Severity;
+
+    #[test]
+    fn once_twice_often() {
+        let text = "# Requests per second\n\n| | run 1 | run 2 | run 3 |\n|--|--|--|--|\n| A | 1 | 1 | 1 |\n| B | 2 | 2 | 2 |\n";
+        assert_eq!(of("too-few-runs", text), []);
+        let twice = text
+            .replace(" run 3 |", "")
+            .replace("| 1 |\n", "|\n")
+            .replace("| 2 |\n", "|\n");
+        assert_eq!(
+            of("too-few-runs", &twice)[0].finding.severity,
+            Severity::Note
+        );
+        let once = format!("# A\n{}\n# B\n{}", wrk(&[]), wrk(&[]));
+        let found = of("too-few-runs", &once);
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([13, 28].as_slice(), Severity::Warning)
+        );
+        assert_eq!(
+            of("too-few-runs", &format!("The median of 5 runs.\n\n{once}")),
+            []
+        );
+        assert_eq!(of("too-few-runs", &wrk(&[])), []);
+    }
+}

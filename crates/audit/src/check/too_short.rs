@@ -1,0 +1,215 @@
+//! `too-short`: a run that was over before the server was warm, or before anything averaged out.
+
+use super::{Seen, remark, time};
+use crate::audit::Remark;
+use crate::document::Document;
+use crate::figures::Figure;
+use prony_checks::{Explanation, Severity};
+use std::collections::BTreeMap;
+
+pub(super) const EXPLANATION: Explanation = Explanation {
+    name: "too-short",
+    cause: "A run was over before a just-in-time compiler was done (10 s), or so soon that a single hiccup is a visible part of it (1 s).",
+    evidence: "The durations of the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
+    remedy: "Load until the rate is steady, then measure for 10 s or more.",
+};
+
+/// Seconds. Virtual machines go on compiling for seconds to minutes (Barrett et al., OOPSLA 2017),
+/// so without a warm-up, which no tool here has by itself, less is mostly that.
+const COMPILED: f64 = 10.0;
+/// Seconds. Below one, a single scheduler hiccup or garbage collection is a visible part of it; the
+/// same as for what prony measures itself.
+const ENOUGH: f64 = 1.0;
+/// A number of requests is done a little sooner than a duration.
+const SLACK: f64 = 0.999;
+/// Longer than an hour, a figure divided into a number of requests was no rate.
+const LONGEST: f64 = 3_600.0;
+
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for (index, document) in seen.documents.iter().enumerate() {
+        let figures = seen
+            .figures
+            .iter()
+            .filter(|figure| figure.document == index);
+        let timed: Vec<(&Figure, f64)> = figures
+            .filter_map(|figure| Some((figure, lasted(document, figure)?)))
+            .collect();
+        let cold = timed.iter().filter(|(figure, seconds)| {
+            *seconds < COMPILED * SLACK
+                && *seconds >= ENOUGH * SLACK
+                && is_compiled(&figure.system.name)
+        });
+        let text = "and nothing says that they were warmed up: what was measured is in part the \
+            compiler at work. Load until the rate is steady, then measure for 10 s or more";
+        remarks.extend(short(
+            document,
+            &cold.copied().collect::<Vec<_>>(),
+            "a just-in-time compiler",
+            text,
+        ));
+        let brief = timed
+            .iter()
+            .filter(|(_, seconds)| *seconds < ENOUGH * SLACK);
+        let text = "and a single hiccup is a visible part of that: measure longer";
+        remarks.extend(short(
+            document,
+            &brief.copied().collect::<Vec<_>>(),
+            "less than a second",
+            text,
+        ));
+        for output in &document.outputs {
+            let long = output
+                .block
+                .lasted()
+                .is_none_or(|seconds| seconds >= ENOUGH * SLACK);
+            if let (Some(line), true) = (output.block.unsampled, long) {
+                let text = "httperf samples the reply rate every 5 s and took no sample: its \
+                    minimum, mean and deviation of the rate are of nothing; measure for 30 s or more"
+                    .to_owned();
+                remarks.push(remark(
+                    EXPLANATION.name,
+                    Severity::Note,
+                    document,
+                    [line],
+                    text,
+                ));
+            }
+        }
+    }
+    remarks
+}
+
+fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -> Option<Remark> {
+    let mut systems: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (figure, seconds) in runs {
+        let (least, most) = systems
+            .entry(&figure.system.name)
+            .or_insert((*seconds, *seconds));
+        *least = least.min(*seconds);
+        *most = most.max(*seconds);
+    }
+    let systems: Vec<String> = systems
+        .iter()
+        .map(|(name, (least, most))| match time(*least) == time(*most) {
+            true => format!("{name} {}", time(*least)),
+            false => format!("{name} {} to {}", time(*least), time(*most)),
+        })
+        .collect();
+    (!systems.is_empty()).then_some(())?;
+    let runs_are = match runs.len() {
+        1 => "a short run".to_owned(),
+        n => format!("{n} short runs"),
+    };
+    let text = format!("{runs_are} ({what}): {}, {text}", systems.join(", "));
+    let lines = runs.iter().map(|(figure, _)| figure.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// How long the run of a figure lasted, in seconds: by its output, or by the number of requests
+/// that its command line, or the only one of the text, asks for.
+fn lasted(document: &Document, figure: &Figure) -> Option<f64> {
+    let output = figure.output.map(|output| &document.outputs[output]);
+    if let Some(seconds) = output.and_then(|output| output.block.lasted()) {
+        return Some(seconds);
+    }
+    let own = output.and_then(|output| output.command.as_ref());
+    let command = own.or_else(|| document.command_of(output.map(|output| output.block.tool)))?;
+    let seconds = command.requests()? as f64 / figure.rate.value;
+    (seconds < LONGEST).then_some(seconds)
+}
+
+/// Does a system run on a virtual machine that compiles as it goes?
+fn is_compiled(name: &str) -> bool {
+    const NAMES: [&str; 44] = [
+        "java",
+        "jvm",
+        "scala",
+        "kotlin",
+        "clojure",
+        "finagle",
+        "finatra",
+        "netty",
+        "play",
+        "akka",
+        "pekko",
+        "spray",
+        "vertx",
+        "vert",
+        "undertow",
+        "jetty",
+        "tomcat",
+        "spring",
+        "micronaut",
+        "quarkus",
+        "helidon",
+        "graalvm",
+        "http4s",
+        "ktor",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "javascript",
+        "typescript",
+        "express",
+        "fastify",
+        "pypy",
+        "luajit",
+        "openresty",
+        "dotnet",
+        "net",
+        "aspnet",
+        "aspnetcore",
+        "kestrel",
+        "csharp",
+        "jruby",
+        "truffleruby",
+        "julia",
+    ];
+    let name = name.to_lowercase();
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| {
+        // `node18` is node.
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        NAMES.contains(&word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{of, wrk};
+
+    #[test]
+    fn a_virtual_machine_needs_longer() {
+        let short = wrk(&[("30.00s", "5.00s"), ("960000", "160000")]);
+        let found = of("too-short", &format!("# Finagle\n{short}"));
+        assert_eq!(found[0].lines, [13]);
+        assert!(
+            found[0].finding.text.contains("Finagle 5.00 s"),
+            "{found:?}"
+        );
+        assert_eq!(of("too-short", &format!("# nginx\n{short}")), []);
+        let shorter = wrk(&[("30.00s", "0.50s"), ("960000", "16000")]);
+        assert_eq!(of("too-short", &format!("# nginx\n{shorter}")).len(), 1);
+    }
+
+    #[test]
+    fn a_number_of_requests_over_a_rate() {
+        let text = "    ab -c 20 -n 8000 http://10.0.0.2/\n\n| | node.js 0.5 | nginx |\n|--|--|--|\n\
+            | 1st | 2000.5 | 2100.5 |\n| 2nd | 1000.5 | 2110.5 |\n";
+        let found = of("too-short", text);
+        assert_eq!(found[0].lines, [5, 6]);
+        assert!(
+            found[0].finding.text.contains("4.00 s to 8.00 s"),
+            "{found:?}"
+        );
+        assert_eq!(of("too-short", &text.replace("8000", "80000")), []);
+    }
+}

@@ -1,0 +1,65 @@
+//! What is found in a text.
+
+use crate::read::command::Command;
+use crate::read::prose::Claim;
+use crate::table::Table;
+use crate::tool::Block;
+use std::sync::Arc;
+
+/// A text, as what stands in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its name: a file's path.
+    pub name: String,
+    /// Outputs of load generators, in order.
+    pub outputs: Vec<Output>,
+    /// Tables, in order.
+    pub tables: Vec<(Table, Place)>,
+    /// Command lines, in order.
+    pub commands: Vec<Command>,
+    /// What is claimed of ratios.
+    pub claims: Vec<Claim>,
+    /// Lines with pictures of results.
+    pub pictures: Vec<usize>,
+    /// How often everything was run, if a sentence says so.
+    pub repetitions: Option<u64>,
+}
+
+/// An output, and what it belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// The output.
+    pub block: Block,
+    /// Where it stands.
+    pub place: Place,
+    /// The command line directly above it.
+    pub command: Option<Command>,
+}
+
+/// Where something stands: texts with their lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The headings above it, the outermost first.
+    pub headings: Vec<Arc<(String, usize)>>,
+    /// The line above it that serves as its label.
+    pub label: Option<Arc<(String, usize)>>,
+}
+
+impl Document {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            outputs: Vec::new(),
+            tables: Vec::new(),
+            commands: Vec::new(),
+            claims: Vec::new(),
+            pictures: Vec::new(),
+            repetitions: None,
+        }
+    }
+
+    /// Is there anything in it that an audit can look at?
+    pub fn says_something(&self) -> bool {
+        !(self.outputs.is_empty() && self.tables.is_empty() && self.commands.is_empty())
+    }
+}

@@ -1,0 +1,49 @@
+//! What is wrong with a benchmark, from its text alone.
+//!
+//! A text, whether the output of a load generator or a page that mixes sentences, command lines,
+//! tables and outputs, is read into a [`Document`]; checks look at documents and raise
+//! [`Remark`]s with the lines they are about.
+//!
+//! - [`document`]: what is found in a text
+//! - [`tool`]: what load generators print, one file for each
+//! - [`table`]: Markdown, HTML, CSV
+//! - `check`: the checks, one file each, with their thresholds
+//! - [`import`]: the figures, to be kept and shown beside measurements
+//!
+//! ```
+//! let text = "Running 10s test @ http://10.0.0.2/\n  \
+//!     2 threads and 64 connections\n  \
+//!     Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+//!     Latency    30.00ms   10.00ms 300.00ms   97.00%\n    \
+//!     Req/Sec    16.00k     1.00k   17.00k    90.00%\n  \
+//!     320000 requests in 10.00s, 50.00MB read\n\
+//!     Requests/sec:  32000.00\nTransfer/sec:      5.00MB\n";
+//! let audit = prony_audit::audit(&[("wrk.txt".to_owned(), text.to_owned())]);
+//! // 32,000 requests per second of 30 ms each are 960 at a time, of 64 connections.
+//! assert!(audit.remarks.iter().any(|remark| remark.finding.name == "littles-law"));
+//! assert!(audit.serious());
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod audit;
+mod check;
+pub mod document;
+mod figures;
+pub mod import;
+pub mod load;
+mod read;
+pub mod table;
+pub mod tool;
+
+pub use audit::{Audit, ReadFile, Remark, audit};
+pub use check::EXPLANATIONS;
+pub use document::Document;
+pub use import::{Figures, import};
+pub use read::command::Command;
+pub use read::number::Printed;
+pub use read::prose::{About, Claim};
+pub use read::read;
+
+#[doc(inline)]
+pub use prony_checks::{Explanation, Finding, Severity};

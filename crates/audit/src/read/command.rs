@@ -1,0 +1,348 @@
+//! Command lines of load generators, wherever they stand in a text.
+
+use super::lines::without_markup;
+use super::number::{leading, seconds_or_bare, whole};
+use crate::tool::Tool;
+use std::fmt;
+
+/// A command line that loads a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its line, from 1.
+    pub line: usize,
+    /// The load generator.
+    pub tool: Tool,
+    /// It is prony that speaks that tool's language.
+    pub by_prony: bool,
+    words: Vec<String>,
+}
+
+impl Command {
+    /// The command line in a line of text, if there is one.
+    pub(crate) fn find(line: &str, number: usize) -> Option<Self> {
+        // Most lines name no load generator at all.
+        NAMES
+            .iter()
+            .any(|(name, _)| line.contains(name))
+            .then_some(())?;
+        let plain = without_markup(line);
+        let words: Vec<&str> = plain.split_whitespace().take(WORDS).collect();
+        let (at, tool) = words.iter().enumerate().find_map(|(at, word)| {
+            let base = word.rsplit('/').next()?;
+            let (_, tool) = NAMES.iter().find(|(name, _)| *name == base)?;
+            // In a sentence a word follows, in a command line a flag or an address.
+            let next = words.get(at + 1)?;
+            let flag = next.len() > 1 && next.starts_with('-');
+            let address = next.contains("://") || *next == "run" && *tool == Tool::K6;
+            (flag || address).then_some((at, *tool))
+        })?;
+        let mut command = Self {
+            line: number,
+            tool,
+            by_prony: at > 0 && words[at - 1].ends_with("prony"),
+            words: words[at + 1..]
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect(),
+        };
+        match tool {
+            Tool::Wrk if command.value(&["-R", "--rate"]).is_some() => command.tool = Tool::Wrk2,
+            // `client` may be anything.
+            Tool::EchoClient if command.number(&["-h"]).is_none() => return None,
+            _ => {}
+        }
+        Some(command)
+    }
+
+    /// What stands behind a flag: `-c400`, `-c 400`, `--rate=9`, `--rate 9`.
+    fn value(&self, flags: &[&str]) -> Option<&str> {
+        self.words.iter().enumerate().find_map(|(at, word)| {
+            flags.iter().find_map(|flag| {
+                let rest = word.strip_prefix(flag)?;
+                if rest.is_empty() {
+                    self.words.get(at + 1).map(String::as_str)
+                } else if flag.starts_with("--") {
+                    rest.strip_prefix('=')
+                } else {
+                    Some(rest.trim_start_matches('='))
+                }
+            })
+        })
+    }
+
+    fn number(&self, flags: &[&str]) -> Option<u64> {
+        let value = self.value(flags)?.trim_matches(['"', '\'']);
+        let (number, rest) = leading(value)?;
+        match rest {
+            "" => whole(value),
+            "k" => Some((number.value * 1e3) as u64),
+            "m" | "M" => Some((number.value * 1e6) as u64),
+            _ => None,
+        }
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.words.iter().any(|word| word == flag)
+    }
+
+    /// Connections.
+    pub fn connections(&self) -> Option<u64> {
+        match self.tool {
+            Tool::Httperf => self.number(&["--num-conns"]),
+            Tool::EchoClient => Some(
+                self.number(&["-c"])
+                    .unwrap_or(1)
+                    .checked_mul(self.number(&["-o"]).unwrap_or(1))?,
+            ),
+            Tool::K6 => self.number(&["--vus", "-u"]),
+            Tool::H2load => self.number(&["-c", "--clients"]),
+            _ => self.number(&["-c", "--connections"]),
+        }
+    }
+
+    /// Threads.
+    pub fn threads(&self) -> Option<u64> {
+        match self.tool {
+            Tool::Wrk | Tool::Wrk2 | Tool::H2load => self.number(&["-t", "--threads"]),
+            Tool::Weighttp => self.number(&["-t"]),
+            _ => None,
+        }
+    }
+
+    /// Requests in flight on each connection: one, unless it says otherwise; unknown where a script
+    /// may decide it.
+    pub fn pipeline(&self) -> Option<u64> {
+        match self.tool {
+            Tool::H2load => Some(
+                self.number(&["-m", "--max-concurrent-streams"])
+                    .unwrap_or(1),
+            ),
+            Tool::Weighttp => Some(self.number(&["-K"]).unwrap_or(1)),
+            Tool::Oha => Some(self.number(&["-p"]).unwrap_or(1)),
+            Tool::Wrk | Tool::Wrk2 => {
+                let script = self.value(&["-s", "--script"]);
+                (!script.is_some_and(|script| script.contains("pipeline"))).then_some(1)
+            }
+            _ => Some(1),
+        }
+    }
+
+    /// Requests in all.
+    pub fn requests(&self) -> Option<u64> {
+        match self.tool {
+            Tool::Wrk | Tool::Wrk2 => None,
+            Tool::Httperf => self
+                .number(&["--num-conns"])?
+                .checked_mul(self.number(&["--num-calls"]).unwrap_or(1)),
+            Tool::EchoClient => self
+                .connections()?
+                .checked_mul(self.number(&["-h"])?)?
+                .checked_mul(self.number(&["-n"]).unwrap_or(1)),
+            Tool::K6 => self.number(&["--iterations", "-i"]),
+            _ => self.number(&["-n", "--requests"]),
+        }
+    }
+
+    /// How long it is to last, in seconds.
+    pub fn seconds(&self) -> Option<f64> {
+        let flags: &[&str] = match self.tool {
+            Tool::Wrk | Tool::Wrk2 | Tool::K6 => &["-d", "--duration"],
+            Tool::H2load => &["-D", "--duration"],
+            Tool::Oha | Tool::Hey => &["-z"],
+            _ => return None,
+        };
+        Some(seconds_or_bare(self.value(flags)?.trim_matches(['"', '\'']))?.value)
+    }
+
+    /// What `--timeout` says, in seconds; wrk's own 2 s otherwise.
+    pub fn timeout(&self) -> Option<f64> {
+        let flags: &[&str] = match self.tool {
+            Tool::Wrk => &["-T", "--timeout"],
+            Tool::Wrk2 => &["--timeout"],
+            _ => return None,
+        };
+        match self.value(flags) {
+            Some(time) => Some(seconds_or_bare(time)?.value),
+            None => Some(WRK_TIMEOUT),
+        }
+    }
+
+    /// Connections per second that httperf is to open, and the requests on each of them.
+    pub fn connection_rate(&self) -> Option<(f64, u64)> {
+        if self.tool != Tool::Httperf {
+            return None;
+        }
+        let (rate, rest) = leading(self.value(&["--rate"])?)?;
+        (rest.is_empty() && rate.value > 0.0)
+            .then_some((rate.value, self.number(&["--num-calls"]).unwrap_or(1)))
+    }
+
+    /// Does each request have a connection of its own?
+    pub fn connection_per_request(&self) -> bool {
+        matches!(self.tool, Tool::Ab | Tool::Weighttp) && !self.has("-k")
+    }
+
+    /// The host that is loaded.
+    pub fn host(&self) -> Option<&str> {
+        match self.tool {
+            Tool::Httperf => self.value(&["--server"]),
+            // Its last word.
+            Tool::EchoClient => self
+                .words
+                .last()
+                .map(String::as_str)
+                .filter(|word| !word.starts_with('-') && whole(word).is_none()),
+            _ => self.words.iter().find_map(|word| host_of(word)),
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    /// The command line without what stands before the program.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.tool)?;
+        self.words.iter().try_for_each(|word| write!(f, " {word}"))
+    }
+}
+
+/// wrk's time-out unless another is given, in seconds.
+pub(crate) const WRK_TIMEOUT: f64 = 2.0;
+
+/// A command line has fewer words; a text without line ends has more.
+const WORDS: usize = 200;
+
+/// The names of programs.
+const NAMES: [(&str, Tool); 12] = [
+    ("wrk", Tool::Wrk),
+    ("wrk2", Tool::Wrk2),
+    ("ab", Tool::Ab),
+    ("httperf", Tool::Httperf),
+    ("weighttp", Tool::Weighttp),
+    ("h2load", Tool::H2load),
+    ("oha", Tool::Oha),
+    ("hey", Tool::Hey),
+    ("k6", Tool::K6),
+    ("client", Tool::EchoClient),
+    ("echo-client", Tool::EchoClient),
+    ("apachebench", Tool::Ab),
+];
+
+/// The host of an address, without its port.
+pub(crate) fn host_of(url: &str) -> Option<&str> {
+    let rest = url.trim_matches(['"', '\'', '<', '>', '(', ')']);
+    let (scheme, rest) = rest.split_once("://")?;
+    matches!(scheme, "http" | "https" | "ws" | "tcp").then_some(())?;
+    let authority = rest.split(['/', '?', '#', '"']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    (!host.is_empty()).then_some(host)
+}
+
+/// Is this host the machine itself?
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.starts_with("127.") && host.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        || matches!(host, "::1" | "0.0.0.0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(line: &str) -> Option<Command> {
+        Command::find(line, 7)
+    }
+
+    #[test]
+    fn flags_in_every_form() {
+        let command =
+            find("[~/wrk]$ ./wrk -t16 -c 400 --duration=60s -s x.lua http://localhost:8/f  *[m]")
+                .unwrap();
+        assert_eq!(command.line, 7);
+        assert_eq!((command.tool, command.by_prony), (Tool::Wrk, false));
+        assert_eq!(
+            (command.threads(), command.connections(), command.seconds()),
+            (Some(16), Some(400), Some(60.0))
+        );
+        assert_eq!(
+            (command.host(), command.timeout()),
+            (Some("localhost"), Some(2.0))
+        );
+        assert_eq!(command.pipeline(), Some(1));
+        assert_eq!(
+            find("wrk -c1 -s pipeline.lua http://a/")
+                .unwrap()
+                .pipeline(),
+            None
+        );
+        assert_eq!(find("wrk -R100 -c1 http://a/").unwrap().tool, Tool::Wrk2);
+        assert!(find("prony wrk -c1 http://a/").unwrap().by_prony);
+    }
+
+    #[test]
+    fn other_tools() {
+        let ab = find("_ab_ -c __2000__ -n <span>8000</span> http://example.com/hoge").unwrap();
+        assert_eq!(
+            (ab.tool, ab.connections(), ab.requests()),
+            (Tool::Ab, Some(2000), Some(8000))
+        );
+        assert!(ab.connection_per_request());
+        let httperf =
+            find("    httperf --hog --num-conns 1000 --num-calls 100 --rate 5e --server=::1");
+        let httperf = httperf.unwrap();
+        assert_eq!(
+            (httperf.requests(), httperf.host()),
+            (Some(100_000), Some("::1"))
+        );
+        assert_eq!(httperf.connection_rate(), None);
+        let httperf = find("httperf --rate 500 --server 127.0.0.1").unwrap();
+        assert_eq!(httperf.connection_rate(), Some((500.0, 1)));
+        let client = find("   ./client -c50 -o2 -h10000 sag15").unwrap();
+        assert_eq!(
+            (client.connections(), client.requests(), client.host()),
+            (Some(100), Some(1_000_000), Some("sag15"))
+        );
+        assert_eq!(
+            find("hey -z 5s -c 20 http://[::1]:80/").unwrap().host(),
+            Some("::1")
+        );
+        assert_eq!(
+            find("k6 run -u 10 -d 30s x.js").unwrap().seconds(),
+            Some(30.0)
+        );
+        assert_eq!(
+            find("weighttp -n 100k -c 10 -k x").unwrap().requests(),
+            Some(100_000)
+        );
+    }
+
+    #[test]
+    fn sentences_are_no_commands() {
+        for line in [
+            "I used wrk for this.",
+            "wrk - a tool",
+            "the client -c was quick",
+            "ab initio",
+            "",
+            "they said hey",
+        ] {
+            assert_eq!(find(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn this_machine() {
+        for host in ["localhost", "127.0.0.1", "127.1.2.3", "::1"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["127.example.com", "10.0.0.1", "sag15", ""] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+        assert_eq!(host_of("http://u:p@h:80/x?y"), Some("h"));
+        assert_eq!(host_of("ftp://h/"), None);
+        assert_eq!(host_of("http://"), None);
+    }
+}

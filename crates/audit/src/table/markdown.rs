@@ -1,0 +1,67 @@
+//! Tables of Markdown: cells between bars, dashes below the header.
+
+use super::{Cell, Row, Table};
+use crate::read::lines::{Lines, without_markup};
+
+pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
+    let header = lines.get(at);
+    if !header.contains('|') || !is_rule(lines.get(at + 1)) {
+        return None;
+    }
+    let header = cells(header, at)
+        .into_iter()
+        .map(|cell| cell.text)
+        .collect();
+    let mut rows = Vec::new();
+    let mut next = at + 2;
+    while lines.get(next).contains('|') {
+        let cells = cells(lines.get(next), next);
+        rows.push(Row { cells });
+        next += 1;
+    }
+    let first = at + 1;
+    Some((
+        Table {
+            first,
+            header,
+            rows,
+        },
+        next,
+    ))
+}
+
+/// `|---|:--:|`
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.contains('|')
+        && line.contains("--")
+        && line.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' '))
+}
+
+fn cells(line: &str, at: usize) -> Vec<Cell> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let line = line.strip_suffix('|').unwrap_or(line);
+    line.split('|')
+        .map(|cell| Cell::new(at + 1, without_markup(cell)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_with_markup() {
+        let text =
+            "| name | **req/s** |\n|:--|--:|\n| `a` | 1,200 |\n|[b](x)|**900.5**|\n\nx | y\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!((table.first, next), (1, 4));
+        assert_eq!(table.header, ["name", "req/s"]);
+        assert_eq!(table.rows[1].label(), "b");
+        assert_eq!(table.rows[1].number(1).unwrap().value, 900.5);
+        assert_eq!(table.rows[0].line(), 3);
+        assert_eq!(table.numeric_columns(), [1]);
+        assert!(read(&Lines::new(text), 5).is_none());
+    }
+}

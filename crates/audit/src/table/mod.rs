@@ -1,0 +1,197 @@
+//! Tables: Markdown, HTML, CSV, and lists of `load: figure` lines.
+
+mod csv;
+mod html;
+mod list;
+mod markdown;
+
+use crate::read::lines::Lines;
+use crate::read::number::{Printed, leading};
+
+pub(crate) use csv::separator_of;
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its first line, from 1.
+    pub first: usize,
+    /// The names of its columns; empty texts where they have none.
+    pub header: Vec<String>,
+    /// Its rows without the header.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its cells.
+    pub cells: Vec<Cell>,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Its line, from 1.
+    pub line: usize,
+    /// What stands in it, without markup.
+    pub text: String,
+    /// The number that it is: `12,345.6`, `12.3k`, `7 ms`, `5 ± 1`.
+    pub number: Option<Printed>,
+}
+
+/// Larger tables are data, not results.
+const LARGEST: usize = 10_000;
+
+impl Cell {
+    fn new(line: usize, text: String) -> Self {
+        let number = number(&text);
+        Self { line, text, number }
+    }
+}
+
+impl Row {
+    /// Its line: that of its first cell.
+    pub fn line(&self) -> usize {
+        self.cells.first().map_or(0, |cell| cell.line)
+    }
+
+    /// The text of its first cell.
+    pub fn label(&self) -> &str {
+        self.cells.first().map_or("", |cell| cell.text.as_str())
+    }
+
+    /// The number in a column.
+    pub fn number(&self, column: usize) -> Option<Printed> {
+        self.cells.get(column)?.number
+    }
+
+    /// The line of a column's cell.
+    pub fn line_of(&self, column: usize) -> usize {
+        self.cells.get(column).map_or(self.line(), |cell| cell.line)
+    }
+}
+
+impl Table {
+    /// A column's name.
+    pub fn name(&self, column: usize) -> &str {
+        self.header.get(column).map_or("", String::as_str)
+    }
+
+    /// Columns in which at least half of the cells hold a number.
+    pub fn numeric_columns(&self) -> Vec<usize> {
+        let columns = self
+            .rows
+            .iter()
+            .map(|row| row.cells.len())
+            .max()
+            .unwrap_or(0);
+        (0..columns)
+            .filter(|&column| {
+                let numbers = self.rows.iter().filter(|row| row.number(column).is_some());
+                2 * numbers.count() >= self.rows.len()
+            })
+            .collect()
+    }
+
+    /// A table with numbers in it, of a size that is read by people.
+    fn good(self) -> Option<Self> {
+        let cells = self.rows.iter().map(|row| row.cells.len()).sum::<usize>();
+        let numbers = self.rows.iter().flat_map(|row| &row.cells);
+        let any = numbers.clone().any(|cell| cell.number.is_some());
+        (any && cells <= LARGEST).then_some(self)
+    }
+}
+
+/// The table that begins in a line, if it has figures, and the index of the line behind it.
+/// `separator` is that of a text which is a table as a whole.
+pub(crate) fn read(
+    lines: &Lines<'_>,
+    at: usize,
+    fenced: bool,
+    separator: Option<char>,
+) -> Option<(Option<Table>, usize)> {
+    let (table, next) = html::read(lines, at)
+        .or_else(|| markdown::read(lines, at))
+        .or_else(|| list::read(lines, at))
+        .or_else(|| csv::read(lines, at, fenced, separator))?;
+    Some((table.good(), next))
+}
+
+/// The number that a cell is.
+fn number(text: &str) -> Option<Printed> {
+    let text = text.trim().trim_start_matches(['~', '≈', '$', '+']);
+    let (number, rest) = leading(text)?;
+    let factor = match rest.chars().next() {
+        Some('k' | 'K') if ends_word(&rest[1..]) => 1e3,
+        Some('M') if ends_word(&rest[1..]) => 1e6,
+        _ => 1.0,
+    };
+    let rest = rest.trim();
+    // A unit may stand behind it, or how sure it is; another number makes it something else.
+    let aside = ["±", "+/-", "(", "["]
+        .iter()
+        .any(|mark| rest.starts_with(mark));
+    let unit =
+        rest.chars().count() <= 16 && !rest.contains(|c: char| c.is_ascii_digit() || c == '.');
+    (aside || unit).then(|| number.times(factor))
+}
+
+fn ends_word(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with([' ', '/'])
+}
+
+/// Is a cell meant to be a number, and is none? A number that runs on, without a space, into
+/// further digits or points.
+pub(crate) fn is_garbled(cell: &Cell) -> bool {
+    if cell.number.is_some() || cell.text.contains(char::is_whitespace) {
+        return false;
+    }
+    let Some((_, rest)) = leading(&cell.text) else {
+        return false;
+    };
+    let rest = rest.trim_start_matches('%');
+    rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','))
+        && rest.contains(|c: char| c.is_ascii_digit() || c == '.')
+        && !rest.contains(|c: char| c.is_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_with_units() {
+        for (text, value) in [
+            ("12,345.6", 12_345.6),
+            ("12.3k", 12_300.0),
+            ("12.3k req/s", 12_300.0),
+            ("7 ms", 7.0),
+            ("7ms", 7.0),
+            ("97.5%", 97.5),
+            ("5 ± 1", 5.0),
+            ("5 (best 6)", 5.0),
+            ("1.31x", 1.31),
+            ("~400", 400.0),
+        ] {
+            assert!((number(text).unwrap().value - value).abs() < 1e-6, "{text}");
+        }
+        for text in [
+            "1.2.3", "10-20", "99.79%0.", "", "–", "n/a", "3 of 4", "node 18",
+        ] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn garbled_cells() {
+        let cell = |text: &str| Cell::new(1, text.into());
+        for text in ["99.79%0.", "12.3.4", "1,2345", "12..5"] {
+            assert!(is_garbled(&cell(text)), "{text}");
+        }
+        for text in [
+            "99.79%", "10-20", "v1.2", "12:30", "1.2 3", "2GB", "–", "1.2.x",
+        ] {
+            assert!(!is_garbled(&cell(text)), "{text}");
+        }
+    }
+}

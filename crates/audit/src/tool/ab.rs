@@ -1,0 +1,191 @@
+//! ApacheBench.
+
+use super::{Block, Found, Step, Tool, at, finish, pair, walk};
+use crate::read::lines::Lines;
+use crate::read::number::{count, leading, whole};
+
+/// ab prints times in milliseconds.
+const MS: f64 = 1e-3;
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    let line = lines.get(start).trim();
+    let begins = line.starts_with("This is ApacheBench")
+        || line.starts_with("Server Software:")
+        || line.starts_with("Concurrency Level:");
+    if !begins {
+        return None;
+    }
+    let mut block = Block::new(Tool::Ab, start);
+    let mut address = Address::default();
+    let last = walk(lines, start, |i, line| {
+        take(&mut block, &mut address, i, line)
+    });
+    if let (Some(host), line) = (address.host, address.line) {
+        let port = address
+            .port
+            .map_or(String::new(), |port| format!(":{port}"));
+        let url = format!("http://{host}{port}{}", address.path.unwrap_or_default());
+        block.url = at(line, url);
+    }
+    finish(block, last)
+}
+
+/// The parts of the address, which ab prints one by one.
+#[derive(Default)]
+struct Address {
+    host: Option<String>,
+    port: Option<String>,
+    path: Option<String>,
+    line: usize,
+}
+
+fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step {
+    if line.starts_with("This is ApacheBench") && i + 1 > block.first {
+        return Step::Over;
+    }
+    if let Some((p, rest)) = line.split_once("% ") {
+        // `99%      5`, ` 100%     35 (longest request)`
+        let time = rest.trim().trim_end_matches("(longest request)").trim();
+        let (Some(p), Some(time)) = (whole(p), count(time)) else {
+            return Step::Unknown;
+        };
+        let time = time.times(MS);
+        if p == 100 {
+            block.latency.max = at(i, time);
+            return Step::Last;
+        }
+        block
+            .latency
+            .percentiles
+            .extend(at(i, time).map(|t| (p as f64, t)));
+        return Step::Taken;
+    }
+    let Some((key, value)) = pair(line) else {
+        let known = [
+            "This is",
+            "Copyright",
+            "Licensed",
+            "Benchmarking",
+            "Completed",
+            "Finished",
+        ]
+        .iter()
+        .chain(&[
+            "Connection Times",
+            "Percentage of the requests",
+            "min ",
+            "WARNING",
+        ])
+        .any(|word| line.starts_with(word));
+        return if known { Step::Taken } else { Step::Unknown };
+    };
+    let number = || leading(value).map(|(number, _)| number);
+    match key {
+        "Server Hostname" => {
+            address.host = Some(value.to_owned());
+            address.line = i;
+        }
+        "Server Port" => address.port = Some(value.to_owned()),
+        "Document Path" => address.path = Some(value.to_owned()),
+        "Concurrency Level" => block.connections = whole(value).and_then(|n| at(i, n)),
+        "Time taken for tests" => block.seconds = number().and_then(|n| at(i, n)),
+        "Complete requests" => block.requests = whole(value).and_then(|n| at(i, n)),
+        "Failed requests" => block.fail(i, "failed", whole(value).unwrap_or(0), false),
+        "Write errors" => block.fail(i, "write", whole(value).unwrap_or(0), false),
+        "Non-2xx responses" => block.fail(i, "not 2xx", whole(value).unwrap_or(0), false),
+        // `(Connect: 0, Receive: 0, Length: 5, Exceptions: 0)`, in words behind the count.
+        "(Connect" => detail(block, line),
+        "Requests per second" => match number() {
+            Some(rate) => block.rate = at(i, rate),
+            None => block.odd(i, value),
+        },
+        // The first of two lines; the second is the time between two answers.
+        "Time per request" if !value.contains("across") => {
+            block.latency.mean = number().and_then(|n| at(i, n.times(MS)));
+        }
+        "Connect" => {
+            block.connect_max = column(value, 4).and_then(|n| at(i, n.times(MS)));
+        }
+        "Total" => {
+            block.latency.min = column(value, 0).and_then(|n| at(i, n.times(MS)));
+            block.latency.max = column(value, 4).and_then(|n| at(i, n.times(MS)));
+        }
+        "Server Software"
+        | "Document Length"
+        | "Keep-Alive requests"
+        | "Total transferred"
+        | "HTML transferred"
+        | "Total body sent"
+        | "Time per request"
+        | "Transfer rate"
+        | "Processing"
+        | "Waiting"
+        | "SSL/TLS Protocol"
+        | "TLS Server Name"
+        | "Server Temp Key" => {}
+        _ => return Step::Unknown,
+    }
+    Step::Taken
+}
+
+/// A column of `min  mean[+/-sd] median   max`.
+fn column(value: &str, index: usize) -> Option<crate::read::number::Printed> {
+    count(value.split_whitespace().nth(index)?)
+}
+
+/// Says how the failed requests of the line before failed.
+fn detail(block: &mut Block, line: &str) {
+    let inner = line.trim_matches(['(', ')']);
+    let kinds: Vec<&str> = inner
+        .split(", ")
+        .filter(|kind| !kind.ends_with(": 0"))
+        .collect();
+    if let Some(failed) = block
+        .errors
+        .iter_mut()
+        .rev()
+        .find(|e| e.what.how == "failed")
+    {
+        failed.what.how = format!("failed ({})", kinds.join(", "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one;
+
+    #[test]
+    fn a_run_whose_answers_differ_in_length() {
+        let block = one(
+            "Server Software:        thin\nServer Hostname:        10.0.0.2\n\
+            Server Port:            8000\n\nDocument Path:          /hoge\n\
+            Document Length:        38 bytes\n\nConcurrency Level:      2000\n\
+            Time taken for tests:   3.070 seconds\nComplete requests:      8000\n\
+            Failed requests:        7\n   (Connect: 0, Receive: 0, Length: 7, Exceptions: 0)\n\
+            Requests per second:    2605.86 [#/sec] (mean)\n\
+            Time per request:       767.500 [ms] (mean)\n\
+            Time per request:       0.384 [ms] (mean, across all concurrent requests)\n\n\
+            Connection Times (ms)\n              min  mean[+/-sd] median   max\n\
+            Connect:        0  312 912.1      4    3018\n\
+            Total:          9  701 950.0    402    3069\n\n\
+            Percentage of the requests served within a certain time (ms)\n  50%    402\n  \
+            99%   3044\n 100%   3069 (longest request)\nafter\n",
+        );
+        assert_eq!(
+            block.url.as_ref().unwrap().what,
+            "http://10.0.0.2:8000/hoge"
+        );
+        assert_eq!(block.connections.unwrap().what, 2000);
+        let near = |time: f64, expected: f64| (time - expected).abs() < 1e-9;
+        assert!(near(block.connect_max.unwrap().what.value, 3.018));
+        assert_eq!(block.connect_max.unwrap().line, 19);
+        assert!(near(block.latency.mean.unwrap().what.value, 0.7675));
+        assert!(near(
+            block.latency.percentile(99.0).unwrap().what.value,
+            3.044
+        ));
+        assert_eq!(block.latency.max.unwrap().line, 25);
+        assert_eq!(block.errors[0].what.how, "failed (Length: 7)");
+        assert_eq!((block.first, block.last), (1, 25));
+    }
+}

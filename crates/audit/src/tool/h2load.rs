@@ -1,0 +1,136 @@
+//! h2load.
+
+use super::{At, Block, Found, Step, Tool, at, finish, walk};
+use crate::read::lines::Lines;
+use crate::read::number::{count, seconds, whole};
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    let line = lines.get(start).trim();
+    if clients(line).is_none() && finished(line).is_none() {
+        return None;
+    }
+    let mut block = Block::new(Tool::H2load, start);
+    let last = walk(lines, start, |i, line| take(&mut block, i, line));
+    finish(block, last)
+}
+
+fn take(block: &mut Block, i: usize, line: &str) -> Step {
+    if let Some((number, more)) = clients(line) {
+        if number == 0 && block.connections.is_some() {
+            return Step::Over;
+        }
+        let sum = |before: Option<At<u64>>, more| before.map_or(0, |n| n.what).saturating_add(more);
+        block.connections = at(i, sum(block.connections, more));
+        block.threads = at(i, sum(block.threads, 1));
+    } else if let Some((time, rate)) = finished(line) {
+        block.seconds = seconds(time).and_then(|time| at(i, time));
+        block.rate = count(rate).and_then(|rate| at(i, rate));
+    } else if let Some(counts) = line.strip_prefix("requests:") {
+        for part in counts.split(',') {
+            let Some((n, how)) = part.trim().split_once(' ') else {
+                continue;
+            };
+            let n = whole(n).unwrap_or(0);
+            match how {
+                "done" => block.requests = at(i, n),
+                // Failed are those whose status was 4xx or 5xx, which the next line has; errored
+                // has the time-outs in it.
+                "errored" => block.fail(i, how, n, false),
+                "timeout" => timeout(block, i, n),
+                _ => {}
+            }
+        }
+    } else if let Some(counts) = line.strip_prefix("status codes:") {
+        for part in counts.split(',') {
+            if let Some((n, class @ ("4xx" | "5xx"))) = part.trim().split_once(' ') {
+                block.fail(i, class, whole(n).unwrap_or(0), false);
+            }
+        }
+    } else if let Some(times) = line.strip_prefix("time for request:") {
+        let time = |column| seconds(times.split_whitespace().nth(column)?);
+        block.latency.min = time(0).and_then(|time| at(i, time));
+        block.latency.max = time(1).and_then(|time| at(i, time));
+        block.latency.mean = time(2).and_then(|time| at(i, time));
+        for cell in times.split_whitespace().take(4) {
+            if seconds(cell).is_none() {
+                block.odd(i, cell);
+            }
+        }
+    } else if let Some(times) = line.strip_prefix("time for connect:") {
+        let time = times.split_whitespace().nth(1).and_then(seconds);
+        block.connect_max = time.and_then(|time| at(i, time));
+    } else if line.starts_with("req/s ") {
+        return Step::Last;
+    } else if !KNOWN.iter().any(|word| line.starts_with(word)) {
+        return Step::Unknown;
+    }
+    Step::Taken
+}
+
+/// Beginnings of lines that say nothing of what is looked for here.
+const KNOWN: [&str; 11] = [
+    "progress:",
+    "Warm-up",
+    "Main benchmark",
+    "Stopped all",
+    "Application protocol:",
+    "TLS Protocol:",
+    "Cipher:",
+    "Server Temp Key:",
+    "traffic:",
+    "min ",
+    "time to 1st byte:",
+];
+
+/// Time-outs are among the errored.
+fn timeout(block: &mut Block, i: usize, n: u64) {
+    if let Some(errored) = block.errors.iter_mut().find(|e| e.what.how == "errored") {
+        errored.what.count = errored.what.count.saturating_sub(n);
+    }
+    block.errors.retain(|error| error.what.count > 0);
+    block.fail(i, "timeout", n, true);
+}
+
+/// The number and the clients of `spawning thread #0: 32 total client(s). …`
+fn clients(line: &str) -> Option<(u64, u64)> {
+    let rest = line.strip_prefix("spawning thread #")?;
+    let (number, rest) = rest.split_once(": ")?;
+    let (clients, _) = rest.split_once(" total client(s)")?;
+    Some((whole(number)?, whole(clients)?))
+}
+
+/// `finished in 5.00s, 176256.20 req/s, 23.53MB/s`
+fn finished(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("finished in ")?.strip_suffix("B/s")?;
+    let (time, rest) = rest.split_once(", ")?;
+    let (rate, _) = rest.split_once(" req/s, ")?;
+    Some((time, rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one;
+    use super::Tool;
+
+    #[test]
+    fn timeouts_count_once() {
+        let block = one("starting benchmark...\n\
+            spawning thread #0: 2 total client(s). 50 total requests\n\
+            spawning thread #1: 3 total client(s). 50 total requests\n\n\
+            finished in 5.00s, 20.00 req/s, 2.53KB/s\n\
+            requests: 100 total, 100 started, 100 done, 90 succeeded, 10 failed, 7 errored, 4 timeout\n\
+            status codes: 90 2xx, 0 3xx, 0 4xx, 3 5xx\n\
+            time for request:       62us      5.94ms       181us       110us    96.65%\n\
+            time for connect:       41us      1.02s       119us        40us    62.50%\n\
+            req/s           :    5445.37     5557.64     5507.62       27.26    75.00%\n");
+        assert_eq!(block.tool, Tool::H2load);
+        assert_eq!(block.connections.unwrap().what, 5);
+        let errors: Vec<_> = block
+            .errors
+            .iter()
+            .map(|e| (e.what.how.as_str(), e.what.count))
+            .collect();
+        assert_eq!(errors, [("errored", 3), ("timeout", 4), ("5xx", 3)]);
+        assert_eq!(block.connect_max.unwrap().what.value, 1.02);
+    }
+}

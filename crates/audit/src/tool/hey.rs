@@ -1,0 +1,186 @@
+//! hey, and oha's text, which is nearly the same.
+
+use super::{Block, Found, Step, Tool, at, finish, pair, walk};
+use crate::read::lines::Lines;
+use crate::read::number::{Printed, count, leading, seconds, whole};
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    if lines.get(start).trim() != "Summary:" {
+        return None;
+    }
+    let mut block = Block::new(Tool::Hey, start);
+    let mut part = Part::Summary;
+    let mut other = false;
+    let last = walk(lines, start, |i, line| {
+        // ghz begins in the same way, and counts.
+        other |= part == Part::Summary && line.starts_with("Count:");
+        take(&mut block, &mut part, i, line)
+    });
+    if other {
+        return None;
+    }
+    finish(block, last)
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Part {
+    Summary,
+    Histogram,
+    Distribution,
+    /// Of something else: to the first byte.
+    OtherDistribution,
+    Details,
+    Status,
+    Errors,
+}
+
+fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
+    let heading = match line {
+        "Summary:" if i + 1 > block.first => return Step::Over,
+        "Latency distribution:" | "Response time distribution:" => Some(Part::Distribution),
+        _ if line.starts_with("Details (") => Some(Part::Details),
+        "Status code distribution:" => Some(Part::Status),
+        "Error distribution:" => Some(Part::Errors),
+        _ if line.ends_with("istogram:") => Some(Part::Histogram),
+        _ if line.ends_with(" distribution:") => Some(Part::OtherDistribution),
+        _ => None,
+    };
+    if let Some(heading) = heading {
+        *part = heading;
+        return Step::Taken;
+    }
+    if line == "Summary:" {
+        return Step::Taken;
+    }
+    let known = match part {
+        Part::Summary => summary(block, i, line),
+        Part::Histogram => line.contains(']') && leading(line).is_some(),
+        Part::OtherDistribution => percentile(line).is_some(),
+        Part::Distribution => percentile(line).is_some_and(|(p, time)| {
+            block
+                .latency
+                .percentiles
+                .extend(at(i, time).map(|t| (p, t)));
+            true
+        }),
+        Part::Details => details(block, i, line),
+        Part::Status => status(block, i, line),
+        Part::Errors => error(block, i, line),
+    };
+    if known { Step::Taken } else { Step::Unknown }
+}
+
+fn summary(block: &mut Block, i: usize, line: &str) -> bool {
+    let Some((key, value)) = pair(line) else {
+        return false;
+    };
+    match key {
+        "Success rate" => block.tool = Tool::Oha,
+        "Total" => block.seconds = seconds(value).and_then(|time| at(i, time)),
+        "Slowest" => block.latency.max = seconds(value).and_then(|time| at(i, time)),
+        "Fastest" => block.latency.min = seconds(value).and_then(|time| at(i, time)),
+        "Average" => match seconds(value) {
+            Some(time) => block.latency.mean = at(i, time),
+            None if value.contains("NaN") => {}
+            None => block.odd(i, value),
+        },
+        "Requests/sec" => match count(value) {
+            Some(rate) => block.rate = at(i, rate),
+            None => block.odd(i, value),
+        },
+        "Total data" | "Size/request" | "Size/sec" => {}
+        _ => return false,
+    }
+    true
+}
+
+/// `99% in 0.0024 secs`, `99.90% in 12.5 ms`
+fn percentile(line: &str) -> Option<(f64, Printed)> {
+    let (p, time) = line.split_once("% in ")?;
+    let (p, rest) = leading(p)?;
+    rest.is_empty().then_some(())?;
+    Some((p.value, seconds(time)?))
+}
+
+/// `DNS+dialup:  0.0001 secs, 0.0000 secs, 3.0175 secs`: average, fastest, slowest.
+fn details(block: &mut Block, i: usize, line: &str) -> bool {
+    let Some((key, value)) = pair(line) else {
+        return false;
+    };
+    if key == "DNS+dialup" {
+        block.connect_max = value
+            .split(',')
+            .nth(2)
+            .and_then(seconds)
+            .and_then(|time| at(i, time));
+    }
+    key == "DNS+dialup" || key == "DNS-lookup" || key.starts_with("req") || key.starts_with("resp")
+}
+
+/// `[200] 250440 responses`
+fn status(block: &mut Block, i: usize, line: &str) -> bool {
+    let Some((code, n)) = bracketed(line) else {
+        return false;
+    };
+    let n = whole(n.trim_end_matches("responses")).unwrap_or(0);
+    if code >= 400 {
+        block.fail(i, format!("status {code}"), n, false);
+    }
+    let sum = block.requests.map_or(0, |requests| requests.what);
+    block.requests = at(i, sum.saturating_add(n));
+    true
+}
+
+/// `[12] Get http://…: context deadline exceeded`
+fn error(block: &mut Block, i: usize, line: &str) -> bool {
+    let Some((n, text)) = bracketed(line) else {
+        return false;
+    };
+    failure(block, i, text, n);
+    true
+}
+
+/// An error in words. Requests that the end of the run cut off did not fail.
+pub(super) fn failure(block: &mut Block, i: usize, text: &str, n: u64) {
+    let lower = text.to_lowercase();
+    if lower.contains("aborted due to deadline") {
+        return;
+    }
+    let timed_out = ["timeout", "timed out", "deadline exceeded"]
+        .iter()
+        .any(|word| lower.contains(word));
+    let short: String = text.chars().take(80).collect();
+    block.fail(i, short, n, timed_out);
+}
+
+fn bracketed(line: &str) -> Option<(u64, &str)> {
+    let (number, rest) = line.strip_prefix('[')?.split_once(']')?;
+    Some((whole(number)?, rest.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tool, one};
+
+    #[test]
+    fn hey_with_errors() {
+        let block = one(
+            "Summary:\n  Total:\t5.0005 secs\n  Slowest:\t0.0175 secs\n  \
+            Fastest:\t0.0000 secs\n  Average:\t0.0004 secs\n  Requests/sec:\t50083.3193\n\n\
+            Response time histogram:\n  0.000 [1]\t|\n  0.002 [246716]\t|■■\n\n\
+            Latency distribution:\n  50% in 0.0002 secs\n  99% in 0.0024 secs\n\n\
+            Details (average, fastest, slowest):\n  \
+            DNS+dialup:\t0.0000 secs, 0.0000 secs, 3.0175 secs\n  \
+            resp read:\t0.0000 secs, 0.0000 secs, 0.0166 secs\n\n\
+            Status code distribution:\n  [200]\t250430 responses\n  [503]\t10 responses\n\n\
+            Error distribution:\n  [7]\tGet \"http://x/\": context deadline exceeded\n\nbehind\n",
+        );
+        assert_eq!(block.tool, Tool::Hey);
+        assert_eq!(block.requests.unwrap().what, 250_440);
+        assert_eq!(block.connect_max.unwrap().what.value, 3.0175);
+        assert_eq!(block.errors[0].what.how, "status 503");
+        assert_eq!(block.timed_out(), 7);
+        assert_eq!(block.latency.percentile(99.0).unwrap().what.value, 0.0024);
+        assert_eq!(block.last, 25);
+    }
+}

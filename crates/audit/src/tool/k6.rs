@@ -1,0 +1,168 @@
+//! k6: the summary that ends a run, as text, and as JSON (`--summary-export`, `handleSummary`).
+
+use super::{Block, Found, Step, Tool, at, finish, walk};
+use crate::read::json::{line_of, number};
+use crate::read::lines::Lines;
+use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use serde_json::Value;
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    metric(lines.get(start).trim())?;
+    let mut block = Block::new(Tool::K6, start);
+    let last = walk(lines, start, |i, line| take(&mut block, i, line));
+    // `http_reqs` has the rate, and there is no other tool that prints it.
+    finish(block, last)
+}
+
+fn take(block: &mut Block, i: usize, line: &str) -> Step {
+    let Some((name, value)) = metric(line) else {
+        let known = ["✓", "✗", "█", "↳", "HTTP", "EXECUTION", "NETWORK", "CUSTOM"]
+            .iter()
+            .any(|word| line.starts_with(word));
+        return if known { Step::Taken } else { Step::Unknown };
+    };
+    match name {
+        "http_reqs" => {
+            if block.rate.is_some() {
+                return Step::Over;
+            }
+            let mut words = value.split_whitespace();
+            block.requests = words.next().and_then(whole).and_then(|n| at(i, n));
+            let rate = words.next().and_then(|rate| rate.strip_suffix("/s"));
+            block.rate = rate.and_then(count).and_then(|rate| at(i, rate));
+        }
+        "http_req_duration" => {
+            for part in value.split_whitespace() {
+                let Some((key, time)) = part.split_once('=') else {
+                    continue;
+                };
+                match seconds(time) {
+                    None => block.odd(i, part),
+                    Some(time) => duration(block, i, key, time),
+                }
+            }
+        }
+        "http_req_connecting" => {
+            let max = value
+                .split_whitespace()
+                .find_map(|part| part.strip_prefix("max="));
+            block.connect_max = max.and_then(seconds).and_then(|time| at(i, time));
+        }
+        "http_req_failed" => {
+            // `0.50% ✓ 9 ✗ 1791` before version 1, `0.50% 9 out of 1800` since.
+            let mut words = value.split_whitespace().filter(|word| *word != "✓");
+            let share = words.next().and_then(percent).unwrap_or(0.0);
+            let n = words.next().and_then(whole).unwrap_or(0);
+            if share > 0.0 {
+                block.fail(i, "failed", n, false);
+            }
+        }
+        "vus_max" => {
+            let n = value.split_whitespace().next().and_then(whole);
+            block.connections = n.and_then(|n| at(i, n));
+        }
+        _ => {}
+    }
+    Step::Taken
+}
+
+fn duration(block: &mut Block, i: usize, key: &str, time: Printed) {
+    let latency = &mut block.latency;
+    match key {
+        "avg" => latency.mean = at(i, time),
+        "min" => latency.min = at(i, time),
+        "med" => latency.percentiles.extend(at(i, time).map(|t| (50.0, t))),
+        "max" => latency.max = at(i, time),
+        _ => {
+            let p = key.strip_prefix("p(").and_then(|p| p.strip_suffix(')'));
+            let p = p.and_then(leading).map(|(p, _)| p.value);
+            latency.percentiles.extend(p.zip(at(i, time)));
+        }
+    }
+}
+
+/// `http_reqs......................: 180 4.36938/s`
+fn metric(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(": ")?;
+    let bare = name.trim_end_matches('.');
+    let dots = name.len() - bare.len();
+    let word = !bare.is_empty()
+        && bare
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let tagged = bare.starts_with("{ ") && bare.ends_with('}');
+    (dots >= 3 && (word || tagged)).then_some((bare, value.trim()))
+}
+
+/// So many figures of a metric are looked at: more than k6 has.
+const KEYS: usize = 32;
+
+pub(super) fn read_json(
+    lines: &Lines<'_>,
+    start: usize,
+    next: usize,
+    value: &Value,
+) -> Option<Block> {
+    let metrics = value.get("metrics")?;
+    // handleSummary's data has the figures of a metric one level deeper.
+    let figures = |name: &str| {
+        let metric = metrics.get(name)?;
+        Some(metric.get("values").unwrap_or(metric))
+    };
+    let line = |name| line_of(lines, start, next, name);
+    let mut block = Block::new(Tool::K6, start);
+    let requests = figures("http_reqs")?;
+    block.rate = number(requests, &["rate"]).and_then(|n| at(line("http_reqs"), Printed::exact(n)));
+    block.requests = number(requests, &["count"]).and_then(|n| at(line("http_reqs"), n as u64));
+    if let Some(Value::Object(map)) = figures("http_req_duration") {
+        let first = line("http_req_duration");
+        for (key, ms) in map.iter().take(KEYS) {
+            if let Some(ms) = ms.as_f64().filter(|ms| ms.is_finite()) {
+                let place = line_of(lines, first, next, key);
+                duration(&mut block, place, key, Printed::exact(ms * 1e-3));
+            }
+        }
+        block
+            .latency
+            .percentiles
+            .sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    if let Some(connecting) = figures("http_req_connecting") {
+        let place = line("http_req_connecting");
+        block.connect_max =
+            number(connecting, &["max"]).and_then(|ms| at(place, Printed::exact(ms * 1e-3)));
+    }
+    if let Some(failed) = figures("http_req_failed") {
+        // A rate metric passes when it is true: here, when a request failed.
+        let n = number(failed, &["passes"]).unwrap_or(0.0);
+        block.fail(line("http_req_failed"), "failed", n as u64, false);
+    }
+    Some(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one;
+
+    #[test]
+    fn both_forms_of_failures() {
+        for failed in ["0.50%  ✓ 9        ✗ 1791", "0.50%  9 out of 1800"] {
+            let block = one(&format!(
+                "     data_received..................: 1.3 MB 31 kB/s\n     \
+                 http_req_connecting............: avg=20.51ms min=0s med=0s max=1.1s p(90)=1ms\n     \
+                 http_req_duration..............: avg=144.56ms min=104.11ms med=110.47ms \
+                 max=1.14s p(90)=203.54ms p(95)=215.95ms\n       \
+                 {{ expected_response:true }}...: avg=1ms min=1ms med=1ms max=1ms p(90)=1ms\n     \
+                 http_req_failed................: {failed}\n     \
+                 http_reqs......................: 1800 43.6938/s\n     \
+                 vus_max........................: 20     min=20     max=20\n"
+            ));
+            assert_eq!(block.requests.unwrap().what, 1800);
+            assert_eq!(block.errors[0].what.count, 9, "{failed}");
+            assert_eq!(block.latency.percentiles.len(), 3);
+            assert_eq!(block.latency.mean.unwrap().what.value, 0.14456);
+            assert_eq!(block.connect_max.unwrap().what.value, 1.1);
+            assert!((block.lasted().unwrap() - 41.2).abs() < 0.1);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! wrk and wrk2.
+//!
+//! wrk2 prints what wrk does, and `Thread calibration` lines, finer percentiles and a spectrum.
+
+use super::{Block, Found, Step, Tool, at, finish, walk};
+use crate::read::lines::Lines;
+use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    let line = lines.get(start).trim();
+    let begins = running(line).is_some() || threads(line).is_some() || is_header(line);
+    if !begins {
+        return None;
+    }
+    let mut block = Block::new(Tool::Wrk, start);
+    let mut part = Part::Head;
+    let last = walk(lines, start, |i, line| take(&mut block, &mut part, i, line));
+    finish(block, last)
+}
+
+/// Which percentiles are being listed.
+#[derive(PartialEq, Eq)]
+enum Part {
+    Head,
+    /// The distribution that counts.
+    Distribution,
+    /// wrk2's list of hundreds of percentiles: the short one says enough.
+    Spectrum,
+    /// wrk2's second distribution: times without the waiting before a request was sent.
+    Uncorrected,
+}
+
+fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
+    if let Some((time, url)) = running(line) {
+        if i + 1 > block.first {
+            return Step::Over;
+        }
+        block.planned = seconds(time).and_then(|time| at(i, time.value));
+        block.url = at(i, url.to_owned());
+    } else if let Some((threads, connections)) = threads(line) {
+        if block.connections.is_some() {
+            return Step::Over;
+        }
+        block.threads = at(i, threads);
+        block.connections = at(i, connections);
+    } else if line.starts_with("Thread calibration:") {
+        block.tool = Tool::Wrk2;
+    } else if is_header(line) {
+    } else if let Some(rest) = line.strip_prefix("Latency Distribution") {
+        *part = if rest.contains("Uncorrected") {
+            Part::Uncorrected
+        } else {
+            Part::Distribution
+        };
+        if rest.contains("HdrHistogram") {
+            block.tool = Tool::Wrk2;
+        }
+    } else if line.starts_with("Detailed Percentile spectrum") {
+        block.tool = Tool::Wrk2;
+        if *part == Part::Distribution {
+            *part = Part::Spectrum;
+        }
+    } else if let Some(rest) = line.strip_prefix("Latency ") {
+        thread_stats(block, i, rest, true);
+    } else if let Some(rest) = line.strip_prefix("Req/Sec ") {
+        thread_stats(block, i, rest, false);
+    } else if line.starts_with("#[") {
+        if *part != Part::Uncorrected
+            && let Some((_, samples)) = line.split_once("Total count")
+        {
+            let samples = samples.trim_matches([' ', '=', ']']);
+            block.latency.samples = whole(samples).and_then(|n| at(i, n));
+        }
+    } else if line.starts_with("-----") || is_spectrum(line) {
+    } else if let Some(rate) = line.strip_prefix("Requests/sec:") {
+        match count(rate) {
+            Some(rate) => block.rate = at(i, rate),
+            None => block.odd(i, rate.trim()),
+        }
+    } else if line.starts_with("Transfer/sec:") {
+        return Step::Last;
+    } else if let Some(counts) = line.strip_prefix("Socket errors:") {
+        socket_errors(block, i, counts);
+    } else if let Some(n) = line.strip_prefix("Non-2xx or 3xx responses:") {
+        block.fail(i, "not 2xx or 3xx", whole(n).unwrap_or(0), false);
+    } else if let Some((requests, time)) = requests_in(line) {
+        block.requests = at(i, requests);
+        block.seconds = seconds(time).and_then(|time| at(i, time));
+    } else if let Some((p, time)) = percentile(line) {
+        if *part == Part::Distribution {
+            block
+                .latency
+                .percentiles
+                .extend(at(i, time).map(|t| (p, t)));
+        }
+    } else {
+        return Step::Unknown;
+    }
+    Step::Taken
+}
+
+/// `Running 1m test @ http://host/`
+fn running(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("Running ")?.split_once(" test @ ")
+}
+
+/// `16 threads and 400 connections`
+fn threads(line: &str) -> Option<(u64, u64)> {
+    let line = line.strip_suffix(" connections")?;
+    let (threads, connections) = line.split_once(" threads and ")?;
+    Some((whole(threads)?, whole(connections)?))
+}
+
+fn is_header(line: &str) -> bool {
+    line.starts_with("Thread Stats") && line.contains("Stdev")
+}
+
+/// `   11.14ms   10.51ms 268.47ms   97.55%`: of threads, so the maximum of all is the maximum.
+fn thread_stats(block: &mut Block, i: usize, rest: &str, latency: bool) {
+    let cells: Vec<&str> = rest.split_whitespace().collect();
+    for (column, cell) in cells.iter().take(4).enumerate() {
+        let good = match (column, latency) {
+            (3, _) => percent(cell).is_some(),
+            (_, true) => seconds(cell).is_some(),
+            (_, false) => count(cell).is_some(),
+        };
+        // wrk prints -nan% of nothing.
+        if !good && !cell.contains("nan") {
+            block.odd(i, cell);
+        }
+    }
+    if latency {
+        let time = |column: usize| cells.get(column).and_then(|cell| seconds(cell));
+        block.latency.mean = time(0).and_then(|time| at(i, time));
+        block.latency.max = time(2).and_then(|time| at(i, time));
+    }
+}
+
+/// `connect 0, read 594, write 0, timeout 0`
+fn socket_errors(block: &mut Block, i: usize, counts: &str) {
+    for part in counts.split(',') {
+        if let Some((how, n)) = part.trim().split_once(' ') {
+            block.fail(i, how, whole(n).unwrap_or(0), how == "timeout");
+        }
+    }
+}
+
+/// `2285670 requests in 1.00m, 667.01MB read`
+fn requests_in(line: &str) -> Option<(u64, &str)> {
+    let (requests, rest) = line.split_once(" requests in ")?;
+    let (time, read) = rest.split_once(", ")?;
+    read.ends_with(" read").then_some(())?;
+    Some((whole(requests)?, time))
+}
+
+/// `99%    0.91ms`, `99.000%   11.18ms`
+fn percentile(line: &str) -> Option<(f64, Printed)> {
+    let (p, time) = line.split_once('%')?;
+    let (p, rest) = leading(p)?;
+    rest.is_empty().then_some(())?;
+    Some((p.value, seconds(time)?))
+}
+
+/// `0.921     0.000000            1         1.00`
+fn is_spectrum(line: &str) -> bool {
+    let cells: Vec<&str> = line.split_whitespace().take(5).collect();
+    cells.first() == Some(&"Value")
+        || cells.len() == 4
+            && cells[..3]
+                .iter()
+                .all(|cell| leading(cell).is_some_and(|(_, rest)| rest.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one;
+    use super::*;
+
+    #[test]
+    fn wrk_with_everything_that_can_go_wrong() {
+        let block = one("Running 2m test @ http://gate:9000/weather/x\n  \
+            32 threads and 128 connections\n  \
+            Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+            Latency    88.12ms  193.84ms   1.84s    89.97%\n    \
+            Req/Sec     1.53k   692.11     3.88k    64.44%0.\n  \
+            Latency Distribution\n     50%    1.30ms\n     99%  920.85ms\n  \
+            5748978 requests in 2.00m, 794.98MB read\n  \
+            Socket errors: connect 0, read 2, write 0, timeout 24\n  \
+            Non-2xx or 3xx responses: 3\n\
+            Requests/sec:  47885.84\nTransfer/sec:      6.62MB\n");
+        assert_eq!(block.tool, Tool::Wrk);
+        assert_eq!((block.first, block.last), (1, 13));
+        assert_eq!(
+            block.url.as_ref().unwrap().what,
+            "http://gate:9000/weather/x"
+        );
+        assert_eq!(block.connections.unwrap().what, 128);
+        assert_eq!(block.threads.unwrap().what, 32);
+        assert_eq!(block.planned.unwrap().what, 120.0);
+        assert_eq!(block.requests.unwrap().what, 5_748_978);
+        assert_eq!(block.rate.unwrap().what.value, 47885.84);
+        assert_eq!(block.rate.unwrap().line, 12);
+        assert!((block.latency.mean.unwrap().what.value - 0.08812).abs() < 1e-9);
+        assert_eq!(block.latency.max.unwrap().what.value, 1.84);
+        assert_eq!(block.latency.percentiles.len(), 2);
+        assert_eq!(block.latency.percentile(99.0).unwrap().line, 8);
+        assert_eq!(block.timed_out(), 24);
+        let errors: Vec<_> = block
+            .errors
+            .iter()
+            .map(|e| (e.what.how.as_str(), e.what.count, e.line))
+            .collect();
+        let expected = [
+            ("read", 2, 10),
+            ("timeout", 24, 10),
+            ("not 2xx or 3xx", 3, 11),
+        ];
+        assert_eq!(errors, expected);
+        assert_eq!(block.garbled.len(), 1);
+        assert_eq!(
+            (block.garbled[0].what.as_str(), block.garbled[0].line),
+            ("64.44%0.", 5)
+        );
+    }
+
+    #[test]
+    fn a_new_run_ends_the_one_before() {
+        let text = "Running 1s test @ http://a/\n  1 threads and 1 connections\n\
+            Requests/sec:  5.00\nRunning 1s test @ http://b/\nRequests/sec:  6.00\n";
+        let lines = Lines::new(text);
+        let found = super::read(&lines, 0).unwrap();
+        assert_eq!(
+            (found.next, found.blocks[0].rate.unwrap().what.value),
+            (3, 5.0)
+        );
+        assert!(super::read(&lines, 3).is_some());
+    }
+
+    #[test]
+    fn words_are_no_output() {
+        for text in [
+            "Running this test @ home\n",
+            "Latency 3ms\n",
+            "Running 5s test @ x\n",
+        ] {
+            let found = super::read(&Lines::new(text), 0);
+            assert!(found.is_none_or(|found| found.blocks.is_empty()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `prony audit`: what is wrong with outputs, tables and pages.
+
+use crate::Ended;
+use crate::args::Audit;
+use crate::texts;
+use miette::{IntoDiagnostic, Result};
+
+pub fn main(args: &Audit) -> Result<Ended> {
+    let audit = prony_audit::audit(&texts::read(&args.files)?);
+    if args.json {
+        let json = serde_json::to_string_pretty(&audit).into_diagnostic()?;
+        println!("{json}");
+    } else {
+        print!("{}", audit.text());
+    }
+    let mut ended = Ended::Done;
+    for file in audit.files.iter().filter(|file| !file.says_something()) {
+        eprintln!(
+            "{}: no output of a load generator, no table of figures and no command line was \
+             recognised, so nothing was audited",
+            file.name
+        );
+        ended = Ended::Incomplete;
+    }
+    Ok(if audit.serious() {
+        Ended::Broken
+    } else {
+        ended
+    })
+}

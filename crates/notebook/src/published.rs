@@ -1,0 +1,72 @@
+//! Figures that others have published, put in by name.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, named_params};
+use serde_json::Value;
+
+use crate::column::{Json, Moment};
+use crate::error::{Doing, NotebookError};
+use crate::open::Notebook;
+
+/// A table of published figures as the notebook has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// The name by which experiments find it.
+    pub name: String,
+    /// When it was put in; kept to the microsecond.
+    pub imported: Timestamp,
+    /// The command line that put it in.
+    pub command_line: String,
+    /// The table, whole.
+    pub table: Value,
+}
+
+impl Notebook {
+    /// Keeps a table under its name, in place of one that had that name; tells whether one had.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn keep_published(&mut self, published: &Published) -> Result<bool, NotebookError> {
+        let doing = || format!("keeping the figures {:?}", published.name);
+        let transaction = self.connection.transaction().doing(doing)?;
+        let replaced = transaction
+            .execute("DELETE FROM published WHERE name = ?1", [&published.name])
+            .doing(doing)?;
+        transaction
+            .execute(
+                "INSERT INTO published (name, imported, command_line, table_json)
+                 VALUES (:name, :imported, :command_line, :table)",
+                named_params! {
+                    ":name": published.name,
+                    ":imported": Moment(published.imported),
+                    ":command_line": published.command_line,
+                    ":table": Json(&published.table),
+                },
+            )
+            .doing(doing)?;
+        transaction.commit().doing(doing)?;
+        Ok(replaced > 0)
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn published(&self, name: &str) -> Result<Option<Published>, NotebookError> {
+        self.connection
+            .query_row("SELECT * FROM published WHERE name = ?1", [name], read)
+            .optional()
+            .doing(|| format!("reading the figures {name:?}"))
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Published> {
+    Ok(Published {
+        name: row.get("name")?,
+        imported: row.get::<_, Moment>("imported")?.0,
+        command_line: row.get("command_line")?,
+        table: row.get::<_, Json<Value>>("table_json")?.0,
+    })
+}
