@@ -67,9 +67,10 @@ impl Reader {
             return next;
         }
         if let Some((table, next)) = table::read(lines, at, self.fenced, separator) {
-            let place = self.place(lines, at);
-            let tables = &mut self.document.tables;
-            tables.extend(table.map(|table| (table, place)));
+            if let Some(table) = table.filter(|_| self.document.tables.len() < TABLES) {
+                let place = self.place(lines, at);
+                self.document.tables.push((table, place));
+            }
             self.cut(next);
             return next;
         }
@@ -140,6 +141,8 @@ impl Reader {
     }
 }
 
+/// More tables than this are data, not results: the others are left out.
+const TABLES: usize = 2_000;
 /// More ratios than this are data, not claims.
 const CLAIMS: usize = 64;
 /// A label stands this near above what it is of, in lines with something in them.

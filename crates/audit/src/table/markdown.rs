@@ -1,6 +1,6 @@
 //! Tables of Markdown: cells between bars, dashes below the header.
 
-use super::{Cell, Row, Table};
+use super::{Cell, LARGEST, Row, Table};
 use crate::read::lines::{Lines, without_markup};
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
@@ -15,8 +15,11 @@ pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     let mut rows = Vec::new();
     let mut next = at + 2;
     while lines.get(next).contains('|') {
-        let cells = cells(lines.get(next), next);
-        rows.push(Row { cells });
+        // One row more than the largest table has says that it is none; the others need no reading.
+        if rows.len() <= LARGEST {
+            let cells = cells(lines.get(next), next);
+            rows.push(Row { cells });
+        }
         next += 1;
     }
     let first = at + 1;
