@@ -8,7 +8,7 @@
 //! - [`tool`]: what load generators print, one file for each
 //! - [`table`]: Markdown, HTML, CSV
 //! - `check`: the checks, one file each, with their thresholds
-//! - [`import`]: the figures, to be kept and shown beside measurements
+//! - [`import()`]: the figures, to be kept and shown beside measurements
 //!
 //! ```
 //! let text = "Running 10s test @ http://10.0.0.2/\n  \
