@@ -18,6 +18,7 @@ mod child;
 mod error;
 mod external;
 mod faces;
+mod gaps;
 mod lag;
 mod load;
 mod memory;
@@ -34,6 +35,7 @@ mod verdicts;
 
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
+use gaps::Gaps;
 use place::Rig;
 use quiet::Quiet;
 use serde::Serialize;
@@ -216,7 +218,8 @@ impl Bench {
         let unseen = || Error::io("cannot see what else the machine does");
         let before = quiet::now(self.rig).map_err(unseen())?;
         eprintln!("{name}: {}", self.rig);
-        eprintln!("{name}: before: {}", before.line(false));
+        let gaps = gaps::look(self.rig).map_err(unseen())?;
+        eprintln!("{name}: before: {}; {gaps}", before.line(false));
         let watch = quiet::Watch::begin(self.rig).map_err(unseen())?;
         let result = bench(self.rig);
         let during = watch.end().map_err(unseen())?;
@@ -226,13 +229,14 @@ impl Bench {
             self.failed = true;
         }
         if let Some(json) = &mut self.json {
-            let entry = entry(self.rig, before, during, &result);
+            let entry = entry(self.rig, before, gaps, during, &result);
             let entry = entry.map_err(|error| Error::Unusable(error.to_string()))?;
             json.insert(name.into(), entry);
         } else if let Ok(shown) = result {
             println!("{}: {}\n", name.to_uppercase(), self.rig);
             println!("{shown}");
             println!("Machine before: {}", before.line(false));
+            println!("               {gaps}");
             println!("Machine during: {}\n", during.line(true));
         }
         Ok(())
@@ -254,6 +258,7 @@ impl Bench {
 fn entry<T: Serialize>(
     rig: Rig,
     before: Quiet,
+    gaps: Gaps,
     during: Quiet,
     result: &Result<T>,
 ) -> serde_json::Result<Value> {
@@ -261,6 +266,7 @@ fn entry<T: Serialize>(
     entry.insert("server_cpu".into(), rig.server.into());
     entry.insert("client_cpu".into(), rig.client.into());
     entry.insert("quiet_before".into(), serde_json::to_value(before)?);
+    entry.insert("gaps_before".into(), serde_json::to_value(gaps)?);
     entry.insert("quiet_during".into(), serde_json::to_value(during)?);
     match result {
         Ok(shown) => entry.insert("result".into(), serde_json::to_value(shown)?),

@@ -54,7 +54,7 @@ fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
     let prony = prony::program()?;
     let server = |extra: &str| {
         format!(
-            "'{}' serve tcp-echo --port {{port}}{extra}",
+            "'{}' serve http-echo --port {{port}}{extra}",
             prony.display()
         )
     };
@@ -68,7 +68,7 @@ fn duel(busy_ns: u64, max_time: f64, duration: f64) -> Result<Duel> {
             &plain,
             &slowed,
             "--contract",
-            "tcp-echo",
+            "http-echo",
             "--json",
             "--quiet",
         ])
