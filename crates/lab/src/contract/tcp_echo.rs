@@ -217,9 +217,9 @@ fn slow_reader(visit: &mut Visit<'_>) -> Result<(), Fault> {
             format!("it took all {taken} bytes"),
         ));
     }
-    // What it has taken must all come back, and it must go on; the whole message would take long
-    // where the kernel can hold much.
-    let message = &message[..message.len().min(taken + LARGE)];
+    // All that it has taken must come back, and it must go on; the whole message would take long where
+    // the kernel can hold much.
+    let message = &message[..message.len().min(SLOW.max(taken + LARGE))];
     thread::scope(|scope| {
         // What came back says more than why the sending stopped, so that is reported.
         scope.spawn(|| wire.send(&message[taken..]));
