@@ -7,6 +7,7 @@
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
 //! | [`verdicts`] | can its verdicts be relied on? |
+//! | [`pages`] | how long does a report take, and how large is it? |
 
 mod bare;
 mod child;
@@ -15,6 +16,7 @@ mod external;
 mod lag;
 mod load;
 mod memory;
+mod pages;
 mod peers;
 mod place;
 mod quiet;
@@ -41,6 +43,7 @@ Examples:
   prony-benches truth
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
+  prony-benches pages
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -95,6 +98,12 @@ enum What {
         /// So many series of each shape
         #[arg(long, value_name = "N", default_value_t = 200)]
         series: u32,
+    },
+    /// The report of a long run as a page: time and size
+    Pages {
+        /// Trials of the run
+        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        trials: u32,
     },
     /// The first four
     All,
@@ -152,6 +161,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Power { duels } => {
             bench.run("power", |rig| verdicts::power(rig, duels, seconds(60.0)))?;
         }
+        What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),
+        Command::Export(args) => verb::export::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
         Command::Tare(args) => verb::tare::main(&cli.places, &args),
@@ -54,6 +55,8 @@ fn main() -> ExitCode {
         Command::Explain(args) => verb::explain::main(&args),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
+        Command::Completions(args) => verb::completions::main(&args),
+        Command::Man(args) => verb::completions::man(&args),
         Command::Keeper { arguments } => verb::keeper::main(&arguments),
     };
     match result {

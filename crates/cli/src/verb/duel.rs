@@ -41,6 +41,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         "duel",
         &names,
         kept::asked(&chosen.manner),
+        None,
         &bench,
     )?;
     let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench)?;

@@ -2,9 +2,11 @@
 
 pub mod capacity;
 pub mod compare;
+pub mod completions;
 pub mod duel;
 pub mod echo_client;
 pub mod explain;
+pub mod export;
 pub mod keeper;
 pub mod load;
 pub mod report;

@@ -5,7 +5,7 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 19] = [
+    let verbs: [&[&str]; 22] = [
         &[],
         &["run"],
         &["load"],
@@ -21,6 +21,9 @@ fn every_verb_explains_itself_with_examples() {
         &["servers", "start"],
         &["runs"],
         &["report"],
+        &["export"],
+        &["completions"],
+        &["man"],
         &["echo-client"],
         &["serve"],
         &["schema"],
@@ -78,7 +81,15 @@ fn without_arguments_it_is_used_wrongly() {
 fn the_examples_can_be_typed() {
     let place = Place::new();
     for verb in [
-        "run", "load", "servers", "runs", "report", "serve", "schema",
+        "run",
+        "load",
+        "servers",
+        "runs",
+        "report",
+        "export",
+        "completions",
+        "serve",
+        "schema",
     ] {
         let help = place.prony(&[verb, "--help"]).with(0).stdout;
         let examples = help.split_once("Examples:\n").unwrap().1;

@@ -15,6 +15,7 @@ mod input;
 mod interrupt;
 mod load;
 mod orphans;
+mod pages;
 mod published;
 mod schemas;
 mod servers;
