@@ -10,6 +10,7 @@
 //! | [`verdicts`] | can its verdicts be relied on? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
+//! | [`pages`] | how long does a report take, and how large is it? |
 
 mod attribution;
 mod audit;
@@ -22,6 +23,7 @@ mod gaps;
 mod lag;
 mod load;
 mod memory;
+mod pages;
 mod peers;
 mod place;
 mod plant;
@@ -54,6 +56,7 @@ Examples:
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches attribution --times 20
+  prony-benches pages
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -120,6 +123,12 @@ enum What {
     },
     /// Time to audit a megabyte of outputs, of pages, and of what is made to take long
     Audit,
+    /// The report of a long run as a page: time and size
+    Pages {
+        /// Trials of the run
+        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        trials: u32,
+    },
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -185,6 +194,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
         }
         What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
+        What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

@@ -80,6 +80,7 @@ pub enum Command {
     Servers(Servers),
     Runs(Runs),
     Report(Report),
+    Export(Export),
     Compare(Compare),
     Explain(Explain),
     Audit(Audit),
@@ -139,6 +140,8 @@ pub enum Command {
     )]
     Httperf(Passed),
     Schema(Schema),
+    Completions(Completions),
+    Man(Man),
     /// Keeps a server, and ends it when prony ends.
     #[command(hide = true)]
     Keeper {
@@ -188,6 +191,9 @@ pub struct Run {
     /// Print the result as JSON (`prony schema run` describes it)
     #[arg(long)]
     pub json: bool,
+    /// Write no page; otherwise the report is written beside the notebook, and its path printed
+    #[arg(long)]
+    pub no_html: bool,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -632,6 +638,7 @@ pub struct Runs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony report latest\n  \
+    prony report 12 --html report.html      as one page with charts\n  \
     prony report 12 --json\n  \
     prony report quickstart\n  \
     prony report latest --published theirs")]
@@ -646,6 +653,85 @@ pub struct Report {
     /// Print JSON, as `prony run --json` does
     #[arg(long)]
     pub json: bool,
+    /// Write it as a page with charts, which needs nothing but itself; - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+}
+
+/// Write a run as a file of another tool
+///
+/// json has everything (`prony schema export` describes it); csv a row per trial; markdown is for a pull
+/// request; hlog and hgrm are HdrHistogram's log of all trials and its table of percentiles; benchstat is
+/// what Go's benchstat compares; openmetrics is for a database; svg is one chart.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony export latest --format csv --out trials.csv\n  \
+    prony export 12 --format markdown\n  \
+    prony export 12 --format svg --chart throughput-c64 --out throughput.svg\n  \
+    prony export 12 --format hgrm --server node --load c64 --out node.hgrm\n  \
+    prony export 12 --format benchstat --out 12.txt")]
+pub struct Export {
+    /// A run's number, `latest`, or an experiment's name for its latest run
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The format
+    #[arg(long, short, value_enum)]
+    pub format: Format,
+    /// Into this file instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Of svg: the chart [default: list them]
+    #[arg(long, value_name = "NAME")]
+    pub chart: Option<String>,
+    /// Of hgrm: the server, as `name` or `name@workers`
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Of hgrm: the load, as reports label it
+    #[arg(long, value_name = "LOAD")]
+    pub load: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Everything, from which every report can be made again
+    Json,
+    /// A row per trial
+    Csv,
+    /// Tables for a pull request
+    Markdown,
+    /// HdrHistogram's log, an interval per trial
+    Hlog,
+    /// HdrHistogram's percentiles of one server under one load
+    Hgrm,
+    /// Go's benchmark format, a line per trial
+    Benchstat,
+    /// OpenMetrics
+    Openmetrics,
+    /// One chart
+    Svg,
+}
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony completions bash > ~/.local/share/bash-completion/completions/prony\n  \
+    prony completions zsh > \"${fpath[1]}/_prony\"\n  \
+    prony completions fish > ~/.config/fish/completions/prony.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Print the manual page
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony man | man -l -\n  \
+    prony man --out ~/.local/share/man/man1      one page for every verb")]
+pub struct Man {
+    /// Write a page for every verb into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
 }
 
 /// Compare two runs: has anything become slower?
@@ -842,6 +928,8 @@ pub enum SchemaOf {
     Capacity,
     /// What `prony tare --json` prints
     Tare,
+    /// What `prony export --format json` writes
+    Export,
     /// An experiment file
     Experiment,
     /// A server's manifest

@@ -11,6 +11,7 @@ use prony_lab::trial::Bench;
 use prony_notebook::{
     Histogram, HistogramKind, NewTrial, Notebook, RunFacts, RunId, TrialFacts, TrialStatus,
 };
+use prony_report::capacity::Limits;
 use prony_report::facts::{Durations, Facts, Finding, Outcomes, Resources};
 use prony_report::kept::About;
 use prony_report::latency::{Percentiles, encode};
@@ -22,10 +23,12 @@ pub fn begin(
     kind: &str,
     names: &[String],
     contract: String,
+    service: Option<Limits>,
     bench: &Bench,
 ) -> Result<RunId> {
     let about = About {
         contract,
+        service,
         baseline: names[0].clone(),
         // Decided while it runs; ratios are paired up to the highest there is.
         rounds: prony_stats::compare::MOST_ROUNDS,

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Report(args) => verb::report::main(&cli.places, &args),
         Command::Audit(args) => verb::audit::main(&args),
         Command::Import(args) => verb::import::main(&cli.places, &args),
+        Command::Export(args) => verb::export::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
         Command::Tare(args) => verb::tare::main(&cli.places, &args),
@@ -68,6 +69,8 @@ fn main() -> ExitCode {
         Command::Httperf(args) => return Face::Httperf.main(&args.arguments),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
+        Command::Completions(args) => verb::completions::main(&args),
+        Command::Man(args) => verb::completions::man(&args),
         Command::Keeper { arguments } => verb::keeper::main(&arguments),
     };
     match result {

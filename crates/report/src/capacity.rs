@@ -4,7 +4,7 @@ use crate::latency::Percentiles;
 use crate::show;
 use crate::table::{Align, Table};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// What `prony capacity --json` prints.
@@ -28,7 +28,7 @@ pub struct CapacityReport {
 }
 
 /// Limits of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// The percentile of the response time that is limited, such as 99.
     pub percentile: f64,

@@ -1,5 +1,6 @@
 //! A run's report from the notebook.
 
+use crate::capacity::Limits;
 use crate::facts::Facts;
 use crate::latency::{Times, decode};
 use crate::published::Published;
@@ -7,6 +8,7 @@ use crate::run::{FailureReport, RunHead, RunReport, Trial, label};
 use crate::tare::TareReport;
 use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What a run is about, as it is kept in the notebook's `experiment`.
@@ -31,6 +33,12 @@ pub struct About {
     /// By server: steps of the verification that its stack cannot pass, with the reason.
     #[serde(default)]
     pub limits: BTreeMap<String, BTreeMap<String, String>>,
+    /// By server: what its manifest says of it.
+    #[serde(default)]
+    pub manifests: BTreeMap<String, Value>,
+    /// What a capacity run keeps within.
+    #[serde(default)]
+    pub service: Option<Limits>,
 }
 
 /// Why a run cannot be reported.
@@ -49,40 +57,42 @@ pub enum ReportError {
     },
 }
 
+/// The trials of a run, as a report needs them.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Those that yielded figures.
+    pub trials: Vec<Trial>,
+    /// Those that did not, and servers that took no part.
+    pub failures: Vec<FailureReport>,
+}
+
+/// What a run is about.
+///
+/// # Errors
+/// When it is not what this version of prony writes.
+pub fn about(run: &Run) -> Result<About, ReportError> {
+    serde_json::from_value(run.facts.experiment.clone()).map_err(|error| ReportError::Unreadable {
+        run: run.id.0,
+        what: error.to_string(),
+    })
+}
+
 /// The report of a run, from nothing but the notebook.
 ///
 /// # Errors
 /// When the notebook cannot be read, or the run is not one of `prony run`.
 pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> {
-    let id = run.id.0;
-    let unreadable = |what: String| ReportError::Unreadable { run: id, what };
-    let about: About = serde_json::from_value(run.facts.experiment.clone())
-        .map_err(|error| unreadable(error.to_string()))?;
-    let text = |key: &str| {
-        run.facts
-            .host
-            .get(key)
-            .and_then(|v| v.as_str())
-            .unwrap_or("?")
-            .to_owned()
-    };
-    let head = RunHead {
-        id,
-        name: run.facts.name.clone(),
-        title: run.facts.title.clone(),
-        started: run.facts.started.to_string(),
-        status: if run.is_abandoned() {
-            "interrupted".into()
-        } else {
-            run.status.to_string()
-        },
-        contract: about.contract,
-        baseline: about.baseline,
-        upstream: about.upstream,
-        rounds: about.rounds,
-        placement: about.placement,
-        host: format!("{}, {}", text("kernel"), text("cpu")),
-        prony: run.facts.prony_version.clone(),
+    report_of(notebook, run, &measured(notebook, run)?)
+}
+
+/// Reads the trials of a run.
+///
+/// # Errors
+/// When the notebook cannot be read, or a trial is not what this version of prony writes.
+pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError> {
+    let unreadable = |what: String| ReportError::Unreadable {
+        run: run.id.0,
+        what,
     };
     let (mut trials, mut failures) = (Vec::new(), Vec::new());
     for row in notebook.trials(run.id)? {
@@ -128,7 +138,47 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
             }),
         }
     }
-    let mut report = RunReport::new(head, &trials, failures).with_limits(&about.limits);
+    Ok(Measured { trials, failures })
+}
+
+/// The report of a run whose trials have been read.
+///
+/// # Errors
+/// As [`report`].
+pub fn report_of(
+    notebook: &Notebook,
+    run: &Run,
+    measured: &Measured,
+) -> Result<RunReport, ReportError> {
+    let about = about(run)?;
+    let text = |key: &str| {
+        run.facts
+            .host
+            .get(key)
+            .and_then(|v| v.as_str())
+            .unwrap_or("?")
+            .to_owned()
+    };
+    let head = RunHead {
+        id: run.id.0,
+        name: run.facts.name.clone(),
+        title: run.facts.title.clone(),
+        started: run.facts.started.to_string(),
+        status: if run.is_abandoned() {
+            "interrupted".into()
+        } else {
+            run.status.to_string()
+        },
+        contract: about.contract,
+        baseline: about.baseline,
+        upstream: about.upstream,
+        rounds: about.rounds,
+        placement: about.placement,
+        host: format!("{}, {}", text("kernel"), text("cpu")),
+        prony: run.facts.prony_version.clone(),
+    };
+    let mut report = RunReport::new(head, &measured.trials, measured.failures.clone())
+        .with_limits(&about.limits);
     if let Some(tare) = tare(notebook, run)? {
         report = report.below(&tare);
     }

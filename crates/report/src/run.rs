@@ -104,6 +104,18 @@ pub struct CellReport {
     load_label: String,
 }
 
+impl CellReport {
+    /// The server's label: `name`, or `name@workers` with more than one.
+    pub fn label(&self) -> String {
+        label(&self.server, self.workers)
+    }
+
+    /// The load's label.
+    pub fn load_label(&self) -> &str {
+        &self.load_label
+    }
+}
+
 /// CPU time per request: mean over the trials, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MicrosecondsPerRequest {
@@ -132,6 +144,15 @@ pub struct FailureReport {
     pub message: String,
     /// The end of what the server, or its build, printed.
     pub output: String,
+}
+
+/// A check that was raised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raised {
+    /// The labels of the servers that it concerns.
+    pub servers: Vec<String>,
+    /// What was found, as it was found first.
+    pub finding: Finding,
 }
 
 /// A trial as the report needs it.
@@ -164,7 +185,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    fn label(&self) -> String {
+    /// The server's label.
+    pub fn label(&self) -> String {
         label(&self.server, self.workers)
     }
 }
@@ -303,7 +325,7 @@ impl RunReport {
                 );
             }
         }
-        let _ = write!(out, "{}", self.findings());
+        let _ = write!(out, "{}", self.findings_text());
         for scaling in &self.scaling {
             let _ = writeln!(out, "\n{}", scaling.sentence);
         }
@@ -315,7 +337,8 @@ impl RunReport {
         out
     }
 
-    fn by_load(&self) -> Vec<(&str, Vec<&CellReport>)> {
+    /// The cells of each load, the highest throughput first.
+    pub fn by_load(&self) -> Vec<(&str, Vec<&CellReport>)> {
         let mut loads: Vec<(&str, Vec<&CellReport>)> = Vec::new();
         for cell in &self.cells {
             match loads.last_mut() {
@@ -327,7 +350,7 @@ impl RunReport {
     }
 
     /// What the first look should tell: who is ahead of the baseline, and how sure that is.
-    fn sentence(&self, cells: &[&CellReport]) -> String {
+    pub fn sentence(&self, cells: &[&CellReport]) -> String {
         let Some(first) = cells.first() else {
             return String::new();
         };
@@ -363,8 +386,8 @@ impl RunReport {
         }
     }
 
-    /// Findings, each check once, with whom it concerns.
-    fn findings(&self) -> String {
+    /// Findings, each check once with whom it concerns, the gravest first.
+    pub fn findings(&self) -> Vec<Raised> {
         type GravestFirst<'a> = (std::cmp::Reverse<prony_checks::Severity>, &'a str);
         let mut grouped: BTreeMap<GravestFirst<'_>, (Vec<String>, &Finding)> = BTreeMap::new();
         for cell in &self.cells {
@@ -377,11 +400,22 @@ impl RunReport {
                 }
             }
         }
-        let lines: Vec<Finding> = grouped
+        grouped
             .into_values()
-            .map(|(who, finding)| Finding {
-                text: format!("{}: {}", who.join(", "), finding.text),
-                ..finding.clone()
+            .map(|(servers, finding)| Raised {
+                servers,
+                finding: finding.clone(),
+            })
+            .collect()
+    }
+
+    fn findings_text(&self) -> String {
+        let lines: Vec<Finding> = self
+            .findings()
+            .into_iter()
+            .map(|Raised { servers, finding }| Finding {
+                text: format!("{}: {}", servers.join(", "), finding.text),
+                ..finding
             })
             .collect();
         checks(&lines)

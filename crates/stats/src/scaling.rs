@@ -41,7 +41,7 @@ pub enum Noise {
 }
 
 /// What came of fitting.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Fit {
     /// The points cannot tell.
     TooFewPoints {
@@ -55,7 +55,7 @@ pub enum Fit {
 }
 
 /// A fitted law.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
     /// λ: the rate of one worker.
     pub lambda: Estimate,
@@ -69,6 +69,17 @@ pub struct Scaling {
     /// The residuals' standard deviation: of the logarithms, about a share of the rate; or in the
     /// rate's unit, as [`Noise`] says.
     pub residual: f64,
+    uncertainty: Box<Uncertainty>,
+}
+
+/// What the law's interval at any number of workers is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Uncertainty {
+    /// Of λ, σ and κ.
+    covariance: [[f64; 3]; 3],
+    /// Student's t for the fit's degrees of freedom.
+    t: f64,
+    noise: Noise,
 }
 
 /// Where a fitted law has its maximum.
@@ -95,6 +106,37 @@ impl Scaling {
             ..
         } = self;
         least_squares::rate([lambda.value(), sigma.value(), kappa.value()], workers)
+    }
+
+    /// The interval of the law itself (not of a single measurement) with `workers` workers, at one
+    /// place at a time: the linearised model's, rate ± t·√(gᵀCg), with g the derivatives by λ, σ and
+    /// κ and C their covariance; of the logarithm, where logarithms were fitted. None where the fit
+    /// leaves no degree of freedom.
+    #[must_use]
+    pub fn band(&self, workers: f64) -> Option<Interval> {
+        let Uncertainty {
+            covariance,
+            t,
+            noise,
+        } = *self.uncertainty;
+        let rate = self.rate(workers);
+        let pairs = workers * (workers - 1.0);
+        let below = 1.0 + self.sigma.value() * (workers - 1.0) + self.kappa.value() * pairs;
+        // Of ln rate.
+        let slope = [
+            1.0 / self.lambda.value(),
+            -(workers - 1.0) / below,
+            -pairs / below,
+        ];
+        let variance: f64 = (0..3)
+            .flat_map(|i| (0..3).map(move |j| (i, j)))
+            .map(|(i, j)| slope[i] * covariance[i][j] * slope[j])
+            .sum();
+        let half = t * variance.max(0.0).sqrt();
+        match noise {
+            Noise::Proportional => Interval::new(rate * (-half).exp(), rate * half.exp()),
+            Noise::Constant => Interval::new(rate * (1.0 - half), rate * (1.0 + half)),
+        }
     }
 }
 
@@ -137,7 +179,7 @@ pub fn fit(points: &[(f64, f64)], law: Law, noise: Noise) -> Result<Fit, StatsEr
             .min_by(|a, b| a.rss.total_cmp(&b.rss))
             .ok_or(StatsError::Empty("a fit"))?;
     let most = distinct.last().copied().unwrap_or(1.0);
-    scaling(&best, without.as_ref(), law, most).map(Fit::Fitted)
+    scaling(&best, without.as_ref(), law, noise, most).map(Fit::Fitted)
 }
 
 fn check(points: &[(f64, f64)]) -> Result<(), StatsError> {
@@ -160,6 +202,7 @@ fn scaling(
     best: &Solution,
     without: Option<&Solution>,
     law: Law,
+    noise: Noise,
     most: f64,
 ) -> Result<Scaling, StatsError> {
     let n = best.points as u64;
@@ -191,6 +234,11 @@ fn scaling(
         },
         peak: peak(best, t, most),
         residual: (best.rss / best.freedom()).sqrt(),
+        uncertainty: Box::new(Uncertainty {
+            covariance: best.covariance,
+            t,
+            noise,
+        }),
     })
 }
 

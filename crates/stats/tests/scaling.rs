@@ -64,6 +64,7 @@ fn the_spec_sdm91_example() {
         kappa,
         peak,
         residual,
+        ..
     } = scaling;
     assert!(
         is(&lambda, 89.995_233, 50.532_26, 129.458_2, 1e-5),
@@ -119,6 +120,39 @@ fn the_spec_sdm91_example_in_proportion() {
         "{scaling:?}"
     );
     assert!(near(scaling.residual, 0.074_627_601, 1e-6), "{scaling:?}");
+}
+
+/// The law's interval, rate ± t·√(gᵀCg), with `curve_fit`'s covariance C and g by differences in numpy.
+#[test]
+fn the_band_around_the_spec_sdm91_example() {
+    let cases = [
+        (
+            Noise::Constant,
+            [
+                (1.0, 50.532_263, 129.458_203),
+                (50.0, 1_574.724_2, 1_867.578_1),
+                (216.0, 1_444.001_9, 1_848.407_6),
+            ],
+        ),
+        (
+            Noise::Proportional,
+            [
+                (1.0, 56.441_461, 81.786_671),
+                (50.0, 1_541.175_7, 1_987.156_9),
+                (216.0, 1_339.108_6, 1_884.591_2),
+            ],
+        ),
+    ];
+    for (noise, bands) in cases {
+        let scaling = fitted(&SDM91, Law::Universal, noise);
+        for (workers, low, high) in bands {
+            let band = scaling.band(workers).expect("four degrees of freedom");
+            assert!(
+                near(band.low(), low, 1e-5) && near(band.high(), high, 1e-5),
+                "{noise:?} {workers}: {band:?}"
+            );
+        }
+    }
 }
 
 /// The first six lines alone: what the tests of usl 3.0.3 expect of `coef`.

@@ -44,6 +44,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         "capacity",
         &names,
         kept::asked(&manner),
+        Some(limits(args)),
         &bench,
     )?;
     let mut search = Search {

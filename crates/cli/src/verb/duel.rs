@@ -43,6 +43,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         "duel",
         &names,
         kept::asked(&chosen.manner),
+        None,
         &bench,
     )?;
     let bands = bands(args, &chosen.manner, &notebook, id)?;

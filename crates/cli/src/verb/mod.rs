@@ -3,9 +3,11 @@
 pub mod audit;
 pub mod capacity;
 pub mod compare;
+pub mod completions;
 pub mod duel;
 pub mod echo_client;
 pub mod explain;
+pub mod export;
 pub mod face;
 pub mod import;
 pub mod keeper;

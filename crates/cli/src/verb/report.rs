@@ -5,17 +5,39 @@ use crate::args::{Places, Report};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::experiment::shipped_figures;
 use prony_notebook::{Notebook, Run, RunId};
+use prony_pages::material::Material;
 use prony_report::published::Published;
 use prony_report::run::RunReport;
+use std::fs::Permissions;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 pub fn main(places: &Places, args: &Report) -> Result<Ended> {
     let notebook = places.notebook()?;
     let run = find(&notebook, &args.run)?;
-    let mut report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
-    if let Some(name) = &args.published {
-        report = report.beside(&figures(places, name)?);
+    let published = match &args.published {
+        Some(name) => Some(figures(places, name)?),
+        None => None,
+    };
+    let Some(path) = &args.html else {
+        let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
+        let report = match &published {
+            Some(figures) => report.beside(figures),
+            None => report,
+        };
+        show(&report, args.json)?;
+        return Ok(Ended::Done);
+    };
+    if path.as_os_str() == "-" {
+        let page = page(&notebook, &run, published.as_ref())?;
+        std::io::stdout()
+            .write_all(page.as_bytes())
+            .into_diagnostic()?;
+    } else {
+        write_page(&notebook, &run, published.as_ref(), path)?;
+        eprintln!("{}", path.display());
     }
-    show(&report, args.json)?;
     Ok(Ended::Done)
 }
 
@@ -29,6 +51,44 @@ fn figures(places: &Places, name: &str) -> Result<Published> {
         )
     })?;
     Ok(source.parse()?)
+}
+
+/// A run's page, with these figures beside it rather than those that its experiment names.
+fn page(notebook: &Notebook, run: &Run, published: Option<&Published>) -> Result<String> {
+    let mut material = Material::read(notebook, run).into_diagnostic()?;
+    if let Some(figures) = published {
+        material.report = material.report.beside(figures);
+    }
+    prony_pages::page::html(&material).into_diagnostic()
+}
+
+/// Writes a run's page. Whoever reads the file meanwhile sees the old one or the new one, whole.
+pub fn write_page(
+    notebook: &Notebook,
+    run: &Run,
+    published: Option<&Published>,
+    path: &Path,
+) -> Result<()> {
+    let page = page(notebook, run, published)?;
+    let failed = |error| miette!("{} cannot be written: {error}", path.display());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    file.write_all(page.as_bytes()).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Where a run's page is: beside the notebook, under its name.
+pub fn page_path(notebook: &Notebook, run: &Run) -> PathBuf {
+    let name = notebook.path().file_stem().unwrap_or_default();
+    let name = format!("{}-run-{}.html", name.display(), run.id);
+    notebook.path().with_file_name(name)
 }
 
 /// Prints a run's report; tells whether everything in it yielded figures.

@@ -74,6 +74,14 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     outcome?;
     let run = notebook.run(id).into_diagnostic()?;
     let complete = super::report::print(&notebook, &run, args.json)?;
+    if !args.no_html {
+        // The run is done and kept: a page that cannot be written does not undo that.
+        let path = super::report::page_path(&notebook, &run);
+        match super::report::write_page(&notebook, &run, None, &path) {
+            Ok(()) => eprintln!("\nreport: {}", path.display()),
+            Err(error) => eprintln!("\nno page: {error}"),
+        }
+    }
     if !args.json {
         eprintln!(
             "\nrun {id} is kept in {}: `prony report {id}`",
@@ -155,6 +163,10 @@ fn facts(
         limits: limited
             .map(|server| (server.name.clone(), server.manifest.limits.clone()))
             .collect(),
+        manifests: servers()
+            .map(|server| (server.name.clone(), json!(server.manifest)))
+            .collect(),
+        service: None,
     };
     let json = |value: Result<Value, serde_json::Error>| value.expect("plain data becomes JSON");
     RunFacts {

@@ -12,6 +12,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Tare => schemars::schema_for!(prony_report::tare::TareReport),
         SchemaOf::Duel => schemars::schema_for!(prony_report::duel::DuelReport),
         SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
+        SchemaOf::Export => schemars::schema_for!(prony_pages::raw::Raw<'static>),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Published => schemars::schema_for!(prony_report::published::Published),
         SchemaOf::Audit => schemars::schema_for!(prony_audit::Audit),

@@ -24,7 +24,7 @@ pub fn main(places: &Places, args: &Tare) -> Result<Ended> {
     let sides = reference(&bench.prony)?;
     let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
     let mut notebook = places.notebook()?;
-    let id = kept::begin(&mut notebook, RUN, &names, "several".into(), &bench)?;
+    let id = kept::begin(&mut notebook, RUN, &names, "several".into(), None, &bench)?;
     let mut ordinal = 0;
     let mut weigh = || -> Result<()> {
         for &contract in &args.contract {

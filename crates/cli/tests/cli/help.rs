@@ -5,7 +5,7 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 21] = [
+    let verbs: [&[&str]; 24] = [
         &[],
         &["run"],
         &["load"],
@@ -23,6 +23,9 @@ fn every_verb_explains_itself_with_examples() {
         &["report"],
         &["audit"],
         &["import"],
+        &["export"],
+        &["completions"],
+        &["man"],
         &["echo-client"],
         &["serve"],
         &["schema"],
@@ -80,7 +83,17 @@ fn without_arguments_it_is_used_wrongly() {
 fn the_examples_can_be_typed() {
     let place = Place::new();
     for verb in [
-        "run", "load", "servers", "runs", "report", "audit", "import", "serve", "schema",
+        "run",
+        "load",
+        "servers",
+        "runs",
+        "report",
+        "export",
+        "completions",
+        "audit",
+        "import",
+        "serve",
+        "schema",
     ] {
         let help = place.prony(&[verb, "--help"]).with(0).stdout;
         let examples = help.split_once("Examples:\n").unwrap().1;

@@ -17,6 +17,7 @@ mod input;
 mod interrupt;
 mod load;
 mod orphans;
+mod pages;
 mod published;
 mod schemas;
 mod servers;

@@ -15,6 +15,7 @@ fn the_repository_has_what_prony_prints() {
         "compare",
         "capacity",
         "tare",
+        "export",
         "experiment",
         "server",
         "published",

@@ -1,0 +1,82 @@
+//! `prony export`: a run as a file of another tool.
+
+use super::report::find;
+use crate::Ended;
+use crate::args::{Export, Format, Places};
+use miette::{IntoDiagnostic, Result, miette};
+use prony_pages::material::Material;
+use prony_pages::{chart, export};
+use std::fs;
+
+pub fn main(places: &Places, args: &Export) -> Result<Ended> {
+    let notebook = places.notebook()?;
+    let run = find(&notebook, &args.run)?;
+    let material = Material::read(&notebook, &run).into_diagnostic()?;
+    let text = match args.format {
+        Format::Json => export::json(&material).into_diagnostic()?,
+        Format::Csv => export::csv(&material),
+        Format::Markdown => export::markdown(&material),
+        Format::Hlog => export::hlog(&material).into_diagnostic()?,
+        Format::Hgrm => {
+            let cell = cell(&material, args)?;
+            export::hgrm(&material.times[cell])
+        }
+        Format::Benchstat => export::benchstat(&material),
+        Format::Openmetrics => export::openmetrics(&material),
+        Format::Svg => svg(&material, args)?,
+    };
+    match &args.out {
+        Some(path) => {
+            fs::write(path, text)
+                .map_err(|error| miette!("{} cannot be written: {error}", path.display()))?;
+            eprintln!("{}", path.display());
+        }
+        None => print!("{text}"),
+    }
+    Ok(Ended::Done)
+}
+
+fn svg(material: &Material, args: &Export) -> Result<String> {
+    let there = || {
+        let all = chart::charts(material);
+        let names = all
+            .iter()
+            .map(|chart| format!("{} ({})", chart.name, chart.title));
+        names.collect::<Vec<_>>().join("\n")
+    };
+    match &args.chart {
+        Some(name) => chart::chart(material, name)
+            .map(|chart| chart.file())
+            .map_err(|error| miette!(help = "without --chart they are listed", "{error}")),
+        None => Err(miette!(
+            help = "`--chart NAME`",
+            "which chart? There are:\n{}",
+            there()
+        )),
+    }
+}
+
+/// The one cell that is meant: formats of a single distribution take no more.
+fn cell(material: &Material, args: &Export) -> Result<usize> {
+    let cells = &material.report.cells;
+    let fits = |wanted: &Option<String>, label: &str| wanted.as_deref().is_none_or(|w| w == label);
+    let found: Vec<usize> = (0..cells.len())
+        .filter(|&at| {
+            fits(&args.server, &cells[at].label()) && fits(&args.load, cells[at].load_label())
+        })
+        .collect();
+    match found[..] {
+        [one] => Ok(one),
+        _ => {
+            let all: Vec<String> = cells
+                .iter()
+                .map(|cell| format!("--server '{}' --load '{}'", cell.label(), cell.load_label()))
+                .collect();
+            Err(miette!(
+                help = all.join("\n"),
+                "{} distributions fit, and this format takes one: say which server and which load",
+                found.len()
+            ))
+        }
+    }
+}

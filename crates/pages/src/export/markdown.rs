@@ -1,0 +1,146 @@
+//! Markdown, for a pull request.
+
+use crate::material::Material;
+use prony_checks::Severity;
+use prony_report::run::CellReport;
+use prony_report::show;
+use std::fmt::Write;
+
+/// The run as Markdown of GitHub's kind.
+pub fn markdown(material: &Material) -> String {
+    let report = &material.report;
+    let run = &report.run;
+    let mut out = String::new();
+    let _ = writeln!(out, "### {}\n", plain(&run.title));
+    for (load, cells) in report.by_load() {
+        let _ = writeln!(out, "**{}**\n", plain(&report.sentence(&cells)));
+        let _ = writeln!(
+            out,
+            "Load {}, {} rounds, 95 % intervals\n",
+            plain(load),
+            run.rounds
+        );
+        table(&mut out, &cells);
+    }
+    for raised in report.findings() {
+        let word = match raised.finding.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Serious => "**serious**",
+        };
+        let _ = writeln!(
+            out,
+            "- {word}: `{}` ({}): {}",
+            raised.finding.name,
+            plain(&raised.servers.join(", ")),
+            plain(&raised.finding.text)
+        );
+    }
+    for failure in &report.failures {
+        let what = if failure.skipped {
+            "not measured"
+        } else {
+            "failed"
+        };
+        let _ = writeln!(
+            out,
+            "- {what}: {}: {}",
+            plain(&failure.server),
+            plain(&failure.message)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n<sub>prony {}, run {} of {}; {}; {}</sub>",
+        plain(&run.prony),
+        run.id,
+        plain(&run.started),
+        plain(&run.host),
+        plain(&run.placement)
+    );
+    out
+}
+
+fn table(out: &mut String, cells: &[&CellReport]) {
+    let grouped = cells.iter().any(|cell| cell.group.is_some());
+    let group = if grouped {
+        (" group |", "---|")
+    } else {
+        ("", "")
+    };
+    let _ = writeln!(
+        out,
+        "| server | answers/s | ± 95 % | ratio | 95 % interval | p50 | p99 | CPU/req | memory |{} checks |\n\
+         |---|--:|--:|--:|---|--:|--:|--:|--:|{}---|",
+        group.0, group.1
+    );
+    for cell in cells {
+        let dash = || "–".to_owned();
+        let rate = &cell.throughput;
+        let half = rate.relative_half_width();
+        let interval = cell
+            .ratio
+            .as_ref()
+            .and_then(prony_stats::Estimate::interval);
+        let checks: Vec<&str> = cell
+            .checks
+            .iter()
+            .map(|check| check.name.as_str())
+            .collect();
+        let mut row = vec![
+            plain(&cell.label()),
+            show::rate(rate.value()),
+            half.map_or_else(dash, |half| format!("{:.1} %", half * 100.0)),
+            cell.ratio
+                .as_ref()
+                .map_or_else(dash, |ratio| show::ratio(ratio.value())),
+            interval.map_or_else(dash, |i| format!("{:.3} to {:.3}", i.low(), i.high())),
+            show::time_or_dash(cell.latency.response.p50),
+            show::time_or_dash(cell.latency.response.p99),
+            cell.server_cpu_us_per_request
+                .map_or_else(dash, |cpu| show::time(cpu.value * 1e3)),
+            show::bytes(cell.rss_peak_bytes as f64),
+        ];
+        if grouped {
+            row.push(cell.group.clone().unwrap_or_default());
+        }
+        row.push(checks.join(" "));
+        let _ = writeln!(out, "| {} |", row.join(" | "));
+    }
+    out.push('\n');
+}
+
+/// A text that stays text: nothing in it marks up, names somebody, or ends its line.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '&' => out += "&amp;",
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // A word joiner: GitHub would tell the person of that name.
+            '@' if !before.is_alphanumeric() => out += "@\u{2060}",
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_text_stays_text() {
+        assert_eq!(plain("a|b\n<img>"), "a\\|b &lt;img&gt;");
+        assert_eq!(plain("node@2, @ada"), "node@2, @\u{2060}ada");
+        assert_eq!(plain("[x](y) `z`"), "\\[x\\](y) \\`z\\`");
+    }
+}

@@ -1,0 +1,156 @@
+//! Everything that the notebook knows of a run, read once.
+
+use crate::PageError;
+use crate::series::Series;
+use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
+use prony_report::kept::{About, about, measured, report_of};
+use prony_report::latency::Times;
+use prony_report::run::{CellReport, RunReport, label};
+use std::collections::HashMap;
+
+/// A run with all its trials.
+#[derive(Debug)]
+pub struct Material {
+    /// The run.
+    pub run: Run,
+    /// What it is about.
+    pub about: About,
+    /// What it says.
+    pub report: RunReport,
+    /// All trials, in the order of the plan.
+    pub trials: Vec<Part>,
+    /// The latency of each of the report's cells, in their order.
+    pub times: Vec<CellTimes>,
+    /// The servers, each with the look that it has in every chart.
+    pub series: Series,
+}
+
+/// A trial as it is kept.
+#[derive(Debug)]
+pub struct Part {
+    /// Its number.
+    pub id: TrialId,
+    /// What is known of it.
+    pub facts: TrialFacts,
+    /// Its windows.
+    pub windows: Vec<Window>,
+    /// Its histograms.
+    pub histograms: Vec<Histogram>,
+}
+
+impl Part {
+    /// The server's label.
+    pub fn label(&self) -> String {
+        label(&self.facts.server, self.facts.workers.unwrap_or(1))
+    }
+}
+
+/// The latency of a cell, over all its trials.
+#[derive(Debug, Clone)]
+pub struct CellTimes {
+    /// From when a request was due.
+    pub response: Times,
+    /// From when it was sent.
+    pub service: Times,
+    /// From when it was due to when it was sent.
+    pub lag: Times,
+}
+
+impl Material {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// When the notebook cannot be read, or the run is none that can be reported.
+    pub fn read(notebook: &Notebook, run: &Run) -> Result<Self, PageError> {
+        let measured = measured(notebook, run)?;
+        let report = report_of(notebook, run, &measured)?;
+        let mut merged: HashMap<(String, String), CellTimes> = HashMap::new();
+        for trial in measured.trials {
+            let key = (trial.load_label.clone(), trial.label());
+            match merged.get_mut(&key) {
+                None => {
+                    let times = CellTimes {
+                        response: trial.response,
+                        service: trial.service,
+                        lag: trial.lag,
+                    };
+                    merged.insert(key, times);
+                }
+                // All histograms of a notebook have the same bounds; another one is left out, as
+                // the report leaves it out.
+                Some(all) => {
+                    let _ = all.response.add(&trial.response);
+                    let _ = all.service.add(&trial.service);
+                    let _ = all.lag.add(&trial.lag);
+                }
+            }
+        }
+        let times = report.cells.iter().map(|cell| {
+            merged
+                .remove(&(cell.load_label().to_owned(), cell.label()))
+                .expect("every cell is made of these trials")
+        });
+        let times = times.collect();
+        let mut trials = Vec::new();
+        for trial in notebook.trials(run.id)? {
+            trials.push(Part {
+                windows: notebook.windows(trial.id)?,
+                histograms: notebook.histograms(trial.id)?,
+                id: trial.id,
+                facts: trial.facts,
+            });
+        }
+        let about = about(run)?;
+        let labels = about.servers.iter().cloned();
+        let series = Series::new(labels.chain(report.cells.iter().map(CellReport::label)));
+        Ok(Self {
+            run: run.clone(),
+            about,
+            report,
+            trials,
+            times,
+            series,
+        })
+    }
+
+    /// The loads, in the report's order, with their cells: the cells' places in the report, the
+    /// highest throughput first.
+    pub fn loads(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut loads: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (index, cell) in self.report.cells.iter().enumerate() {
+            match loads.last_mut() {
+                Some((load, cells)) if *load == cell.load_label() => cells.push(index),
+                _ => loads.push((cell.load_label(), vec![index])),
+            }
+        }
+        loads
+    }
+
+    /// Is it one of many rates, as a capacity run is? Then its picture is latency against rate, and
+    /// a picture for each rate would be none.
+    pub fn sweeps_rates(&self) -> bool {
+        let rates = self
+            .report
+            .cells
+            .iter()
+            .map(|cell| cell.load["rate"].is_number());
+        self.loads().len() > 3 && rates.into_iter().all(|at_rate| at_rate)
+    }
+
+    /// The trials of a cell that yielded figures, in the order of their rounds.
+    pub fn trials_of(&self, cell: &CellReport) -> Vec<&Part> {
+        let mut found: Vec<&Part> = self
+            .trials
+            .iter()
+            .filter(|part| {
+                let facts = &part.facts;
+                facts.throughput.is_some()
+                    && facts.server == cell.server
+                    && facts.workers.unwrap_or(1) == cell.workers
+                    && facts.cell == cell.load_label()
+            })
+            .collect();
+        found.sort_by_key(|part| part.facts.round);
+        found
+    }
+}

@@ -1,0 +1,138 @@
+//! What was not measured, where the rest was, how, and how to do it again.
+
+use crate::material::Material;
+use crate::raw::Packed;
+use maud::{Markup, html};
+use prony_report::run::FailureReport;
+use serde_json::Value;
+
+pub(super) fn failures(material: &Material) -> Markup {
+    let all = &material.report.failures;
+    if all.is_empty() {
+        return html! {};
+    }
+    let (skipped, failed): (Vec<&FailureReport>, Vec<&FailureReport>) =
+        all.iter().partition(|failure| failure.skipped);
+    html! {
+        section #failures {
+            h2 { "Not measured" }
+            @for failure in failed {
+                details.server open {
+                    summary {
+                        strong { (failure.server) } " failed"
+                        @if let Some(round) = failure.round { " in round " (round) }
+                        ": " (failure.step)
+                    }
+                    p { (failure.message) }
+                    @if !failure.output.is_empty() {
+                        p { "The end of what it printed:" }
+                        pre { (printable(&failure.output)) }
+                    }
+                }
+            }
+            @if !skipped.is_empty() {
+                p { "Left out, because they are not set up on this machine:" }
+                ul { @for failure in skipped { li { strong { (failure.server) } ": " (failure.message) } } }
+            }
+        }
+    }
+}
+
+/// Control characters as they would be written: a terminal's colours are no text.
+fn printable(output: &str) -> String {
+    output
+        .chars()
+        .flat_map(|c| match c {
+            '\n' | '\t' => c.to_string().chars().collect::<Vec<_>>(),
+            c if c.is_control() => c.escape_default().collect(),
+            c => vec![c],
+        })
+        .collect()
+}
+
+pub(super) fn environment(material: &Material) -> Markup {
+    let run = &material.report.run;
+    let facts = &material.run.facts;
+    html! {
+        section #environment {
+            h2 { "Environment" }
+            dl {
+                dt { "Placement" } dd { (run.placement) }
+                @if let Value::Object(host) = &facts.host {
+                    @for (name, value) in host {
+                        dt { (name.replace('_', " ")) }
+                        dd { (plain(name, value)) }
+                    }
+                }
+                dt { "prony" }
+                dd { (facts.prony_version) @if let Some(commit) = &facts.prony_commit { ", commit " (commit) } }
+                @if let Some(upstream) = &run.upstream { dt { "Upstream" } dd { (upstream) } }
+            }
+        }
+    }
+}
+
+fn plain(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => "not known".into(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => text.clone(),
+        Value::Number(bytes) if name == "memory" => {
+            prony_report::show::bytes(bytes.as_f64().unwrap_or(0.0))
+        }
+        Value::Object(map) => {
+            let parts = map
+                .iter()
+                .map(|(name, value)| format!("{}: {}", name.replace('_', " "), plain(name, value)));
+            parts.collect::<Vec<_>>().join("; ")
+        }
+        Value::Array(list) => {
+            let parts = list.iter().map(|value| plain("", value));
+            parts.collect::<Vec<_>>().join(", ")
+        }
+        value @ Value::Number(_) => value.to_string(),
+    }
+}
+
+pub(super) fn method(material: &Material) -> Markup {
+    let started_together = matches!(material.report.run.name.as_str(), "duel" | "tare");
+    html! {
+        section #method {
+            h2 { "Method" }
+            ol {
+                @if started_together {
+                    li { "In every round all sides are started together and loaded in turns, in an order and its reverse, so that a drift of the machine falls on all of them." }
+                } @else {
+                    li { "Every trial is a fresh start of one server, and every round has one trial of each, in an order drawn afresh, so that a drift of the machine falls on all of them." }
+                }
+                li { "A server is verified before and after the load with paths and payloads that it cannot know, and every answer under load is checked: what counts are right answers." }
+                li { "It is loaded unmeasured until the rate is steady, then measured; response times run from when a request was due, time-outs are samples, and nothing is filled in afterwards." }
+                li { "A server is compared with the baseline within rounds; intervals are at 95 %, over trials and not over requests, and servers that share a bracket cannot be told apart (paired t tests, false discovery rate 5 %)." }
+                li { "Every trial is checked for what commonly makes such figures worthless, and what was found stands beside the result; a percentile with fewer than ten samples beyond it is not shown." }
+            }
+        }
+    }
+}
+
+pub(super) fn again(material: &Material, data: &Packed) -> Markup {
+    let facts = &material.run.facts;
+    let id = material.run.id;
+    html! {
+        section #again {
+            h2 { "Run it again" }
+            p { "This run was made with" }
+            pre { code { (facts.command_line) } }
+            p { "Its random orders follow from the seed " code { (facts.seed) } " (" code { "--seed" } ")." }
+            p {
+                a #download download=(format!("prony-run-{id}.json.gz")) href=(data.link()) { "Download the raw data" }
+                " (JSON, gzip, " (prony_report::show::bytes(data.bytes() as f64)) "): every trial"
+                @if !data.left_out.is_empty() {
+                    ", without " (data.left_out.join(", ")) ", which would make this file too large ("
+                    code { "prony export " (id) " --format json" } " has them)"
+                } @else { ", window and histogram" }
+                ". " code { "prony schema export" } " describes it."
+            }
+        }
+    }
+}

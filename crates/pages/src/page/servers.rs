@@ -1,0 +1,141 @@
+//! Each server: what it is, what it was started with, and all its trials.
+
+use crate::chart::look_sample;
+use crate::material::{Material, Part};
+use maud::{Markup, html};
+use prony_notebook::TrialStatus;
+use prony_report::facts::Facts;
+use prony_report::run::CellReport;
+use prony_report::show;
+use serde_json::Value;
+
+pub(super) fn section(material: &Material) -> Markup {
+    let mut labels: Vec<String> = Vec::new();
+    for cell in &material.report.cells {
+        let label = cell.label();
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    html! {
+        section #servers {
+            h2 { "Servers" }
+            @for label in &labels { (server(material, label)) }
+        }
+    }
+}
+
+fn server(material: &Material, label: &str) -> Markup {
+    let parts: Vec<&Part> = material
+        .trials
+        .iter()
+        .filter(|part| part.label() == label)
+        .collect();
+    let cells: Vec<&CellReport> = material
+        .report
+        .cells
+        .iter()
+        .filter(|cell| cell.label() == label)
+        .collect();
+    let Some(cell) = cells.first() else {
+        return html! {};
+    };
+    let manifest = material.about.manifests.get(&cell.server);
+    let of = |key: &str| manifest.and_then(|m| m[key].as_str()).unwrap_or_default();
+    let command = parts.iter().map(|part| part.facts.command_line.as_str());
+    let command = command.filter(|command| !command.is_empty()).next_back();
+    let version = parts
+        .iter()
+        .rev()
+        .find_map(|part| part.facts.server_version.as_deref());
+    let verified = cells.iter().all(|cell| cell.verified);
+    let upstream = material.report.run.upstream.as_deref() == Some(cell.server.as_str());
+    html! {
+        details.server {
+            summary {
+                svg viewBox="0 0 28 16" width="28" height="16" aria-hidden="true" { (look_sample(material, label)) }
+                strong { (label) }
+                @if label == material.report.run.baseline { " · baseline" }
+                @if upstream { " · stands behind every gateway" }
+                @if !of("title").is_empty() { " · " (of("title")) }
+            }
+            dl {
+                @if !of("language").is_empty() { dt { "Language" } dd { (of("language")) } }
+                @if !of("model").is_empty() { dt { "Model" } dd { (of("model")) } }
+                @if let Some(version) = version { dt { "Version" } dd { (version) } }
+                @if let Some(command) = command { dt { "Command line" } dd { code { (command) } } }
+                dt { "Workers" } dd { (cell.workers) }
+                dt { "Verification" }
+                dd {
+                    @if verified { "kept its contract (" (material.report.run.contract) ") in every trial" }
+                    @else { strong { "broke its contract: see the trials" } }
+                }
+                @for (step, reason) in &cell.known_limits {
+                    dt { "Known limit" } dd { (step) ": " (reason) }
+                }
+                @let spread = &cell.connections_per_worker;
+                @if spread.len() > 1 {
+                    dt { "Connections of each event loop" }
+                    dd { (spread.iter().map(u32::to_string).collect::<Vec<_>>().join(" + ")) }
+                }
+            }
+            @if let Some(manifest) = manifest {
+                details { summary { "Manifest" } pre { (pretty(manifest)) } }
+            }
+            (trials(label, &parts))
+        }
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn trials(label: &str, parts: &[&Part]) -> Markup {
+    let rate = |part: &Part| part.facts.throughput.map_or("–".into(), show::rate);
+    html! {
+        div.scroll tabindex="0" role="group" aria-label=(format!("Trials of {label}")) {
+            table {
+                caption { "All trials of " (label) }
+                thead { tr {
+                    th scope="col" { "round" } th scope="col" { "load" }
+                    th scope="col" class="n" { "answers/s" } th scope="col" class="n" { "p50" }
+                    th scope="col" class="n" { "p99" } th scope="col" class="n" { "max" }
+                    th scope="col" class="n" { "CPU/req" } th scope="col" class="n" { "memory" }
+                    th scope="col" class="n" { "warm-up" } th scope="col" { "checks" }
+                } }
+                tbody {
+                    @for part in parts {
+                        @let facts = &part.facts;
+                        @let kept = serde_json::from_value::<Facts>(facts.observation.clone()).unwrap_or_default();
+                        tr {
+                            th scope="row" { (facts.round + 1) }
+                            td { (facts.cell) }
+                            td.n { (rate(part)) }
+                            td.n { (show::time_or_dash(facts.p50_ns)) }
+                            td.n { (show::time_or_dash(facts.p99_ns)) }
+                            td.n { (show::time_or_dash(facts.max_ns)) }
+                            td.n { (facts.cpu_ns_per_request.map_or("–".into(), show::time)) }
+                            td.n { (facts.rss_peak_bytes.map_or("–".into(), |b| show::bytes(b as f64))) }
+                            td.n { (show::time(kept.durations.warmup_ns as f64)) @if !kept.warmed_up { "*" } }
+                            td { (judged(part, &kept)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn judged(part: &Part, kept: &Facts) -> String {
+    let names = kept.checks.iter().map(|check| check.name.as_str());
+    let mut words: Vec<&str> = names.collect();
+    let step = part.facts.failed_step.as_deref().unwrap_or_default();
+    if part.facts.status != TrialStatus::Ok {
+        words.insert(0, part.facts.status.word());
+        if !step.is_empty() {
+            words.insert(1, step);
+        }
+    }
+    words.join(", ")
+}

@@ -1,0 +1,297 @@
+//! Runs that nobody has measured: for tests and benchmarks, made from a number.
+
+use jiff::{SignedDuration, Timestamp};
+use prony_notebook::{
+    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, Phase, RunFacts, RunId, RunStatus,
+    TrialFacts, TrialStatus, Window,
+};
+use prony_report::capacity::Limits;
+use prony_report::facts::{Durations, Facts, Finding, Generator, Outcomes, Resources};
+use prony_report::kept::About;
+use prony_report::latency::{Percentiles, Times, encode};
+use prony_report::published::Published;
+use serde_json::{Value, json};
+
+/// What is made up.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The experiment's name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Servers: name, workers, and about how many answers they give per second.
+    pub servers: Vec<(String, u32, f64)>,
+    /// Loads: label, and what they are.
+    pub loads: Vec<(String, Value)>,
+    /// Rounds.
+    pub rounds: u32,
+    /// Windows of a trial, of which a third is warm-up.
+    pub windows: u32,
+    /// Answers in a histogram.
+    pub samples: u32,
+    /// Figures of others.
+    pub published: Option<Published>,
+    /// A failed trial: the server, why, and what it printed.
+    pub failed: Option<(String, String, String)>,
+    /// What a capacity run keeps within.
+    pub service: Option<Limits>,
+    /// What a check says of the first server.
+    pub check: Option<String>,
+}
+
+impl Plan {
+    /// Servers that are called so, one load, three rounds.
+    pub fn of(servers: &[(&str, u32, f64)]) -> Self {
+        let servers = servers.iter();
+        Self {
+            name: "sample".into(),
+            title: "A sample".into(),
+            servers: servers
+                .map(|(name, workers, rate)| ((*name).to_owned(), *workers, *rate))
+                .collect(),
+            loads: vec![(
+                "c64".into(),
+                json!({"connections": 64, "threads": 1, "rate": null}),
+            )],
+            rounds: 3,
+            windows: 30,
+            samples: 5_000,
+            published: None,
+            failed: None,
+            service: None,
+            check: None,
+        }
+    }
+}
+
+/// A number from 0 to 1, from a number: the finalizer of SplitMix64.
+fn noise(of: u64) -> f64 {
+    let mut z = of.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) as f64 / u64::MAX as f64
+}
+
+/// Writes a made-up run.
+///
+/// # Errors
+/// When the notebook cannot be written.
+pub fn write(notebook: &mut Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
+    let label = |(name, workers, _): &(String, u32, f64)| prony_report::run::label(name, *workers);
+    let started: Timestamp = "2026-11-21T10:00:00Z".parse().expect("a time");
+    let about = About {
+        contract: "http-echo".into(),
+        baseline: plan.servers.first().map(label).unwrap_or_default(),
+        rounds: plan.rounds,
+        placement: "server on CPU 0, generator on CPU 1".into(),
+        servers: plan.servers.iter().map(label).collect(),
+        published: plan.published.clone(),
+        service: plan.service,
+        manifests: plan
+            .servers
+            .iter()
+            .map(|(name, ..)| {
+                let manifest = json!({"title": format!("The server {name}"), "language": "any", "model": "event loop"});
+                (name.clone(), manifest)
+            })
+            .collect(),
+        ..About::default()
+    };
+    let id = notebook.begin_run(&RunFacts {
+        name: plan.name.clone(),
+        title: plan.title.clone(),
+        started,
+        seed: 7,
+        experiment: serde_json::to_value(about).expect("plain data"),
+        host: json!({"kernel": "Linux 6.1", "cpu": "A processor", "cpus": 2, "memory": 8_u64 << 30, "virtual_machine": true, "governor": null}),
+        prony_version: env!("CARGO_PKG_VERSION").into(),
+        prony_commit: None,
+        command_line: "prony run sample".into(),
+    })?;
+    let mut ordinal = 0;
+    for round in 0..plan.rounds {
+        for (s, server) in plan.servers.iter().enumerate() {
+            for (l, load) in plan.loads.iter().enumerate() {
+                let seed = (u64::from(round) << 32) + ((s as u64) << 16) + l as u64;
+                let trial = trial(plan, server, load, round, ordinal, seed, started);
+                notebook.add_trial(id, &trial)?;
+                ordinal += 1;
+            }
+        }
+    }
+    if let Some((server, message, output)) = &plan.failed {
+        let blank = (server.clone(), 1, 1.0);
+        let mut trial = trial(plan, &blank, &plan.loads[0], 0, ordinal, 1, started);
+        trial.facts = TrialFacts {
+            status: TrialStatus::Failed,
+            failed_step: Some("build".into()),
+            message: Some(message.clone()),
+            last_output: Some(output.clone()),
+            throughput: None,
+            ..trial.facts
+        };
+        trial.windows.clear();
+        trial.histograms.clear();
+        notebook.add_trial(id, &trial)?;
+    }
+    notebook.finish_run(
+        id,
+        RunStatus::Finished,
+        started + SignedDuration::from_mins(9),
+    )?;
+    Ok(id)
+}
+
+fn trial(
+    plan: &Plan,
+    (name, workers, base): &(String, u32, f64),
+    (label, load): &(String, Value),
+    round: u32,
+    ordinal: u32,
+    seed: u64,
+    started: Timestamp,
+) -> NewTrial {
+    // More connections bring more up to a point, and a rate is kept while it can be.
+    let connections = load["connections"].as_f64().unwrap_or(64.0);
+    let able = base * connections / (connections + 12.0) * (0.985 + 0.03 * noise(seed));
+    let rate = load["rate"].as_f64().map_or(able, |due| due.min(able));
+    let busy = (rate / able).min(0.995);
+    let open = load["rate"].is_number();
+    let typical = match open {
+        true => 1e9 / base * (1.0 + 0.25 * busy / (1.0 - busy)),
+        false => 1e9 * connections / rate,
+    };
+    let (mut response, mut service, mut lag) = (times(), times(), times());
+    for i in 0..plan.samples {
+        let u = noise(seed ^ (u64::from(i) << 40) ^ 0x55);
+        // A long tail, and one pause in a thousand.
+        let tail = (1.0 - u).powf(-0.22) * if i % 1_000 == 999 { 8.0 } else { 1.0 };
+        let ns = (typical * 0.8 * tail).max(1.0) as u64;
+        let waited = if open && i % 50 == 0 { ns / 3 } else { 0 };
+        service.saturating_record(ns);
+        response.saturating_record(ns + waited);
+        lag.saturating_record(waited);
+    }
+    let answers = (rate * 2.0) as u64;
+    let cpu = 0.9e9 * f64::from(*workers) / base;
+    let of = Percentiles::of(&response);
+    let mut facts = Facts {
+        outcomes: Outcomes {
+            ok: answers,
+            ..Outcomes::default()
+        },
+        generator: Generator {
+            cpu_us_per_request: Some(2.4),
+            busy: 0.6,
+            threads: 1,
+            transport: "epoll".into(),
+        },
+        resources: Resources {
+            server_cpu_ns: (cpu * answers as f64) as u64,
+            rss_peak_bytes: 4 << 20,
+            threads: 1,
+            processes: 1,
+            connections_per_loop: vec![connections as u32],
+            ..Resources::default()
+        },
+        durations: Durations {
+            warmup_ns: 1_000_000_000,
+            measured_ns: 2_000_000_000,
+            total_ns: 3_200_000_000,
+            ..Durations::default()
+        },
+        warmed_up: true,
+        ..Facts::default()
+    };
+    if let Some(text) = plan.check.as_ref().filter(|_| *name == plan.servers[0].0) {
+        facts.checks.push(Finding {
+            name: "noisy-host".into(),
+            severity: prony_checks::Severity::Warning,
+            text: text.clone(),
+        });
+    }
+    let histogram = |kind, times: &Times| Histogram {
+        kind,
+        count: times.len(),
+        data: encode(times),
+    };
+    NewTrial {
+        facts: TrialFacts {
+            ordinal,
+            round,
+            server: name.clone(),
+            workers: Some(*workers),
+            load: load.clone(),
+            cell: label.clone(),
+            status: TrialStatus::Ok,
+            failed_step: None,
+            message: None,
+            last_output: None,
+            started: started + SignedDuration::from_secs(4 * i64::from(ordinal)),
+            command_line: format!("{name} --port 8000"),
+            server_version: Some(format!("{name} 1.2.3")),
+            measured_seconds: Some(2.0),
+            verified_answers: Some(answers),
+            throughput: Some(rate),
+            cpu_ns_per_request: Some(cpu * (0.98 + 0.04 * noise(seed ^ 9))),
+            rss_peak_bytes: Some(
+                ((4 << 20) as f64
+                    * (1.0 + 9.0 * noise(name.len() as u64))
+                    * (1.0 + 0.1 * noise(seed))) as u64,
+            ),
+            p50_ns: of.p50,
+            p99_ns: of.p99,
+            max_ns: of.max,
+            observation: serde_json::to_value(facts).expect("plain data"),
+        },
+        windows: windows(plan.windows, rate, seed),
+        histograms: vec![
+            histogram(HistogramKind::Response, &response),
+            histogram(HistogramKind::Service, &service),
+            histogram(HistogramKind::Lag, &lag),
+        ],
+    }
+}
+
+fn times() -> Times {
+    Times::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds that are allowed")
+}
+
+/// Windows of 100 ms; in one trial of five the rate changes while it is measured.
+fn windows(n: u32, rate: f64, seed: u64) -> Vec<Window> {
+    let warm = n / 3;
+    let falls = noise(seed ^ 77) < 0.2;
+    (0..n)
+        .map(|index| {
+            let start = 100_000_000 * u64::from(index);
+            let warming = (f64::from(index) + 1.0) / f64::from(warm.max(1));
+            let factor = match index {
+                i if i < warm => warming.min(1.0).sqrt(),
+                i if falls && i > warm + (n - warm) / 2 => 0.8,
+                _ => 1.0,
+            };
+            let jitter = 0.98 + 0.04 * noise(seed ^ (u64::from(index) << 20));
+            let phase = if index < warm {
+                Phase::Warmup
+            } else {
+                Phase::Measure
+            };
+            Window {
+                index,
+                start_ns: start,
+                length_ns: 100_000_000,
+                phase,
+                verified_answers: (rate * 0.1 * factor * jitter) as u64,
+                wrong_answers: 0,
+                errors: 0,
+                timeouts: 0,
+                p50_ns: Some(200_000),
+                p99_ns: Some(900_000),
+                server_cpu_ns: Some(90_000_000),
+                generator_cpu_ns: None,
+                rss_bytes: Some(4 << 20),
+                more: Value::Null,
+            }
+        })
+        .collect()
+}
