@@ -42,8 +42,8 @@ fn server(material: &Material, label: &str) -> Markup {
     };
     let manifest = material.about.manifests.get(&cell.server);
     let of = |key: &str| manifest.and_then(|m| m[key].as_str()).unwrap_or_default();
-    let command = parts.iter().map(|part| part.facts.command_line.as_str());
-    let command = command.filter(|command| !command.is_empty()).next_back();
+    let mut command = parts.iter().map(|part| part.facts.command_line.as_str());
+    let command = command.rfind(|command| !command.is_empty());
     let version = parts
         .iter()
         .rev()
