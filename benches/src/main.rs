@@ -8,6 +8,7 @@
 //! | [`truth`] | does it report what happened? |
 //! | [`faces`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
+//! | [`power`] | is a known slowness found? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
 //! | [`pages`] | how long does a report take, and how large is it? |
@@ -27,6 +28,7 @@ mod pages;
 mod peers;
 mod place;
 mod plant;
+mod power;
 mod prony;
 mod quiet;
 mod server;
@@ -188,7 +190,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Faces => bench.run("faces", |rig| faces::run(rig, rounds(10), seconds(2.0)))?,
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
         What::Power { duels } => {
-            bench.run("power", |rig| verdicts::power(rig, duels, seconds(60.0)))?;
+            bench.run("power", |rig| power::run(rig, duels, seconds(60.0)))?;
         }
         What::Attribution { times } => {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
