@@ -11,30 +11,26 @@ use prony_lab::trial::Bench;
 use prony_notebook::{
     Histogram, HistogramKind, NewTrial, Notebook, RunFacts, RunId, TrialFacts, TrialStatus,
 };
-use prony_report::capacity::Limits;
 use prony_report::facts::{Durations, Facts, Finding, Outcomes, Resources};
 use prony_report::kept::About;
 use prony_report::latency::{Percentiles, encode};
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// A run of this kind begins.
+/// A run of this kind begins, of these sides and with what else is known of it.
 pub fn begin(
     notebook: &mut Notebook,
     kind: &str,
     names: &[String],
-    contract: String,
-    service: Option<Limits>,
+    about: About,
     bench: &Bench,
 ) -> Result<RunId> {
     let about = About {
-        contract,
-        service,
         baseline: names[0].clone(),
         // Decided while it runs; ratios are paired up to the highest there is.
         rounds: prony_stats::compare::MOST_ROUNDS,
         placement: bench.placement.to_string(),
         servers: names.to_vec(),
-        ..About::default()
+        ..about
     };
     let facts = RunFacts {
         name: kind.to_owned(),
@@ -42,12 +38,17 @@ pub fn begin(
         started: Timestamp::now(),
         seed: 0,
         experiment: serde_json::to_value(about).into_diagnostic()?,
-        host: serde_json::to_value(Environment::read()).into_diagnostic()?,
+        host: host()?,
         prony_version: env!("CARGO_PKG_VERSION").into(),
         prony_commit: Some(env!("PRONY_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
         command_line: std::env::args().collect::<Vec<_>>().join(" "),
     };
     notebook.begin_run(&facts).into_diagnostic()
+}
+
+/// This host, as runs describe it.
+pub fn host() -> Result<Value> {
+    serde_json::to_value(Environment::read()).into_diagnostic()
 }
 
 /// What all sides are asked, in words.

@@ -3,6 +3,7 @@
 use crate::PageError;
 use crate::series::Series;
 use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
+use prony_report::duel::DuelReport;
 use prony_report::kept::{About, about, measured, report_of};
 use prony_report::latency::Times;
 use prony_report::run::{CellReport, RunReport, label};
@@ -17,6 +18,8 @@ pub struct Material {
     pub about: About,
     /// What it says.
     pub report: RunReport,
+    /// What it says as a duel, if it is one.
+    pub duel: Option<DuelReport>,
     /// All trials, in the order of the plan.
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
@@ -107,6 +110,7 @@ impl Material {
             run: run.clone(),
             about,
             report,
+            duel: DuelReport::read(notebook, run)?,
             trials,
             times,
             series,

@@ -2,12 +2,13 @@
 
 use crate::duel::Quantity;
 use crate::tare::TareCell;
+use serde::{Deserialize, Serialize};
 
 /// Rounds in which "same" should be within reach: half of what a duel has at the most.
 const WITHIN_ROUNDS: u32 = 30;
 
 /// For each quantity the share below which a difference counts as none.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bands([f64; Quantity::ALL.len()]);
 
 impl Bands {

@@ -1,5 +1,7 @@
 //! What a duel says: for every quantity a verdict of its own, and one sentence.
 
+pub mod seen;
+
 use crate::band::Bands;
 use crate::facts::Finding;
 use crate::load::checks;
@@ -345,19 +347,23 @@ impl DuelReport {
             let _ = writeln!(out, "{}: {}", side.name, side.command);
         }
         let _ = write!(out, "\n{}\n{}", self.figures(), self.verdicts());
-        let rate = self.rate.map_or_else(String::new, |rate| {
-            format!("; the common rate was {}", show::rate(rate))
-        });
-        let _ = writeln!(
-            out,
-            "\n{} rounds{rate}; differences below {:.1} % count as none{}",
-            self.rounds,
-            self.band * 100.0,
-            if self.cut_short { "; cut short" } else { "" }
-        );
+        let _ = writeln!(out, "\n{}", self.ending());
         out += &self.widened();
         out += &checks(&self.checks);
         out
+    }
+
+    /// After how much it ended, and what counted as a difference.
+    pub fn ending(&self) -> String {
+        let rate = self.rate.map_or_else(String::new, |rate| {
+            format!("; the common rate was {}", show::rate(rate))
+        });
+        format!(
+            "{} rounds{rate}; differences below {:.1} % count as none{}",
+            self.rounds,
+            self.band * 100.0,
+            if self.cut_short { "; cut short" } else { "" }
+        )
     }
 
     /// Says where the host's noise has widened the band.

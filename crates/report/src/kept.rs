@@ -1,6 +1,7 @@
 //! A run's report from the notebook.
 
 use crate::capacity::Limits;
+use crate::duel::seen::Terms;
 use crate::facts::Facts;
 use crate::latency::{Times, decode};
 use crate::published::Published;
@@ -39,6 +40,9 @@ pub struct About {
     /// What a capacity run keeps within.
     #[serde(default)]
     pub service: Option<Limits>,
+    /// How a duel is to be decided.
+    #[serde(default)]
+    pub duel: Option<Terms>,
 }
 
 /// Why a run cannot be reported.
@@ -193,16 +197,22 @@ pub fn report_of(
 /// # Errors
 /// When the notebook cannot be read.
 pub fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
-    let host = |run: &Run, key: &str| run.facts.host.get(key).cloned();
+    let tare = tare_of(notebook, &run.facts.host)?;
+    Ok(tare.filter(|tare| tare.run != run.id.0))
+}
+
+/// What the rig weighed on a host, described as runs have it, when it was last weighed.
+///
+/// # Errors
+/// When the notebook cannot be read.
+pub fn tare_of(notebook: &Notebook, host: &Value) -> Result<Option<TareReport>, ReportError> {
+    let here = |run: &Run| {
+        ["cpu", "cpus", "memory"]
+            .iter()
+            .all(|key| run.facts.host.get(key) == host.get(key))
+    };
     match notebook.latest_run(crate::tare::RUN)? {
-        Some(tare)
-            if tare.id != run.id
-                && ["cpu", "cpus", "memory"]
-                    .iter()
-                    .all(|key| host(&tare, key) == host(run, key)) =>
-        {
-            TareReport::new(notebook, &tare).map(Some)
-        }
+        Some(tare) if here(&tare) => TareReport::new(notebook, &tare).map(Some),
         _ => Ok(None),
     }
 }

@@ -13,6 +13,7 @@ use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Failure, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
 use prony_report::capacity::{CapacityReport, Limits, Step};
+use prony_report::kept::About;
 use prony_report::latency::Percentiles;
 use prony_report::show;
 use std::sync::Arc;
@@ -39,14 +40,12 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let (bench, _scratch) = bench(Arc::clone(&interrupt), Placement::split(&allowed_cpus()))?;
     let mut notebook = places.notebook()?;
     let names = [side.name.clone()];
-    let id = kept::begin(
-        &mut notebook,
-        "capacity",
-        &names,
-        kept::asked(&manner),
-        Some(limits(args)),
-        &bench,
-    )?;
+    let about = About {
+        contract: kept::asked(&manner),
+        service: Some(limits(args)),
+        ..About::default()
+    };
+    let id = kept::begin(&mut notebook, "capacity", &names, about, &bench)?;
     let mut search = Search {
         args,
         bench: &bench,

@@ -15,10 +15,9 @@ use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
 use prony_report::band::Bands;
-use prony_report::duel::{
-    Comparison, DuelReport, SideReport, Values, compare, figures, sentences, settled,
-};
-use prony_report::facts::Finding;
+use prony_report::duel::Comparison;
+use prony_report::duel::seen::{Seen, Terms};
+use prony_report::kept::About;
 use prony_report::show;
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
@@ -28,9 +27,9 @@ use std::time::{Duration, Instant};
 
 /// The common rate is this part of what the slowest side reaches: busy, and far from any queue.
 const COMMON: f64 = 0.5;
-/// Rounds before a duel may end by itself, and the most there are when nothing is said.
-const FEWEST: u32 = 3;
+/// The most rounds there are when nothing is said.
 const MOST: u32 = 60;
+
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
@@ -38,16 +37,14 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let (bench, _scratch) = bench(Arc::clone(&interrupt), Placement::split(&allowed_cpus()))?;
     let mut notebook = places.notebook()?;
     let names: Vec<String> = chosen.sides.iter().map(|side| side.name.clone()).collect();
-    let id = kept::begin(
-        &mut notebook,
-        "duel",
-        &names,
-        kept::asked(&chosen.manner),
-        None,
-        &bench,
-    )?;
-    let bands = bands(args, &chosen.manner, &notebook, id)?;
-    let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench, bands)?;
+    let terms = terms(args, &chosen.manner, &notebook)?;
+    let about = About {
+        contract: kept::asked(&chosen.manner),
+        duel: Some(terms),
+        ..About::default()
+    };
+    let id = kept::begin(&mut notebook, "duel", &names, about, &bench)?;
+    let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench, terms)?;
     let outcome = duel.carry_out(&mut notebook, id);
     duel.bar.finish_and_clear();
     let status = match &outcome {
@@ -59,11 +56,11 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         .finish_run(id, status, jiff::Timestamp::now())
         .into_diagnostic()?;
     outcome?;
-    if duel.rounds.is_empty() {
+    if duel.seen.rounds.is_empty() {
         eprintln!("no round was finished: there is nothing to compare");
         return Ok(Ended::Incomplete);
     }
-    let report = duel.report(id)?;
+    let report = duel.seen.report(id.0, &terms).into_diagnostic()?;
     if args.json {
         println!(
             "{}",
@@ -84,22 +81,11 @@ struct Session<'a> {
     sides: &'a [Side],
     manner: &'a Manner,
     bench: &'a Bench,
-    names: Vec<String>,
+    terms: Terms,
     plan: Plan,
-    /// The user has said how many rounds: no early end.
-    exact: bool,
-    precision: Option<f64>,
-    asked_band: f64,
-    bands: Bands,
     deadline: Instant,
-    rate: Option<f64>,
     fixed_rate: bool,
-    most: u32,
-    rounds: Vec<Vec<Values>>,
-    commands: Vec<String>,
-    memory: Vec<u64>,
-    findings: Vec<Finding>,
-    cut_short: bool,
+    seen: Seen,
     verified: bool,
     ordinal: u32,
     bar: ProgressBar,
@@ -112,9 +98,8 @@ impl<'a> Session<'a> {
         sides: &'a [Side],
         manner: &'a Manner,
         bench: &'a Bench,
-        bands: Bands,
+        terms: Terms,
     ) -> Result<Self> {
-        let most = args.rounds.unwrap_or(MOST);
         let terminal = std::io::stderr().is_terminal();
         let bar = match args.quiet || !terminal {
             true => ProgressBar::hidden(),
@@ -123,34 +108,19 @@ impl<'a> Session<'a> {
         let template = "{spinner} {elapsed} {msg}";
         bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
         bar.enable_steady_tick(Duration::from_millis(250));
-        let quantities = prony_report::duel::Quantity::ALL.len() as u32;
-        let pairs = sides.len() as u32 - 1;
-        let plan = match args.rounds {
-            Some(exact) => Plan::new(
-                &[exact.max(2)],
-                prony_stats::sequential::Spending::Quadratic,
-            ),
-            None => Plan::up_to(most),
-        };
+        let names = sides.iter().map(|side| side.name.clone());
         Ok(Self {
             sides,
             manner,
             bench,
-            names: sides.iter().map(|side| side.name.clone()).collect(),
-            plan: plan.into_diagnostic()?.among(quantities * pairs),
-            exact: args.rounds.is_some(),
-            precision: args.precision.map(|share| share.0),
-            asked_band: asked_band(args),
-            bands,
+            terms,
+            plan: terms.plan(sides.len()).into_diagnostic()?,
             deadline: Instant::now() + args.max_time.0,
-            rate: args.rate,
             fixed_rate: !args.no_rate,
-            most,
-            rounds: Vec::new(),
-            commands: vec![String::new(); sides.len()],
-            memory: vec![0; sides.len()],
-            findings: Vec::new(),
-            cut_short: false,
+            seen: Seen {
+                rate: args.rate,
+                ..Seen::nothing(names.collect())
+            },
             verified: false,
             ordinal: 0,
             bar,
@@ -159,44 +129,41 @@ impl<'a> Session<'a> {
     }
 
     fn carry_out(&mut self, notebook: &mut Notebook, id: RunId) -> Result<()> {
-        if self.rate.is_none() && self.fixed_rate {
+        if self.seen.rate.is_none() && self.fixed_rate {
             // A round that is not counted finds the common rate.
             self.bar.set_message("finding a common rate");
             match self.round(None)? {
-                Some(bouts) => self.rate = common(&bouts),
+                Some(bouts) => self.seen.rate = common(&bouts),
                 None => return Ok(()),
             }
         }
         let mut longest = Duration::ZERO;
-        while (self.rounds.len() as u32) < self.most {
+        while self.rounds() < self.terms.most {
             let begun = Instant::now();
-            let Some(bouts) = self.round(self.rate)? else {
-                self.cut_short = true;
+            let Some(bouts) = self.round(self.seen.rate)? else {
                 break;
             };
             self.keep(notebook, id, &bouts)?;
             let comparisons = self.comparisons()?;
             self.show(&comparisons);
-            if self.may_end(&comparisons) {
+            if self.terms.may_end(self.rounds(), &comparisons) {
                 break;
             }
             longest = longest.max(begun.elapsed());
             // A round that would end too late is not begun.
-            if Instant::now() + longest > self.deadline && !self.exact {
-                self.cut_short = true;
+            if Instant::now() + longest > self.deadline && !self.terms.exact {
                 break;
             }
-        }
-        // What ended it had nothing to do with what was seen: the last look may spend all the rest.
-        let rounds = self.rounds.len() as u32;
-        if self.cut_short && rounds >= 2 && rounds < self.most {
-            self.plan = self.plan.ended_at(rounds).into_diagnostic()?;
         }
         Ok(())
     }
 
+    fn rounds(&self) -> u32 {
+        self.seen.rounds.len() as u32
+    }
+
     fn round(&mut self, rate: Option<f64>) -> Result<Option<Vec<Bout>>> {
-        let number = self.rounds.len() + 1;
+        let number = self.rounds() + 1;
         // Everything once; later starts of the same program only have to show that they answer.
         let manner = Manner {
             depth: match self.verified {
@@ -223,19 +190,16 @@ impl<'a> Session<'a> {
     }
 
     fn keep(&mut self, notebook: &mut Notebook, id: RunId, bouts: &[Bout]) -> Result<()> {
-        let number = self.rounds.len() as u32;
+        let number = self.rounds();
         for (i, bout) in bouts.iter().enumerate() {
-            self.commands[i] = bout.command.join(" ");
-            self.memory[i] = self.memory[i].max(bout.rss_peak);
             for part in [Some(&bout.saturation), bout.fixed.as_ref()]
                 .into_iter()
                 .flatten()
             {
                 let found = part_findings(part, &self.bench.placement);
-                let name = &self.names[i];
                 let row = Row {
                     place: (self.ordinal, number),
-                    side: name,
+                    side: &self.seen.names[i],
                     asked: &kept::asked(self.manner),
                     command: &bout.command,
                     rss_peak: bout.rss_peak,
@@ -244,34 +208,17 @@ impl<'a> Session<'a> {
                 };
                 kept::add(notebook, id, &kept::label(part), &row)?;
                 self.ordinal += 1;
-                for finding in found {
-                    let text = format!("{name}: {}", finding.text);
-                    let known = |f: &Finding| f.name == finding.name && f.text.starts_with(name);
-                    if !self.findings.iter().any(known) {
-                        self.findings.push(Finding { text, ..finding });
-                    }
-                }
+                let command = bout.command.join(" ");
+                self.seen.add(i, &command, bout.rss_peak, &found);
             }
         }
-        self.rounds.push(bouts.iter().map(values).collect());
+        self.seen.rounds.push(bouts.iter().map(values).collect());
         Ok(())
     }
 
     fn comparisons(&self) -> Result<Vec<Comparison>> {
-        compare(&self.names, &self.rounds, &self.plan, &self.bands).into_diagnostic()
-    }
-
-    fn may_end(&self, comparisons: &[Comparison]) -> bool {
-        if self.exact || (self.rounds.len() as u32) < FEWEST {
-            return false;
-        }
-        match self.precision {
-            None => settled(comparisons),
-            Some(share) => comparisons.iter().all(|comparison| {
-                let half = comparison.ratio.relative_half_width();
-                half.is_some_and(|half| half <= share)
-            }),
-        }
+        let bands = &self.terms.bands;
+        self.seen.compare(&self.plan, bands).into_diagnostic()
     }
 
     /// What is known of the throughput so far.
@@ -307,51 +254,31 @@ impl<'a> Session<'a> {
             .collect();
         eprintln!(
             "round {}: {}",
-            self.rounds.len(),
+            self.rounds(),
             parts.join(", ").to_lowercase()
         );
     }
+}
 
-    fn report(&self, id: RunId) -> Result<DuelReport> {
-        let comparisons = self.comparisons()?;
-        let rounds = self.rounds.len() as u32;
-        let side = |(i, name): (usize, &String)| SideReport {
-            name: name.clone(),
-            command: self.commands[i].clone(),
-            rss_peak_bytes: self.memory[i],
-            figures: figures(&self.rounds, i),
-        };
-        Ok(DuelReport {
-            run: id.0,
-            sides: self.names.iter().enumerate().map(side).collect(),
-            rounds,
-            rate: self.rate,
-            band: self.asked_band,
-            sentences: sentences(&self.names, &comparisons, rounds),
-            comparisons,
-            cut_short: self.cut_short,
-            checks: self.findings.clone(),
-            values: self.rounds.clone(),
-        })
+/// How it is to be decided. Differences count as none below what the user says, else below 1 % or what
+/// this host's noise hides.
+fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
+    let band = args.band.map_or(BAND, |share| share.0);
+    let mut bands = Bands::all(band);
+    if let (None, Ask::Contract(contract)) = (args.band, &manner.ask) {
+        let tare = prony_report::kept::tare_of(notebook, &kept::host()?).into_diagnostic()?;
+        let rig = tare
+            .as_ref()
+            .and_then(|tare| tare.cell(&contract.to_string(), manner.connections));
+        bands = rig.map_or(bands, |rig| bands.above_noise(rig));
     }
-}
-
-fn asked_band(args: &Duel) -> f64 {
-    args.band.map_or(BAND, |share| share.0)
-}
-
-/// Which differences count as none: what the user says, else 1 % or what this host's noise allows.
-fn bands(args: &Duel, manner: &Manner, notebook: &Notebook, id: RunId) -> Result<Bands> {
-    let bands = Bands::all(asked_band(args));
-    let (None, Ask::Contract(contract)) = (args.band, &manner.ask) else {
-        return Ok(bands);
-    };
-    let run = notebook.run(id).into_diagnostic()?;
-    let tare = prony_report::kept::tare(notebook, &run).into_diagnostic()?;
-    let rig = tare
-        .as_ref()
-        .and_then(|tare| tare.cell(&contract.to_string(), manner.connections));
-    Ok(rig.map_or(bands, |rig| bands.above_noise(rig)))
+    Ok(Terms {
+        most: args.rounds.unwrap_or(MOST),
+        exact: args.rounds.is_some(),
+        precision: args.precision.map(|share| share.0),
+        band,
+        bands,
+    })
 }
 
 /// A rate that every side can well keep: two significant digits.

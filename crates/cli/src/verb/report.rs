@@ -6,6 +6,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::experiment::shipped_figures;
 use prony_notebook::{Notebook, Run, RunId};
 use prony_pages::material::Material;
+use prony_report::duel::DuelReport;
 use prony_report::published::Published;
 use prony_report::run::RunReport;
 use std::fs::Permissions;
@@ -21,6 +22,12 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
         None => None,
     };
     let Some(path) = &args.html else {
+        if let (None, false) = (&published, args.json)
+            && let Some(duel) = DuelReport::read(&notebook, &run).into_diagnostic()?
+        {
+            print!("{}", duel.text());
+            return Ok(Ended::Done);
+        }
         let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
         let report = match &published {
             Some(figures) => report.beside(figures),

@@ -168,6 +168,7 @@ fn facts(
             .map(|server| (server.name.clone(), json!(server.manifest)))
             .collect(),
         service: None,
+        duel: None,
     };
     let json = |value: Result<Value, serde_json::Error>| value.expect("plain data becomes JSON");
     RunFacts {

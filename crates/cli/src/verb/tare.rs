@@ -11,6 +11,7 @@ use prony_lab::duel::{Ask, Manner, Side, command_side, round};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::Interrupt;
 use prony_notebook::RunStatus;
+use prony_report::kept::About;
 use prony_report::tare::{AGAIN, RUN, TareReport};
 use std::sync::Arc;
 
@@ -24,7 +25,11 @@ pub fn main(places: &Places, args: &Tare) -> Result<Ended> {
     let sides = reference(&bench.prony)?;
     let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
     let mut notebook = places.notebook()?;
-    let id = kept::begin(&mut notebook, RUN, &names, "several".into(), None, &bench)?;
+    let about = About {
+        contract: "several".into(),
+        ..About::default()
+    };
+    let id = kept::begin(&mut notebook, RUN, &names, about, &bench)?;
     let mut ordinal = 0;
     let mut weigh = || -> Result<()> {
         for &contract in &args.contract {

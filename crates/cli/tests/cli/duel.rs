@@ -56,6 +56,14 @@ fn command_lines_are_started_with_a_port() {
         assert!(text.stdout.contains(word), "{word}: {text}");
     }
     assert!(!text.stdout.contains("wrong-answers"), "{text}");
+    // The notebook says the same later, and so does its page.
+    let later = place.prony(&["report"]).with(0);
+    assert_eq!(later.stdout, text.stdout);
+    let page = place.prony(&["report", "--html", "-"]).with(0).stdout;
+    let sentence = text.stdout.lines().next().unwrap();
+    assert!(sentence.contains(" rounds"), "{text}");
+    assert!(page.contains(sentence), "{sentence}");
+    assert!(page.contains("CPU per request at the common rate"));
     let done = duel(&place, &[&with_flag, "sh -c 'echo no luck; exit 3'"]).with(1);
     assert!(
         done.stderr.contains("no luck") && done.stderr.contains("status 3"),

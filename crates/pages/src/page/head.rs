@@ -4,6 +4,7 @@ use crate::chart::capacity_sentences;
 use crate::material::Material;
 use maud::{Markup, html};
 use prony_checks::Severity;
+use prony_report::duel::DuelReport;
 use prony_report::run::{CellReport, Raised};
 use prony_report::show;
 
@@ -29,19 +30,23 @@ pub(super) fn header(material: &Material) -> Markup {
 pub(super) fn verdict(material: &Material) -> Markup {
     let report = &material.report;
     let raised = report.findings();
-    let sentences = sentences(material);
+    let sentences = match &material.duel {
+        Some(_) => Vec::new(),
+        None => sentences(material),
+    };
     html! {
         section #verdict.verdict {
             div.says {
                 h2 { "Result" }
-                @match &sentences[..] {
+                @if let Some(duel) = &material.duel { (told(duel)) }
+                @else { @match &sentences[..] {
                     [] => p.lead { "Nothing has been measured." },
                     [(_, only)] => p.lead { (only) },
                     [(load, first), more @ ..] => {
                         p.lead { (first) " " span.load { "Load " (load) "." } }
                         ul { @for (load, sentence) in more { li { (sentence) " " span.load { "Load " (load) "." } } } }
                     }
-                }
+                } }
                 @if let Some(p) = promises(material) { p { (p) } }
             }
             aside aria-label="Checks" {
@@ -53,6 +58,33 @@ pub(super) fn verdict(material: &Material) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What a duel said at its end.
+fn told(duel: &DuelReport) -> Markup {
+    html! {
+        @for sentence in &duel.sentences { p.lead { (sentence) } }
+        table {
+            thead { tr {
+                @if duel.sides.len() > 2 { th scope="col" { "side" } }
+                th scope="col" { "quantity" }
+                th.n scope="col" { "ratio" }
+                th.n scope="col" { "95 % interval" }
+                th scope="col" { "verdict" }
+            } }
+            tbody { @for one in &duel.comparisons { tr {
+                @if duel.sides.len() > 2 { td { (one.side) } }
+                th scope="row" { (one.quantity.name()) }
+                td.n { (show::ratio(one.ratio.value())) }
+                td.n { @match one.ratio.interval() {
+                    Some(interval) => { (show::ratio(interval.low())) " to " (show::ratio(interval.high())) },
+                    None => "–",
+                } }
+                td { (one.verdict) }
+            } } }
+        }
+        p { (duel.ending()) }
     }
 }
 

@@ -1,0 +1,303 @@
+//! What a duel has seen and how it was to be decided: while it runs, and again from the notebook.
+
+use super::{
+    Comparison, DuelReport, Quantity, SideReport, Values, compare, figures, sentences, settled,
+};
+use crate::band::Bands;
+use crate::facts::{Facts, Finding};
+use crate::kept::{ReportError, about};
+use prony_notebook::{Notebook, Run};
+use prony_stats::StatsError;
+use prony_stats::sequential::{Plan, Spending};
+use serde::{Deserialize, Serialize};
+
+/// Rounds before a duel may end by itself.
+const FEWEST: u32 = 3;
+
+/// How a duel is to be decided; kept with its run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Rounds at the most.
+    pub most: u32,
+    /// The user has said how many rounds: no early end.
+    pub exact: bool,
+    /// The relative half-width of every interval at which it ends, as a share; else it ends when every
+    /// verdict is settled.
+    pub precision: Option<f64>,
+    /// Differences smaller than this were to count as none, as a share.
+    pub band: f64,
+    /// The same by quantity, no narrower than the host's noise allows.
+    pub bands: Bands,
+}
+
+impl Terms {
+    /// When it is looked at, and how wide its intervals are then. Takes some 2 ms for each round.
+    ///
+    /// # Errors
+    /// When there are more rounds than a plan can have.
+    pub fn plan(&self, sides: usize) -> Result<Plan, StatsError> {
+        let plan = match self.exact {
+            true => Plan::new(&[self.most.max(2)], Spending::Quadratic),
+            false => Plan::up_to(self.most),
+        };
+        let pairs = sides.saturating_sub(1) as u32;
+        Ok(plan?.among(Quantity::ALL.len() as u32 * pairs))
+    }
+
+    /// May it end after so many rounds, with these verdicts?
+    pub fn may_end(&self, rounds: u32, comparisons: &[Comparison]) -> bool {
+        if self.exact || rounds < FEWEST {
+            return false;
+        }
+        match self.precision {
+            None => settled(comparisons),
+            Some(share) => comparisons.iter().all(|comparison| {
+                let half = comparison.ratio.relative_half_width();
+                half.is_some_and(|half| half <= share)
+            }),
+        }
+    }
+}
+
+/// What has been seen in whole rounds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// The sides' names; the others are compared with the first.
+    pub names: Vec<String>,
+    /// Their command lines; empty when somebody else has started them.
+    pub commands: Vec<String>,
+    /// The most memory of their processes, in bytes; 0 when unknown.
+    pub memory: Vec<u64>,
+    /// Requests per second at the common rate.
+    pub rate: Option<f64>,
+    /// What checks found.
+    pub findings: Vec<Finding>,
+    /// Every round, its sides in their order.
+    pub rounds: Vec<Vec<Values>>,
+}
+
+impl Seen {
+    /// Nothing yet of these sides.
+    pub fn nothing(names: Vec<String>) -> Self {
+        Self {
+            commands: vec![String::new(); names.len()],
+            memory: vec![0; names.len()],
+            names,
+            ..Self::default()
+        }
+    }
+
+    /// What a side ran as and used, and what checks found in a part of its round; the same finding is
+    /// kept once.
+    pub fn add(&mut self, side: usize, command: &str, memory: u64, found: &[Finding]) {
+        command.clone_into(&mut self.commands[side]);
+        self.memory[side] = self.memory[side].max(memory);
+        let name = &self.names[side];
+        for finding in found {
+            let known = |f: &Finding| f.name == finding.name && f.text.starts_with(name.as_str());
+            if !self.findings.iter().any(known) {
+                self.findings.push(Finding {
+                    text: format!("{name}: {}", finding.text),
+                    ..finding.clone()
+                });
+            }
+        }
+    }
+
+    /// How the sides compare so far.
+    ///
+    /// # Errors
+    /// When there are more rounds than were planned.
+    pub fn compare(&self, plan: &Plan, bands: &Bands) -> Result<Vec<Comparison>, StatsError> {
+        compare(&self.names, &self.rounds, plan, bands)
+    }
+
+    /// What it says if it ends here. A duel that has neither all its rounds nor what it was to end for was
+    /// cut short, by its user or its time: that had nothing to do with what was seen, so the last look may
+    /// spend all the rest.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn report(&self, run: i64, terms: &Terms) -> Result<DuelReport, StatsError> {
+        let rounds = self.rounds.len() as u32;
+        let plan = terms.plan(self.names.len())?;
+        let mut comparisons = self.compare(&plan, &terms.bands)?;
+        let cut_short = rounds < terms.most && !terms.may_end(rounds, &comparisons);
+        if cut_short && rounds >= 2 {
+            comparisons = self.compare(&plan.ended_at(rounds)?, &terms.bands)?;
+        }
+        let side = |(i, name): (usize, &String)| SideReport {
+            name: name.clone(),
+            command: self.commands[i].clone(),
+            rss_peak_bytes: self.memory[i],
+            figures: figures(&self.rounds, i),
+        };
+        Ok(DuelReport {
+            run,
+            sides: self.names.iter().enumerate().map(side).collect(),
+            rounds,
+            rate: self.rate,
+            band: terms.band,
+            sentences: sentences(&self.names, &comparisons, rounds),
+            comparisons,
+            cut_short,
+            checks: self.findings.clone(),
+            values: self.rounds.clone(),
+        })
+    }
+
+    /// What the notebook has of a duel.
+    ///
+    /// # Errors
+    /// When the notebook cannot be read, or what is in it was not written by a duel.
+    pub fn read(notebook: &Notebook, run: &Run) -> Result<Self, ReportError> {
+        let mut seen = Self::nothing(about(run)?.servers);
+        for trial in notebook.trials(run.id)? {
+            let facts = trial.facts;
+            let Some(side) = seen.names.iter().position(|name| *name == facts.server) else {
+                continue;
+            };
+            let kept: Facts = serde_json::from_value(facts.observation).map_err(|error| {
+                ReportError::Unreadable {
+                    run: run.id.0,
+                    what: error.to_string(),
+                }
+            })?;
+            let memory = facts.rss_peak_bytes.unwrap_or(0);
+            seen.add(side, &facts.command_line, memory, &kept.checks);
+            let round = facts.round as usize;
+            let empty = || vec![Values::default(); seen.names.len()];
+            while seen.rounds.len() <= round {
+                seen.rounds.push(empty());
+            }
+            let values = &mut seen.rounds[round][side];
+            match facts.load["rate"].as_f64() {
+                None => values.throughput = facts.throughput,
+                Some(rate) => {
+                    seen.rate = Some(rate);
+                    values.p50 = facts.p50_ns.map(|ns| ns as f64);
+                    values.p99 = facts.p99_ns.map(|ns| ns as f64);
+                    values.cpu = facts.cpu_ns_per_request;
+                }
+            }
+        }
+        Ok(seen)
+    }
+}
+
+impl DuelReport {
+    /// What a duel in the notebook said at its end; None for other runs, for one that was kept without
+    /// its terms, and for one without a whole round.
+    ///
+    /// # Errors
+    /// As [`Seen::read`].
+    pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<Self>, ReportError> {
+        let Some(terms) = about(run)?.duel else {
+            return Ok(None);
+        };
+        let seen = Seen::read(notebook, run)?;
+        if seen.rounds.is_empty() {
+            return Ok(None);
+        }
+        seen.report(run.id.0, &terms)
+            .map(Some)
+            .map_err(|error| ReportError::Unreadable {
+                run: run.id.0,
+                what: error.to_string(),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2 %.
+    fn seen(rounds: usize, ratio: f64) -> Seen {
+        let mut seen = Seen::nothing(vec!["a".into(), "b".into()]);
+        seen.rounds = (0..rounds)
+            .map(|i| {
+                let at = |throughput| Values {
+                    throughput: Some(throughput),
+                    ..Values::default()
+                };
+                let noise = 1.0 + 0.02 * [0.5, -1.0, 0.8, -0.3][i % 4];
+                vec![at(100.0), at(100.0 * ratio * noise)]
+            })
+            .collect();
+        seen
+    }
+
+    fn terms() -> Terms {
+        Terms {
+            most: 20,
+            exact: false,
+            precision: None,
+            band: 0.01,
+            bands: Bands::all(0.01),
+        }
+    }
+
+    #[test]
+    fn an_end_for_what_was_seen_is_not_cut_short() {
+        let report = seen(8, 1.5).report(1, &terms()).unwrap();
+        assert_eq!(report.comparisons[0].verdict, "faster");
+        assert!(!report.cut_short);
+        let report = seen(20, 1.0).report(1, &terms()).unwrap();
+        assert!(!report.cut_short, "it had all its rounds");
+    }
+
+    #[test]
+    fn the_last_look_of_a_duel_cut_short_spends_the_rest() {
+        let seen = seen(8, 1.0);
+        let report = seen.report(1, &terms()).unwrap();
+        assert!(report.cut_short);
+        let plan = terms().plan(2).unwrap();
+        let planned = seen.compare(&plan, &terms().bands).unwrap();
+        let half = |comparison: &Comparison| comparison.ratio.relative_half_width().unwrap();
+        assert!(half(&report.comparisons[0]) < half(&planned[0]));
+    }
+
+    #[test]
+    fn so_many_rounds_as_were_said_and_not_fewer() {
+        let exact = Terms {
+            exact: true,
+            ..terms()
+        };
+        let seen = seen(8, 1.5);
+        assert!(seen.report(1, &exact).unwrap().cut_short);
+        let exact = Terms { most: 8, ..exact };
+        assert!(!seen.report(1, &exact).unwrap().cut_short);
+    }
+
+    #[test]
+    fn a_precision_is_reached_by_every_interval() {
+        let wide = Terms {
+            precision: Some(0.001),
+            ..terms()
+        };
+        let all = seen(8, 1.5).report(1, &wide).unwrap();
+        assert!(all.cut_short, "half-width {:?}", all.comparisons[0].ratio);
+        let narrow = Terms {
+            precision: Some(0.5),
+            ..terms()
+        };
+        assert!(!seen(8, 1.0).report(1, &narrow).unwrap().cut_short);
+    }
+
+    #[test]
+    fn the_same_finding_is_kept_once_for_each_side() {
+        let mut seen = seen(1, 1.0);
+        let found = [Finding {
+            name: "noisy-host".into(),
+            severity: prony_checks::Severity::Warning,
+            text: "much".into(),
+        }];
+        seen.add(0, "one", 5, &found);
+        seen.add(0, "one", 3, &found);
+        seen.add(1, "two", 3, &found);
+        let texts: Vec<&str> = seen.findings.iter().map(|f| f.text.as_str()).collect();
+        assert_eq!(texts, ["a: much", "b: much"]);
+        assert_eq!(seen.memory, [5, 3]);
+    }
+}
