@@ -12,6 +12,7 @@
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
 //! | [`pages`] | how long does a report take, and how large is it? |
+//! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 
 mod attribution;
 mod audit;
@@ -36,6 +37,7 @@ mod spread;
 mod table;
 mod truth;
 mod verdicts;
+mod view;
 
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
@@ -59,6 +61,7 @@ Examples:
   prony-benches power --duels 10
   prony-benches attribution --times 20
   prony-benches pages
+  prony-benches view                           after `cargo build --release`; half a minute
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -131,6 +134,12 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         trials: u32,
     },
+    /// The first page of `prony view`, and others, cold and warm
+    View {
+        /// Trials in the notebook
+        #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        trials: u32,
+    },
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -197,6 +206,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         }
         What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
+        What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

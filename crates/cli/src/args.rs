@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use prony_lab::contract::Contract;
 use prony_lab::text::Span;
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// hyperfine for servers: starts them, proves that they answer correctly, loads them, and says
@@ -24,6 +25,7 @@ use std::path::PathBuf;
         prony load -c 100 --rate 5000 tcp://[::1]:7   open loop against an echo server\n  \
         prony servers list                        what can be started\n  \
         prony report latest                       the last run again\n  \
+        prony view                                all runs as a web page, live while one goes on\n  \
         prony audit results.md                    what is wrong with this benchmark?\n\n\
         Results go to standard output, everything else to standard error.\n\
         Exit status: 0 done, 1 something could not be done, 2 the command line is wrong, 3 done, and a\n\
@@ -81,6 +83,7 @@ pub enum Command {
     Runs(Runs),
     Report(Report),
     Export(Export),
+    View(View),
     Compare(Compare),
     Explain(Explain),
     Audit(Audit),
@@ -732,6 +735,26 @@ pub struct Man {
     /// Write a page for every verb into this folder
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+}
+
+/// Show the notebook as a web page: runs, reports, comparisons, histories
+///
+/// Its address goes to standard output; Ctrl-C ends it. A run that is under way appears trial by trial,
+/// whichever prony makes it. Only this machine can see it, unless --listen says another address: then
+/// whoever opens it needs the token in the address that is printed. The way there is not encrypted: on
+/// a network that others can read, prefer `ssh -L 7766:localhost:7766 HOST`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony view\n  \
+    prony view --notebook ci.db --port 0        any free port\n  \
+    prony view --listen 0.0.0.0                 for others too, with a token")]
+pub struct View {
+    /// The port; 0 for any free one
+    #[arg(long, value_name = "N", default_value_t = prony_view::PORT)]
+    pub port: u16,
+    /// Listen on this address of this machine
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub listen: IpAddr,
 }
 
 /// Compare two runs: has anything become slower?

@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => verb::audit::main(&args),
         Command::Import(args) => verb::import::main(&cli.places, &args),
         Command::Export(args) => verb::export::main(&cli.places, &args),
+        Command::View(args) => verb::view::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
         Command::Tare(args) => verb::tare::main(&cli.places, &args),

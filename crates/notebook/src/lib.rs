@@ -10,6 +10,8 @@
 //!
 //! - [`open`]: the file: where it is, opening it, bringing an older one up to date
 //! - [`run`], [`trial`], [`window`], [`histogram`]: what goes in and what comes out
+//! - [`overview`]: many runs at a glance
+//! - [`past`]: what the same server gave under the same load, in all runs
 //! - [`published`]: what others have published, put in by name
 //! - [`process`]: is the process that wrote a run still there?
 
@@ -20,6 +22,8 @@ pub mod error;
 pub mod histogram;
 mod migrate;
 pub mod open;
+pub mod overview;
+pub mod past;
 pub mod process;
 pub mod published;
 pub mod run;
@@ -29,6 +33,8 @@ pub mod window;
 pub use error::NotebookError;
 pub use histogram::{Histogram, HistogramKind};
 pub use open::{Notebook, default_path};
+pub use overview::{Found, Overview, TrialLine, Wanted};
+pub use past::{PastRun, PastTrial};
 pub use process::ProcessKey;
 pub use published::Published;
 pub use run::{Run, RunFacts, RunId, RunStatus};

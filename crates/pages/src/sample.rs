@@ -19,6 +19,10 @@ pub struct Plan {
     pub name: String,
     /// Its title.
     pub title: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// What its noise follows from: runs with different ones differ.
+    pub seed: u32,
     /// Servers: name, workers, and about how many answers they give per second.
     pub servers: Vec<(String, u32, f64)>,
     /// Loads: label, and what they are.
@@ -46,6 +50,8 @@ impl Plan {
         Self {
             name: "sample".into(),
             title: "A sample".into(),
+            started: "2026-11-21T10:00:00Z".parse().expect("a time"),
+            seed: 0,
             servers: servers
                 .map(|(name, workers, rate)| ((*name).to_owned(), *workers, *rate))
                 .collect(),
@@ -77,8 +83,21 @@ fn noise(of: u64) -> f64 {
 /// # Errors
 /// When the notebook cannot be written.
 pub fn write(notebook: &mut Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
+    let id = begin(notebook, plan)?;
+    for trial in trials(plan) {
+        notebook.add_trial(id, &trial)?;
+    }
+    let finished = plan.started + SignedDuration::from_mins(9);
+    notebook.finish_run(id, RunStatus::Finished, finished)?;
+    Ok(id)
+}
+
+/// Begins a made-up run, without a trial yet.
+///
+/// # Errors
+/// When the notebook cannot be written.
+pub fn begin(notebook: &Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
     let label = |(name, workers, _): &(String, u32, f64)| prony_report::run::label(name, *workers);
-    let started: Timestamp = "2026-11-21T10:00:00Z".parse().expect("a time");
     let about = About {
         contract: "http-echo".into(),
         baseline: plan.servers.first().map(label).unwrap_or_default(),
@@ -97,31 +116,35 @@ pub fn write(notebook: &mut Notebook, plan: &Plan) -> Result<RunId, NotebookErro
             .collect(),
         ..About::default()
     };
-    let id = notebook.begin_run(&RunFacts {
+    notebook.begin_run(&RunFacts {
         name: plan.name.clone(),
         title: plan.title.clone(),
-        started,
+        started: plan.started,
         seed: 7,
         experiment: serde_json::to_value(about).expect("plain data"),
         host: json!({"kernel": "Linux 6.1", "cpu": "A processor", "cpus": 2, "memory": 8_u64 << 30, "virtual_machine": true, "governor": null}),
         prony_version: env!("CARGO_PKG_VERSION").into(),
         prony_commit: None,
         command_line: "prony run sample".into(),
-    })?;
-    let mut ordinal = 0;
+    })
+}
+
+/// Its trials, in the order of its plan.
+pub fn trials(plan: &Plan) -> Vec<NewTrial> {
+    let mut all = Vec::new();
+    let ordinal = |all: &Vec<NewTrial>| u32::try_from(all.len()).unwrap_or(u32::MAX);
     for round in 0..plan.rounds {
         for (s, server) in plan.servers.iter().enumerate() {
             for (l, load) in plan.loads.iter().enumerate() {
                 let seed = (u64::from(round) << 32) + ((s as u64) << 16) + l as u64;
-                let trial = trial(plan, server, load, round, ordinal, seed, started);
-                notebook.add_trial(id, &trial)?;
-                ordinal += 1;
+                let seed = seed ^ (u64::from(plan.seed) << 24);
+                all.push(trial(plan, server, load, round, ordinal(&all), seed));
             }
         }
     }
     if let Some((server, message, output)) = &plan.failed {
         let blank = (server.clone(), 1, 1.0);
-        let mut trial = trial(plan, &blank, &plan.loads[0], 0, ordinal, 1, started);
+        let mut trial = trial(plan, &blank, &plan.loads[0], 0, ordinal(&all), 1);
         trial.facts = TrialFacts {
             status: TrialStatus::Failed,
             failed_step: Some("build".into()),
@@ -132,14 +155,9 @@ pub fn write(notebook: &mut Notebook, plan: &Plan) -> Result<RunId, NotebookErro
         };
         trial.windows.clear();
         trial.histograms.clear();
-        notebook.add_trial(id, &trial)?;
+        all.push(trial);
     }
-    notebook.finish_run(
-        id,
-        RunStatus::Finished,
-        started + SignedDuration::from_mins(9),
-    )?;
-    Ok(id)
+    all
 }
 
 fn trial(
@@ -149,7 +167,6 @@ fn trial(
     round: u32,
     ordinal: u32,
     seed: u64,
-    started: Timestamp,
 ) -> NewTrial {
     // More connections bring more up to a point, and a rate is kept while it can be.
     let connections = load["connections"].as_f64().unwrap_or(64.0);
@@ -227,7 +244,7 @@ fn trial(
             failed_step: None,
             message: None,
             last_output: None,
-            started: started + SignedDuration::from_secs(4 * i64::from(ordinal)),
+            started: plan.started + SignedDuration::from_secs(4 * i64::from(ordinal)),
             command_line: format!("{name} --port 8000"),
             server_version: Some(format!("{name} 1.2.3")),
             measured_seconds: Some(2.0),

@@ -3,9 +3,12 @@
 //! The ranges and their key points are plotters'; the two axes that it does not have, a logarithmic
 //! one with ticks at 1, 2 and 5 and HdrHistogram's axis of percentiles, are ranges in its sense.
 
+mod time;
+
 use plotters::coord::ranged1d::{BoldPoints, KeyPointHint, NoDefaultFormatting, Ranged};
 use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
+pub use time::{Time, date_tick};
 
 /// plotters places things on whole units: these are hundredths of a pixel.
 const FINE: f64 = 100.0;
@@ -18,6 +21,8 @@ pub enum Scale {
     Log(Log),
     /// [`Point::nines`](crate::curve::Point::nines): p90, p99, p99.9 at equal distances.
     Nines(Nines),
+    /// Times of day, in seconds since 1970.
+    Time(Time),
 }
 
 impl Scale {
@@ -62,6 +67,14 @@ impl Scale {
         Self::Nines(Nines(0.0..high.max(1.0)))
     }
 
+    /// An axis of times of day, in seconds since 1970, with some room. Of none, a day of 1970.
+    pub fn time(values: impl IntoIterator<Item = f64>) -> Self {
+        let (first, last) = bounds(values).unwrap_or((0.0, 86_400.0));
+        // At least an hour: runs of one minute are not to look a year apart.
+        let room = ((last - first) * 0.04).max(1_800.0);
+        Self::Time(Time(first - room..last + room))
+    }
+
     /// Where a value lies between `from` and `to`, to a hundredth.
     pub fn place(&self, value: f64, from: f64, to: f64) -> f64 {
         let limit = ((from * FINE).round() as i32, (to * FINE).round() as i32);
@@ -69,6 +82,7 @@ impl Scale {
             Self::Linear(range) => range.map(&value, limit),
             Self::Log(range) => range.map(&value, limit),
             Self::Nines(range) => range.map(&value, limit),
+            Self::Time(range) => range.map(&value, limit),
         }) / FINE
     }
 
@@ -78,6 +92,7 @@ impl Scale {
             Self::Linear(range) => range.key_points(BoldPoints(n)),
             Self::Log(range) => range.key_points(BoldPoints(n)),
             Self::Nines(range) => range.key_points(BoldPoints(n)),
+            Self::Time(range) => range.key_points(BoldPoints(n)),
         }
     }
 
@@ -87,6 +102,7 @@ impl Scale {
             Self::Linear(range) => range.range(),
             Self::Log(range) => range.range(),
             Self::Nines(range) => range.range(),
+            Self::Time(range) => range.range(),
         }
     }
 

@@ -8,6 +8,7 @@ pub mod capacity;
 pub mod compare;
 pub mod duel;
 pub mod facts;
+pub mod history;
 pub mod kept;
 pub mod latency;
 pub mod load;

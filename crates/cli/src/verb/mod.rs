@@ -19,3 +19,4 @@ pub mod schema;
 pub mod serve;
 pub mod servers;
 pub mod tare;
+pub mod view;

@@ -5,7 +5,7 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 24] = [
+    let verbs: [&[&str]; 25] = [
         &[],
         &["run"],
         &["load"],
@@ -24,6 +24,7 @@ fn every_verb_explains_itself_with_examples() {
         &["audit"],
         &["import"],
         &["export"],
+        &["view"],
         &["completions"],
         &["man"],
         &["echo-client"],
@@ -89,6 +90,7 @@ fn the_examples_can_be_typed() {
         "runs",
         "report",
         "export",
+        "view",
         "completions",
         "audit",
         "import",

@@ -24,4 +24,5 @@ mod servers;
 mod setup;
 mod sharing;
 mod support;
+mod view;
 mod workers;

@@ -88,6 +88,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         scale: &scale,
         axis: "most memory of all its processes (resident), logarithmic".into(),
         tick,
+        rule: None,
     };
     let (drawing, width, height) = drawn.draw();
     let trials: usize = rows.iter().map(|row| row.trials.len()).sum();

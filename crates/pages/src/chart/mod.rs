@@ -1,10 +1,12 @@
-//! The charts of a run.
+//! The charts of a run, and those of several ([`compared`], [`history`]).
 //!
 //! A chart is SVG whose marks can be focused and say their exact values, with the table that it
 //! shows. It has no colours of its own: classes name them, and a style sheet says what they are.
 
+mod compared;
 mod efficiency;
 mod grid;
+mod history;
 mod latency;
 mod lines;
 mod mark;
@@ -20,6 +22,8 @@ mod windows;
 
 use crate::PageError;
 use crate::material::Material;
+pub use compared::compared;
+pub use history::history;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use table::{Align, Table};
 
@@ -38,6 +42,8 @@ pub enum Kind {
     Scaling,
     /// What happened inside trials.
     Time,
+    /// Several runs: two compared, or a cell over all of them.
+    Runs,
 }
 
 /// A chart.

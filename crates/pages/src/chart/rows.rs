@@ -57,6 +57,8 @@ pub struct Rows<'a> {
     pub axis: String,
     /// How its ticks are written.
     pub tick: fn(f64) -> String,
+    /// A value that the others are held against, drawn as a line.
+    pub rule: Option<f64>,
 }
 
 impl Rows<'_> {
@@ -101,6 +103,7 @@ impl Rows<'_> {
                 (self.axis)
                 @if self.scale.leaves_zero_out() { " (the axis does not begin at zero)" }
             }
+            @if let Some(rule) = self.rule { (line(x(rule), bottom)) }
             @for (at, row) in self.rows.iter().enumerate() {
                 (self.row(row, y(at), &x, (left, right), &columns))
             }
@@ -183,6 +186,7 @@ impl Rows<'_> {
                 (self.axis)
                 @if self.scale.leaves_zero_out() { " (not from zero)" }
             }
+            @if let Some(rule) = self.rule { (line(x(rule), bottom)) }
             @for (at, row) in self.rows.iter().enumerate() {
                 @let top = TOP + NARROW_ROW * at as f64;
                 text class=(if row.baseline { "name base" } else { "name" }) x=(px(left)) y=(px(top + 15.0)) {
@@ -229,6 +233,10 @@ fn spread(at: usize, of: usize) -> f64 {
         0 | 1 => 0.0,
         of => 14.0 * (((at * 7) % of) as f64 / (of - 1) as f64 - 0.5),
     }
+}
+
+fn line(x: f64, bottom: f64) -> Markup {
+    html! { path.rule d=(format!("M{} {}V{}", px(x), px(TOP), px(bottom))) {} }
 }
 
 fn interval(low: f64, high: f64, y: f64) -> String {

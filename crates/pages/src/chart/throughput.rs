@@ -46,6 +46,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Chart {
         scale: &scale,
         axis: "verified answers per second".into(),
         tick: rate_tick,
+        rule: None,
     };
     let (drawing, width, height) = drawn.draw();
     let trials: usize = rows.iter().map(|row| row.trials.len()).sum();

@@ -65,7 +65,8 @@ pub(super) fn verdict(material: &Material) -> Markup {
 fn told(duel: &DuelReport) -> Markup {
     html! {
         @for sentence in &duel.sentences { p.lead { (sentence) } }
-        table {
+        div.scroll { table {
+            caption { "What was compared, and how it came out" }
             thead { tr {
                 @if duel.sides.len() > 2 { th scope="col" { "side" } }
                 th scope="col" { "quantity" }
@@ -78,12 +79,12 @@ fn told(duel: &DuelReport) -> Markup {
                 th scope="row" { (one.quantity.name()) }
                 td.n { (show::ratio(one.ratio.value())) }
                 td.n { @match one.ratio.interval() {
-                    Some(interval) => { (show::ratio(interval.low())) " to " (show::ratio(interval.high())) },
+                    Some(interval) => { (format!("{:.3} to {:.3}", interval.low(), interval.high())) },
                     None => "–",
                 } }
                 td { (one.verdict) }
             } } }
-        }
+        } }
         p { (duel.ending()) }
     }
 }

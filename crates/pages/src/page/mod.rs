@@ -20,6 +20,10 @@ use sha2::{Digest, Sha256};
 const CHARTS: &str = include_str!("../chart/style.css");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
+/// What pages made elsewhere look like, if they hold charts: the style of charts, and of pages.
+pub const LOOKS: [&str; 2] = [CHARTS, STYLE];
+/// What shows exact values beside the marks of charts; it needs an element `#tip`.
+pub const HOVER: &str = SCRIPT;
 /// Charts of one section that are open; the others unfold.
 const OPEN: usize = 4;
 

@@ -1,0 +1,109 @@
+//! `prony view`.
+
+use crate::support::{HANGS, PRONY, Place, until};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+/// A view of this place's notebook, and the address that it printed.
+fn view(place: &Place, more: &[&str]) -> (Child, String) {
+    let arguments = [&["view", "--port", "0"][..], more].concat();
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    (child, line.trim_end().to_owned())
+}
+
+fn get(url: &str) -> String {
+    let (host, path) = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    let port = host.rsplit_once(':').unwrap().1;
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    stream.set_read_timeout(Some(HANGS)).unwrap();
+    let question = format!("GET /{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(question.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn it_shows_a_run_and_ends_with_ctrl_c() {
+    let place = Place::with_references();
+    let file = place.experiment(
+        "two",
+        "title = 'Two <b>servers</b>'\ncontract = 'tcp-echo'\nservers = ['quick', 'plain']\nrounds = 1\n\
+         [load]\nconnections = 2\nrequests = 300\nwarmup = '0s'\n",
+    );
+    let (mut child, url) = view(&place, &[]);
+    assert!(get(&url).contains("There are no runs yet"));
+    // A run that is made while it is there is there.
+    place.prony(&["run", &file, "--no-html"]).with(0);
+    let list = get(&url);
+    assert!(
+        list.contains("Two &lt;b&gt;servers&lt;/b&gt;") && list.contains("finished"),
+        "{list}"
+    );
+    assert!(get(&format!("{url}run/1/report")).contains("<h1>Two &lt;b&gt;servers&lt;/b&gt;</h1>"));
+    assert!(get(&format!("{url}run/1")).contains("measured"));
+    // Somebody still listens when it ends.
+    let mut listener =
+        TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).unwrap();
+    listener
+        .write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
+    let mut first = [0; 12];
+    listener.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    let pid = child.id().cast_signed();
+    // SAFETY: a plain system call; the child has not been reaped, so the number is its own.
+    let sent = unsafe { libc::kill(pid, libc::SIGINT) };
+    assert_eq!(sent, 0);
+    let mut ended = None;
+    until("the end of the view", || {
+        ended = child.try_wait().unwrap();
+        ended.is_some()
+    });
+    assert_eq!(ended.unwrap().code(), Some(0));
+}
+
+#[test]
+fn another_address_needs_the_token() {
+    let place = Place::new();
+    let (mut child, url) = view(&place, &["--listen", "0.0.0.0"]);
+    let (bare, token) = url.split_once("?token=").expect("an address with a token");
+    assert!(token.len() >= 32, "{url}");
+    assert!(get(bare).starts_with("HTTP/1.1 401 "));
+    assert!(get(&url).starts_with("HTTP/1.1 303 "));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_is_wrong_is_told_with_what_to_do() {
+    let place = Place::new();
+    let (mut child, url) = view(&place, &[]);
+    let port = url.trim_end_matches('/').rsplit_once(':').unwrap().1;
+    let done = place.prony(&["view", "--port", port]).with(1);
+    assert!(
+        done.stderr.contains("is in use") && done.stderr.contains("--port 0"),
+        "{done}"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = place
+        .prony(&["view", "--port", "0", "--notebook", PRONY])
+        .with(1);
+    assert!(done.stderr.contains("is not a notebook"), "{done}");
+    let done = place.prony(&["view", "--listen", "nowhere"]).with(2);
+    assert!(done.stderr.contains("--listen"), "{done}");
+}

@@ -1,0 +1,389 @@
+//! Many runs at a glance: what a list of them shows, without reading their trials' JSON.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use rusqlite::types::{ToSqlOutput, Value as Bound};
+use rusqlite::{Row, ToSql, params_from_iter};
+use serde_json::Value;
+
+use crate::column::{Json, Moment, Whole, whole};
+use crate::error::{Doing, NotebookError};
+use crate::open::Notebook;
+use crate::process::ProcessKey;
+use crate::run::{RunId, RunStatus};
+use crate::trial::{TrialId, TrialStatus};
+
+/// A server's name, and its workers if it was given a number.
+pub type Entrant = (String, Option<u32>);
+
+/// A run at a glance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// Its number.
+    pub id: RunId,
+    /// The experiment's name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended, however it did; None while it is running or abandoned.
+    pub finished: Option<Timestamp>,
+    /// What became of it, as it was written down.
+    pub status: RunStatus,
+    /// The process that wrote it.
+    pub process: ProcessKey,
+    /// The host it ran on.
+    pub host: Value,
+    /// The command line, as typed.
+    pub command_line: String,
+    /// Trials that are in the notebook.
+    pub trials: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// The latest of them.
+    pub last_trial: Option<TrialId>,
+    /// The servers of the trials, each with its workers, by name.
+    pub servers: Vec<Entrant>,
+}
+
+impl Overview {
+    /// Is it marked as running although its process is gone?
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.status == RunStatus::Running && !self.process.is_alive()
+    }
+}
+
+/// Which runs are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// In the title, the experiment's name, the command line, or a server's name; without regard to
+    /// the case of ASCII letters.
+    pub text: Option<String>,
+    /// The experiment's name.
+    pub name: Option<String>,
+    /// Older than this one.
+    pub before: Option<RunId>,
+    /// This one alone.
+    pub only: Option<RunId>,
+    /// Those alone that are marked as running.
+    pub unfinished: bool,
+    /// So many at the most.
+    pub limit: u32,
+}
+
+/// A trial in a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialLine {
+    /// Its number.
+    pub id: TrialId,
+    /// Its place in the run's plan.
+    pub ordinal: u32,
+    /// Its round.
+    pub round: u32,
+    /// The server's name.
+    pub server: String,
+    /// The server's workers, if it was given a number.
+    pub workers: Option<u32>,
+    /// What trials of the same server under the same load have in common.
+    pub cell: String,
+    /// What became of it.
+    pub status: TrialStatus,
+    /// The step that failed.
+    pub failed_step: Option<String>,
+    /// Why it failed.
+    pub message: Option<String>,
+    /// Right answers a second.
+    pub throughput: Option<f64>,
+    /// CPU time of the server's processes for each right answer, in nanoseconds.
+    pub cpu_ns_per_request: Option<f64>,
+    /// The median response time, in nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile of the response time, in nanoseconds.
+    pub p99_ns: Option<u64>,
+}
+
+/// Something found in the JSON of a run's trials, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The first word of it.
+    pub name: String,
+    /// The second.
+    pub severity: String,
+    /// In so many trials.
+    pub trials: u64,
+}
+
+impl Notebook {
+    /// Runs at a glance, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn overviews(&self, wanted: &Wanted) -> Result<Vec<Overview>, NotebookError> {
+        self.read_overviews(wanted)
+            .doing(|| "reading an overview of the runs".to_owned())
+    }
+
+    fn read_overviews(&self, wanted: &Wanted) -> rusqlite::Result<Vec<Overview>> {
+        let mut sql = "SELECT id, name, title, started, finished, status, pid, boot_id,
+             pid_start_ticks, host_json, command_line FROM run WHERE true"
+            .to_owned();
+        let mut values: Vec<Bound> = Vec::new();
+        if let Some(text) = &wanted.text {
+            sql += " AND (title LIKE ?1 ESCAPE '\\' OR name LIKE ?1 ESCAPE '\\'
+                 OR command_line LIKE ?1 ESCAPE '\\' OR EXISTS (SELECT 1 FROM trial
+                     WHERE run_id = run.id AND server LIKE ?1 ESCAPE '\\'))";
+            values.push(format!("%{}%", literal(text)).into());
+        }
+        let mut with = |condition: &str, value: Bound| {
+            values.push(value);
+            sql += &format!(" AND {condition} ?{}", values.len());
+        };
+        if let Some(name) = &wanted.name {
+            with("name =", name.clone().into());
+        }
+        if let Some(before) = wanted.before {
+            with("id <", before.0.into());
+        }
+        if let Some(only) = wanted.only {
+            with("id =", only.0.into());
+        }
+        if wanted.unfinished {
+            sql += " AND status = 'running'";
+        }
+        values.push(i64::from(wanted.limit).into());
+        sql += &format!(" ORDER BY id DESC LIMIT ?{}", values.len());
+        let mut runs: Vec<Overview> = self
+            .connection
+            .prepare_cached(&sql)?
+            .query_map(params_from_iter(values), read_overview)?
+            .collect::<rusqlite::Result<_>>()?;
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+        let mut counts = self.counts(&ids)?;
+        let mut servers = self.servers(&ids)?;
+        for run in &mut runs {
+            if let Some((trials, failed, last)) = counts.remove(&run.id) {
+                (run.trials, run.failed, run.last_trial) = (trials, failed, Some(last));
+            }
+            run.servers = servers.remove(&run.id).unwrap_or_default();
+        }
+        Ok(runs)
+    }
+
+    /// By run: trials, failed ones, and the latest.
+    fn counts(&self, runs: &[RunId]) -> rusqlite::Result<HashMap<RunId, (u64, u64, TrialId)>> {
+        let sql = format!(
+            "SELECT run_id, count(*), count(*) FILTER (WHERE status = 'failed'), max(id)
+             FROM trial WHERE run_id IN ({}) GROUP BY run_id",
+            places(runs.len())
+        );
+        self.connection
+            .prepare(&sql)?
+            .query_map(params_from_iter(runs), |row| {
+                let number = |at| row.get::<_, Whole>(at).map(|whole| whole.0);
+                Ok((
+                    RunId(row.get(0)?),
+                    (number(1)?, number(2)?, TrialId(row.get(3)?)),
+                ))
+            })?
+            .collect()
+    }
+
+    /// By run: the servers of its trials.
+    fn servers(&self, runs: &[RunId]) -> rusqlite::Result<HashMap<RunId, Vec<Entrant>>> {
+        let sql = format!(
+            "SELECT DISTINCT run_id, server, workers FROM trial WHERE run_id IN ({})
+             ORDER BY server, workers",
+            places(runs.len())
+        );
+        let mut all: HashMap<RunId, Vec<Entrant>> = HashMap::new();
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query(params_from_iter(runs))?;
+        while let Some(row) = rows.next()? {
+            let servers = all.entry(RunId(row.get(0)?)).or_default();
+            servers.push((row.get(1)?, row.get(2)?));
+        }
+        Ok(all)
+    }
+
+    /// What a list in the trials' JSON holds, by run: of each of its entries the words under two keys,
+    /// with the number of trials that have them, the most frequent first. `list` is a path of SQLite's
+    /// JSON functions, such as `$.checks`.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read, or the path is none.
+    pub fn found(
+        &self,
+        runs: &[RunId],
+        list: &str,
+        keys: [&str; 2],
+    ) -> Result<HashMap<RunId, Vec<Found>>, NotebookError> {
+        let n = runs.len();
+        let sql = format!(
+            "SELECT run_id, entry.value ->> ?{}, entry.value ->> ?{}, count(*) AS trials
+             FROM trial, json_each(observation_json, ?{}) AS entry
+             WHERE run_id IN ({}) GROUP BY 1, 2, 3 ORDER BY trials DESC, 2",
+            n + 1,
+            n + 2,
+            n + 3,
+            places(n)
+        );
+        let ids = runs.iter().map(|run| Bound::from(run.0));
+        let words = [keys[0], keys[1], list].map(|word| Bound::from(word.to_owned()));
+        let read = || -> rusqlite::Result<_> {
+            let mut all: HashMap<RunId, Vec<Found>> = HashMap::new();
+            let mut statement = self.connection.prepare(&sql)?;
+            let mut rows = statement.query(params_from_iter(ids.chain(words)))?;
+            while let Some(row) = rows.next()? {
+                let text = |at: usize| {
+                    row.get::<_, Option<String>>(at)
+                        .map(Option::unwrap_or_default)
+                };
+                let found = Found {
+                    name: text(1)?,
+                    severity: text(2)?,
+                    trials: row.get::<_, Whole>(3)?.0,
+                };
+                all.entry(RunId(row.get(0)?)).or_default().push(found);
+            }
+            Ok(all)
+        };
+        read().doing(|| format!("reading {list} of {n} runs"))
+    }
+
+    /// The names of all experiments, in alphabetical order.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, NotebookError> {
+        let read = || -> rusqlite::Result<_> {
+            self.connection
+                .prepare_cached("SELECT DISTINCT name FROM run ORDER BY name")?
+                .query_map([], |row| row.get(0))?
+                .collect()
+        };
+        read().doing(|| "reading the experiments' names".to_owned())
+    }
+
+    /// The trials of a run that were written last, the latest first: so many at the most.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn latest_trials(&self, run: RunId, limit: u32) -> Result<Vec<TrialLine>, NotebookError> {
+        self.lines(
+            "WHERE run_id = ?1 ORDER BY ordinal DESC LIMIT ?2",
+            run,
+            limit,
+        )
+        .doing(|| format!("reading the latest trials of run {run}"))
+    }
+
+    /// Of each server under each load of a run the first trial that yielded figures, in the order of
+    /// the loads: so many at the most.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn first_trials(&self, run: RunId, limit: u32) -> Result<Vec<TrialLine>, NotebookError> {
+        let which = "WHERE id IN (SELECT min(id) FROM trial
+                 WHERE run_id = ?1 AND throughput IS NOT NULL GROUP BY server, workers, cell)
+             ORDER BY cell, server, workers LIMIT ?2";
+        self.lines(which, run, limit)
+            .doing(|| format!("reading the servers and loads of run {run}"))
+    }
+
+    fn lines(&self, which: &str, run: RunId, limit: u32) -> rusqlite::Result<Vec<TrialLine>> {
+        let sql = format!(
+            "SELECT id, ordinal, round, server, workers, cell, status, failed_step, message,
+                 throughput, cpu_ns_per_request, p50_ns, p99_ns FROM trial {which}"
+        );
+        self.connection
+            .prepare_cached(&sql)?
+            .query_map([run.0, i64::from(limit)], read_line)?
+            .collect()
+    }
+
+    /// A number that changes whenever another connection has written to the file, to be compared with
+    /// what this connection was told before: SQLite's `data_version`. Asking costs next to nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn data_version(&self) -> Result<i64, NotebookError> {
+        self.connection
+            .pragma_query_value(None, "data_version", |row| row.get(0))
+            .doing(|| "asking whether the notebook has changed".to_owned())
+    }
+}
+
+impl ToSql for RunId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.into())
+    }
+}
+
+/// Text that LIKE takes as it stands.
+fn literal(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `?1,?2,?3`.
+fn places(n: usize) -> String {
+    let all: Vec<String> = (1..=n).map(|at| format!("?{at}")).collect();
+    all.join(",")
+}
+
+fn read_overview(row: &Row<'_>) -> rusqlite::Result<Overview> {
+    Ok(Overview {
+        id: RunId(row.get("id")?),
+        name: row.get("name")?,
+        title: row.get("title")?,
+        started: row.get::<_, Moment>("started")?.0,
+        finished: row
+            .get::<_, Option<Moment>>("finished")?
+            .map(|moment| moment.0),
+        status: row.get("status")?,
+        process: ProcessKey {
+            pid: row.get("pid")?,
+            boot_id: row.get("boot_id")?,
+            start_ticks: row.get::<_, Whole>("pid_start_ticks")?.0,
+        },
+        host: row.get::<_, Json<Value>>("host_json")?.0,
+        command_line: row.get("command_line")?,
+        trials: 0,
+        failed: 0,
+        last_trial: None,
+        servers: Vec::new(),
+    })
+}
+
+fn read_line(row: &Row<'_>) -> rusqlite::Result<TrialLine> {
+    Ok(TrialLine {
+        id: TrialId(row.get("id")?),
+        ordinal: row.get("ordinal")?,
+        round: row.get("round")?,
+        server: row.get("server")?,
+        workers: row.get("workers")?,
+        cell: row.get("cell")?,
+        status: row.get("status")?,
+        failed_step: row.get("failed_step")?,
+        message: row.get("message")?,
+        throughput: row.get("throughput")?,
+        cpu_ns_per_request: row.get("cpu_ns_per_request")?,
+        p50_ns: whole(row, "p50_ns")?,
+        p99_ns: whole(row, "p99_ns")?,
+    })
+}

@@ -1,0 +1,240 @@
+//! Many runs at a glance, and the same cell in all of them.
+
+use prony_notebook::{
+    NewTrial, Notebook, RunFacts, RunId, RunStatus, TrialFacts, TrialId, TrialStatus, Wanted,
+};
+use serde_json::{Value, json};
+
+fn begin(notebook: &Notebook, name: &str, title: &str) -> RunId {
+    let facts = RunFacts {
+        name: name.into(),
+        title: title.into(),
+        started: "2026-11-21T10:00:00Z".parse().unwrap(),
+        seed: 1,
+        experiment: json!({"contract": "tcp-echo"}),
+        host: json!({"cpu": "X"}),
+        prony_version: "0.1.0".into(),
+        prony_commit: None,
+        command_line: format!("prony run {name}"),
+    };
+    notebook.begin_run(&facts).unwrap()
+}
+
+fn add(
+    notebook: &mut Notebook,
+    run: RunId,
+    ordinal: u32,
+    more: impl FnOnce(&mut TrialFacts),
+) -> TrialId {
+    let mut facts = TrialFacts {
+        ordinal,
+        round: 0,
+        server: "it".into(),
+        workers: None,
+        load: Value::Null,
+        cell: "c64".into(),
+        status: TrialStatus::Ok,
+        failed_step: None,
+        message: None,
+        last_output: None,
+        started: "2026-11-21T10:00:00Z".parse().unwrap(),
+        command_line: "it".into(),
+        server_version: None,
+        measured_seconds: Some(1.0),
+        verified_answers: Some(10),
+        throughput: Some(10.0),
+        cpu_ns_per_request: None,
+        rss_peak_bytes: None,
+        p50_ns: None,
+        p99_ns: Some(7),
+        max_ns: None,
+        observation: json!({"checks": []}),
+    };
+    more(&mut facts);
+    let trial = NewTrial {
+        facts,
+        windows: Vec::new(),
+        histograms: Vec::new(),
+    };
+    notebook.add_trial(run, &trial).unwrap()
+}
+
+fn failed(facts: &mut TrialFacts) {
+    facts.status = TrialStatus::Failed;
+    facts.throughput = None;
+    facts.server = "gone".into();
+}
+
+fn limit(limit: u32) -> Wanted {
+    Wanted {
+        limit,
+        ..Wanted::default()
+    }
+}
+
+#[test]
+fn a_glance_counts_what_is_there() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
+    add(&mut notebook, one, 0, |_| {});
+    let last = add(&mut notebook, one, 1, failed);
+    add(&mut notebook, two, 0, |facts| facts.workers = Some(2));
+    let end = "2026-11-21T11:00:00Z".parse().unwrap();
+    notebook.finish_run(one, RunStatus::Finished, end).unwrap();
+    let runs = notebook.overviews(&limit(9)).unwrap();
+    assert_eq!(
+        runs.iter().map(|run| run.id).collect::<Vec<_>>(),
+        [two, one]
+    );
+    let run = &runs[1];
+    assert_eq!((run.trials, run.failed, run.last_trial), (2, 1, Some(last)));
+    assert_eq!(run.servers, [("gone".into(), None), ("it".into(), None)]);
+    assert_eq!((run.status, run.finished), (RunStatus::Finished, Some(end)));
+    assert_eq!(runs[0].servers, [("it".into(), Some(2))]);
+    assert!(!runs[0].is_abandoned(), "its process is this one");
+}
+
+#[test]
+fn runs_are_narrowed_down() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let one = begin(&notebook, "echo", "100 % of it");
+    let two = begin(&notebook, "weather", "Slow_ly");
+    let three = begin(&notebook, "echo", "plain");
+    add(&mut notebook, three, 0, |facts| {
+        facts.server = "Erlang".into();
+    });
+    notebook
+        .finish_run(
+            two,
+            RunStatus::Failed,
+            "2026-11-21T11:00:00Z".parse().unwrap(),
+        )
+        .unwrap();
+    let ids = |wanted: &Wanted| -> Vec<RunId> {
+        let runs = notebook.overviews(wanted).unwrap();
+        runs.iter().map(|run| run.id).collect()
+    };
+    let text = |text: &str| {
+        ids(&Wanted {
+            text: Some(text.into()),
+            ..limit(9)
+        })
+    };
+    assert_eq!(text("ECHO"), [three, one]);
+    assert_eq!(text("erlang"), [three]);
+    // What LIKE would take for more than it is.
+    assert_eq!(text("%"), [one]);
+    assert_eq!(text("_"), [two]);
+    assert_eq!(text("\\"), []);
+    assert_eq!(text("' OR 1 --"), []);
+    let echo = Wanted {
+        name: Some("echo".into()),
+        ..limit(9)
+    };
+    assert_eq!(ids(&echo), [three, one]);
+    let both = Wanted {
+        text: Some("plain".into()),
+        before: Some(three),
+        ..echo
+    };
+    assert_eq!(ids(&both), []);
+    let only = |id| Wanted {
+        only: Some(id),
+        ..limit(9)
+    };
+    assert_eq!(ids(&only(two)), [two]);
+    assert_eq!(ids(&only(RunId(99))), []);
+    let unfinished = Wanted {
+        unfinished: true,
+        ..limit(9)
+    };
+    assert_eq!(ids(&unfinished), [three, one]);
+    assert_eq!(ids(&limit(1)), [three]);
+    assert_eq!(notebook.names().unwrap(), ["echo", "weather"]);
+}
+
+#[test]
+fn what_trials_hold_in_a_list_is_counted_by_run() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
+    let noisy = json!({"name": "noisy", "severity": "warning"});
+    let short = json!({"name": "short", "severity": "note"});
+    for (ordinal, checks) in [json!([noisy, short]), json!([noisy]), json!([])]
+        .into_iter()
+        .enumerate()
+    {
+        let observation = json!({"checks": checks, "more": 1});
+        add(&mut notebook, one, ordinal as u32, |facts| {
+            facts.observation = observation;
+        });
+    }
+    add(&mut notebook, two, 0, |facts| {
+        facts.observation = Value::Null;
+    });
+    let found = notebook
+        .found(&[one, two], "$.checks", ["name", "severity"])
+        .unwrap();
+    let words: Vec<_> = found[&one]
+        .iter()
+        .map(|found| (&*found.name, &*found.severity, found.trials))
+        .collect();
+    assert_eq!(words, [("noisy", "warning", 2), ("short", "note", 1)]);
+    assert!(!found.contains_key(&two));
+    assert!(
+        notebook
+            .found(&[], "$.checks", ["name", "severity"])
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_cell_is_followed_through_all_runs() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
+    let first = add(&mut notebook, one, 0, |_| {});
+    let other = add(&mut notebook, one, 1, |facts| facts.cell = "c1".into());
+    add(&mut notebook, one, 2, failed);
+    // One worker is what a server has that was given no number.
+    let again = add(&mut notebook, two, 0, |facts| facts.workers = Some(1));
+    let more = add(&mut notebook, two, 1, |facts| facts.workers = Some(2));
+    let ids = |like| -> Vec<TrialId> {
+        let trials = notebook.past_trials(like).unwrap();
+        trials.iter().map(|trial| trial.id).collect()
+    };
+    assert_eq!(ids(None), [first, other, again, more]);
+    assert_eq!(ids(Some(again)), [first, again]);
+    assert_eq!(ids(Some(TrialId(99))), []);
+    let trial = &notebook.past_trials(Some(other)).unwrap()[0];
+    assert_eq!(
+        (trial.run, trial.throughput, trial.p99_ns),
+        (one, 10.0, Some(7))
+    );
+    let runs = notebook.past_runs().unwrap();
+    assert_eq!((runs.len(), &*runs[&two].name), (2, "b"));
+    let cells = notebook.first_trials(one, 9).unwrap();
+    assert_eq!(
+        cells.iter().map(|line| line.id).collect::<Vec<_>>(),
+        [other, first]
+    );
+    let latest = notebook.latest_trials(one, 2).unwrap();
+    assert_eq!(
+        latest.iter().map(|line| line.ordinal).collect::<Vec<_>>(),
+        [2, 1]
+    );
+    assert_eq!(latest[0].status, TrialStatus::Failed);
+}
+
+#[test]
+fn another_connections_writing_changes_the_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    let (reader, writer) = (
+        Notebook::open(&path).unwrap(),
+        Notebook::open(&path).unwrap(),
+    );
+    let before = reader.data_version().unwrap();
+    assert_eq!(reader.data_version().unwrap(), before);
+    begin(&writer, "a", "A");
+    assert_ne!(reader.data_version().unwrap(), before);
+}

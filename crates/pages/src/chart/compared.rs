@@ -1,0 +1,120 @@
+//! Two runs compared: what each server gave as a multiple of what it gave before.
+
+use super::rows::{NARROW_TRIALS, Row, Rows};
+use super::text::plain;
+use super::{Align, Chart, Kind, Table};
+use crate::scale::Scale;
+use crate::series::Look;
+use prony_report::compare::{Change, CompareReport};
+use prony_report::show;
+use prony_stats::Estimate;
+
+/// The charts of a comparison: throughput, and CPU time per request where it is known of both runs.
+/// None of runs that have nothing in common.
+pub fn compared(report: &CompareReport) -> Vec<Chart> {
+    let rate = |change: &Change| Some((change.throughput, change.throughput_verdict.clone()));
+    let cpu = |change: &Change| Some((change.cpu?, change.cpu_verdict.clone()?));
+    let charts = [
+        chart(report, "throughput", "Throughput", &rate),
+        chart(report, "cpu", "CPU time per request", &cpu),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+type Ratio<'a> = &'a dyn Fn(&Change) -> Option<(Estimate, String)>;
+
+fn chart(report: &CompareReport, what: &str, title: &str, ratio: Ratio<'_>) -> Option<Chart> {
+    let mut rows = Vec::new();
+    let mut table = Table::new([
+        ("server, load", Align::Left),
+        ("ratio", Align::Right),
+        ("from", Align::Right),
+        ("to", Align::Right),
+        ("verdict", Align::Left),
+    ]);
+    for change in &report.cells {
+        let Some((estimate, verdict)) = ratio(change) else {
+            continue;
+        };
+        let name = format!("{}, {}", change.server, change.load);
+        let end = |end: Option<f64>| end.map_or("–".to_owned(), |end| format!("{end:.3}"));
+        table.row([
+            name.clone(),
+            format!("{:.3}", estimate.value()),
+            end(estimate.low()),
+            end(estimate.high()),
+            verdict.clone(),
+        ]);
+        rows.push(Row {
+            baseline: false,
+            look: look(&verdict),
+            trials: Vec::new(),
+            value: (estimate.value(), words(&name, &estimate, &verdict)),
+            interval: estimate.low().zip(estimate.high()),
+            foreign: Vec::new(),
+            text: vec![show::ratio(estimate.value()), verdict],
+            checks: (0, false),
+            groups: String::new(),
+            name,
+        });
+    }
+    let values = rows.iter().flat_map(|row| {
+        let ends = row.interval.into_iter().flat_map(|(low, high)| [low, high]);
+        ends.chain([row.value.0])
+    });
+    let scale = Scale::linear(values.chain([1.0]));
+    let drawn = Rows {
+        rows: &rows,
+        scale: &scale,
+        axis: format!(
+            "run {} as a multiple of run {}",
+            report.after, report.before
+        ),
+        tick: plain,
+        rule: Some(1.0),
+    };
+    if rows.is_empty() {
+        return None;
+    }
+    let (drawing, width, height) = drawn.draw();
+    let narrow = (rows.len() <= NARROW_TRIALS).then(|| drawn.narrow());
+    Some(Chart {
+        name: format!("compared-{what}"),
+        kind: Kind::Runs,
+        title: format!(
+            "{title}: run {} against run {}",
+            report.after, report.before
+        ),
+        note: "A mark is the ratio with its 95 % interval; at the dashed line nothing has changed."
+            .into(),
+        width,
+        height,
+        drawing,
+        narrow,
+        key: Vec::new(),
+        table,
+    })
+}
+
+/// Verdicts differ by shape and by colour, and are written beside.
+fn look(verdict: &str) -> Look {
+    let (colour, shape) = match verdict {
+        "faster" | "cheaper" => (2, 2),
+        "slower" | "dearer" => (1, 4),
+        "same" => (0, 0),
+        _ => (7, 3),
+    };
+    Look { colour, shape }
+}
+
+fn words(name: &str, ratio: &Estimate, verdict: &str) -> String {
+    match ratio.interval() {
+        Some(interval) => format!(
+            "{name}: {:.3}×, 95 % interval {:.3} to {:.3}, {verdict}",
+            ratio.value(),
+            interval.low(),
+            interval.high()
+        ),
+        None => format!("{name}: {:.3}×, no interval, {verdict}", ratio.value()),
+    }
+}

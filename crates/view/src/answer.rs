@@ -1,0 +1,155 @@
+//! How things are answered: headers, pages, files, and what went wrong.
+
+use axum::body::Body;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
+    IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use maud::Markup;
+use prony_notebook::NotebookError;
+use prony_pages::PageError;
+use prony_report::kept::ReportError;
+
+/// What pages of the view may do: one style sheet, one script, questions to here, forms to here. Charts
+/// say their width in an attribute.
+const POLICY: &str = "default-src 'none'; style-src 'self'; style-src-attr 'unsafe-inline'; \
+    script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; \
+    frame-ancestors 'none'";
+/// Of a report, which brings its own policy: the one thing that it cannot say itself.
+const UNFRAMED: &str = "frame-ancestors 'none'";
+/// Of files: should a browser show one all the same, it is dead.
+const DEAD: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// There is no such thing.
+    Nothing(String),
+    /// The question makes no sense.
+    Question(String),
+    /// It could not be made.
+    Broken(String),
+}
+
+impl Trouble {
+    /// Nothing here has that address.
+    pub fn unknown() -> Self {
+        Self::Nothing("There is no page at this address.".into())
+    }
+
+    fn parts(&self) -> (StatusCode, &str) {
+        match self {
+            Self::Nothing(text) => (StatusCode::NOT_FOUND, text),
+            Self::Question(text) => (StatusCode::BAD_REQUEST, text),
+            Self::Broken(text) => (StatusCode::INTERNAL_SERVER_ERROR, text),
+        }
+    }
+}
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let (status, text) = self.parts();
+        (status, page(&crate::page::problem(status, text))).into_response()
+    }
+}
+
+impl From<NotebookError> for Trouble {
+    fn from(error: NotebookError) -> Self {
+        match error {
+            NotebookError::NoSuchRun(id) => Self::Nothing(format!("The notebook has no run {id}.")),
+            error => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+impl From<ReportError> for Trouble {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Notebook(error) => error.into(),
+            error => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+impl From<PageError> for Trouble {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Report(error) => error.into(),
+            PageError::NoSuchChart { .. } => Self::Nothing(error.to_string()),
+            error => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+/// A page of the view.
+pub fn page(markup: &Markup) -> Response {
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8")];
+    (headers, markup.0.clone()).into_response()
+}
+
+/// A text that changes when its tag does: whoever has it already is told that it has not changed.
+pub fn tagged(asked: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Body>) -> Response {
+    let tag = format!("\"{tag}\"");
+    let has = asked.get_all(IF_NONE_MATCH).iter().any(|known| {
+        let known = known.to_str().unwrap_or_default();
+        known.split(',').any(|one| one.trim() == tag)
+    });
+    let headers = [(CONTENT_TYPE, kind.to_owned()), (ETAG, tag)];
+    match has {
+        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
+        false => (headers, text.into()).into_response(),
+    }
+}
+
+/// A run's report. It has a policy of its own in it, which stays as it is.
+pub fn report(asked: &HeaderMap, report: &crate::shelf::Report) -> Response {
+    let text = report.html.to_string();
+    let mut response = tagged(asked, "text/html; charset=utf-8", &report.tag, text);
+    let policy = HeaderValue::from_static(UNFRAMED);
+    response
+        .headers_mut()
+        .insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// A file to be kept. Its name is made of numbers and of words of ours.
+pub fn file(kind: &'static str, name: &str, text: String) -> Response {
+    let headers = [
+        (CONTENT_TYPE, kind.to_owned()),
+        (
+            CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{name}\""),
+        ),
+        (CONTENT_SECURITY_POLICY, DEAD.to_owned()),
+    ];
+    (headers, text).into_response()
+}
+
+/// What every answer says, unless it says otherwise.
+pub fn guarded(mut response: Response) -> Response {
+    let always = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        // Whether something has changed is asked each time; the notebook is nobody else's.
+        (CACHE_CONTROL, "private, no-cache"),
+    ];
+    for (name, value) in always {
+        let headers = response.headers_mut();
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,161 @@
+//! What is new, for all who listen.
+//!
+//! Another process writes the notebook, so it has to be asked: SQLite's `data_version`, once a second,
+//! by one task, and only while somebody listens. What has changed is read only when something has; but
+//! that a process has died is nothing that it writes, so those that are marked as running are looked
+//! for each time.
+
+use crate::page::state::State;
+use crate::shelf::Shelf;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use prony_notebook::{Notebook, NotebookError, Overview, Wanted};
+use serde::Serialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_stream::wrappers::WatchStream;
+use tokio_stream::{Stream, StreamExt};
+
+/// How often it looks. A trial takes seconds.
+const EVERY: Duration = Duration::from_secs(1);
+/// Runs marked as running that are told of, at the most.
+const TOLD: u32 = 20;
+
+/// The state of what is under way.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Pulse {
+    /// Grows with every change of the notebook that was seen.
+    pub number: u64,
+    /// The latest run, and those marked as running, the latest first.
+    pub runs: Vec<Beat>,
+}
+
+/// A run in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Beat {
+    /// Its number.
+    pub id: i64,
+    /// Its state, in words.
+    pub state: &'static str,
+    /// Its trials so far.
+    pub trials: u64,
+}
+
+impl Beat {
+    fn of(run: &Overview) -> Self {
+        Self {
+            id: run.id.0,
+            state: State::of(run).words(),
+            trials: run.trials,
+        }
+    }
+}
+
+/// Where one can listen.
+#[derive(Debug, Clone)]
+pub struct Live(watch::Sender<Arc<Pulse>>);
+
+impl Live {
+    /// Begins to look. Needs a runtime to run in.
+    pub fn begin(shelf: Arc<Shelf>) -> Self {
+        let live = Self(watch::Sender::new(Arc::default()));
+        tokio::spawn(live.clone().look(shelf));
+        live
+    }
+
+    /// The state at once, and again whenever it has changed.
+    pub fn events(&self) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
+        let pulses = WatchStream::new(self.0.subscribe());
+        let events = pulses.map(|pulse| {
+            let event = Event::default()
+                .event("notebook")
+                .id(pulse.number.to_string());
+            Ok(event.data(serde_json::to_string(&*pulse).expect("plain data")))
+        });
+        Sse::new(events).keep_alive(KeepAlive::default())
+    }
+
+    async fn look(self, shelf: Arc<Shelf>) {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut eye = None;
+        loop {
+            ticks.tick().await;
+            if self.0.receiver_count() == 0 {
+                continue;
+            }
+            let shelf = Arc::clone(&shelf);
+            let looked = tokio::task::spawn_blocking(move || {
+                let mut eye = match eye {
+                    Some(eye) => eye,
+                    None => Eye::open(&shelf)?,
+                };
+                let pulse = eye.look()?;
+                Ok::<_, NotebookError>((eye, pulse))
+            });
+            // A notebook that cannot be read now is opened anew the next time; whoever asks for a
+            // page is told what is wrong with it.
+            eye = match looked.await {
+                Ok(Ok((eye, pulse))) => {
+                    self.0.send_if_modified(|last| {
+                        let new = **last != pulse;
+                        if new {
+                            *last = Arc::new(pulse);
+                        }
+                        new
+                    });
+                    Some(eye)
+                }
+                _ => None,
+            };
+        }
+    }
+}
+
+/// A connection of its own, since SQLite counts changes for each connection, and what it saw last.
+struct Eye {
+    notebook: Notebook,
+    version: Option<i64>,
+    number: u64,
+    runs: Vec<Overview>,
+}
+
+impl Eye {
+    fn open(shelf: &Shelf) -> Result<Self, NotebookError> {
+        Ok(Self {
+            notebook: Notebook::open(shelf.path())?,
+            version: None,
+            number: 0,
+            runs: Vec::new(),
+        })
+    }
+
+    fn look(&mut self) -> Result<Pulse, NotebookError> {
+        // Asked before reading: what is written in between is seen again the next time.
+        let version = Some(self.notebook.data_version()?);
+        if version != self.version {
+            let latest = Wanted {
+                limit: 1,
+                ..Wanted::default()
+            };
+            let running = Wanted {
+                unfinished: true,
+                limit: TOLD,
+                ..Wanted::default()
+            };
+            self.runs = self.notebook.overviews(&latest)?;
+            let running = self.notebook.overviews(&running)?;
+            let more = running.into_iter().filter(|run| !self.runs.contains(run));
+            let more: Vec<Overview> = more.collect();
+            self.runs.extend(more);
+            self.version = version;
+            self.number += 1;
+        }
+        Ok(Pulse {
+            number: self.number,
+            runs: self.runs.iter().map(Beat::of).collect(),
+        })
+    }
+}

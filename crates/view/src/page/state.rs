@@ -1,0 +1,66 @@
+//! What became of a run, as far as can be told from here.
+
+use prony_notebook::{Overview, RunStatus};
+
+/// A state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Its process is at work.
+    UnderWay,
+    /// It is marked as running, and its process is not there: it was killed, or the machine went down,
+    /// or it runs where it cannot be seen from here.
+    Abandoned,
+    /// Every trial of its plan was done.
+    Finished,
+    /// Its user stopped it.
+    Interrupted,
+    /// It could not go on.
+    Failed,
+}
+
+impl State {
+    /// The state of a run. A run that is marked as running is looked for among the processes.
+    pub fn of(run: &Overview) -> Self {
+        match run.status {
+            RunStatus::Running if run.is_abandoned() => Self::Abandoned,
+            RunStatus::Running => Self::UnderWay,
+            RunStatus::Finished => Self::Finished,
+            RunStatus::Interrupted => Self::Interrupted,
+            RunStatus::Failed => Self::Failed,
+        }
+    }
+
+    /// In a word or two.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::UnderWay => "under way",
+            Self::Abandoned => "broken off",
+            Self::Finished => "finished",
+            Self::Interrupted => "stopped",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// What it means, where that is not plain.
+    pub const fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::UnderWay => Some("It is being measured: trials appear here as they end."),
+            Self::Abandoned => Some(
+                "It is marked as running, but its process is not on this machine (or in another \
+                 container): it was killed, or the machine went down. What it had measured is here.",
+            ),
+            Self::Finished => None,
+            Self::Interrupted => Some("Its user stopped it. What it had measured is here."),
+            Self::Failed => Some("It could not go on. What it had measured is here."),
+        }
+    }
+
+    /// The class of its look.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::UnderWay => "state live",
+            Self::Finished => "state",
+            Self::Abandoned | Self::Interrupted | Self::Failed => "state ended",
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! From an address to an answer.
+
+use crate::answer::{self, Trouble};
+use crate::door::{Door, Welcome};
+use crate::live::Live;
+use crate::page::list::List;
+use crate::page::run::{CELLS, Shown, TRIALS};
+use crate::page::{self, compare, history, list};
+use crate::query::Query;
+use crate::shelf::Shelf;
+use axum::Router;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::header::{ALLOW, LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prony_notebook::{Notebook, Overview, RunId, TrialId, Wanted};
+use prony_report::compare::CompareReport;
+use prony_report::history::change::History;
+use prony_report::history::{Measure, cell_of, cells};
+use prony_stats::compare::BAND;
+use sha2::{Digest, Sha256};
+use std::sync::{Arc, LazyLock};
+
+/// Runs on a page.
+const PAGE: u32 = 50;
+/// A comparison draws its resamples from this number, as `prony compare` does.
+const SEED: u64 = 1;
+
+type Answer = Result<Response, Trouble>;
+
+/// What every answer may need.
+#[derive(Debug, Clone)]
+struct Room {
+    shelf: Arc<Shelf>,
+    live: Live,
+}
+
+/// All addresses, behind their door.
+pub fn routes(shelf: Arc<Shelf>, door: Arc<Door>) -> Router {
+    let room = Room {
+        live: Live::begin(Arc::clone(&shelf)),
+        shelf,
+    };
+    Router::new()
+        .route("/", get(runs))
+        .route("/run/{run}", get(run))
+        .route("/run/{run}/report", get(report))
+        .route("/run/{run}/export/{format}", get(export))
+        .route("/compare", get(compare))
+        .route("/histories", get(histories))
+        .route("/history/{trial}", get(one_history))
+        .route("/events", get(events))
+        .route("/style.css", get(style))
+        .route("/script.js", get(script))
+        .fallback(|| async { Trouble::unknown() })
+        .with_state(room)
+        .layer(from_fn_with_state(door, guard))
+}
+
+/// Nothing is answered without a look at the door, and nothing leaves without its headers.
+async fn guard(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let refused = |status: StatusCode, why: &str| {
+        (status, answer::page(&page::problem(status, why))).into_response()
+    };
+    answer::guarded(match door.welcome(&request) {
+        Welcome::In => next.run(request).await,
+        Welcome::Key { cookie, to } => (
+            StatusCode::SEE_OTHER,
+            [(SET_COOKIE, cookie), (LOCATION, to)],
+        )
+            .into_response(),
+        Welcome::Method => {
+            let answer = refused(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "There is nothing here to be changed.",
+            );
+            ([(ALLOW, "GET, HEAD")], answer).into_response()
+        }
+        Welcome::Host => refused(
+            StatusCode::MISDIRECTED_REQUEST,
+            "This view answers under localhost, 127.0.0.1 and [::1] alone; for another name: prony view --listen.",
+        ),
+        Welcome::Token => refused(
+            StatusCode::UNAUTHORIZED,
+            "Open the address that prony view has printed, whole: it holds a token.",
+        ),
+    })
+}
+
+/// Reads the notebook, away from the task that answers.
+async fn read(
+    room: Room,
+    look: impl FnOnce(&Shelf, &Notebook) -> Answer + Send + 'static,
+) -> Answer {
+    let done = tokio::task::spawn_blocking(move || {
+        let notebook = room.shelf.take()?;
+        let answer = look(&room.shelf, &notebook);
+        room.shelf.put(notebook);
+        answer
+    });
+    let failed =
+        |_| Trouble::Broken("Making this page failed; please report how it came about.".into());
+    done.await.map_err(failed)?
+}
+
+/// A number in an address: digits and nothing else.
+fn number(text: &str) -> Result<i64, Trouble> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    number.ok_or_else(Trouble::unknown)
+}
+
+fn overview(notebook: &Notebook, id: i64) -> Result<Overview, Trouble> {
+    let wanted = Wanted {
+        only: Some(RunId(id)),
+        limit: 1,
+        ..Wanted::default()
+    };
+    let found = notebook.overviews(&wanted)?.pop();
+    found.ok_or_else(|| Trouble::Nothing(format!("The notebook has no run {id}.")))
+}
+
+async fn runs(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer {
+    let query = Query::of(query.as_deref());
+    read(room, move |shelf, notebook| {
+        let text = |key: &str| query.one(key).map(str::to_owned);
+        let before = match query.one("before") {
+            Some(id) => Some(RunId(number(id)?)),
+            None => None,
+        };
+        let wanted = Wanted {
+            text: text("q"),
+            name: text("name"),
+            before,
+            // One more tells whether there are more.
+            limit: PAGE + 1,
+            ..Wanted::default()
+        };
+        let mut runs = notebook.overviews(&wanted)?;
+        let more = runs.len() > PAGE as usize;
+        runs.truncate(PAGE as usize);
+        let page = list::page(&List {
+            notebook: shelf.path(),
+            query: &query,
+            runs: &runs,
+            found: &shelf.findings(notebook, &runs)?,
+            names: &notebook.names()?,
+            more,
+        });
+        Ok(answer::page(&page))
+    })
+    .await
+}
+
+async fn run(State(room): State<Room>, Path(id): Path<String>) -> Answer {
+    let id = number(&id)?;
+    read(room, move |shelf, notebook| {
+        let run = overview(notebook, id)?;
+        let found = shelf.findings(notebook, std::slice::from_ref(&run))?;
+        let earlier = Wanted {
+            name: Some(run.name.clone()),
+            before: Some(run.id),
+            limit: 1,
+            ..Wanted::default()
+        };
+        let page = page::run::page(&Shown {
+            run: &run,
+            found: found.get(&run.id).map_or(&[], Vec::as_slice),
+            trials: &notebook.latest_trials(run.id, TRIALS)?,
+            cells: &notebook.first_trials(run.id, CELLS)?,
+            before: notebook.overviews(&earlier)?.first(),
+        });
+        Ok(answer::page(&page))
+    })
+    .await
+}
+
+async fn report(State(room): State<Room>, Path(id): Path<String>, asked: HeaderMap) -> Answer {
+    let id = number(&id)?;
+    read(room, move |shelf, notebook| {
+        let report = shelf.report(notebook, &overview(notebook, id)?)?;
+        Ok(answer::report(&asked, &report))
+    })
+    .await
+}
+
+async fn export(
+    State(room): State<Room>,
+    Path((id, format)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let id = number(&id)?;
+    let query = Query::of(query.as_deref());
+    read(room, move |_, notebook| {
+        crate::file::answer(notebook, &overview(notebook, id)?, &format, &query)
+    })
+    .await
+}
+
+async fn compare(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer {
+    let query = Query::of(query.as_deref());
+    let mut chosen = query
+        .all("run")
+        .map(number)
+        .collect::<Result<Vec<_>, _>>()?;
+    // The earlier run is what the later one is held against, whichever was chosen first.
+    chosen.sort_unstable();
+    chosen.dedup();
+    let [before, after] = chosen[..] else {
+        let text = format!(
+            "Two runs are compared, and {} were chosen: go back and choose two.",
+            chosen.len()
+        );
+        return Err(Trouble::Question(text));
+    };
+    read(room, move |_, notebook| {
+        let [old, new] = [overview(notebook, before)?, overview(notebook, after)?];
+        let [first, second] = [notebook.run(old.id)?, notebook.run(new.id)?];
+        let report = CompareReport::new(notebook, &first, &second, BAND, SEED)?;
+        Ok(answer::page(&compare::page(&old, &new, &report)))
+    })
+    .await
+}
+
+async fn histories(State(room): State<Room>) -> Answer {
+    read(room, |_, notebook| {
+        let cells = cells(&notebook.past_trials(None)?, &notebook.past_runs()?);
+        Ok(answer::page(&history::all(&cells)))
+    })
+    .await
+}
+
+async fn one_history(
+    State(room): State<Room>,
+    Path(trial): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let id = number(&trial)?;
+    let query = Query::of(query.as_deref());
+    read(room, move |_, notebook| {
+        let measure = match query.one("value") {
+            None => Some(Measure::Throughput),
+            Some(name) => Measure::ALL
+                .into_iter()
+                .find(|measure| measure.name() == name),
+        };
+        let measure = measure.ok_or_else(Trouble::unknown)?;
+        let trials = notebook.past_trials(Some(TrialId(id)))?;
+        let runs = notebook.past_runs()?;
+        let all = cells(&trials, &runs);
+        let trial = trials.iter().find(|trial| trial.id.0 == id);
+        let cell = trial.and_then(|trial| cell_of(&all, trial, &runs));
+        let cell = cell.ok_or_else(|| {
+            Trouble::Nothing(format!(
+                "The notebook has no trial {id} that yielded figures."
+            ))
+        })?;
+        let made =
+            History::new(cell, measure).map_err(|error| Trouble::Broken(error.to_string()))?;
+        Ok(answer::page(&history::one(cell, &made, id)))
+    })
+    .await
+}
+
+async fn events(State(room): State<Room>) -> Response {
+    room.live.events().into_response()
+}
+
+static STYLE: LazyLock<(String, String)> = LazyLock::new(|| with_tag(page::style()));
+static SCRIPT: LazyLock<(String, String)> = LazyLock::new(|| with_tag(page::script()));
+
+fn with_tag(text: String) -> (String, String) {
+    let digest = Sha256::digest(&text);
+    let tag = digest[..12]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    (text, tag)
+}
+
+async fn style(asked: HeaderMap) -> Response {
+    let (text, tag) = &*STYLE;
+    answer::tagged(&asked, "text/css; charset=utf-8", tag, text.as_str())
+}
+
+async fn script(asked: HeaderMap) -> Response {
+    let (text, tag) = &*SCRIPT;
+    answer::tagged(&asked, "text/javascript; charset=utf-8", tag, text.as_str())
+}
