@@ -2,6 +2,7 @@
 
 mod args;
 mod kept;
+mod live;
 mod measured;
 mod place;
 mod target;

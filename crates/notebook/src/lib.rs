@@ -10,6 +10,7 @@
 //!
 //! - [`open`]: the file: where it is, opening it, bringing an older one up to date
 //! - [`run`], [`trial`], [`window`], [`histogram`]: what goes in and what comes out
+//! - [`import`]: runs that were measured elsewhere
 //! - [`published`]: what others have published, put in by name
 //! - [`process`]: is the process that wrote a run still there?
 
@@ -18,6 +19,7 @@
 mod column;
 pub mod error;
 pub mod histogram;
+pub mod import;
 mod migrate;
 pub mod open;
 pub mod process;
@@ -28,6 +30,7 @@ pub mod window;
 
 pub use error::NotebookError;
 pub use histogram::{Histogram, HistogramKind};
+pub use import::{Import, Origin};
 pub use open::{Notebook, default_path};
 pub use process::ProcessKey;
 pub use published::Published;

@@ -3,9 +3,10 @@
 use crate::PageError;
 use crate::series::Series;
 use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
-use prony_report::kept::{About, about, measured, report_of};
+use prony_report::kept::{About, about, measured, report_of, tare};
 use prony_report::latency::Times;
 use prony_report::run::{CellReport, RunReport, label};
+use prony_report::tare::TareReport;
 use std::collections::HashMap;
 
 /// A run with all its trials.
@@ -17,6 +18,8 @@ pub struct Material {
     pub about: About,
     /// What it says.
     pub report: RunReport,
+    /// What the rig weighed on its host, if that is known.
+    pub tare: Option<TareReport>,
     /// All trials, in the order of the plan.
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
@@ -107,6 +110,7 @@ impl Material {
             run: run.clone(),
             about,
             report,
+            tare: tare(notebook, run)?,
             trials,
             times,
             series,

@@ -5,7 +5,8 @@ use prony_notebook::Notebook;
 use prony_pages::export;
 use prony_pages::material::Material;
 use prony_pages::page::html;
-use prony_pages::raw::{Raw, RestoreError, restore};
+use prony_pages::raw::Raw;
+use prony_pages::restore::{RestoreError, is_run, read, restore};
 use prony_pages::sample::{Plan, write};
 use prony_report::latency::decode;
 

@@ -188,20 +188,27 @@ pub fn report_of(
     })
 }
 
-/// What the rig weighed on this run's host when it was last weighed.
+/// What the rig weighed on this run's host when it was last weighed. Of a run that was measured
+/// elsewhere, what was known there: two hosts may look the same and weigh differently.
 ///
 /// # Errors
 /// When the notebook cannot be read.
 pub fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
-    let host = |run: &Run, key: &str| run.facts.host.get(key).cloned();
-    match notebook.latest_run(crate::tare::RUN)? {
+    if let Some(origin) = &run.origin {
+        let tare = origin.tare.clone().map(serde_json::from_value).transpose();
+        return tare.map_err(|error| ReportError::Unreadable {
+            run: run.id.0,
+            what: error.to_string(),
+        });
+    }
+    let same = |key: &str, tare: &Run| tare.facts.host.get(key) == run.facts.host.get(key);
+    let tares = notebook.runs_of(crate::tare::RUN)?;
+    let here = tares.iter().find(|tare| tare.origin.is_none());
+    match here {
         Some(tare)
-            if tare.id != run.id
-                && ["cpu", "cpus", "memory"]
-                    .iter()
-                    .all(|key| host(&tare, key) == host(run, key)) =>
+            if tare.id != run.id && ["cpu", "cpus", "memory"].iter().all(|key| same(key, tare)) =>
         {
-            TareReport::new(notebook, &tare).map(Some)
+            TareReport::new(notebook, tare).map(Some)
         }
         _ => Ok(None),
     }
