@@ -34,18 +34,35 @@ fn the_repository_has_what_prony_prints() {
 
 #[test]
 fn what_ships_is_as_the_schemas_say() {
-    let read =
-        |path: &Path| -> Value { toml::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
     let files = |folder: &str| fs::read_dir(project().join(folder)).unwrap().flatten();
     for entry in files("experiments") {
-        valid(&schema("experiment"), &read(&entry.path()));
+        as_its_schema_says(&entry.path(), "experiment");
     }
     for entry in files("published") {
-        valid(&schema("published"), &read(&entry.path()));
+        as_its_schema_says(&entry.path(), "published");
     }
     for entry in files("servers") {
-        valid(&schema("server"), &read(&entry.path().join("server.toml")));
+        as_its_schema_says(&entry.path().join("server.toml"), "server");
     }
+}
+
+/// The file is valid, and its first line leads an editor to the schema.
+fn as_its_schema_says(path: &Path, name: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    let first = text.lines().next().unwrap_or_default();
+    let named = first.strip_prefix("#:schema ").map(|named| {
+        let found = path.parent().unwrap().join(named).canonicalize();
+        found.unwrap_or_else(|error| panic!("{}: {named}: {error}", path.display()))
+    });
+    let expected = project().join(format!("schemas/{name}.schema.json"));
+    assert_eq!(
+        named,
+        expected.canonicalize().ok(),
+        "{}: {first}",
+        path.display()
+    );
+    let value: Value = toml::from_str(&text).unwrap();
+    valid(&schema(name), &value);
 }
 
 #[test]

@@ -25,8 +25,9 @@ use std::io;
 use tracer::Tracer;
 
 /// An open loop does not sleep when the next request is due sooner than this: to wake up takes a
-/// virtual machine some 50 µs, with a long tail, and the request would be that late.
-const SPIN: Nanos = 200_000;
+/// virtual machine some 50 µs, with a long tail, and the request would be that late, or the answer to the
+/// one before seem so.
+const SPIN: Nanos = 1_000_000;
 /// A turn of the loop in which nothing happens takes about a microsecond. A longer one was
 /// preempted: it passed, but it was not CPU time spent waiting.
 const LONGEST_IDLE_TURN: Nanos = 5_000;
