@@ -411,6 +411,7 @@ impl std::str::FromStr for Share {
     prony load -n 100000 -m POST -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
+    prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
     /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket

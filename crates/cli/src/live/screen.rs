@@ -65,6 +65,10 @@ impl Drop for Screen {
     /// Takes the live area away; what was said stays.
     fn drop(&mut self) {
         *current() = None;
+        if thread::panicking() {
+            // What the panic has said stands where the live view was: it is left alone.
+            return;
+        }
         let _ = self.orders.send(Order::End);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();

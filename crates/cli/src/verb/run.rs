@@ -79,7 +79,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         // The run is done and kept: a page that cannot be written does not undo that.
         let path = super::report::page_path(&notebook, &run);
         match super::report::write_page(&notebook, &run, None, &path) {
-            Ok(()) if args.quiet => {}
+            Ok(()) if args.shown.quiet => {}
             Ok(()) => eprintln!("\nreport: {}", path.display()),
             Err(error) => eprintln!("\nno page: {error}"),
         }

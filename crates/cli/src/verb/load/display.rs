@@ -41,8 +41,10 @@ impl Display {
         let mut spare = prony_lab::placement::allowed_cpus();
         let taken = plan.cpus.len().min(plan.threads as usize);
         spare.retain(|cpu| !plan.cpus[..taken].contains(cpu));
+        let live = Live::begin(title, args.shown, &spare);
+        live.change(|frame| frame.doing = "connecting".into());
         Self {
-            live: Live::begin(title, args.shown, &spare),
+            live,
             extent: extent(args),
             warmup: args.warmup.0,
             threads: plan.threads,
@@ -80,6 +82,7 @@ impl Display {
         let end = self.end(window, warmup);
         let (plan, threads, extent) = (self.plan.clone(), self.threads, self.extent);
         self.live.change(move |frame| {
+            frame.doing.clear();
             frame.end = match (end, extent) {
                 (End::Unknown, Extent::Requests(all)) if !warmup => of_requests(&frame.load, all),
                 _ => end,
