@@ -40,7 +40,15 @@ impl Child {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(mut command: Command, cpu: usize) -> Result<Self> {
+    pub fn start(command: Command, cpu: usize) -> Result<Self> {
+        Self::start_saying(command, cpu, Stdio::piped())
+    }
+
+    /// The same with its standard error elsewhere.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_saying(mut command: Command, cpu: usize, stderr: Stdio) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         let name = name.rsplit('/').next().unwrap_or_default().to_owned();
         let parent = std::process::id();
@@ -64,7 +72,7 @@ impl Child {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(stderr);
         // SAFETY: `prepare` makes only async-signal-safe calls and allocates nothing.
         unsafe { command.pre_exec(prepare) };
         let mut child = command

@@ -13,11 +13,13 @@
 //! | [`audit`] | how long does it take to read a benchmark? |
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
+//! | [`display`] | what does the live view cost? |
 
 mod attribution;
 mod audit;
 mod bare;
 mod child;
+mod display;
 mod error;
 mod external;
 mod faces;
@@ -31,6 +33,7 @@ mod place;
 mod plant;
 mod power;
 mod prony;
+mod pty;
 mod quiet;
 mod server;
 mod spread;
@@ -62,6 +65,7 @@ Examples:
   prony-benches attribution --times 20
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
+  prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -75,11 +79,11 @@ struct Cli {
     #[command(subcommand)]
     what: What,
     /// Rounds: each repeats everything once [default: peers and lag 5, memory, truth and audit 3,
-    /// faces 10]
+    /// faces 10, display 30 pairs]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Length of each measurement, after a warm-up of a fifth of it [default: peers, lag and
-    /// faces 2, memory 3, truth 5]
+    /// faces 2, display 1, memory 3, truth 5]
     #[arg(long, global = true, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// Connections of `memory`'s larger process
@@ -140,6 +144,8 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         trials: u32,
     },
+    /// A load with its live view and without: throughput, and CPU per request
+    Display,
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -207,6 +213,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
+        What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

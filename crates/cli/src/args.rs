@@ -38,6 +38,17 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// How it is shown what goes on.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Shown {
+    /// Show progress as lines, on a terminal too
+    #[arg(long, conflicts_with = "quiet")]
+    pub plain: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Where things are.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Places")]
@@ -197,9 +208,8 @@ pub struct Run {
     /// Write no page; otherwise the report is written beside the notebook, and its path printed
     #[arg(long)]
     pub no_html: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub shown: Shown,
 }
 
 /// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
@@ -279,9 +289,8 @@ pub struct Duel {
     /// Print the result as JSON (`prony schema duel` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Show no progress
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub shown: Shown,
 }
 
 /// The highest rate that a server keeps within limits, and its latency below that
@@ -332,9 +341,8 @@ pub struct Capacity {
     /// Print the result as JSON (`prony schema capacity` describes it)
     #[arg(long)]
     pub json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub shown: Shown,
 }
 
 /// Weigh the rig: what prony's own server and generator reach on this host, and how noisy it is
@@ -362,9 +370,8 @@ pub struct Tare {
     /// Print the result as JSON (`prony schema tare` describes it)
     #[arg(long)]
     pub json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub shown: Shown,
 }
 
 fn percentile(text: &str) -> Result<f64, String> {
@@ -407,6 +414,7 @@ impl std::str::FromStr for Share {
     prony load -n 100000 -m POST -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
+    prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
     /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket
@@ -509,9 +517,8 @@ pub struct Load {
     /// Print the result as JSON (`prony schema load` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Show no progress
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub shown: Shown,
 }
 
 /// A list of CPUs.
@@ -822,28 +829,35 @@ pub struct Audit {
     pub json: bool,
 }
 
-/// Put figures that others have published into the notebook
+/// Put runs of other notebooks, or figures that others have published, into the notebook
 ///
-/// Reads what `prony audit` reads, and keeps its rates (and response times, where there was one
-/// run) under a name. An experiment with `published = "NAME"` shows them beside what it measures, and
-/// `prony report --published NAME` beside any run.
+/// A file that `prony export --format json` has written becomes a run with a number of its own, of which
+/// report, export and compare say what they say of the original; one that is there already is not put in
+/// again. Of everything else it reads what `prony audit` reads, and keeps its rates (and response times,
+/// where there was one run) under a name. An experiment with `published = "NAME"` shows them beside what
+/// it measures, and `prony report --published NAME` beside any run.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony import README.md --as theirs\n  \
+    prony import run-12.json                    a run, from another machine\n  \
+    ssh rig prony export latest -f json | prony import -\n  \
+    prony import README.md --as theirs          figures, under a name\n  \
     prony import run-*.txt --as ours --server 'nginx 1.2=nginx' --server 'node=node@2'\n  \
     prony import results.csv --as theirs --json")]
 pub struct Import {
     /// Files; - is standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// The name; figures that have it already are replaced
+    /// Of figures: their name; those that have it already are replaced
     #[arg(long = "as", value_name = "NAME", value_parser = table_name)]
-    pub name: String,
-    /// The server of the catalog that stands for a row [default: the one of that name] (may be
+    pub name: Option<String>,
+    /// Of figures: the server of the catalog that stands for a row [default: the one of that name] (may be
     /// repeated)
     #[arg(long, value_name = "ROW=SERVER", value_parser = row_and_server)]
     pub server: Vec<(String, String)>,
-    /// Print JSON (`prony schema published` describes it)
+    /// Of runs: put them in even if they are there already
+    #[arg(long, conflicts_with_all = ["name", "server"])]
+    pub again: bool,
+    /// Print JSON (`prony schema published` describes that of figures; of runs it is their numbers)
     #[arg(long)]
     pub json: bool,
 }

@@ -1,7 +1,12 @@
 //! The `prony` command: one file per verb, and what they share.
 
+// First: its macros are for all that follow.
+#[macro_use]
+mod out;
+
 mod args;
 mod kept;
+mod live;
 mod measured;
 mod place;
 mod target;

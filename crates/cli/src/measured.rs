@@ -238,7 +238,7 @@ fn windows(seen: &Observation, used: &prony_lab::watch::Resources) -> Vec<notebo
                 p50_ns: at(0.5),
                 p99_ns: at(0.99),
                 server_cpu_ns: look.map(|pair| pair[1].cpu.saturating_sub(pair[0].cpu)),
-                generator_cpu_ns: None,
+                generator_cpu_ns: Some(window.work),
                 rss_bytes: look.map(|pair| pair[1].rss),
                 more: serde_json::Value::Null,
             }

@@ -95,7 +95,11 @@ pub fn on_signal(interrupt: &Arc<Interrupt>) -> Result<()> {
         if interrupt.fired() {
             std::process::exit(130);
         }
-        eprintln!("\ninterrupted: finishing with what was measured (once more to leave at once)");
+        if !crate::live::interrupted() {
+            eprintln!(
+                "\ninterrupted: finishing with what was measured (once more to leave at once)"
+            );
+        }
         interrupt.fire();
     })
     .into_diagnostic()

@@ -56,8 +56,10 @@ impl Outcomes {
     pub fn finished(&self) -> u64 {
         self.ok + self.failed()
     }
+}
 
-    fn add(&mut self, other: &Self) {
+impl std::ops::AddAssign<&Outcomes> for Outcomes {
+    fn add_assign(&mut self, other: &Self) {
         self.ok += other.ok;
         self.wrong_answer += other.wrong_answer;
         self.timeout += other.timeout;
@@ -94,6 +96,8 @@ pub struct Window {
     pub outcomes: Outcomes,
     /// Response times of what was answered in it, within 1 %.
     pub response: Histogram<u32>,
+    /// CPU time of the generator's threads in it for the work: without waiting.
+    pub work: Nanos,
 }
 
 impl Window {
@@ -106,6 +110,7 @@ impl Window {
             outcomes: Outcomes::default(),
             response: Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
                 .expect("constant bounds are valid"),
+            work: 0,
         }
     }
 
@@ -118,7 +123,8 @@ impl Window {
     pub(crate) fn merge(&mut self, other: &Self) {
         debug_assert_eq!(self.index, other.index);
         self.length = self.length.max(other.length);
-        self.outcomes.add(&other.outcomes);
+        self.outcomes += &other.outcomes;
+        self.work += other.work;
         self.response
             .add(&other.response)
             .expect("all windows have the same bounds");
@@ -183,7 +189,7 @@ impl Record {
             mine.add(theirs)
                 .expect("all histograms have the same bounds");
         }
-        self.outcomes.add(&other.outcomes);
+        self.outcomes += &other.outcomes;
         self.last_finish = self.last_finish.max(other.last_finish);
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;

@@ -16,7 +16,7 @@ use crate::tree;
 use crate::trial::{Bench, Candidate, Failure, Running, Step};
 use crate::warmup::Warming;
 use prony_engine::{
-    Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, automatic,
+    Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, Window, automatic,
     descriptors,
 };
 use rand::seq::SliceRandom;
@@ -107,6 +107,25 @@ pub struct Bout {
     pub rss_peak: u64,
 }
 
+/// What a side tells while it takes part.
+#[derive(Debug)]
+pub enum Now<'a> {
+    /// What is done with it from here on.
+    Step(&'static str),
+    /// A window has ended.
+    Window {
+        /// The window.
+        window: &'a Window,
+        /// It was not measured.
+        warmup: bool,
+    },
+    /// It has been loaded, and used so many CPUs meanwhile.
+    Used(f64),
+}
+
+/// Told what goes on, and with which side.
+pub type Told<'t> = &'t mut dyn FnMut(&Side, Now<'_>);
+
 /// Segments of a part of a round: the order, and its reverse.
 const SEGMENTS: u32 = 2;
 /// Windows of a warm-up, and of a segment.
@@ -167,9 +186,16 @@ impl<'a> Up<'a> {
     ///
     /// # Errors
     /// When it does not start or answer as it should.
-    pub fn start(bench: &Bench, side: &'a Side, manner: &Manner) -> Result<Self, Failure> {
+    pub fn start(
+        bench: &Bench,
+        side: &'a Side,
+        manner: &Manner,
+        told: Told<'_>,
+    ) -> Result<Self, Failure> {
+        told(side, Now::Step("starting"));
         let mut up = start(bench, side, manner)?;
-        warm_up(bench, &mut up, manner)?;
+        told(side, Now::Step("warming up"));
+        warm_up(bench, &mut up, manner, told)?;
         Ok(up)
     }
 
@@ -183,9 +209,10 @@ impl<'a> Up<'a> {
         manner: &Manner,
         arrival: Arrival,
         length: Duration,
+        told: Told<'_>,
     ) -> Result<Part, Failure> {
         let mut part = empty(self, manner, arrival, bench);
-        segment(bench, self, length, &mut part)?;
+        segment(bench, self, length, &mut part, told)?;
         Ok(part)
     }
 
@@ -201,8 +228,7 @@ impl<'a> Up<'a> {
     }
 }
 
-/// One round: every side started, warmed up, and loaded in turns; in the order of `sides`. `said` is
-/// told what is going on.
+/// One round: every side started, warmed up, and loaded in turns; in the order of `sides`.
 ///
 /// # Errors
 /// The side that failed, and how. An interrupt is no failure: `None`.
@@ -211,22 +237,23 @@ pub fn round(
     sides: &[Side],
     manner: &Manner,
     rate: Option<f64>,
-    said: &mut dyn FnMut(&Side, &str),
+    told: Told<'_>,
 ) -> Result<Option<Vec<Bout>>, (String, Failure)> {
     let mut order: Vec<usize> = (0..sides.len()).collect();
     order.shuffle(&mut rand::rng());
     let mut up: Vec<Option<Up<'_>>> = sides.iter().map(|_| None).collect();
     for &i in &order {
-        said(&sides[i], "starting");
+        told(&sides[i], Now::Step("starting"));
         let failed = |failure| (sides[i].name.clone(), failure);
         up[i] = Some(start(bench, &sides[i], manner).map_err(failed)?);
     }
     let mut up: Vec<Up<'_>> = up.into_iter().flatten().collect();
     for &i in &order {
-        said(up[i].side, "warming up");
-        warm_up(bench, &mut up[i], manner).map_err(|failure| (sides[i].name.clone(), failure))?;
+        told(up[i].side, Now::Step("warming up"));
+        let failed = |failure| (sides[i].name.clone(), failure);
+        warm_up(bench, &mut up[i], manner, told).map_err(failed)?;
     }
-    let mut part = |up: &mut Vec<Up<'_>>, arrival: Arrival, what: &str| {
+    let mut part = |up: &mut Vec<Up<'_>>, arrival: Arrival, what: &'static str| {
         let mut parts: Vec<Part> = up
             .iter()
             .map(|up| empty(up, manner, arrival, bench))
@@ -236,8 +263,9 @@ pub fn round(
             if bench.interrupt.fired() {
                 return Ok(None);
             }
-            said(up[i].side, what);
-            segment(bench, &mut up[i], manner.duration / SEGMENTS, &mut parts[i])
+            told(up[i].side, Now::Step(what));
+            let length = manner.duration / SEGMENTS;
+            segment(bench, &mut up[i], length, &mut parts[i], told)
                 .map_err(|failure| (sides[i].name.clone(), failure))?;
         }
         Ok(Some(parts))
@@ -370,12 +398,15 @@ fn empty(up: &Up<'_>, manner: &Manner, arrival: Arrival, bench: &Bench) -> Part 
     }
 }
 
-fn warm_up(bench: &Bench, up: &mut Up<'_>, manner: &Manner) -> Result<(), Failure> {
+fn warm_up(bench: &Bench, up: &mut Up<'_>, manner: &Manner, told: Told<'_>) -> Result<(), Failure> {
     let plan = plan(up, manner, Arrival::Closed, bench);
     let control = Arc::new(Control::default());
     bench.interrupt.guard(&control);
     let mut warming = Warming::new(Span(manner.warmup), Extent::Duration(Span(WINDOW)));
+    let side = up.side;
     let result = prony_engine::run(&plan, &control, |window| {
+        let warmup = true;
+        told(side, Now::Window { window, warmup });
         if warming.after(window).is_some() {
             control.stop();
         }
@@ -389,16 +420,23 @@ fn segment(
     up: &mut Up<'_>,
     length: Duration,
     part: &mut Part,
+    told: Told<'_>,
 ) -> Result<(), Failure> {
     let control = Arc::new(Control::at_once(prony_engine::clock::nanos(length)));
     bench.interrupt.guard(&control);
     let root = up.running.as_ref().map(|running| running.process.root());
     let before = root.map(cpu);
-    let result = prony_engine::run(&part.plan, &control, |_| {});
+    let side = up.side;
+    let result = prony_engine::run(&part.plan, &control, |window| {
+        let warmup = false;
+        told(side, Now::Window { window, warmup });
+    });
     let used = root.map(cpu).zip(before);
     let seen = done(up, result)?;
     if let Some((sum, (after, before))) = part.cpu.as_mut().zip(used) {
-        *sum += after.saturating_sub(before);
+        let used = after.saturating_sub(before);
+        *sum += used;
+        told(side, Now::Used(used as f64 / seen.measured().max(1) as f64));
     }
     part.segments.push(seen);
     Ok(())

@@ -84,6 +84,15 @@ impl Placement {
         }
     }
 
+    /// The CPUs for what prony does beside measuring while so many generator threads are pinned:
+    /// those of the generator that none of them has, or all of the generator's when none is left.
+    pub fn spare(&self, threads: u32) -> &[usize] {
+        match self.generator.get(threads as usize..) {
+            Some(rest) if !rest.is_empty() && !self.share(&self.server) => rest,
+            _ => &self.generator,
+        }
+    }
+
     /// All CPUs that either of them uses, once each.
     pub fn all(&self) -> Vec<usize> {
         let mut all = [&self.server[..], &self.generator, &self.upstream].concat();
@@ -191,6 +200,18 @@ pub fn parse_cpus(text: &str) -> Result<Vec<usize>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_spare() {
+        let split = Placement::split(&[0, 1, 2, 3, 4, 5]);
+        assert_eq!(split.spare(1), [4, 5]);
+        assert_eq!(split.spare(2), [5]);
+        for threads in [3, 4] {
+            assert_eq!(split.spare(threads), [3, 4, 5]);
+        }
+        assert_eq!(Placement::split(&[0, 1]).spare(1), [1]);
+        assert_eq!(Placement::shared(&[0, 1]).spare(1), [0, 1]);
+    }
 
     #[test]
     fn halves() {

@@ -150,6 +150,8 @@ pub enum Progress<'a> {
         window: &'a Window,
         /// It was not measured.
         warmup: bool,
+        /// How many CPUs the server used when it was last looked at; `None` before the measured part.
+        server: Option<f64>,
     },
 }
 
@@ -449,6 +451,7 @@ impl Bench {
             progress(Progress::Window {
                 window,
                 warmup: was_warmup,
+                server: watch.used(),
             });
             if let Some((from, until)) = warming.after(window) {
                 let (from, until) = control.measure(from, until);

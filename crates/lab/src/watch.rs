@@ -8,6 +8,8 @@ use crate::tree;
 use prony_engine::{Nanos, clock};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -75,6 +77,28 @@ pub(crate) struct Roots {
 pub(crate) struct Watch {
     orders: mpsc::Sender<Order>,
     thread: JoinHandle<Resources>,
+    used: Used,
+}
+
+/// How many CPUs the server used between the last two looks, for whoever shows it meanwhile.
+#[derive(Debug, Clone)]
+struct Used(Arc<AtomicU64>);
+
+impl Used {
+    /// Nothing has been seen.
+    fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(f64::NAN.to_bits())))
+    }
+
+    fn seen(&self, before: &Sample, after: &Sample) {
+        let time = after.at.saturating_sub(before.at).max(1) as f64;
+        let used = after.cpu.saturating_sub(before.cpu) as f64 / time;
+        self.0.store(used.to_bits(), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<f64> {
+        Some(f64::from_bits(self.0.load(Ordering::Relaxed))).filter(|used| !used.is_nan())
+    }
 }
 
 enum Order {
@@ -86,8 +110,19 @@ impl Watch {
     /// Watches everything below `roots`, once per `period` in the measured part.
     pub(crate) fn start(roots: Roots, placement: Placement, period: Duration) -> Self {
         let (orders, inbox) = mpsc::channel();
-        let thread = std::thread::spawn(move || watch(roots, &placement, period, &inbox));
-        Self { orders, thread }
+        let used = Used::new();
+        let told = used.clone();
+        let thread = std::thread::spawn(move || watch(roots, &placement, period, &inbox, &told));
+        Self {
+            orders,
+            thread,
+            used,
+        }
+    }
+
+    /// How many CPUs the server used between the last two looks; `None` before there are two.
+    pub(crate) fn used(&self) -> Option<f64> {
+        self.used.get()
     }
 
     /// Says which part is measured, before it begins.
@@ -107,6 +142,7 @@ fn watch(
     placement: &Placement,
     period: Duration,
     inbox: &mpsc::Receiver<Order>,
+    used: &Used,
 ) -> Resources {
     let Ok(Order::Measure { from, until }) = inbox.recv() else {
         return Resources::default();
@@ -129,6 +165,7 @@ fn watch(
         let wait = Duration::from_nanos(next.saturating_sub(clock::now()));
         let finished = !matches!(inbox.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
         let (sample, peak) = eye.look();
+        used.seen(samples.last().unwrap_or(&first), &sample);
         samples.push(sample);
         rss_peak = rss_peak.max(peak);
         if finished || next >= until {
@@ -250,8 +287,10 @@ mod tests {
             Duration::from_millis(50),
         );
         let from = clock::now() + 20_000_000;
+        assert_eq!(watch.used(), None);
         watch.measure(from, from + 300_000_000);
         std::thread::sleep(Duration::from_millis(400));
+        let used = watch.used();
         let seen = watch.finish();
         child.kill().unwrap();
         child.wait().unwrap();
@@ -261,6 +300,7 @@ mod tests {
             "{seen:?}"
         );
         assert!(seen.watched >= 250_000_000, "{seen:?}");
+        assert!(used.is_some_and(|used| used > 0.0), "{used:?}");
     }
 
     #[test]

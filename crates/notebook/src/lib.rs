@@ -12,6 +12,7 @@
 //! - [`run`], [`trial`], [`window`], [`histogram`]: what goes in and what comes out
 //! - [`overview`]: many runs at a glance
 //! - [`past`]: what the same server gave under the same load, in all runs
+//! - [`import`]: runs that were measured elsewhere
 //! - [`published`]: what others have published, put in by name
 //! - [`process`]: is the process that wrote a run still there?
 
@@ -20,6 +21,7 @@
 mod column;
 pub mod error;
 pub mod histogram;
+pub mod import;
 mod migrate;
 pub mod open;
 pub mod overview;
@@ -32,6 +34,7 @@ pub mod window;
 
 pub use error::NotebookError;
 pub use histogram::{Histogram, HistogramKind};
+pub use import::{Import, Origin};
 pub use open::{Notebook, default_path};
 pub use overview::{Found, Overview, TrialLine, Wanted};
 pub use past::{PastRun, PastTrial};

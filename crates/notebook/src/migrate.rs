@@ -4,7 +4,11 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// The scripts, the first of which makes version 1 from an empty file. A released script is never
 /// changed; a change is a new one.
-pub(crate) const SCRIPTS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+pub(crate) const SCRIPTS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+];
 
 /// `PRAGMA application_id` of a notebook: "PRNY", as `schema/1.sql` sets it.
 const APPLICATION: i64 = 0x5052_4e59;

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::{Json, Moment, Seed, Whole, words};
 use crate::error::{Doing, NotebookError};
+use crate::import::{Origin, read_origin};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
 
@@ -73,6 +74,8 @@ pub struct Run {
     pub finished: Option<Timestamp>,
     /// The process that wrote it.
     pub process: ProcessKey,
+    /// Where it comes from, when it was not measured into this notebook.
+    pub origin: Option<Origin>,
 }
 
 impl Run {
@@ -91,30 +94,8 @@ impl Notebook {
     /// If it cannot be written, or `/proc` cannot be read.
     pub fn begin_run(&self, facts: &RunFacts) -> Result<RunId, NotebookError> {
         let process = ProcessKey::current().map_err(NotebookError::Process)?;
-        self.connection
-            .execute(
-                "INSERT INTO run (name, title, started, status, seed, experiment_json, host_json,
-                     prony_version, prony_commit, command_line, pid, boot_id, pid_start_ticks)
-                 VALUES (:name, :title, :started, :status, :seed, :experiment, :host,
-                     :version, :commit, :command_line, :pid, :boot_id, :start_ticks)",
-                named_params! {
-                    ":name": facts.name,
-                    ":title": facts.title,
-                    ":started": Moment(facts.started),
-                    ":status": RunStatus::Running,
-                    ":seed": Seed(facts.seed),
-                    ":experiment": Json(&facts.experiment),
-                    ":host": Json(&facts.host),
-                    ":version": facts.prony_version,
-                    ":commit": facts.prony_commit,
-                    ":command_line": facts.command_line,
-                    ":pid": process.pid,
-                    ":boot_id": process.boot_id,
-                    ":start_ticks": Whole(process.start_ticks),
-                },
-            )
-            .doing(|| format!("writing the run {:?}", facts.name))?;
-        Ok(RunId(self.connection.last_insert_rowid()))
+        insert(&self.connection, facts, &process)
+            .doing(|| format!("writing the run {:?}", facts.name))
     }
 
     /// Writes down how a run ended. Also for one that is abandoned.
@@ -178,6 +159,15 @@ impl Notebook {
             .pop())
     }
 
+    /// All runs of that name, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn runs_of(&self, name: &str) -> Result<Vec<Run>, NotebookError> {
+        self.select_runs("WHERE name = ?1 ORDER BY id DESC", &[&name])
+    }
+
     /// Runs marked as running whose process is gone, the latest first.
     ///
     /// # Errors
@@ -218,6 +208,35 @@ impl Notebook {
     }
 }
 
+pub(crate) fn insert(
+    connection: &Connection,
+    facts: &RunFacts,
+    process: &ProcessKey,
+) -> rusqlite::Result<RunId> {
+    connection.execute(
+        "INSERT INTO run (name, title, started, status, seed, experiment_json, host_json,
+                     prony_version, prony_commit, command_line, pid, boot_id, pid_start_ticks)
+                 VALUES (:name, :title, :started, :status, :seed, :experiment, :host,
+                     :version, :commit, :command_line, :pid, :boot_id, :start_ticks)",
+        named_params! {
+            ":name": facts.name,
+            ":title": facts.title,
+            ":started": Moment(facts.started),
+            ":status": RunStatus::Running,
+            ":seed": Seed(facts.seed),
+            ":experiment": Json(&facts.experiment),
+            ":host": Json(&facts.host),
+            ":version": facts.prony_version,
+            ":commit": facts.prony_commit,
+            ":command_line": facts.command_line,
+            ":pid": process.pid,
+            ":boot_id": process.boot_id,
+            ":start_ticks": Whole(process.start_ticks),
+        },
+    )?;
+    Ok(RunId(connection.last_insert_rowid()))
+}
+
 fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
         id: RunId(row.get("id")?),
@@ -241,5 +260,6 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
             boot_id: row.get("boot_id")?,
             start_ticks: row.get::<_, Whole>("pid_start_ticks")?.0,
         },
+        origin: read_origin(row)?,
     })
 }

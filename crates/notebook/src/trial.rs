@@ -130,9 +130,7 @@ impl Notebook {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .and_then(|transaction| {
-                let id = insert_trial(&transaction, run, &trial.facts)?;
-                window::insert(&transaction, id, &trial.windows)?;
-                histogram::insert(&transaction, id, &trial.histograms)?;
+                let id = insert(&transaction, run, trial)?;
                 transaction.commit()?;
                 Ok(id)
             });
@@ -167,6 +165,17 @@ impl Notebook {
             .query_map([id], read)?
             .collect()
     }
+}
+
+pub(crate) fn insert(
+    transaction: &Transaction<'_>,
+    run: RunId,
+    trial: &NewTrial,
+) -> rusqlite::Result<TrialId> {
+    let id = insert_trial(transaction, run, &trial.facts)?;
+    window::insert(transaction, id, &trial.windows)?;
+    histogram::insert(transaction, id, &trial.histograms)?;
+    Ok(id)
 }
 
 fn insert_trial(

@@ -7,8 +7,8 @@ use std::thread;
 
 use jiff::Timestamp;
 use prony_notebook::{
-    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, Phase, ProcessKey, Published,
-    RunFacts, RunId, RunStatus, TrialFacts, TrialStatus, Window,
+    Histogram, HistogramKind, Import, NewTrial, Notebook, NotebookError, Origin, Phase, ProcessKey,
+    Published, RunFacts, RunId, RunStatus, TrialFacts, TrialStatus, Window,
 };
 use serde_json::{Value, json};
 
@@ -454,4 +454,54 @@ fn published_figures_stand_under_their_name() {
     assert!(notebook.keep_published(&newer).unwrap());
     assert_eq!(notebook.published("mine").unwrap(), Some(newer));
     assert_eq!(notebook.published("Mine").unwrap(), None);
+}
+
+#[test]
+fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
+    let mut notebook = Notebook::in_memory().unwrap();
+    let mine = notebook.begin_run(&run("mine")).unwrap();
+    assert_eq!(notebook.run(mine).unwrap().origin, None);
+    let finished = time("2026-11-21T11:00:00Z");
+    let import = Import {
+        facts: run("theirs"),
+        status: RunStatus::Failed,
+        finished,
+        origin: Origin {
+            imported: time("2026-11-22T00:00:00.5Z"),
+            number: 77,
+            tare: Some(json!({"cells": []})),
+        },
+        trials: vec![trial(0), trial(3)],
+    };
+    assert_eq!(notebook.same_run(&import.facts).unwrap(), None);
+    let id = notebook.import(&import).unwrap();
+    let there = notebook.run(id).unwrap();
+    assert_eq!(
+        (there.status, there.finished, there.origin.as_ref()),
+        (RunStatus::Failed, Some(finished), Some(&import.origin))
+    );
+    let trials = notebook.trials(id).unwrap();
+    assert_eq!(trials.len(), 2);
+    assert_eq!(trials[1].facts, import.trials[1].facts);
+    assert_eq!(
+        notebook.windows(trials[1].id).unwrap().len(),
+        import.trials[1].windows.len()
+    );
+    assert_eq!(notebook.same_run(&import.facts).unwrap(), Some(there));
+    // The same name does not make the same run.
+    let mut other = import.facts.clone();
+    other.started = time("2026-11-21T10:09:54.250001Z");
+    assert_eq!(notebook.same_run(&other).unwrap(), None);
+    // The first of several.
+    notebook.import(&import).unwrap();
+    assert_eq!(notebook.same_run(&import.facts).unwrap().unwrap().id, id);
+    assert_eq!(notebook.runs_of("theirs").unwrap().len(), 2);
+    // Two trials of one place.
+    let twins = Import {
+        trials: vec![trial(1), trial(1)],
+        ..import
+    };
+    let error = notebook.import(&twins).unwrap_err().to_string();
+    assert!(error.contains("importing trial 1 of the run"), "{error}");
+    assert_eq!(notebook.runs(99).unwrap().len(), 3);
 }

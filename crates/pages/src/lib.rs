@@ -4,6 +4,7 @@
 //! - [`chart`]: its pictures, each an SVG with the table that it shows
 //! - [`page`]: the report, one HTML file that needs nothing else
 //! - [`raw`]: the run as JSON, from which everything can be made again
+//! - [`restore`]: the same, read back into a notebook
 //! - [`export`]: the formats of other tools
 //! - [`sample`]: made-up runs, for tests and benchmarks
 //!
@@ -18,6 +19,7 @@ pub mod export;
 pub mod material;
 pub mod page;
 pub mod raw;
+pub mod restore;
 pub mod sample;
 pub mod scale;
 pub mod series;

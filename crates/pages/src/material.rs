@@ -4,9 +4,10 @@ use crate::PageError;
 use crate::series::Series;
 use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
 use prony_report::duel::DuelReport;
-use prony_report::kept::{About, about, measured, report_of};
+use prony_report::kept::{About, about, measured, report_of, tare};
 use prony_report::latency::Times;
 use prony_report::run::{CellReport, RunReport, label};
+use prony_report::tare::TareReport;
 use std::collections::HashMap;
 
 /// A run with all its trials.
@@ -20,6 +21,8 @@ pub struct Material {
     pub report: RunReport,
     /// What it says as a duel, if it is one.
     pub duel: Option<DuelReport>,
+    /// What the rig weighed on its host, if that is known.
+    pub tare: Option<TareReport>,
     /// All trials, in the order of the plan.
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
@@ -111,6 +114,7 @@ impl Material {
             about,
             report,
             duel: DuelReport::read(notebook, run)?,
+            tare: tare(notebook, run)?,
             trials,
             times,
             series,

@@ -1,5 +1,5 @@
 //! A run as JSON: everything that the notebook has of it, so that every report can be made again from
-//! it ([`restore`]).
+//! it ([`restore`](crate::restore::restore)).
 
 use crate::PageError;
 use crate::material::Material;
@@ -8,11 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::Timestamp;
-use prony_notebook::{
-    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, RunFacts, RunId, RunStatus,
-    TrialFacts, Window,
-};
-use prony_report::latency::{Times, decode, encode};
+use prony_notebook::{HistogramKind, RunFacts, RunStatus, TrialFacts, Window};
+use prony_report::latency::{Times, encode};
+use prony_report::tare::TareReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -40,6 +38,9 @@ pub struct Raw<'a> {
     pub run: RawRun<'a>,
     /// Its trials, in the order of the plan.
     pub trials: Vec<RawTrial<'a>>,
+    /// What the rig weighed on the run's host, if that is known: reports compare with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tare: Option<Cow<'a, TareReport>>,
     /// Histograms of cells, where those of single trials have been left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<RawCell>,
@@ -248,6 +249,7 @@ impl<'a> Raw<'a> {
                 finished: material.run.finished,
             },
             trials: trials.collect(),
+            tare: material.tare.as_ref().map(Cow::Borrowed),
             cells: Vec::new(),
         }
     }
@@ -340,86 +342,4 @@ pub fn packed(material: &Material) -> Result<Packed, PageError> {
         left_out,
         text: STANDARD.encode(bytes),
     })
-}
-
-/// Why a run cannot be put into a notebook.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// It is something else, or of a later version.
-    #[error("this is no run of prony, or one of a later version: {0}")]
-    Foreign(String),
-    /// A histogram is none.
-    #[error("trial {trial}: its {kind} histogram cannot be read: {why}")]
-    Histogram {
-        /// The trial's place in the plan, from 0.
-        trial: u32,
-        /// Which.
-        kind: String,
-        /// Why not.
-        why: String,
-    },
-    /// The notebook says no.
-    #[error(transparent)]
-    Notebook(#[from] NotebookError),
-}
-
-/// Puts a run into a notebook, under a new number.
-///
-/// # Errors
-/// When it is not what [`Raw::whole`] has given, or the notebook cannot be written. What has been
-/// written until then is taken away again.
-pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreError> {
-    if raw.format != FORMAT || raw.version > VERSION {
-        let what = format!("{} {}", raw.format, raw.version);
-        return Err(RestoreError::Foreign(what));
-    }
-    let mut trials = Vec::new();
-    for trial in &raw.trials {
-        trials.push(NewTrial {
-            facts: trial.facts.clone().into_owned(),
-            windows: trial.windows.to_vec(),
-            histograms: histograms(trial)?,
-        });
-    }
-    let id = notebook.begin_run(&raw.run.facts)?;
-    let written = trials
-        .iter()
-        .try_for_each(|trial| notebook.add_trial(id, trial).map(drop))
-        .and_then(|()| match (raw.run.status, raw.run.finished) {
-            // A run that was under way when it was exported does not go on here.
-            (RunStatus::Running, _) => {
-                notebook.finish_run(id, RunStatus::Interrupted, raw.run.facts.started)
-            }
-            (status, at) => notebook.finish_run(id, status, at.unwrap_or(raw.run.facts.started)),
-        });
-    match written {
-        Ok(()) => Ok(id),
-        Err(error) => {
-            notebook.delete_run(id)?;
-            Err(error.into())
-        }
-    }
-}
-
-fn histograms(trial: &RawTrial<'_>) -> Result<Vec<Histogram>, RestoreError> {
-    let mut all = Vec::new();
-    for (word, text) in &trial.histograms {
-        let wrong = |why: String| RestoreError::Histogram {
-            trial: trial.facts.ordinal,
-            kind: word.clone(),
-            why,
-        };
-        let kind: HistogramKind = serde_json::from_value(word.as_str().into())
-            .map_err(|error| wrong(error.to_string()))?;
-        let data = STANDARD
-            .decode(text)
-            .map_err(|error| wrong(error.to_string()))?;
-        let times = decode(&data).map_err(|error| wrong(error.to_string()))?;
-        all.push(Histogram {
-            kind,
-            count: times.len(),
-            data,
-        });
-    }
-    Ok(all)
 }

@@ -5,9 +5,12 @@ use prony_notebook::Notebook;
 use prony_pages::export;
 use prony_pages::material::Material;
 use prony_pages::page::html;
-use prony_pages::raw::{Raw, RestoreError, restore};
+use prony_pages::raw::Raw;
+use prony_pages::restore::{RestoreError, is_run, read, restore};
 use prony_pages::sample::{Plan, write};
 use prony_report::latency::decode;
+use proptest::prelude::*;
+use serde_json::json;
 
 fn material(plan: &Plan) -> Material {
     let mut notebook = Notebook::in_memory().unwrap();
@@ -38,6 +41,73 @@ fn json_is_enough_to_make_the_report_again() {
     let after = Material::read(&notebook, &run).unwrap();
     assert_eq!(html(&after).unwrap(), html(&before).unwrap());
     assert_eq!(export::json(&after).unwrap(), text);
+}
+
+#[test]
+fn a_run_is_recognised_by_what_it_says_of_itself() {
+    let text = export::json(&material(&plan())).unwrap();
+    assert!(is_run(&text) && is_run(&text[..300]) && is_run(&text.replace('\n', "")));
+    for other in [
+        "",
+        "{}",
+        "[]",
+        "{\"format\": \"prony\"}",
+        "format: prony run",
+        "{\"formats\": \"prony run\"",
+    ] {
+        assert!(!is_run(other), "{other}");
+        assert!(read(other).is_err(), "{other}");
+    }
+    let later = text.replacen("\"version\": 1", "\"version\": 7", 1);
+    let error = read(&later).unwrap_err().to_string();
+    assert!(error.contains("version 7"), "{error}");
+    assert_eq!(read(&text).unwrap().trials.len(), 7);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_a_run_is_it_is_the_same_elsewhere(
+        servers in prop::collection::vec(("\\PC{1,12}", 1_u32..5, 1.0..1e6_f64), 1..4),
+        rounds in 1_u32..5,
+        windows in 0_u32..6,
+        samples in 1_u32..300,
+        loads in prop::collection::vec("\\PC{1,8}", 1..3),
+        title in ".{0,30}",
+        failed in any::<Option<(String, String)>>(),
+        check in any::<Option<String>>(),
+        at_a_rate in any::<bool>(),
+    ) {
+        let mut plan = plan();
+        plan.title = title;
+        plan.servers = servers;
+        plan.rounds = rounds;
+        plan.windows = windows;
+        plan.samples = samples;
+        let rate = at_a_rate.then_some(1_000.0);
+        let load = |name: String| (name, json!({"connections": 8, "threads": 1, "rate": rate}));
+        plan.loads = loads.into_iter().map(load).collect();
+        plan.failed = failed.map(|(message, output)| ("gone".into(), message, output));
+        plan.check = check;
+        let before = material(&plan);
+        let text = export::json(&before).unwrap();
+        let mut notebook = Notebook::in_memory().unwrap();
+        // Another run has the number that it had.
+        write(&mut notebook, &Plan::of(&[("other", 1, 5.0)])).unwrap();
+        let id = restore(&mut notebook, &read(&text).unwrap()).unwrap();
+        let run = notebook.run(id).unwrap();
+        prop_assert_eq!(notebook.same_run(&before.run.facts).unwrap(), Some(run.clone()));
+        let origin = run.origin.clone().unwrap();
+        prop_assert_eq!((id.0, origin.number), (2, before.run.id.0));
+        let mut after = Material::read(&notebook, &run).unwrap();
+        after.run.id = before.run.id;
+        after.report.run.id = before.report.run.id;
+        let report = |material: &Material| serde_json::to_value(&material.report).unwrap();
+        prop_assert_eq!(report(&after), report(&before));
+        prop_assert_eq!(export::json(&after).unwrap(), text);
+        prop_assert_eq!(html(&after).unwrap(), html(&before).unwrap());
+    }
 }
 
 #[test]

@@ -192,16 +192,24 @@ pub fn report_of(
     })
 }
 
-/// What the rig weighed on this run's host when it was last weighed.
+/// What the rig weighed on this run's host when it was last weighed. Of a run that was measured
+/// elsewhere, what was known there: two hosts may look the same and weigh differently.
 ///
 /// # Errors
 /// When the notebook cannot be read.
 pub fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
+    if let Some(origin) = &run.origin {
+        let tare = origin.tare.clone().map(serde_json::from_value).transpose();
+        return tare.map_err(|error| ReportError::Unreadable {
+            run: run.id.0,
+            what: error.to_string(),
+        });
+    }
     let tare = tare_of(notebook, &run.facts.host)?;
     Ok(tare.filter(|tare| tare.run != run.id.0))
 }
 
-/// What the rig weighed on a host, described as runs have it, when it was last weighed.
+/// What the rig weighed on a host, described as runs have it, when it was last weighed there.
 ///
 /// # Errors
 /// When the notebook cannot be read.
@@ -211,8 +219,9 @@ pub fn tare_of(notebook: &Notebook, host: &Value) -> Result<Option<TareReport>, 
             .iter()
             .all(|key| run.facts.host.get(key) == host.get(key))
     };
-    match notebook.latest_run(crate::tare::RUN)? {
-        Some(tare) if here(&tare) => TareReport::new(notebook, &tare).map(Some),
+    let tares = notebook.runs_of(crate::tare::RUN)?;
+    match tares.iter().find(|tare| tare.origin.is_none()) {
+        Some(tare) if here(tare) => TareReport::new(notebook, tare).map(Some),
         _ => Ok(None),
     }
 }

@@ -12,7 +12,7 @@ use prony_stats::compare::rounds_needed;
 use prony_stats::mean::{mean, t_quantile};
 use prony_stats::{Estimate, ratio};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub const RUN: &str = "tare";
 const ROUNDS: [u32; 3] = [5, 10, 30];
 
 /// What `prony tare --json` prints.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "prony tare")]
 pub struct TareReport {
     /// Its run in the notebook.
@@ -34,7 +34,7 @@ pub struct TareReport {
 }
 
 /// The rig under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TareCell {
     /// The contract.
     pub contract: String,
@@ -51,7 +51,7 @@ pub struct TareCell {
 }
 
 /// The noise of a quantity.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
     /// Of what.
     pub quantity: Quantity,

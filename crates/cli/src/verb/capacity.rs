@@ -4,11 +4,12 @@ use super::duel::sides;
 use crate::Ended;
 use crate::args::{Capacity, Places};
 use crate::kept::{self, Row};
+use crate::live::Live;
 use crate::measured::{part_findings, response};
 use crate::place::{bench, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::Arrival;
-use prony_lab::duel::{Manner, Part, Side, Up};
+use prony_lab::duel::{Manner, Now, Part, Side, Up};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Failure, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
@@ -46,8 +47,16 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         ..About::default()
     };
     let id = kept::begin(&mut notebook, "capacity", &names, about, &bench)?;
+    let title = format!(
+        "capacity {} · p{} within {}",
+        side.name,
+        args.percentile,
+        show::time(args.within.0.as_nanos() as f64)
+    );
+    let spare = bench.placement.spare(args.threads);
     let mut search = Search {
         args,
+        live: Live::begin(title, args.shown, spare),
         bench: &bench,
         manner: &manner,
         side: &side,
@@ -57,6 +66,8 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     };
     let outcome = search.carry_out();
     let steps = std::mem::take(&mut search.steps);
+    // The live view ends before the result is printed.
+    drop(search);
     let status = match &outcome {
         Err(_) => RunStatus::Failed,
         Ok(_) if interrupt.fired() => RunStatus::Interrupted,
@@ -111,6 +122,7 @@ fn limits(args: &Capacity) -> Limits {
 
 struct Search<'a> {
     args: &'a Capacity,
+    live: Live,
     bench: &'a Bench,
     manner: &'a Manner,
     side: &'a Side,
@@ -126,13 +138,17 @@ impl Search<'_> {
             "" => miette!("{failure}"),
             output => miette!("{failure}\n{output}"),
         };
-        let mut up = Up::start(self.bench, self.side, self.manner).map_err(failed)?;
+        let mut up = Up::start(self.bench, self.side, self.manner, &mut |_, now| {
+            told(&self.live, &now);
+        })
+        .map_err(failed)?;
         let short = self.manner.duration;
         // Double until it breaks.
         let first = self.first_rate(short);
         let (mut kept, mut broken) = (None, first);
         while self.keeps(&mut up, broken, short)? == Some(true) {
             kept = Some(broken);
+            self.between(kept, None);
             broken *= 2.0;
         }
         let Some(mut kept) = kept else {
@@ -140,6 +156,7 @@ impl Search<'_> {
         };
         // Bisect.
         while (broken - kept) / kept > CLOSE {
+            self.between(Some(kept), Some(broken));
             let middle = round_rate((kept * broken).sqrt());
             match self.keeps(&mut up, middle, short)? {
                 None => return Ok(None),
@@ -178,6 +195,18 @@ impl Search<'_> {
         Ok(Some((kept, curve)))
     }
 
+    /// Shows what is known of the capacity: it is at least this, and less than that.
+    fn between(&self, kept: Option<f64>, broken: Option<f64>) {
+        let least = kept.map_or(String::new(), |rate| {
+            format!("at least {}", show::rate(rate))
+        });
+        let most = broken.map_or(String::new(), |rate| {
+            format!(", less than {}", show::rate(rate))
+        });
+        let known = vec![("capacity".to_owned(), format!("{least}{most}"))];
+        self.live.change(move |frame| frame.known = known);
+    }
+
     /// A rate at which a trial of this length has answers enough for the percentile.
     fn first_rate(&self, length: Duration) -> f64 {
         let needed = 10.0 / (1.0 - self.args.percentile / 100.0);
@@ -201,8 +230,17 @@ impl Search<'_> {
         if self.bench.interrupt.fired() {
             return Ok(None);
         }
+        let doing = format!("trying {} for {length:?}", show::rate(rate));
+        let live = &self.live;
+        live.change(move |frame| {
+            frame.doing = doing;
+            frame.load = crate::live::frame::Load::default();
+        });
+        let arrival = Arrival::Constant(rate);
         let part = up
-            .load(self.bench, self.manner, Arrival::Constant(rate), length)
+            .load(self.bench, self.manner, arrival, length, &mut |_, now| {
+                told(live, &now);
+            })
             .map_err(|failure| miette!("at {}: {failure}", show::rate(rate)))?;
         if self.bench.interrupt.fired() {
             return Ok(None);
@@ -221,9 +259,7 @@ impl Search<'_> {
             checks: &checks,
         };
         kept::add(self.notebook, self.id, &kept::label(&part), &row)?;
-        if !self.args.quiet {
-            eprintln!("{}", step.line());
-        }
+        self.live.say(&step.line());
         self.steps.push(step.clone());
         Ok(Some(step))
     }
@@ -266,6 +302,15 @@ impl Search<'_> {
             kept: broken.is_empty(),
             broken,
         }
+    }
+}
+
+/// The server tells how it goes with it.
+fn told(live: &Live, now: &Now<'_>) {
+    match *now {
+        Now::Step(step) => live.change(move |frame| step.clone_into(&mut frame.doing)),
+        Now::Window { window, warmup } => live.window(window, warmup),
+        Now::Used(cpus) => live.change(move |frame| frame.load.server = Some(cpus)),
     }
 }
 

@@ -5,13 +5,12 @@ use crate::args::{Cli, Completions, Man};
 use clap::CommandFactory;
 use miette::{IntoDiagnostic, Result, miette};
 use std::fs;
-use std::io::{self, Write};
 
 /// Prints the completions of a shell.
 pub fn main(args: &Completions) -> Result<Ended> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "prony", &mut text);
-    io::stdout().write_all(&text).into_diagnostic()?;
+    print!("{}", String::from_utf8_lossy(&text));
     Ok(Ended::Done)
 }
 
@@ -23,7 +22,7 @@ pub fn man(args: &Man) -> Result<Ended> {
             clap_mangen::Man::new(command())
                 .render(&mut text)
                 .into_diagnostic()?;
-            io::stdout().write_all(&text).into_diagnostic()?;
+            print!("{}", String::from_utf8_lossy(&text));
         }
         Some(folder) => {
             fs::create_dir_all(folder)

@@ -1,5 +1,6 @@
 //! `prony duel`: which of these servers is faster, by how much, and how sure is that?
 
+mod display;
 pub mod sides;
 
 use crate::Ended;
@@ -7,10 +8,10 @@ use crate::args::{Duel, Places};
 use crate::kept::{self, Row};
 use crate::measured::{part_findings, values};
 use crate::place::{bench, on_signal};
-use indicatif::{ProgressBar, ProgressStyle};
+use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::contract::Depth;
-use prony_lab::duel::{Ask, Bout, Manner, Side, round};
+use prony_lab::duel::{Ask, Bout, Manner, Now, Side, round};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
@@ -18,10 +19,8 @@ use prony_report::band::Bands;
 use prony_report::duel::Comparison;
 use prony_report::duel::seen::{Seen, Terms};
 use prony_report::kept::About;
-use prony_report::show;
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,7 +45,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let id = kept::begin(&mut notebook, "duel", &names, about, &bench)?;
     let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench, terms)?;
     let outcome = duel.carry_out(&mut notebook, id);
-    duel.bar.finish_and_clear();
+    duel.display.end();
     let status = match &outcome {
         Err(_) => RunStatus::Failed,
         Ok(()) if interrupt.fired() => RunStatus::Interrupted,
@@ -88,8 +87,7 @@ struct Session<'a> {
     seen: Seen,
     verified: bool,
     ordinal: u32,
-    bar: ProgressBar,
-    lines: bool,
+    display: Display,
 }
 
 impl<'a> Session<'a> {
@@ -100,14 +98,6 @@ impl<'a> Session<'a> {
         bench: &'a Bench,
         terms: Terms,
     ) -> Result<Self> {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = match args.quiet || !terminal {
-            true => ProgressBar::hidden(),
-            false => ProgressBar::new_spinner(),
-        };
-        let template = "{spinner} {elapsed} {msg}";
-        bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
-        bar.enable_steady_tick(Duration::from_millis(250));
         let names = sides.iter().map(|side| side.name.clone());
         Ok(Self {
             sides,
@@ -123,15 +113,13 @@ impl<'a> Session<'a> {
             },
             verified: false,
             ordinal: 0,
-            bar,
-            lines: !args.quiet && !terminal,
+            display: Display::new(args, sides, manner, &bench.placement),
         })
     }
 
     fn carry_out(&mut self, notebook: &mut Notebook, id: RunId) -> Result<()> {
         if self.seen.rate.is_none() && self.fixed_rate {
             // A round that is not counted finds the common rate.
-            self.bar.set_message("finding a common rate");
             match self.round(None)? {
                 Some(bouts) => self.seen.rate = common(&bouts),
                 None => return Ok(()),
@@ -145,7 +133,7 @@ impl<'a> Session<'a> {
             };
             self.keep(notebook, id, &bouts)?;
             let comparisons = self.comparisons()?;
-            self.show(&comparisons);
+            self.display.round(&comparisons, &self.seen.findings);
             if self.terms.may_end(self.rounds(), &comparisons) {
                 break;
             }
@@ -163,7 +151,9 @@ impl<'a> Session<'a> {
     }
 
     fn round(&mut self, rate: Option<f64>) -> Result<Option<Vec<Bout>>> {
-        let number = self.rounds() + 1;
+        // The round that finds a common rate is not counted.
+        let finding = rate.is_none() && self.fixed_rate;
+        let number = (!finding).then_some(self.rounds() as usize + 1);
         // Everything once; later starts of the same program only have to show that they answer.
         let manner = Manner {
             depth: match self.verified {
@@ -172,11 +162,9 @@ impl<'a> Session<'a> {
             },
             ..self.manner.clone()
         };
-        let mut said = |side: &Side, what: &str| {
-            let text = format!("round {number}: {} {what}{}", side.name, self.estimate());
-            self.bar.set_message(text);
-        };
-        match round(self.bench, self.sides, &manner, rate, &mut said) {
+        let display = &self.display;
+        let mut told = |side: &Side, now: Now<'_>| display.told(number, side, &now);
+        match round(self.bench, self.sides, &manner, rate, &mut told) {
             Ok(bouts) => {
                 self.verified = true;
                 Ok(bouts)
@@ -219,44 +207,6 @@ impl<'a> Session<'a> {
     fn comparisons(&self) -> Result<Vec<Comparison>> {
         let bands = &self.terms.bands;
         self.seen.compare(&self.plan, bands).into_diagnostic()
-    }
-
-    /// What is known of the throughput so far.
-    fn estimate(&self) -> String {
-        let Ok(comparisons) = self.comparisons() else {
-            return String::new();
-        };
-        comparisons.first().map_or_else(String::new, |first| {
-            let interval = first.ratio.interval().map_or_else(String::new, |interval| {
-                format!(" ({:.3} to {:.3})", interval.low(), interval.high())
-            });
-            format!(
-                "   throughput {}{interval}",
-                show::ratio(first.ratio.value())
-            )
-        })
-    }
-
-    fn show(&self, comparisons: &[Comparison]) {
-        if !self.lines {
-            return;
-        }
-        let parts: Vec<String> = comparisons
-            .iter()
-            .map(|c| {
-                format!(
-                    "{} {:?} {}",
-                    c.side,
-                    c.quantity,
-                    show::ratio(c.ratio.value())
-                )
-            })
-            .collect();
-        eprintln!(
-            "round {}: {}",
-            self.rounds(),
-            parts.join(", ").to_lowercase()
-        );
     }
 }
 

@@ -1,8 +1,11 @@
-//! `prony import`: what others have published, into the notebook.
+//! `prony import`: runs of other notebooks and what others have published, into the notebook.
+
+mod runs;
 
 use crate::Ended;
-use crate::args::{Import, Places};
+use crate::args::{Cli, Import, Places};
 use crate::texts;
+use clap::CommandFactory;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_audit::Figures;
@@ -13,7 +16,23 @@ use prony_report::show;
 use prony_report::table::{Align, Table};
 
 pub fn main(places: &Places, args: &Import) -> Result<Ended> {
-    let figures = prony_audit::import(&texts::read(&args.files)?);
+    let texts = texts::read(&args.files)?;
+    if let Some(runs) = runs::recognise(&texts)? {
+        if args.name.is_some() || !args.server.is_empty() {
+            return Err(miette!(
+                help = "say only the files",
+                "--as and --server are for figures, and {} is a run: it keeps its name",
+                runs[0].0
+            ));
+        }
+        return runs::main(places, &runs, args);
+    }
+    let Some(name) = args.name.clone() else {
+        let missing = "figures need a name, under which reports find them: say --as NAME";
+        let kind = clap::error::ErrorKind::MissingRequiredArgument;
+        Cli::command().error(kind, missing).exit()
+    };
+    let figures = prony_audit::import(&texts);
     if figures.rows.is_empty() {
         return Err(miette!(
             help = "`prony audit` says what it recognises",
@@ -25,7 +44,7 @@ pub fn main(places: &Places, args: &Import) -> Result<Ended> {
     let mut notebook = places.notebook()?;
     let replaced = notebook
         .keep_published(&Kept {
-            name: args.name.clone(),
+            name: name.clone(),
             imported: Timestamp::now(),
             command_line: std::env::args().collect::<Vec<_>>().join(" "),
             table: serde_json::to_value(&published).into_diagnostic()?,
@@ -47,8 +66,8 @@ pub fn main(places: &Places, args: &Import) -> Result<Ended> {
          `prony report --published {}`",
         published.row.len(),
         notebook.path().display(),
-        args.name,
-        args.name
+        name,
+        name
     );
     Ok(Ended::Done)
 }

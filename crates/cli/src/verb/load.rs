@@ -1,16 +1,17 @@
 //! `prony load`: load a server that is already running.
 
+mod display;
+
 use crate::Ended;
 use crate::args::{Arrival, Load, Transport};
 use crate::measured;
 use crate::target;
-use indicatif::{ProgressBar, ProgressStyle};
+use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_checks::Evidence;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{
-    Control, Dialogue, Nanos, Observation, Plan, TransportKind, Window, automatic, clock,
-    descriptors,
+    Control, Dialogue, Nanos, Observation, Plan, TransportKind, automatic, clock, descriptors,
 };
 use prony_lab::host::TcpCounters;
 use prony_lab::load::{Extent, default_window};
@@ -19,10 +20,7 @@ use prony_lab::warmup::Warming;
 use prony_report::facts::Finding;
 use prony_report::latency::Percentiles;
 use prony_report::load::LoadReport;
-use prony_report::show;
-use std::io::IsTerminal;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub fn main(args: &Load) -> Result<Ended> {
     descriptors::reserve(u64::from(args.connections)).into_diagnostic()?;
@@ -232,14 +230,14 @@ fn carry_out(args: &Load, plan: &Plan, interrupt: &Interrupt) -> Result<Observat
     });
     interrupt.guard(&control);
     let mut warming = Warming::new(args.warmup, extent(args));
-    let progress = Progress::new(args);
+    let mut display = Display::new(args, plan);
     let result = prony_engine::run(plan, &control, |window| {
-        progress.window(window, !cold && warming.is_on());
+        display.window(window, !cold && warming.is_on());
         if !cold && let Some((from, until)) = warming.after(window) {
-            control.measure(from, until);
+            let (_, until) = control.measure(from, until);
+            display.measured(until);
         }
     });
-    progress.done();
     result.into_diagnostic()
 }
 
@@ -276,60 +274,6 @@ fn report(
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong.clone(),
         checks,
-    }
-}
-
-/// What is shown while the load runs: on a terminal one line that changes, elsewhere a line a
-/// second.
-struct Progress {
-    bar: Option<ProgressBar>,
-    lines: bool,
-}
-
-impl Progress {
-    fn new(args: &Load) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        if args.quiet || !terminal {
-            return Self {
-                bar: None,
-                lines: !args.quiet,
-            };
-        }
-        let bar = ProgressBar::new_spinner();
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a constant template"),
-        );
-        bar.enable_steady_tick(Duration::from_millis(250));
-        bar.set_message(format!("connecting to {}", args.url));
-        Self {
-            bar: Some(bar),
-            lines: false,
-        }
-    }
-
-    fn window(&self, window: &Window, warmup: bool) {
-        let text = || {
-            let p99 = show::time(window.response.value_at_quantile(0.99) as f64);
-            let failed = match window.outcomes.failed() {
-                0 => String::new(),
-                n => format!("  failed {}", show::count(n)),
-            };
-            let phase = if warmup { "warming up  " } else { "" };
-            format!("{phase}{}  p99 {p99}{failed}", show::rate(window.rate()))
-        };
-        if let Some(bar) = &self.bar {
-            bar.set_message(text());
-        } else if self.lines
-            && (u64::from(window.index) + 1) * window.length % clock::SECOND < window.length
-        {
-            eprintln!("{}", text());
-        }
-    }
-
-    fn done(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

@@ -38,9 +38,7 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
     };
     if path.as_os_str() == "-" {
         let page = page(&notebook, &run, published.as_ref())?;
-        std::io::stdout()
-            .write_all(page.as_bytes())
-            .into_diagnostic()?;
+        print!("{page}");
     } else {
         write_page(&notebook, &run, published.as_ref(), path)?;
         eprintln!("{}", path.display());

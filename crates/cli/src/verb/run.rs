@@ -1,10 +1,12 @@
 //! `prony run`: an experiment.
 
+mod display;
+
 use crate::Ended;
 use crate::args::{Places, Run};
 use crate::measured::keep;
 use crate::place::{bench, on_signal};
-use indicatif::{ProgressBar, ProgressStyle};
+use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::builder::{Builder, Built};
@@ -14,16 +16,14 @@ use prony_lab::host::Environment;
 use prony_lab::load::{Extent, Load};
 use prony_lab::source::Source;
 use prony_lab::text::Span;
-use prony_lab::trial::{Bench, Candidate, Failure, Interrupt, Progress, Step};
+use prony_lab::trial::{Bench, Candidate, Failure, Interrupt, Step};
 use prony_notebook::{NewTrial, Notebook, RunFacts, RunId, RunStatus, TrialFacts, TrialStatus};
 use prony_report::facts::Facts;
 use prony_report::kept::About;
 use prony_report::latency::Percentiles;
 use prony_report::published::Published;
-use prony_report::show;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         .begin_run(&facts(&experiment, published, &bench, seed))
         .into_diagnostic()?;
     let mut session = Session {
-        display: Display::new(args.quiet, &experiment),
+        display: Display::new(args.shown, &experiment, &bench.placement),
         notebook: &mut notebook,
         bench: &bench,
         experiment: &experiment,
@@ -62,7 +62,8 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         upstream: None,
     };
     let outcome = session.carry_out(&Builder::new(&cache), seed);
-    session.display.done();
+    // The live view ends before the result is printed.
+    drop(session);
     let status = match &outcome {
         Err(_) => RunStatus::Failed,
         Ok(()) if interrupt.fired() => RunStatus::Interrupted,
@@ -78,7 +79,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         // The run is done and kept: a page that cannot be written does not undo that.
         let path = super::report::page_path(&notebook, &run);
         match super::report::write_page(&notebook, &run, None, &path) {
-            Ok(()) if args.quiet => {}
+            Ok(()) if args.shown.quiet => {}
             Ok(()) => eprintln!("\nreport: {}", path.display()),
             Err(error) => eprintln!("\nno page: {error}"),
         }
@@ -267,8 +268,8 @@ impl Session<'_> {
         let entrant = &experiment.entrants[cell.entrant];
         let load = &experiment.loads[cell.load];
         let started = Timestamp::now();
-        self.display.trial(round, entrant);
-        let display = &self.display;
+        self.display.trial(round, entrant, load);
+        let display = &mut self.display;
         let placement = &self.bench.placement;
         let upstream = experiment.upstream.as_ref().zip(self.upstream.as_ref());
         let upstream = upstream.map(|(server, built)| Candidate {
@@ -291,7 +292,7 @@ impl Session<'_> {
         let result = self
             .bench
             .trial(&candidate, upstream.as_ref(), load, &mut |progress| {
-                display.progress(entrant, &progress);
+                display.progress(&progress);
             });
         let trial = match result {
             Ok(trial) => trial,
@@ -337,7 +338,7 @@ impl Session<'_> {
                 }
             }
             _ => {
-                self.display.finished(entrant, &facts);
+                self.display.finished(entrant, &facts, &kept.facts.checks);
                 facts
             }
         };
@@ -436,106 +437,5 @@ fn no_answer(facts: &Facts) -> String {
             "no request was answered as it should be: {}",
             list.join("; ")
         ),
-    }
-}
-
-/// What is shown while the run goes on: on a terminal a bar, elsewhere a line per trial.
-struct Display {
-    bar: ProgressBar,
-    lines: bool,
-    rounds: u32,
-    loads: usize,
-}
-
-impl Display {
-    fn new(quiet: bool, experiment: &Experiment) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = if quiet || !terminal {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::new(0)
-        };
-        let template = "{bar:20} {pos}/{len} {msg}  (about {eta} left)";
-        bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
-        Self {
-            bar,
-            lines: !quiet && !terminal,
-            rounds: experiment.rounds,
-            loads: experiment.loads.len(),
-        }
-    }
-
-    fn say(&self, text: &str) {
-        self.bar.set_message(text.to_owned());
-    }
-
-    fn line(&self, text: String) {
-        if self.lines {
-            eprintln!("{text}");
-        } else {
-            self.bar.println(text);
-        }
-    }
-
-    fn building(&self, entrant: &Entrant) {
-        self.say(&format!("building {}", entrant.server.name));
-        if self.lines {
-            eprintln!("building {}", entrant.server.name);
-        }
-    }
-
-    fn begin(&self, servers: usize) {
-        self.bar
-            .set_length(servers as u64 * u64::from(self.rounds) * self.loads as u64);
-        self.bar.reset_eta();
-        self.bar.enable_steady_tick(Duration::from_millis(500));
-    }
-
-    fn trial(&self, round: u32, entrant: &Entrant) {
-        self.say(&format!(
-            "round {}/{} {}",
-            round + 1,
-            self.rounds,
-            entrant.label()
-        ));
-    }
-
-    fn progress(&self, entrant: &Entrant, progress: &Progress<'_>) {
-        match progress {
-            Progress::Step(step) => self.say(&format!("{}: {step}", entrant.label())),
-            Progress::Window { window, warmup } => {
-                let phase = if *warmup { "warming up" } else { "measuring" };
-                let p99 = show::time(window.response.value_at_quantile(0.99) as f64);
-                let rate = show::rate(window.rate());
-                self.say(&format!("{}: {phase} {rate}, p99 {p99}", entrant.label()));
-            }
-        }
-    }
-
-    fn finished(&self, entrant: &Entrant, facts: &TrialFacts) {
-        self.bar.inc(1);
-        if self.lines {
-            let rate = facts.throughput.map_or("no figures".into(), show::rate);
-            let p99 = show::time_or_dash(facts.p99_ns);
-            eprintln!(
-                "round {}/{} {}: {rate}, p99 {p99}",
-                facts.round + 1,
-                self.rounds,
-                entrant.label()
-            );
-        }
-    }
-
-    fn failed(&self, entrant: &Entrant, failure: &Failure) {
-        self.bar.inc(1);
-        self.line(format!("{}: {failure}", entrant.label()));
-    }
-
-    fn skip(&self) {
-        self.bar.inc(1);
-    }
-
-    fn done(&self) {
-        self.bar.finish_and_clear();
     }
 }

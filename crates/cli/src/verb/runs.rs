@@ -22,6 +22,10 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
                     "finished": run.finished,
                     "status": status(run),
                     "command_line": run.facts.command_line,
+                    "imported": run.origin.as_ref().map(|origin| json!({
+                        "at": origin.imported,
+                        "number": origin.number,
+                    })),
                 })
             })
             .collect();
@@ -47,7 +51,7 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
             run.id.to_string(),
             run.facts.name.clone(),
             run.facts.started.strftime("%Y-%m-%d %H:%M:%S").to_string(),
-            status(run),
+            status(run) + &origin(run),
             run.facts.title.clone(),
         ]);
     }
@@ -61,4 +65,12 @@ fn status(run: &Run) -> String {
         RunStatus::Running if run.is_abandoned() => "interrupted".into(),
         status => status.to_string(),
     }
+}
+
+/// Says of a run that was measured elsewhere what it is there.
+fn origin(run: &Run) -> String {
+    run.origin.as_ref().map_or_else(String::new, |origin| {
+        let day = origin.imported.strftime("%Y-%m-%d");
+        format!(", run {} elsewhere, imported {day}", origin.number)
+    })
 }

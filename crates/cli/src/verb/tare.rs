@@ -3,17 +3,19 @@
 use crate::Ended;
 use crate::args::{Places, Tare};
 use crate::kept::{self, Row};
+use crate::live::Live;
 use crate::measured::part_findings;
 use crate::place::{bench, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::contract::{Contract, Depth};
-use prony_lab::duel::{Ask, Manner, Side, command_side, round};
+use prony_lab::duel::{Ask, Manner, Now, Side, command_side, round};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::Interrupt;
 use prony_notebook::RunStatus;
 use prony_report::kept::About;
 use prony_report::tare::{AGAIN, RUN, TareReport};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The common rate is this part of what the server reaches.
 const COMMON: f64 = 0.5;
@@ -30,6 +32,12 @@ pub fn main(places: &Places, args: &Tare) -> Result<Ended> {
         ..About::default()
     };
     let id = kept::begin(&mut notebook, RUN, &names, about, &bench)?;
+    let title = "tare of this host's rig".to_owned();
+    let live = Live::begin(title, args.shown, bench.placement.spare(1));
+    // Rounds that are done, and all of them; the one that finds a rate is one more.
+    let cells = args.contract.len() * args.connections.len();
+    let mut parts = (0, cells as u64 * (u64::from(args.rounds) + 1));
+    let begun = Instant::now();
     let mut ordinal = 0;
     let mut weigh = || -> Result<()> {
         for &contract in &args.contract {
@@ -51,13 +59,24 @@ pub fn main(places: &Places, args: &Tare) -> Result<Ended> {
                     if interrupt.fired() {
                         return Ok(());
                     }
-                    if !args.quiet {
-                        eprintln!(
-                            "{contract}, {connections} connections: round {number} of {}",
-                            args.rounds
-                        );
-                    }
-                    let bouts = round(&bench, &sides, &manner, rate, &mut |_, _| {})
+                    let doing = format!(
+                        "{contract}, {connections} connections: round {number} of {}",
+                        args.rounds
+                    );
+                    live.line(|| doing.clone());
+                    let done = parts;
+                    live.change(move |frame| {
+                        frame.doing = doing;
+                        frame.parts = Some(done);
+                        frame.extrapolate(begun, Instant::now());
+                    });
+                    parts.0 += 1;
+                    let mut told = |_: &Side, now: Now<'_>| match now {
+                        Now::Window { window, warmup } => live.window(window, warmup),
+                        Now::Used(cpus) => live.change(move |frame| frame.load.server = Some(cpus)),
+                        Now::Step(_) => {}
+                    };
+                    let bouts = round(&bench, &sides, &manner, rate, &mut told)
                         .map_err(|(name, failure)| miette!("{name}: {failure}"))?;
                     let Some(bouts) = bouts else { return Ok(()) };
                     if number == 0 {
@@ -88,6 +107,8 @@ pub fn main(places: &Places, args: &Tare) -> Result<Ended> {
         Ok(())
     };
     let outcome = weigh();
+    // The live view ends before the result is printed.
+    drop(live);
     let status = match &outcome {
         Err(_) => RunStatus::Failed,
         Ok(()) if interrupt.fired() => RunStatus::Interrupted,

@@ -35,6 +35,8 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
             return;
         };
         self.start = Some(start);
+        // What set-up took is no window's.
+        self.worked();
         (self.recorder.from, self.recorder.until) = self.control.measured();
         let connect =
             std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;

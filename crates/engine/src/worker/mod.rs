@@ -115,6 +115,8 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     swept: Slot,
     next_sweep: Nanos,
     spin: Nanos,
+    /// CPU time for the work until the last window ended.
+    work: Nanos,
     begun: Option<Mark>,
     ended: Option<Mark>,
     /// When the protocol said that this worker's part is over.
@@ -176,6 +178,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             swept: 0,
             next_sweep: 0,
             spin: 0,
+            work: 0,
             begun: None,
             ended: None,
             left: None,
@@ -225,9 +228,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             self.ended = Some(self.mark());
         }
         if now >= self.recorder.window_end() {
-            let events = &mut self.events;
-            self.recorder
-                .roll(now, |window| events(Event::Window(Box::new(window))));
+            self.roll(now);
         }
         self.open_some(out, now);
         self.issue(out, start, now);
@@ -236,6 +237,27 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
         self.sweep(out, now);
         self.is_over(now, stopped || self.left.is_some())
+    }
+
+    /// Hands over the windows that have ended. When several end at once, because this thread had
+    /// no CPU for so long, the first has the work of all.
+    #[cold]
+    fn roll(&mut self, now: Nanos) {
+        let mut work = self.worked();
+        let events = &mut self.events;
+        self.recorder.roll(now, |mut window| {
+            window.work = std::mem::take(&mut work);
+            events(Event::Window(Box::new(window)));
+        });
+    }
+
+    /// CPU time for the work since this was last asked.
+    fn worked(&mut self) -> Nanos {
+        let total = clock::thread_cpu().saturating_sub(self.spin);
+        // Spinning is timed by the wall clock, and can be a little more than its CPU time.
+        let work = total.saturating_sub(self.work);
+        self.work = self.work.max(total);
+        work
     }
 
     /// A stop: what is measured ends now.
@@ -437,8 +459,9 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         let until = self.recorder.until.min(now);
         let from = self.recorder.from.min(until);
         if self.start.is_some()
-            && let Some(window) = self.recorder.last_window(until)
+            && let Some(mut window) = self.recorder.last_window(until)
         {
+            window.work = self.worked();
             (self.events)(Event::Window(Box::new(window)));
         }
         let ended = self.ended.unwrap_or_else(|| self.mark());

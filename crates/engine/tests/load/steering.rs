@@ -34,6 +34,12 @@ fn a_load_lasts_as_long_as_it_should() {
                 // A window ends with the turn of the loop in which its time is over.
                 assert!(inside >= all.ok, "{inside} {}", all.ok);
                 assert!(inside - all.ok <= u64::from(6 * pipeline));
+                if matches!(arrival, Arrival::Closed) {
+                    // Every window says what it cost; what came after the end is in none.
+                    assert!(seen.measured_windows().all(|window| window.work > 0));
+                    let work: Nanos = seen.windows.iter().map(|window| window.work).sum();
+                    assert!(work >= seen.generator.work, "{work} {:?}", seen.generator);
+                }
             }
         }
     });

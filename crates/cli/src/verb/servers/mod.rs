@@ -3,9 +3,9 @@
 mod setup;
 
 use crate::Ended;
-use crate::args::{Places, Servers, ServersAction};
+use crate::args::{Places, Servers, ServersAction, Shown};
+use crate::live::Live;
 use crate::place::{bench, on_signal};
-use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::builder::Builder;
 use prony_lab::catalog::{Catalog, Server};
@@ -16,7 +16,6 @@ use prony_lab::trial::{Bench, Candidate, Failure, Interrupt};
 use prony_report::table::{Align, Table};
 use serde_json::json;
 use std::collections::HashSet;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,18 +134,9 @@ fn selected<'a>(
 
 /// Does something that takes a while, and says so: on a terminal in a line that goes away.
 fn progress<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
-        eprintln!("{what}");
-        return work();
-    }
-    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
-    let bar = ProgressBar::new_spinner()
-        .with_style(style.expect("a constant template"))
-        .with_message(what.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(200));
-    let result = work();
-    bar.finish_and_clear();
-    result
+    let live = Live::begin(what.to_owned(), Shown::default(), &[]);
+    live.line(|| what.to_owned());
+    work()
 }
 
 /// How a server fared.

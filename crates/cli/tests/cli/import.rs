@@ -1,0 +1,304 @@
+//! Runs that were exported are read back.
+
+use crate::support::{PRONY, Place};
+use serde_json::Value;
+use std::fs;
+
+const EXPERIMENT: &str = "title = 'Two'
+contract = 'tcp-echo'
+servers = ['quick', 'plain', 'gone']
+rounds = 2
+[load]
+connections = [1, 2]
+requests = 300
+warmup = '0s'
+";
+
+/// A place with a run, whose third server cannot be started.
+fn measured() -> Place {
+    let place = Place::with_references();
+    place.echo_server("gone", "sh -c 'echo no luck; exit 3'", "");
+    let file = place.experiment("two", EXPERIMENT);
+    place.prony(&["run", &file, "--no-html"]).with(1);
+    place
+}
+
+/// A run as JSON, and its report, without its number.
+fn told(place: &Place, run: &str) -> (Value, Value) {
+    let mut export = place.prony(&["export", run, "-f", "json"]).with(0).json();
+    let mut report = place.prony(&["report", run, "--json"]).with(0).json();
+    assert!(export["run"]["id"].take().is_number());
+    assert!(report["run"]["id"].take().is_number());
+    (export, report)
+}
+
+/// Exports a run, imports it elsewhere, where it becomes run 2, and compares what is told of it.
+#[track_caller]
+fn round_trip(from: &Place, run: &str) -> Place {
+    let to = Place::with_references();
+    // Run 1 is another one: numbers differ.
+    let file = to.experiment("other", &EXPERIMENT.replace(", 'gone'", ""));
+    to.prony(&["run", &file, "--no-html"]).with(0);
+    let path = to.path().join("run.json");
+    let path = path.to_str().unwrap();
+    from.prony(&["export", run, "-f", "json", "--out", path])
+        .with(0);
+    let done = to.prony(&["import", path]).with(0);
+    assert!(done.stdout.starts_with("run 2: "), "{done}");
+    let (before, after) = (told(from, run), told(&to, "2"));
+    assert_eq!(before.0, after.0);
+    assert_eq!(before.1, after.1);
+    to
+}
+
+#[test]
+fn a_run_is_the_same_elsewhere() {
+    let from = measured();
+    let to = round_trip(&from, "1");
+    let page =
+        |place: &Place, run: &str| place.prony(&["report", run, "--html", "-"]).with(0).stdout;
+    assert_eq!(
+        page(&from, "1").replace("run 1", "run N").len(),
+        page(&to, "2").replace("run 2", "run N").len()
+    );
+    // It is known to come from elsewhere.
+    let runs = to.prony(&["runs"]).with(0).stdout;
+    assert!(
+        runs.contains("finished, run 1 elsewhere, imported 20"),
+        "{runs}"
+    );
+    let runs = to.prony(&["runs", "--json"]).with(0).json();
+    assert_eq!(runs[0]["imported"]["number"], 1);
+    assert_eq!(runs[1]["imported"], Value::Null);
+}
+
+#[test]
+fn duels_capacities_and_tares_are_the_same_elsewhere() {
+    let place = Place::with_references();
+    let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
+    let all: [&[&str]; 3] = [
+        &[
+            "tare",
+            "--contract",
+            "tcp-echo",
+            "--connections",
+            "2",
+            "--rounds",
+            "2",
+            "-d",
+            "100ms",
+        ],
+        &[
+            "duel",
+            "quick",
+            "plain",
+            "--contract",
+            "tcp-echo",
+            "--rounds",
+            "2",
+            "-d",
+            "100ms",
+            "--warmup",
+            "100ms",
+            "-c",
+            "2",
+        ],
+        &[
+            "capacity",
+            &server,
+            "--get",
+            "/",
+            "--percentile",
+            "90",
+            "--within",
+            "300ms",
+            "-d",
+            "500ms",
+            "-c",
+            "16",
+        ],
+    ];
+    for arguments in all {
+        // On a busy machine a capacity may be none, which is kept as well.
+        let done = place.prony(arguments);
+        assert!(done.stderr.contains("kept as run"), "{done}");
+    }
+    round_trip(&place, "1");
+    // The others have the tare before them, which knows how fast this rig is.
+    let to = round_trip(&place, "2");
+    let export = to.prony(&["export", "2", "-f", "json"]).with(0).json();
+    assert_eq!(export["tare"]["cells"][0]["connections"], 2, "{export:#}");
+    let to = round_trip(&place, "3");
+    // A tare of this host says nothing of one that was put in, nor the other way round.
+    to.prony(all[0]).with(0);
+    let before = told(&place, "3").1;
+    assert_eq!(told(&to, "2").1, before);
+}
+
+#[test]
+fn what_is_there_already_is_not_put_in_again() {
+    let place = measured();
+    let export = place.prony(&["export", "1", "-f", "json", "--out", "run.json"]);
+    export.with(0);
+    let count = || {
+        place
+            .prony(&["runs", "--json"])
+            .with(0)
+            .json()
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    let done = place.prony(&["import", "run.json"]).with(0);
+    assert!(
+        done.stderr
+            .contains("run.json is in the notebook already, as run 1"),
+        "{done}"
+    );
+    assert_eq!((count(), done.stdout.as_str()), (1, ""));
+    let done = place
+        .prony(&["import", "run.json", "--again", "--json"])
+        .with(0);
+    assert_eq!(
+        (&done.json()[0]["run"], &done.json()[0]["new"]),
+        (&2.into(), &true.into())
+    );
+    assert_eq!(count(), 2);
+    let done = place.prony(&["import", "run.json", "--json"]).with(0);
+    assert_eq!(
+        (&done.json()[0]["run"], &done.json()[0]["new"]),
+        (&1.into(), &false.into())
+    );
+    assert_eq!(count(), 2);
+    // From standard input, elsewhere.
+    let other = Place::new();
+    let path = place.path().join("run.json");
+    let done = other
+        .shell(&format!("\"$PRONY\" import - < '{}'", path.display()))
+        .with(0);
+    assert!(
+        done.stdout
+            .starts_with("run 1: two, 12 trials, measured 20"),
+        "{done}"
+    );
+}
+
+#[test]
+fn what_is_broken_is_refused_whole() {
+    let from = measured();
+    let text = from.prony(&["export", "1", "-f", "json"]).with(0).stdout;
+    let good: Value = serde_json::from_str(&text).unwrap();
+    // In which order servers were started is chance; what a failed one has is not looked at.
+    let trials = good["trials"].as_array().unwrap();
+    let ok = trials
+        .iter()
+        .position(|trial| trial["status"] == "ok")
+        .unwrap();
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut value = good.clone();
+        change(&mut value);
+        serde_json::to_string(&value).unwrap()
+    };
+    let place = Place::new();
+    for (name, text, says) in [
+        (
+            "cut",
+            text[..text.len() / 2].to_owned(),
+            "EOF while parsing",
+        ),
+        ("later", changed(&|v| v["version"] = 2.into()), "version 2"),
+        (
+            "type",
+            changed(&|v| v["trials"][0]["round"] = "x".into()),
+            "invalid type: string",
+        ),
+        (
+            "lacking",
+            changed(&|v| v["run"].as_object_mut().unwrap().retain(|k, _| k != "host")),
+            "missing field `host`",
+        ),
+        (
+            "state",
+            changed(&|v| v["run"]["status"] = "odd".into()),
+            "odd",
+        ),
+        (
+            "about",
+            changed(&|v| v["run"]["experiment"] = Value::Null),
+            "no report can be made",
+        ),
+        (
+            "facts",
+            changed(&|v| v["trials"][ok]["observation"] = 5.into()),
+            "no report can be made",
+        ),
+        (
+            "twins",
+            changed(&|v| v["trials"][1]["ordinal"] = v["trials"][0]["ordinal"].clone()),
+            "importing trial",
+        ),
+        (
+            "times",
+            changed(&|v| v["trials"][0]["histograms"]["response"] = "AAAA".into()),
+            "its response histogram cannot be read",
+        ),
+        (
+            "base64",
+            changed(&|v| v["trials"][0]["histograms"]["response"] = "%".into()),
+            "its response histogram cannot be read",
+        ),
+        (
+            "kind",
+            changed(&|v| v["trials"][0]["histograms"]["odd"] = "AAAA".into()),
+            "its odd histogram cannot be read",
+        ),
+        (
+            "lean",
+            changed(&|v| {
+                v["cells"] = serde_json::json!([{"server": "a", "load": "b", "histograms": {}}]);
+            }),
+            "made smaller",
+        ),
+    ] {
+        let path = place.file(name, &text);
+        let done = place.prony(&["import", path.to_str().unwrap()]).with(1);
+        assert!(
+            done.stderr.contains(&format!("{name} cannot be imported"))
+                && done.stderr.contains(says),
+            "{name}: {done}"
+        );
+    }
+    assert_eq!(
+        place.prony(&["runs", "--json"]).with(0).json(),
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn runs_and_figures_are_told_apart() {
+    let place = measured();
+    place
+        .prony(&["export", "1", "-f", "json", "--out", "run.json"])
+        .with(0);
+    let done = place.prony(&["import", "run.json", "--as", "x"]).with(1);
+    assert!(
+        done.stderr.contains("--as and --server are for figures"),
+        "{done}"
+    );
+    fs::write(
+        place.path().join("figures.md"),
+        "Throughput: 500.00 [#/sec]\n",
+    )
+    .unwrap();
+    let done = place.prony(&["import", "figures.md"]).with(2);
+    assert!(done.stderr.contains("say --as NAME"), "{done}");
+    let done = place.prony(&["import", "run.json", "figures.md"]).with(1);
+    assert!(
+        done.stderr
+            .contains("run.json is a run of prony, and figures.md is not"),
+        "{done}"
+    );
+    // JSON of something else is not taken for a run.
+    fs::write(place.path().join("other.json"), "{\"format\": \"other\"}").unwrap();
+    place.prony(&["import", "other.json"]).with(2);
+}

@@ -1,0 +1,103 @@
+//! Runs that were measured elsewhere, put in whole.
+
+use jiff::Timestamp;
+use rusqlite::{Row, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::column::{Json, Moment};
+use crate::error::{Doing, NotebookError};
+use crate::open::Notebook;
+use crate::process::ProcessKey;
+use crate::run::{self, Run, RunFacts, RunId, RunStatus};
+use crate::trial::{self, NewTrial};
+
+/// Where a run comes from that was not measured into this notebook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// When it was put in; kept to the microsecond.
+    pub imported: Timestamp,
+    /// Its number in the notebook that it comes from.
+    pub number: i64,
+    /// What the rig weighed there, if that was known.
+    pub tare: Option<Value>,
+}
+
+/// A run to be put in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// What was known when it began.
+    pub facts: RunFacts,
+    /// What became of it; none is under way here.
+    pub status: RunStatus,
+    /// When it ended.
+    pub finished: Timestamp,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its trials.
+    pub trials: Vec<NewTrial>,
+}
+
+impl Notebook {
+    /// Puts a run in, under a number of its own: all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If two of its trials have the same ordinal, or the file cannot be written.
+    pub fn import(&mut self, import: &Import) -> Result<RunId, NotebookError> {
+        let process = ProcessKey::current().map_err(NotebookError::Process)?;
+        let name = &import.facts.name;
+        let what = || format!("importing the run {name:?}");
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .doing(what)?;
+        let id = run::insert(&transaction, &import.facts, &process).doing(what)?;
+        for trial in &import.trials {
+            let ordinal = trial.facts.ordinal;
+            trial::insert(&transaction, id, trial)
+                .doing(|| format!("importing trial {ordinal} of the run {name:?}"))?;
+        }
+        let origin = &import.origin;
+        transaction
+            .execute(
+                "UPDATE run SET status = ?2, finished = ?3, imported = ?4, imported_number = ?5,
+                     imported_tare_json = ?6 WHERE id = ?1",
+                params![
+                    id.0,
+                    import.status,
+                    Moment(import.finished),
+                    Moment(origin.imported),
+                    origin.number,
+                    origin.tare.as_ref().map(Json),
+                ],
+            )
+            .and_then(|_| transaction.commit())
+            .doing(what)?;
+        Ok(id)
+    }
+
+    /// The run of which exactly this was known when it began, the first if there are several.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn same_run(&self, facts: &RunFacts) -> Result<Option<Run>, NotebookError> {
+        let mut runs = self.runs_of(&facts.name)?;
+        runs.retain(|run| run.facts == *facts);
+        Ok(runs.pop())
+    }
+}
+
+pub(crate) fn read_origin(row: &Row<'_>) -> rusqlite::Result<Option<Origin>> {
+    let Some(Moment(imported)) = row.get("imported")? else {
+        return Ok(None);
+    };
+    Ok(Some(Origin {
+        imported,
+        number: row.get("imported_number")?,
+        tare: row
+            .get::<_, Option<Json<Value>>>("imported_tare_json")?
+            .map(|json| json.0),
+    }))
+}

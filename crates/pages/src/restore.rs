@@ -1,0 +1,159 @@
+//! A run as JSON, read back into a notebook.
+
+use crate::PageError;
+use crate::material::Material;
+use crate::raw::{FORMAT, Raw, RawTrial, VERSION};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use prony_notebook::{
+    Histogram, HistogramKind, Import, NewTrial, Notebook, NotebookError, Origin, RunId, RunStatus,
+};
+use prony_report::latency::decode;
+use serde::Deserialize;
+
+/// Why a run cannot be put into a notebook.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It is something else, or of a later version.
+    #[error("this is no run that this prony reads: {0}")]
+    Foreign(String),
+    /// It is not as the schema says.
+    #[error("it is not as the schema of runs says (`prony schema export`): {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// It has been made smaller.
+    #[error(
+        "it has no histograms of single trials: these are the data of a page, which have been made \
+         smaller; `prony export --format json` writes all of them"
+    )]
+    Lean,
+    /// A histogram is none.
+    #[error("trial {trial}: its {kind} histogram cannot be read: {why}")]
+    Histogram {
+        /// The trial's place in the plan, from 0.
+        trial: u32,
+        /// Which.
+        kind: String,
+        /// Why not.
+        why: String,
+    },
+    /// No report could be made of it.
+    #[error("no report can be made of it: {0}")]
+    Unreportable(PageError),
+    /// The notebook says no.
+    #[error(transparent)]
+    Notebook(#[from] NotebookError),
+}
+
+/// What a document says that it is.
+#[derive(Deserialize)]
+struct Mark {
+    format: String,
+    #[serde(default)]
+    version: u32,
+}
+
+/// Is this text meant to be a run? One that is broken is.
+pub fn is_run(text: &str) -> bool {
+    let mark = |text: &str| serde_json::from_str::<Mark>(text).ok();
+    if let Some(mark) = mark(text) {
+        return mark.format == FORMAT;
+    }
+    // What follows the mark is cut off, or no JSON: the mark comes first.
+    let head: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .take(64)
+        .collect();
+    let known: String = FORMAT.chars().filter(|c| !c.is_whitespace()).collect();
+    head.starts_with(&format!("{{\"format\":\"{known}\""))
+}
+
+/// Reads what [`export::json`](crate::export::json) has written.
+///
+/// # Errors
+/// When it is something else, of a later version, or not as its schema says.
+pub fn read(text: &str) -> Result<Raw<'static>, RestoreError> {
+    // First what it is: a later version may have another schema.
+    let mark: Mark = serde_json::from_str(text)?;
+    known(&mark.format, mark.version)?;
+    Ok(serde_json::from_str(text)?)
+}
+
+fn known(format: &str, version: u32) -> Result<(), RestoreError> {
+    if format != FORMAT {
+        return Err(RestoreError::Foreign(format!("it calls itself {format:?}")));
+    }
+    if version > VERSION {
+        return Err(RestoreError::Foreign(format!(
+            "it has version {version} of the format, and up to {VERSION} is known here; the prony that \
+             has written it, or a later one, reads it"
+        )));
+    }
+    Ok(())
+}
+
+/// Puts a run into a notebook, under a new number: all of it, or nothing.
+///
+/// # Errors
+/// When no report could be made of it, or the notebook cannot be written.
+pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreError> {
+    known(&raw.format, raw.version)?;
+    if !raw.cells.is_empty() {
+        return Err(RestoreError::Lean);
+    }
+    let mut trials = Vec::new();
+    for trial in &raw.trials {
+        trials.push(NewTrial {
+            facts: trial.facts.clone().into_owned(),
+            windows: trial.windows.to_vec(),
+            histograms: histograms(trial)?,
+        });
+    }
+    let (status, finished) = match (raw.run.status, raw.run.finished) {
+        // A run that was under way when it was exported does not go on here.
+        (RunStatus::Running, _) => (RunStatus::Interrupted, None),
+        other => other,
+    };
+    let tare = raw.tare.as_ref().map(serde_json::to_value).transpose()?;
+    let import = Import {
+        facts: raw.run.facts.clone().into_owned(),
+        status,
+        finished: finished.unwrap_or(raw.run.facts.started),
+        origin: Origin {
+            imported: Timestamp::now(),
+            number: raw.run.id,
+            tare,
+        },
+        trials,
+    };
+    // What is JSON to the notebook means something to a report: better known now than later.
+    let mut rehearsal = Notebook::in_memory()?;
+    let id = rehearsal.import(&import)?;
+    let run = rehearsal.run(id)?;
+    Material::read(&rehearsal, &run).map_err(RestoreError::Unreportable)?;
+    Ok(notebook.import(&import)?)
+}
+
+fn histograms(trial: &RawTrial<'_>) -> Result<Vec<Histogram>, RestoreError> {
+    let mut all = Vec::new();
+    for (word, text) in &trial.histograms {
+        let wrong = |why: String| RestoreError::Histogram {
+            trial: trial.facts.ordinal,
+            kind: word.clone(),
+            why,
+        };
+        let kind: HistogramKind = serde_json::from_value(word.as_str().into())
+            .map_err(|error| wrong(error.to_string()))?;
+        let data = STANDARD
+            .decode(text)
+            .map_err(|error| wrong(error.to_string()))?;
+        let times = decode(&data).map_err(|error| wrong(error.to_string()))?;
+        all.push(Histogram {
+            kind,
+            count: times.len(),
+            data,
+        });
+    }
+    Ok(all)
+}
