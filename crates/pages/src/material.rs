@@ -5,10 +5,9 @@ use crate::series::Series;
 use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
 use prony_report::duel::DuelReport;
 use prony_report::kept::{About, about, measured, report_of, tare};
-use prony_report::latency::Times;
+use prony_report::latency::Distributions;
 use prony_report::run::{CellReport, RunReport, label};
 use prony_report::tare::TareReport;
-use std::collections::HashMap;
 
 /// A run with all its trials.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub struct Material {
     /// All trials, in the order of the plan.
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
-    pub times: Vec<CellTimes>,
+    pub times: Vec<Distributions>,
     /// The servers, each with the look that it has in every chart.
     pub series: Series,
 }
@@ -51,50 +50,17 @@ impl Part {
     }
 }
 
-/// The latency of a cell, over all its trials.
-#[derive(Debug, Clone)]
-pub struct CellTimes {
-    /// From when a request was due.
-    pub response: Times,
-    /// From when it was sent.
-    pub service: Times,
-    /// From when it was due to when it was sent.
-    pub lag: Times,
-}
-
 impl Material {
     /// Reads a run.
     ///
     /// # Errors
     /// When the notebook cannot be read, or the run is none that can be reported.
     pub fn read(notebook: &Notebook, run: &Run) -> Result<Self, PageError> {
-        let measured = measured(notebook, run)?;
+        let mut measured = measured(notebook, run)?;
         let report = report_of(notebook, run, &measured)?;
-        let mut merged: HashMap<(String, String), CellTimes> = HashMap::new();
-        for trial in measured.trials {
-            let key = (trial.load_label.clone(), trial.label());
-            match merged.get_mut(&key) {
-                None => {
-                    let times = CellTimes {
-                        response: trial.response,
-                        service: trial.service,
-                        lag: trial.lag,
-                    };
-                    merged.insert(key, times);
-                }
-                // All histograms of a notebook have the same bounds; another one is left out, as
-                // the report leaves it out.
-                Some(all) => {
-                    let _ = all.response.add(&trial.response);
-                    let _ = all.service.add(&trial.service);
-                    let _ = all.lag.add(&trial.lag);
-                }
-            }
-        }
         let times = report.cells.iter().map(|cell| {
-            merged
-                .remove(&(cell.load_label().to_owned(), cell.label()))
-                .expect("every cell is made of these trials")
+            let key = (cell.load_label().to_owned(), cell.label());
+            measured.times.remove(&key).unwrap_or_default()
         });
         let times = times.collect();
         let mut trials = Vec::new();

@@ -3,9 +3,9 @@
 use crate::capacity::Limits;
 use crate::duel::seen::Terms;
 use crate::facts::Facts;
-use crate::latency::{Times, decode};
+use crate::latency::{Distributions, decode};
 use crate::published::Published;
-use crate::run::{FailureReport, RunHead, RunReport, Trial, label};
+use crate::run::{ByCell, FailureReport, RunHead, RunReport, Trial, label};
 use crate::tare::TareReport;
 use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,8 @@ pub enum ReportError {
 pub struct Measured {
     /// Those that yielded figures.
     pub trials: Vec<Trial>,
+    /// The distributions of each cell, over all its trials.
+    pub times: ByCell<Distributions>,
     /// Those that did not, and servers that took no part.
     pub failures: Vec<FailureReport>,
 }
@@ -99,12 +101,13 @@ pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError>
         what,
     };
     let (mut trials, mut failures) = (Vec::new(), Vec::new());
+    let mut times: ByCell<Distributions> = ByCell::new();
     for row in notebook.trials(run.id)? {
         let facts = row.facts;
         let workers = facts.workers.unwrap_or(1);
         match facts.status {
             TrialStatus::Ok | TrialStatus::Interrupted if facts.throughput.is_some() => {
-                let mut times = Trial {
+                let trial = Trial {
                     server: facts.server,
                     workers,
                     load_label: facts.cell,
@@ -113,22 +116,22 @@ pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError>
                     throughput: facts.throughput.unwrap_or(0.0),
                     cpu_ns_per_request: facts.cpu_ns_per_request,
                     rss_peak: facts.rss_peak_bytes.unwrap_or(0),
-                    response: empty(),
-                    service: empty(),
-                    lag: empty(),
                     facts: serde_json::from_value::<Facts>(facts.observation)
                         .map_err(|error| unreadable(error.to_string()))?,
                 };
+                let cell = times.entry(trial.cell()).or_default();
                 for kept in notebook.histograms(row.id)? {
-                    let place = match kept.kind {
-                        HistogramKind::Response => &mut times.response,
-                        HistogramKind::Service => &mut times.service,
-                        HistogramKind::Lag => &mut times.lag,
+                    let all = match kept.kind {
+                        HistogramKind::Response => &mut cell.response,
+                        HistogramKind::Service => &mut cell.service,
+                        HistogramKind::Lag => &mut cell.lag,
                         _ => continue,
                     };
-                    *place = decode(&kept.data).map_err(|error| unreadable(error.to_string()))?;
+                    let one = decode(&kept.data).map_err(|error| unreadable(error.to_string()))?;
+                    all.add(one)
+                        .map_err(|error| unreadable(error.to_string()))?;
                 }
-                trials.push(times);
+                trials.push(trial);
             }
             TrialStatus::Interrupted => {}
             status => failures.push(FailureReport {
@@ -142,7 +145,11 @@ pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError>
             }),
         }
     }
-    Ok(Measured { trials, failures })
+    Ok(Measured {
+        trials,
+        times,
+        failures,
+    })
 }
 
 /// The report of a run whose trials have been read.
@@ -181,8 +188,13 @@ pub fn report_of(
         host: format!("{}, {}", text("kernel"), text("cpu")),
         prony: run.facts.prony_version.clone(),
     };
-    let mut report = RunReport::new(head, &measured.trials, measured.failures.clone())
-        .with_limits(&about.limits);
+    let Measured {
+        trials,
+        times,
+        failures,
+    } = measured;
+    let mut report =
+        RunReport::new(head, trials, times, failures.clone()).with_limits(&about.limits);
     if let Some(tare) = tare(notebook, run)? {
         report = report.below(&tare);
     }
@@ -224,8 +236,4 @@ pub fn tare_of(notebook: &Notebook, host: &Value) -> Result<Option<TareReport>, 
         Some(tare) if here(tare) => TareReport::new(notebook, tare).map(Some),
         _ => Ok(None),
     }
-}
-
-fn empty() -> Times {
-    Times::new(3).expect("three digits are allowed")
 }

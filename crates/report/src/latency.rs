@@ -84,6 +84,40 @@ pub struct Latency {
     pub lag: Percentiles,
 }
 
+/// The distributions themselves, of one load or of many of the same kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distributions {
+    /// As [`Latency::response`].
+    pub response: Times,
+    /// As [`Latency::service`].
+    pub service: Times,
+    /// As [`Latency::lag`].
+    pub lag: Times,
+}
+
+impl Default for Distributions {
+    /// Empty ones; they grow with what is added.
+    fn default() -> Self {
+        let empty = || Times::new(3).expect("three digits are allowed");
+        Self {
+            response: empty(),
+            service: empty(),
+            lag: empty(),
+        }
+    }
+}
+
+impl Distributions {
+    /// The percentiles that they support.
+    pub fn percentiles(&self) -> Latency {
+        Latency {
+            response: Percentiles::of(&self.response),
+            service: Percentiles::of(&self.service),
+            lag: Percentiles::of(&self.lag),
+        }
+    }
+}
+
 /// A histogram that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("a histogram in the notebook cannot be read: {0}")]

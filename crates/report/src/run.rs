@@ -1,7 +1,7 @@
 //! The report of a run, made from its trials.
 
 use crate::facts::{Facts, Finding};
-use crate::latency::{Latency, Percentiles, Times};
+use crate::latency::{Distributions, Latency};
 use crate::load::checks;
 use crate::published::{Beside, Measured, Published};
 use crate::scaling::{Point, ScalingReport, scaling};
@@ -174,20 +174,22 @@ pub struct Trial {
     pub cpu_ns_per_request: Option<f64>,
     /// The most memory, in bytes.
     pub rss_peak: u64,
-    /// Latency.
-    pub response: Times,
-    /// Latency.
-    pub service: Times,
-    /// Latency.
-    pub lag: Times,
-    /// Everything else.
+    /// Everything else, but for its distributions.
     pub facts: Facts,
 }
+
+/// Something of each cell, by its load's label and its server's.
+pub type ByCell<T> = BTreeMap<(String, String), T>;
 
 impl Trial {
     /// The server's label.
     pub fn label(&self) -> String {
         label(&self.server, self.workers)
+    }
+
+    /// The cell that it is one of.
+    pub fn cell(&self) -> (String, String) {
+        (self.load_label.clone(), self.label())
     }
 }
 
@@ -202,23 +204,29 @@ pub fn label(server: &str, workers: u32) -> String {
 
 impl RunReport {
     /// The report of a run with these trials.
-    pub fn new(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Self {
-        let mut groups: BTreeMap<(String, String), Vec<&Trial>> = BTreeMap::new();
+    pub fn new(
+        run: RunHead,
+        trials: &[Trial],
+        times: &ByCell<Distributions>,
+        failures: Vec<FailureReport>,
+    ) -> Self {
+        let mut groups: ByCell<Vec<&Trial>> = BTreeMap::new();
         for trial in trials {
-            groups
-                .entry((trial.load_label.clone(), trial.label()))
-                .or_default()
-                .push(trial);
+            groups.entry(trial.cell()).or_default().push(trial);
         }
         let mut cells: Vec<CellReport> = groups
             .iter()
-            .filter_map(|((load, _), trials)| {
+            .filter_map(|(key, trials)| {
+                let load = &key.0;
+                let latency = times.get(key).map(Distributions::percentiles);
                 let of = |label: &str| {
                     let found = groups.get(&(load.clone(), label.to_owned()));
                     found.map_or(&[][..], Vec::as_slice)
                 };
                 let upstream = run.upstream.as_deref().map_or(&[][..], of);
-                cell(trials, of(&run.baseline), upstream, &run, &failures)
+                let latency = latency.unwrap_or_default();
+                let baseline = of(&run.baseline);
+                cell(trials, latency, baseline, upstream, &run, &failures)
             })
             .collect();
         cells.sort_by(|a, b| {
@@ -465,6 +473,7 @@ impl RunReport {
 
 fn cell(
     trials: &[&Trial],
+    latency: Latency,
     baseline: &[&Trial],
     upstream: &[&Trial],
     run: &RunHead,
@@ -518,7 +527,7 @@ fn cell(
         verified: !broken && !lied,
         answers: trials.iter().map(|trial| trial.facts.outcomes.ok).sum(),
         throughput: mean(&rates, Unit::PerSecond).ok()?,
-        latency: latency(trials),
+        latency,
         server_cpu_us_per_request: cpu,
         rss_peak_bytes: trials.iter().map(|trial| trial.rss_peak).max().unwrap_or(0),
         ratio,
@@ -536,9 +545,7 @@ fn cell(
 }
 
 /// For each load with three servers or more: the letters of every server's groups, by its label.
-fn tie_groups(
-    groups: &BTreeMap<(String, String), Vec<&Trial>>,
-) -> Vec<(String, BTreeMap<String, String>)> {
+fn tie_groups(groups: &ByCell<Vec<&Trial>>) -> Vec<(String, BTreeMap<String, String>)> {
     let mut loads: BTreeMap<&str, Vec<(&str, &Vec<&Trial>)>> = BTreeMap::new();
     for ((load, server), trials) in groups {
         loads.entry(load).or_default().push((server, trials));
@@ -599,25 +606,6 @@ fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate
         .ok();
     }
     paired_log_ratio(&ours, &theirs).ok()
-}
-
-fn latency(trials: &[&Trial]) -> Latency {
-    let merged = |pick: fn(&Trial) -> &Times| {
-        let mut sum: Option<Times> = None;
-        for trial in trials {
-            match &mut sum {
-                None => sum = Some(pick(trial).clone()),
-                // All histograms of a notebook have the same bounds; another one is left out.
-                Some(sum) => drop(sum.add(pick(trial))),
-            }
-        }
-        sum.map_or_else(Percentiles::default, |times| Percentiles::of(&times))
-    };
-    Latency {
-        response: merged(|trial| &trial.response),
-        service: merged(|trial| &trial.service),
-        lag: merged(|trial| &trial.lag),
-    }
 }
 
 /// Each check once, at its gravest, with how many of the trials raised it.

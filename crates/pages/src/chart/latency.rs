@@ -5,10 +5,10 @@ use super::lines::{Axis, Line, Plot, Spot};
 use super::text::time_tick;
 use super::{Align, Chart, Kind, Table, name};
 use crate::curve::{Point, curve};
-use crate::material::{CellTimes, Material};
+use crate::material::Material;
 use crate::scale::{Scale, percentile_name};
 use crate::series::Look;
-use prony_report::latency::Times;
+use prony_report::latency::{Distributions, Times};
 use prony_report::show;
 
 /// The share of the response time that lag must have, at p99, for it to be drawn on its own.
@@ -98,7 +98,7 @@ fn lags(material: &Material, many_rates: bool) -> Vec<Chart> {
         0 => 0.0,
         _ => times.value_at_quantile(0.99) as f64,
     };
-    let share = |times: &CellTimes| p99(&times.lag) / p99(&times.response).max(1.0);
+    let share = |times: &Distributions| p99(&times.lag) / p99(&times.response).max(1.0);
     let mut found: Vec<(usize, f64)> = material
         .times
         .iter()

@@ -2,11 +2,11 @@
 //! take.
 
 use crate::PageError;
-use crate::material::{CellTimes, Material};
+use crate::material::Material;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use prony_notebook::HistogramKind;
-use prony_report::latency::{Times, decode};
+use prony_report::latency::{Distributions, Times, decode};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
@@ -73,7 +73,7 @@ fn tag(text: &str) -> String {
 }
 
 /// The percentiles of a cell's response times, as HdrHistogram prints them: in milliseconds.
-pub fn hgrm(times: &CellTimes) -> String {
+pub fn hgrm(times: &Distributions) -> String {
     table(&times.response)
 }
 

@@ -18,11 +18,6 @@ fn head(baseline: &str) -> RunHead {
 }
 
 fn trial(server: &str, round: u32, throughput: f64) -> Trial {
-    let times = || {
-        let mut times = Times::new_with_bounds(1, 1_000_000_000, 3).unwrap();
-        (0..2_000).for_each(|i| times.record(1_000 + i).unwrap());
-        times
-    };
     let mut facts = Facts::default();
     facts.outcomes.ok = 2_000;
     Trial {
@@ -34,11 +29,20 @@ fn trial(server: &str, round: u32, throughput: f64) -> Trial {
         throughput,
         cpu_ns_per_request: Some(3_000.0),
         rss_peak: 1 << 20,
-        response: times(),
-        service: times(),
-        lag: times(),
         facts,
     }
+}
+
+/// The report of these trials, each of which has 2,000 requests.
+fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> RunReport {
+    let mut times: ByCell<Distributions> = ByCell::new();
+    for trial in trials {
+        let cell = times.entry(trial.cell()).or_default();
+        for kind in [&mut cell.response, &mut cell.service, &mut cell.lag] {
+            (0..2_000).for_each(|i| kind.record(1_000 + i).unwrap());
+        }
+    }
+    RunReport::new(run, trials, &times, failures)
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn cells_are_compared_within_rounds() {
         .zip(0..)
         .flat_map(|(&base, round)| [trial("a", round, base), trial("b", round, base * 1.1)])
         .collect();
-    let report = RunReport::new(head("a"), &trials, Vec::new());
+    let report = report_of(head("a"), &trials, Vec::new());
     assert_eq!(report.cells.len(), 2);
     let [b, a] = &report.cells[..] else { panic!() };
     assert_eq!((b.server.as_str(), b.trials, b.answers), ("b", 3, 6_000));
@@ -77,7 +81,7 @@ fn missing_trials_leave_their_round_out_of_the_ratio() {
         trial("b", 1, 50.0),
         trial("b", 2, 50.0),
     ];
-    let report = RunReport::new(head("a"), &trials, Vec::new());
+    let report = report_of(head("a"), &trials, Vec::new());
     let b = report.cells.iter().find(|cell| cell.server == "b").unwrap();
     assert_eq!((b.trials, b.ratio.as_ref().unwrap().n()), (2, 1));
 }
@@ -93,19 +97,19 @@ fn failures_are_told_and_skips_are_not_failures() {
         message: "no compiler".into(),
         output: "line one\nline\x1b two".into(),
     };
-    let failed = RunReport::new(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
+    let failed = report_of(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
     assert!(!failed.complete());
     let text = failed.text();
     assert!(
         text.contains("failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"),
         "{text}"
     );
-    assert!(RunReport::new(head("a"), &[], vec![failure(true)]).complete());
+    assert!(report_of(head("a"), &[], vec![failure(true)]).complete());
 }
 
 #[test]
 fn one_round_is_said_to_prove_nothing() {
-    let report = RunReport::new(
+    let report = report_of(
         head("a"),
         &[trial("a", 0, 1.0), trial("b", 0, 2.0)],
         Vec::new(),
@@ -121,7 +125,7 @@ fn one_round_is_said_to_prove_nothing() {
             ]
         })
         .collect::<Vec<_>>();
-    let text = RunReport::new(head("a"), &tie, Vec::new()).text();
+    let text = report_of(head("a"), &tie, Vec::new()).text();
     assert!(text.contains("cannot be told from a"), "{text}");
 }
 
@@ -136,7 +140,7 @@ fn gateways_at_their_upstreams_rate_measure_the_upstream() {
         upstream: Some("nginx".into()),
         ..head("nginx")
     };
-    let report = RunReport::new(head, &trials, Vec::new());
+    let report = report_of(head, &trials, Vec::new());
     let raised: Vec<&str> = report
         .cells
         .iter()
