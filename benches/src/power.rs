@@ -46,6 +46,11 @@ struct Case {
 }
 
 impl Case {
+    /// CPU time is asked alone, as whoever looks for 1 % of it would.
+    fn only(&self) -> Option<&'static str> {
+        (self.of == Quantity::Cpu).then_some("cpu")
+    }
+
     fn new(of: Quantity, share: f64, whole_ns: f64) -> Self {
         Self {
             of,
@@ -69,7 +74,7 @@ impl Case {
 
 pub fn run(rig: Rig, duels: u32, seconds: f64) -> Result<Power> {
     // What a request costs: from one duel of equals.
-    let equal = duel(0, seconds.min(30.0), MEASURED, None)?;
+    let equal = duel(0, seconds.min(30.0), MEASURED, None, None)?;
     let mean_of = |quantity| {
         let values = equal.values.iter().flatten();
         let values: Vec<f64> = values.filter_map(|v: &Values| v.of(quantity)).collect();
@@ -101,7 +106,7 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     let band = case.slowed_percent / 200.0;
     let mut recorded: Vec<Vec<Values>> = Vec::new();
     for number in 1..=duels {
-        let duel = duel(case.busy_ns, seconds, MEASURED, Some(band))?;
+        let duel = duel(case.busy_ns, seconds, MEASURED, Some(band), case.only())?;
         case.duels += 1;
         case.throughput += u32::from(duel.calls(Quantity::Throughput) == Some("slower"));
         case.cpu += u32::from(duel.calls(Quantity::Cpu) == Some("dearer"));
@@ -125,7 +130,11 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     case.seen_throughput_percent = seen(Quantity::Throughput);
     case.seen_cpu_percent = seen(Quantity::Cpu);
     let rounds = (case.rounds / case.duels.max(1)).max(3);
-    let mut drawn = Drawn::new(&recorded, rounds, Bands::all(band))?;
+    let quantities = match case.of {
+        Quantity::Cpu => &[Quantity::Cpu][..],
+        _ => &Quantity::ALL,
+    };
+    let mut drawn = Drawn::new(&recorded, rounds, quantities, Bands::all(band))?;
     for _ in 0..RESAMPLED {
         let comparisons = drawn.duel(false)?;
         let says = |quantity, word| {
@@ -208,6 +217,10 @@ impl fmt::Display for Power {
         ]);
         for case in &self.cases {
             let of = |n: u32, all: u32| format!("{n} of {all}");
+            let seen = |percent: f64| match percent.is_finite() {
+                true => format!("{percent:+.2} %"),
+                false => "–".to_owned(),
+            };
             let drawn = |n: usize| format!("{:.1} %", 100.0 * n as f64 / RESAMPLED as f64);
             let what = match case.of {
                 Quantity::Cpu => "CPU",
@@ -218,8 +231,8 @@ impl fmt::Display for Power {
                 format!("{} ns", case.busy_ns),
                 case.duels.to_string(),
                 case.rounds.to_string(),
-                format!("{:+.2} %", case.seen_throughput_percent),
-                format!("{:+.2} %", case.seen_cpu_percent),
+                seen(case.seen_throughput_percent),
+                seen(case.seen_cpu_percent),
                 of(case.throughput, case.duels),
                 of(case.cpu, case.duels),
                 of(case.wrong_way, case.duels),
@@ -232,7 +245,8 @@ impl fmt::Display for Power {
         writeln!(f, "{table}")?;
         write!(
             f,
-            "drawn: of {RESAMPLED} duels of as many rounds, drawn from those that were measured"
+            "CPU time is compared alone (--only cpu). Drawn: of {RESAMPLED} duels of as many rounds as one had, \
+             drawn from all that were measured"
         )
     }
 }

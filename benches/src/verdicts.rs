@@ -49,8 +49,14 @@ fn is_difference(verdict: &str) -> bool {
 
 /// One duel of the reference server with itself, the second side slowed by `busy_ns` for each request,
 /// for `max_time` seconds at most, each measurement `duration` seconds long; where it is known what is to
-/// be told, differences below `band` count as none.
-pub fn duel(busy_ns: u64, max_time: f64, duration: f64, band: Option<f64>) -> Result<Duel> {
+/// be told, differences below `band` count as none. With `only` it is about that quantity alone.
+pub fn duel(
+    busy_ns: u64,
+    max_time: f64,
+    duration: f64,
+    band: Option<f64>,
+    only: Option<&str>,
+) -> Result<Duel> {
     let prony = prony::program()?;
     let server = |extra: &str| {
         format!(
@@ -78,6 +84,9 @@ pub fn duel(busy_ns: u64, max_time: f64, duration: f64, band: Option<f64>) -> Re
     if let Some(band) = band {
         command.args(["--band", &format!("{}%", band * 100.0)]);
     }
+    if let Some(only) = only {
+        command.args(["--only", only]);
+    }
     prony::json(&mut command)
 }
 
@@ -103,7 +112,7 @@ pub fn aa(_rig: Rig, duels: u32, seconds: f64) -> Result<Equal> {
     };
     let mut recorded: Vec<Vec<Values>> = Vec::new();
     for number in 1..=duels {
-        let duel = duel(0, seconds, 0.1, None)?;
+        let duel = duel(0, seconds, 0.1, None, None)?;
         shown.duels += 1;
         shown.called += u32::from(duel.differs());
         shown.rounds += duel.rounds;
@@ -127,7 +136,7 @@ fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
         return Ok((0, 0));
     }
     let mut called = 0;
-    let mut drawn = Drawn::new(recorded, MOST, Bands::all(BAND))?;
+    let mut drawn = Drawn::new(recorded, MOST, &Quantity::ALL, Bands::all(BAND))?;
     for _ in 0..RESAMPLED {
         let comparisons = drawn.duel(true)?;
         called += usize::from(comparisons.iter().any(|c| is_difference(&c.verdict)));
@@ -144,20 +153,32 @@ pub struct Drawn<'a> {
     /// For the last look of a duel that ends before the plan does.
     last: Plan,
     rounds: u32,
+    quantities: Vec<Quantity>,
     bands: Bands,
 }
 
 impl<'a> Drawn<'a> {
-    pub fn new(recorded: &'a [Vec<Values>], rounds: u32, bands: Bands) -> Result<Self> {
+    pub fn new(
+        recorded: &'a [Vec<Values>],
+        rounds: u32,
+        quantities: &[Quantity],
+        bands: Bands,
+    ) -> Result<Self> {
         let unusable = |error: prony_stats::StatsError| Error::Unusable(error.to_string());
-        let plan = Plan::up_to(MOST).map_err(unusable)?;
-        let plan = plan.among(Quantity::ALL.len() as u32);
+        // As `prony duel` has it: rounds with one part are more.
+        let most = match quantities.len() {
+            1 => 2 * MOST,
+            _ => MOST,
+        };
+        let plan = Plan::up_to(most).map_err(unusable)?;
+        let plan = plan.among(quantities.len() as u32);
         Ok(Self {
             recorded,
             rng: rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1),
             last: plan.ended_at(rounds).map_err(unusable)?,
             plan,
             rounds,
+            quantities: quantities.to_vec(),
             bands,
         })
     }
@@ -178,7 +199,7 @@ impl<'a> Drawn<'a> {
                 continue;
             }
             let plan = if last { &self.last } else { &self.plan };
-            let comparisons = compare(&names, &rounds, plan, &self.bands)
+            let comparisons = compare(&names, &self.quantities, &rounds, plan, &self.bands)
                 .map_err(|error| Error::Unusable(error.to_string()))?;
             if settled(&comparisons) || last {
                 return Ok(comparisons);

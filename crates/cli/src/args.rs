@@ -226,6 +226,7 @@ pub struct Run {
     prony duel --get /users/7 './a {port}' './b {port}'\n  \
     prony duel --contract http-echo node go-net-http\n  \
     prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
+    prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
     prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
 pub struct Duel {
     /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs
@@ -246,7 +247,12 @@ pub struct Duel {
     /// A shell command that is run once before everything
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Exactly so many rounds [default: until everything is settled, 60 at most]
+    /// Compare only this: throughput, p50, p99, or cpu (per request); may be given more than once. What
+    /// is not compared is not measured where that saves time, and what is gets narrower intervals
+    #[arg(long, value_name = "QUANTITY", value_enum, conflicts_with = "no_rate")]
+    pub only: Vec<Only>,
+    /// Exactly so many rounds [default: until everything is settled, 60 at most, or 120 when throughput
+    /// or all the rest is left out]
     #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=10000))]
     pub rounds: Option<u32>,
     /// Go on until every ratio is known to this much either way, such as 1%
@@ -291,6 +297,33 @@ pub struct Duel {
     pub json: bool,
     #[command(flatten, next_help_heading = "Output")]
     pub shown: Shown,
+}
+
+/// A quantity that a duel compares, as it is called on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Only(pub prony_report::duel::Quantity);
+
+impl clap::ValueEnum for Only {
+    fn value_variants<'a>() -> &'a [Self] {
+        use prony_report::duel::Quantity;
+        const ALL: [Only; 4] = [
+            Only(Quantity::Throughput),
+            Only(Quantity::P50),
+            Only(Quantity::P99),
+            Only(Quantity::Cpu),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        use prony_report::duel::Quantity;
+        Some(clap::builder::PossibleValue::new(match self.0 {
+            Quantity::Throughput => "throughput",
+            Quantity::P50 => "p50",
+            Quantity::P99 => "p99",
+            Quantity::Cpu => "cpu",
+        }))
+    }
 }
 
 /// The highest rate that a server keeps within limits, and its latency below that

@@ -274,7 +274,7 @@ pub fn part_findings(part: &Part, placement: &Placement) -> Vec<Finding> {
 /// What a round has shown of a side.
 pub fn values(bout: &Bout) -> Values {
     let mut values = Values {
-        throughput: Some(bout.saturation.throughput()),
+        throughput: bout.throughput(),
         ..Values::default()
     };
     if let Some(fixed) = &bout.fixed {

@@ -97,14 +97,35 @@ pub struct Part {
 /// A side in a round.
 #[derive(Debug)]
 pub struct Bout {
-    /// As fast as answers come.
-    pub saturation: Part,
+    /// As fast as answers come; `None` if that was not wanted.
+    pub saturation: Option<Part>,
     /// At the rate that is common to all sides; `None` until there is one.
     pub fixed: Option<Part>,
     /// Its command line; empty when it is somebody else's.
     pub command: Vec<String>,
     /// The most memory of its processes, in bytes.
     pub rss_peak: u64,
+}
+
+impl Bout {
+    /// Answers per second, as fast as they came.
+    pub fn throughput(&self) -> Option<f64> {
+        self.saturation.as_ref().map(Part::throughput)
+    }
+
+    /// What it was loaded with, in order.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.saturation.iter().chain(&self.fixed)
+    }
+}
+
+/// The parts of a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parts {
+    /// As fast as answers come.
+    pub saturation: bool,
+    /// At this rate, in requests per second.
+    pub rate: Option<f64>,
 }
 
 /// What a side tells while it takes part.
@@ -236,7 +257,7 @@ pub fn round(
     bench: &Bench,
     sides: &[Side],
     manner: &Manner,
-    rate: Option<f64>,
+    parts: Parts,
     told: Told<'_>,
 ) -> Result<Option<Vec<Bout>>, (String, Failure)> {
     let mut order: Vec<usize> = (0..sides.len()).collect();
@@ -270,16 +291,21 @@ pub fn round(
         }
         Ok(Some(parts))
     };
-    let Some(saturation) = part(&mut up, Arrival::Closed, "as fast as it can")? else {
-        return Ok(None);
-    };
-    let fixed: Vec<Option<Part>> = match rate {
-        None => sides.iter().map(|_| None).collect(),
-        Some(rate) => match part(&mut up, Arrival::Constant(rate), "at the common rate")? {
-            Some(parts) => parts.into_iter().map(Some).collect(),
-            None => return Ok(None),
-        },
-    };
+    let wanted = [
+        (parts.saturation.then_some(Arrival::Closed), "as fast as it can"),
+        (parts.rate.map(Arrival::Constant), "at the common rate"),
+    ];
+    let mut loaded = Vec::new();
+    for (arrival, what) in wanted {
+        loaded.push(match arrival {
+            None => sides.iter().map(|_| None).collect::<Vec<_>>(),
+            Some(arrival) => match part(&mut up, arrival, what)? {
+                Some(parts) => parts.into_iter().map(Some).collect(),
+                None => return Ok(None),
+            },
+        });
+    }
+    let [saturation, fixed] = loaded.try_into().expect("one for each part");
     let bouts = up.into_iter().zip(saturation).zip(fixed);
     Ok(Some(
         bouts

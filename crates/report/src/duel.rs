@@ -163,12 +163,13 @@ pub struct Comparison {
     pub settles: Option<f64>,
 }
 
-/// Compares every side with the first, in every quantity that is known.
+/// Compares every side with the first, in every one of these quantities that is known.
 ///
 /// # Errors
 /// When there are more rounds than were planned.
 pub fn compare(
     names: &[String],
+    quantities: &[Quantity],
     rounds: &[Vec<Values>],
     plan: &Plan,
     bands: &Bands,
@@ -181,7 +182,7 @@ pub fn compare(
     };
     let mut all = Vec::new();
     for (side, name) in names.iter().enumerate().skip(1) {
-        for quantity in Quantity::ALL {
+        for &quantity in quantities {
             let (ours, theirs) = (column(side, quantity), column(0, quantity));
             let ratio = match plan.ratio(&ours, &theirs) {
                 Ok(ratio) => ratio,
@@ -251,9 +252,15 @@ pub fn sentences(names: &[String], comparisons: &[Comparison], rounds: u32) -> V
                     .iter()
                     .find(|c| c.side == *name && c.quantity == quantity)
             };
-            let mut parts = vec![throughput(name, first, of(Quantity::Throughput), rounds)];
+            let mut parts: Vec<String> = Vec::new();
             parts.extend(latency(of(Quantity::P50), of(Quantity::P99)));
             parts.extend(of(Quantity::Cpu).map(cpu));
+            let found = of(Quantity::Throughput);
+            if found.is_none() && !parts.is_empty() {
+                // Throughput was not asked.
+                return format!("{name} beside {first} ({rounds} rounds): {}.", parts.join("; "));
+            }
+            parts.insert(0, throughput(name, first, found, rounds));
             format!("{}.", parts.join("; "))
         })
         .collect()
@@ -483,7 +490,7 @@ mod tests {
     fn a_clear_difference_is_told_in_one_sentence() {
         let rounds = rounds(12, 1.042, 0.002);
         let plan = Plan::up_to(20).unwrap();
-        let all = compare(&names(), &rounds, &plan, &Bands::all(0.01)).unwrap();
+        let all = compare(&names(), &Quantity::ALL, &rounds, &plan, &Bands::all(0.01)).unwrap();
         let verdicts: Vec<&str> = all.iter().map(|c| c.verdict.as_str()).collect();
         assert_eq!(verdicts, ["faster", "same", "same", "cheaper"]);
         assert!(settled(&all));
@@ -503,6 +510,7 @@ mod tests {
         let rounds = rounds(5, 1.005, 0.05);
         let all = compare(
             &names(),
+            &Quantity::ALL,
             &rounds,
             &Plan::up_to(20).unwrap(),
             &Bands::all(0.01),
@@ -516,6 +524,16 @@ mod tests {
     }
 
     #[test]
+    fn a_quantity_that_was_not_asked_is_not_missed() {
+        let rounds = rounds(8, 1.042, 0.002);
+        let plan = Plan::up_to(20).unwrap();
+        let bands = Bands::all(0.01);
+        let all = compare(&names(), &[Quantity::Cpu], &rounds, &plan, &bands).unwrap();
+        let text = &sentences(&names(), &all, 8)[0];
+        assert_eq!(text, "B beside A (8 rounds): 4.0 % less CPU per request.");
+    }
+
+    #[test]
     fn unknown_quantities_are_left_out() {
         let only = |x: f64| Values {
             throughput: Some(x),
@@ -526,6 +544,7 @@ mod tests {
             .collect();
         let all = compare(
             &names(),
+            &Quantity::ALL,
             &rounds,
             &Plan::up_to(4).unwrap(),
             &Bands::all(0.01),

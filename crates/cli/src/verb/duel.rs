@@ -11,12 +11,12 @@ use crate::place::{bench, on_signal};
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::contract::Depth;
-use prony_lab::duel::{Ask, Bout, Manner, Now, Side, round};
+use prony_lab::duel::{Ask, Bout, Manner, Now, Parts, Side, round};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
 use prony_report::band::Bands;
-use prony_report::duel::Comparison;
+use prony_report::duel::{Comparison, Quantity};
 use prony_report::duel::seen::{Seen, Terms};
 use prony_report::kept::About;
 use prony_stats::compare::BAND;
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// The common rate is this part of what the slowest side reaches: busy, and far from any queue.
 const COMMON: f64 = 0.5;
-/// The most rounds there are when nothing is said.
+/// The most rounds there are when nothing is said; twice as many of half the length.
 const MOST: u32 = 60;
 
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
@@ -39,11 +39,11 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let terms = terms(args, &chosen.manner, &notebook)?;
     let about = About {
         contract: kept::asked(&chosen.manner),
-        duel: Some(terms),
+        duel: Some(terms.clone()),
         ..About::default()
     };
     let id = kept::begin(&mut notebook, "duel", &names, about, &bench)?;
-    let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench, terms)?;
+    let mut duel = Session::new(args, &chosen.sides, &chosen.manner, &bench, terms.clone())?;
     let outcome = duel.carry_out(&mut notebook, id);
     duel.display.end();
     let status = match &outcome {
@@ -83,7 +83,8 @@ struct Session<'a> {
     terms: Terms,
     plan: Plan,
     deadline: Instant,
-    fixed_rate: bool,
+    /// As fast as answers come, and at a common rate.
+    parts: (bool, bool),
     seen: Seen,
     verified: bool,
     ordinal: u32,
@@ -103,14 +104,14 @@ impl<'a> Session<'a> {
             sides,
             manner,
             bench,
-            terms,
             plan: terms.plan(sides.len()).into_diagnostic()?,
             deadline: Instant::now() + args.max_time.0,
-            fixed_rate: !args.no_rate,
+            parts: parts(&terms.quantities),
             seen: Seen {
                 rate: args.rate,
                 ..Seen::nothing(names.collect())
             },
+            terms,
             verified: false,
             ordinal: 0,
             display: Display::new(args, sides, manner, &bench.placement),
@@ -118,17 +119,32 @@ impl<'a> Session<'a> {
     }
 
     fn carry_out(&mut self, notebook: &mut Notebook, id: RunId) -> Result<()> {
-        if self.seen.rate.is_none() && self.fixed_rate {
+        if self.seen.rate.is_none() && self.parts.1 {
             // A round that is not counted finds the common rate.
-            match self.round(None)? {
+            let saturation = Parts {
+                saturation: true,
+                rate: None,
+            };
+            match self.round(None, saturation)? {
                 Some(bouts) => self.seen.rate = common(&bouts),
                 None => return Ok(()),
             }
         }
+        let parts = Parts {
+            saturation: self.parts.0,
+            rate: self.seen.rate,
+        };
+        if !parts.saturation && parts.rate.is_none() {
+            return Err(miette!(
+                "no common rate was found: the slowest side gives less than two answers a second; say one \
+                 with --rate"
+            ));
+        }
         let mut longest = Duration::ZERO;
         while self.rounds() < self.terms.most {
             let begun = Instant::now();
-            let Some(bouts) = self.round(self.seen.rate)? else {
+            let number = self.rounds() as usize + 1;
+            let Some(bouts) = self.round(Some(number), parts)? else {
                 break;
             };
             self.keep(notebook, id, &bouts)?;
@@ -150,10 +166,8 @@ impl<'a> Session<'a> {
         self.seen.rounds.len() as u32
     }
 
-    fn round(&mut self, rate: Option<f64>) -> Result<Option<Vec<Bout>>> {
-        // The round that finds a common rate is not counted.
-        let finding = rate.is_none() && self.fixed_rate;
-        let number = (!finding).then_some(self.rounds() as usize + 1);
+    /// A round, with its number unless it is not counted.
+    fn round(&mut self, number: Option<usize>, parts: Parts) -> Result<Option<Vec<Bout>>> {
         // Everything once; later starts of the same program only have to show that they answer.
         let manner = Manner {
             depth: match self.verified {
@@ -164,7 +178,7 @@ impl<'a> Session<'a> {
         };
         let display = &self.display;
         let mut told = |side: &Side, now: Now<'_>| display.told(number, side, &now);
-        match round(self.bench, self.sides, &manner, rate, &mut told) {
+        match round(self.bench, self.sides, &manner, parts, &mut told) {
             Ok(bouts) => {
                 self.verified = true;
                 Ok(bouts)
@@ -180,10 +194,7 @@ impl<'a> Session<'a> {
     fn keep(&mut self, notebook: &mut Notebook, id: RunId, bouts: &[Bout]) -> Result<()> {
         let number = self.rounds();
         for (i, bout) in bouts.iter().enumerate() {
-            for part in [Some(&bout.saturation), bout.fixed.as_ref()]
-                .into_iter()
-                .flatten()
-            {
+            for part in bout.parts() {
                 let found = part_findings(part, &self.bench.placement);
                 let row = Row {
                     place: (self.ordinal, number),
@@ -205,8 +216,7 @@ impl<'a> Session<'a> {
     }
 
     fn comparisons(&self) -> Result<Vec<Comparison>> {
-        let bands = &self.terms.bands;
-        self.seen.compare(&self.plan, bands).into_diagnostic()
+        self.seen.compare(&self.plan, &self.terms).into_diagnostic()
     }
 }
 
@@ -222,8 +232,14 @@ fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
             .and_then(|tare| tare.cell(&contract.to_string(), manner.connections));
         bands = rig.map_or(bands, |rig| bands.above_noise(rig));
     }
+    let quantities = quantities(args);
+    let most = match parts(&quantities) {
+        (true, true) => MOST,
+        _ => 2 * MOST,
+    };
     Ok(Terms {
-        most: args.rounds.unwrap_or(MOST),
+        quantities,
+        most: args.rounds.unwrap_or(most),
         exact: args.rounds.is_some(),
         precision: args.precision.map(|share| share.0),
         band,
@@ -231,11 +247,27 @@ fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
     })
 }
 
+/// What is compared, in the order of reports.
+fn quantities(args: &Duel) -> Vec<Quantity> {
+    let wanted = |quantity: &Quantity| match (args.no_rate, args.only.as_slice()) {
+        (true, _) => *quantity == Quantity::Throughput,
+        (false, []) => true,
+        (false, only) => only.iter().any(|one| one.0 == *quantity),
+    };
+    Quantity::ALL.into_iter().filter(wanted).collect()
+}
+
+/// Which parts a round must have for that: as fast as answers come, and at a common rate.
+fn parts(quantities: &[Quantity]) -> (bool, bool) {
+    let throughput = quantities.contains(&Quantity::Throughput);
+    (throughput, quantities.iter().any(|q| *q != Quantity::Throughput))
+}
+
 /// A rate that every side can well keep: two significant digits.
 fn common(bouts: &[Bout]) -> Option<f64> {
     let slowest = bouts
         .iter()
-        .map(|bout| bout.saturation.throughput())
+        .filter_map(Bout::throughput)
         .fold(f64::INFINITY, f64::min);
     let rate = COMMON * slowest;
     if !rate.is_finite() || rate < 1.0 {

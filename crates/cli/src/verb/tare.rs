@@ -8,7 +8,7 @@ use crate::measured::part_findings;
 use crate::place::{bench, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::contract::{Contract, Depth};
-use prony_lab::duel::{Ask, Manner, Now, Side, command_side, round};
+use prony_lab::duel::{Ask, Bout, Manner, Now, Parts, Side, command_side, round};
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::Interrupt;
 use prony_notebook::RunStatus;
@@ -76,17 +76,20 @@ pub fn main(places: &Places, args: &Tare) -> Result<Ended> {
                         Now::Used(cpus) => live.change(move |frame| frame.load.server = Some(cpus)),
                         Now::Step(_) => {}
                     };
-                    let bouts = round(&bench, &sides, &manner, rate, &mut told)
+                    let wanted = Parts {
+                        saturation: true,
+                        rate,
+                    };
+                    let bouts = round(&bench, &sides, &manner, wanted, &mut told)
                         .map_err(|(name, failure)| miette!("{name}: {failure}"))?;
                     let Some(bouts) = bouts else { return Ok(()) };
                     if number == 0 {
-                        let slowest = bouts.iter().map(|bout| bout.saturation.throughput());
+                        let slowest = bouts.iter().filter_map(Bout::throughput);
                         rate = Some((COMMON * slowest.fold(f64::INFINITY, f64::min)).floor());
                         continue;
                     }
                     for (bout, name) in bouts.iter().zip(&names) {
-                        let parts = [Some(&bout.saturation), bout.fixed.as_ref()];
-                        for part in parts.into_iter().flatten() {
+                        for part in bout.parts() {
                             let load = format!("{contract} c{connections} {}", kept::label(part));
                             let row = Row {
                                 place: (ordinal, number - 1),

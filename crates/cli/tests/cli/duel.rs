@@ -45,6 +45,31 @@ fn servers_of_the_catalog_and_what_is_kept_of_them() {
 }
 
 #[test]
+fn only_what_is_asked_is_measured_and_compared() {
+    let place = Place::with_references();
+    let sides = ["quick", "plain", "--contract", "tcp-echo"];
+    let only = |more: &[&str]| duel(&place, &[&sides[..], more, &["--json"]].concat());
+    let compared = |report: &serde_json::Value| -> Vec<String> {
+        let all = report["comparisons"].as_array().unwrap().iter();
+        all.map(|c| c["quantity"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let report = only(&["--only", "cpu", "--rate", "500"]).with(0).json();
+    assert_eq!(compared(&report), ["cpu"]);
+    assert!(report["values"][0][0]["throughput"].is_null(), "{report:#}");
+    let kept = place.prony(&["report", "--json"]).with(0).json();
+    let cells = kept["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "none at saturation: {kept:#}");
+    let text = place.prony(&["report"]).with(0).stdout;
+    assert!(text.contains("CPU per request"), "{text}");
+    let report = only(&["--only", "throughput"]).with(0).json();
+    assert_eq!(compared(&report), ["throughput"]);
+    assert!(report["rate"].is_null(), "{report:#}");
+    let done = only(&["--only", "speed"]).with(2);
+    assert!(done.stderr.contains("throughput, p50, p99, cpu"), "{done}");
+}
+
+#[test]
 fn command_lines_are_started_with_a_port() {
     let place = Place::new();
     let prony = crate::support::PRONY;

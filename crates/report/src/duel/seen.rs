@@ -15,8 +15,11 @@ use serde::{Deserialize, Serialize};
 const FEWEST: u32 = 3;
 
 /// How a duel is to be decided; kept with its run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
+    /// What is compared. The fewer, the more each of them may be told: the 5 % are shared among them.
+    #[serde(default = "every")]
+    pub quantities: Vec<Quantity>,
     /// Rounds at the most.
     pub most: u32,
     /// The user has said how many rounds: no early end.
@@ -30,6 +33,10 @@ pub struct Terms {
     pub bands: Bands,
 }
 
+fn every() -> Vec<Quantity> {
+    Quantity::ALL.to_vec()
+}
+
 impl Terms {
     /// When it is looked at, and how wide its intervals are then. Takes some 2 ms for each round.
     ///
@@ -41,7 +48,7 @@ impl Terms {
             false => Plan::up_to(self.most),
         };
         let pairs = sides.saturating_sub(1) as u32;
-        Ok(plan?.among(Quantity::ALL.len() as u32 * pairs))
+        Ok(plan?.among(self.quantities.len() as u32 * pairs))
     }
 
     /// May it end after so many rounds, with these verdicts?
@@ -108,8 +115,11 @@ impl Seen {
     ///
     /// # Errors
     /// When there are more rounds than were planned.
-    pub fn compare(&self, plan: &Plan, bands: &Bands) -> Result<Vec<Comparison>, StatsError> {
-        compare(&self.names, &self.rounds, plan, bands)
+    pub fn compare(&self, plan: &Plan, terms: &Terms) -> Result<Vec<Comparison>, StatsError> {
+        let Terms {
+            quantities, bands, ..
+        } = terms;
+        compare(&self.names, quantities, &self.rounds, plan, bands)
     }
 
     /// What it says if it ends here. A duel that has neither all its rounds nor what it was to end for was
@@ -121,10 +131,10 @@ impl Seen {
     pub fn report(&self, run: i64, terms: &Terms) -> Result<DuelReport, StatsError> {
         let rounds = self.rounds.len() as u32;
         let plan = terms.plan(self.names.len())?;
-        let mut comparisons = self.compare(&plan, &terms.bands)?;
+        let mut comparisons = self.compare(&plan, terms)?;
         let cut_short = rounds < terms.most && !terms.may_end(rounds, &comparisons);
         if cut_short && rounds >= 2 {
-            comparisons = self.compare(&plan.ended_at(rounds)?, &terms.bands)?;
+            comparisons = self.compare(&plan.ended_at(rounds)?, terms)?;
         }
         let side = |(i, name): (usize, &String)| SideReport {
             name: name.clone(),
@@ -230,6 +240,7 @@ mod tests {
 
     fn terms() -> Terms {
         Terms {
+            quantities: Quantity::ALL.to_vec(),
             most: 20,
             exact: false,
             precision: None,
@@ -253,9 +264,28 @@ mod tests {
         let report = seen.report(1, &terms()).unwrap();
         assert!(report.cut_short);
         let plan = terms().plan(2).unwrap();
-        let planned = seen.compare(&plan, &terms().bands).unwrap();
+        let planned = seen.compare(&plan, &terms()).unwrap();
         let half = |comparison: &Comparison| comparison.ratio.relative_half_width().unwrap();
         assert!(half(&report.comparisons[0]) < half(&planned[0]));
+    }
+
+    #[test]
+    fn fewer_quantities_are_told_more_of() {
+        let seen = seen(8, 1.0);
+        let only = Terms {
+            quantities: vec![Quantity::Throughput],
+            ..terms()
+        };
+        let half = |terms: &Terms| {
+            let report = seen.report(1, terms).unwrap();
+            report.comparisons[0].ratio.relative_half_width().unwrap()
+        };
+        assert!(half(&only) < half(&terms()));
+        let cpu = Terms {
+            quantities: vec![Quantity::Cpu],
+            ..terms()
+        };
+        assert!(seen.report(1, &cpu).unwrap().comparisons.is_empty());
     }
 
     #[test]
