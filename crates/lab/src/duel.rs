@@ -292,7 +292,10 @@ pub fn round(
         Ok(Some(parts))
     };
     let wanted = [
-        (parts.saturation.then_some(Arrival::Closed), "as fast as it can"),
+        (
+            parts.saturation.then_some(Arrival::Closed),
+            "as fast as it can",
+        ),
         (parts.rate.map(Arrival::Constant), "at the common rate"),
     ];
     let mut loaded = Vec::new();

@@ -258,7 +258,10 @@ pub fn sentences(names: &[String], comparisons: &[Comparison], rounds: u32) -> V
             let found = of(Quantity::Throughput);
             if found.is_none() && !parts.is_empty() {
                 // Throughput was not asked.
-                return format!("{name} beside {first} ({rounds} rounds): {}.", parts.join("; "));
+                return format!(
+                    "{name} beside {first} ({rounds} rounds): {}.",
+                    parts.join("; ")
+                );
             }
             parts.insert(0, throughput(name, first, found, rounds));
             format!("{}.", parts.join("; "))

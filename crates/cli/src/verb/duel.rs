@@ -16,8 +16,8 @@ use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::{Notebook, RunId, RunStatus};
 use prony_report::band::Bands;
-use prony_report::duel::{Comparison, Quantity};
 use prony_report::duel::seen::{Seen, Terms};
+use prony_report::duel::{Comparison, Quantity};
 use prony_report::kept::About;
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
@@ -260,7 +260,10 @@ fn quantities(args: &Duel) -> Vec<Quantity> {
 /// Which parts a round must have for that: as fast as answers come, and at a common rate.
 fn parts(quantities: &[Quantity]) -> (bool, bool) {
     let throughput = quantities.contains(&Quantity::Throughput);
-    (throughput, quantities.iter().any(|q| *q != Quantity::Throughput))
+    (
+        throughput,
+        quantities.iter().any(|q| *q != Quantity::Throughput),
+    )
 }
 
 /// A rate that every side can well keep: two significant digits.
