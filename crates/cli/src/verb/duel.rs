@@ -108,7 +108,8 @@ impl<'a> Session<'a> {
             deadline: Instant::now() + args.max_time.0,
             parts: parts(&terms.quantities),
             seen: Seen {
-                rate: args.rate,
+                // Of no use where nothing that is compared is measured at it.
+                rate: args.rate.filter(|_| parts(&terms.quantities).1),
                 ..Seen::nothing(names.collect())
             },
             terms,

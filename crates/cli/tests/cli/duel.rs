@@ -62,9 +62,13 @@ fn only_what_is_asked_is_measured_and_compared() {
     assert_eq!(cells.len(), 2, "none at saturation: {kept:#}");
     let text = place.prony(&["report"]).with(0).stdout;
     assert!(text.contains("CPU per request"), "{text}");
-    let report = only(&["--only", "throughput"]).with(0).json();
-    assert_eq!(compared(&report), ["throughput"]);
-    assert!(report["rate"].is_null(), "{report:#}");
+    // A rate is of no use to throughput.
+    for rate in [&[][..], &["--rate", "500"]] {
+        let asked = [&["--only", "throughput"][..], rate].concat();
+        let report = only(&asked).with(0).json();
+        assert_eq!(compared(&report), ["throughput"]);
+        assert!(report["rate"].is_null(), "{report:#}");
+    }
     let done = only(&["--only", "speed"]).with(2);
     assert!(done.stderr.contains("throughput, p50, p99, cpu"), "{done}");
 }
