@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -251,7 +252,7 @@ impl Drop for Folder {
 struct Upstream {
     addr: SocketAddr,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    running: Option<(TcpListener, JoinHandle<()>)>,
 }
 
 #[derive(Debug)]
@@ -272,22 +273,25 @@ impl Upstream {
             hits: AtomicU64::new(0),
             over: AtomicBool::new(false),
         });
-        let own = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || accept(&listener, &own));
+        let (accepting, own) = (listener.try_clone()?, Arc::clone(&shared));
+        let thread = std::thread::spawn(move || accept(&accepting, &own));
         Ok(Self {
             addr,
             shared,
-            thread: Some(thread),
+            running: Some((listener, thread)),
         })
     }
 
     fn stop(&mut self) {
-        let Some(thread) = self.thread.take() else {
+        let Some((listener, thread)) = self.running.take() else {
             return;
         };
         self.shared.over.store(true, Ordering::SeqCst);
-        // Wakes the thread, which then looks.
-        drop(TcpStream::connect(self.addr));
+        // Ends the accepting, and the listening of every copy: a process that another thread starts
+        // at this moment holds one until its program is loaded, and the port with it.
+        // SAFETY: takes two numbers.
+        unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
+        drop(listener);
         let _ = thread.join();
     }
 }
@@ -301,9 +305,6 @@ impl Drop for Upstream {
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let mut threads = Vec::new();
     while let Ok((stream, _)) = listener.accept() {
-        if shared.over.load(Ordering::SeqCst) {
-            break;
-        }
         let shared = Arc::clone(shared);
         threads.push(std::thread::spawn(move || {
             let _ = serve(stream, &shared);
@@ -418,9 +419,12 @@ mod tests {
         stage.set(&Reply::Down).unwrap();
         assert_eq!(ask(addr), "");
         let behind = Stage::set_up(Contract::WeatherUpstream, dir.path()).unwrap();
+        let running = stage.upstream.as_ref().unwrap().running.as_ref();
+        let copy = running.unwrap().0.try_clone().unwrap();
         stage.release();
         stage.hand_over(&behind);
         TcpListener::bind(addr).unwrap();
+        drop(copy);
         let weather = Weather {
             code: 7,
             hundredths: 100,
