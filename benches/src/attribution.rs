@@ -150,6 +150,7 @@ struct Cell {
 struct Found {
     name: String,
     severity: String,
+    text: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -194,13 +195,18 @@ pub fn run(rig: Rig, times: u32) -> Result<Attribution> {
         for _ in 0..times {
             let found = situation.once(rig, scratch.path(), &catalog)?;
             let grave = found.iter().filter(|found| found.severity != "note");
-            let grave: Vec<&str> = grave.map(|found| found.name.as_str()).collect();
+            let grave: Vec<&Found> = grave.collect();
             row.right += u32::from(match situation.right {
-                Some(right) => grave.contains(&right),
+                Some(right) => grave.iter().any(|found| found.name == right),
                 None => grave.is_empty(),
             });
-            for name in grave {
-                *row.raised.entry(name.to_owned()).or_default() += 1;
+            for found in grave {
+                // What an alarm says is what there is to mend.
+                if situation.right.is_none() {
+                    eprintln!("attribution: {}: {}", row.situation, found.text);
+                }
+                let name = &found.name;
+                *row.raised.entry(name.clone()).or_default() += 1;
             }
         }
         eprintln!(

@@ -23,7 +23,16 @@ struct Ready {
     origin_ns: u64,
 }
 
-/// What the clockwork says at its end, in nanoseconds.
+/// What the clockwork says at its end.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Kept {
+    /// How well it kept time.
+    pub lateness: Lateness,
+    /// When it released each reply, in nanoseconds since the script's origin, by connection.
+    pub released: Vec<Vec<u64>>,
+}
+
+/// How late the clockwork was, in nanoseconds.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Lateness {
     /// Requests that came.
@@ -124,11 +133,11 @@ impl Clockwork {
         })
     }
 
-    /// Ends it, and asks how well it kept time.
+    /// Ends it, and asks what it did when.
     ///
     /// # Errors
     /// When it does not end, or does not say.
-    pub fn stop(mut self) -> Result<Lateness> {
+    pub fn stop(mut self) -> Result<Kept> {
         self.child.terminate();
         let ended = self.child.end(PATIENCE)?;
         serde_json::from_str(&ended.stdout)
@@ -168,6 +177,7 @@ pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
             seed: args.seed,
         },
         message: Some(args.message),
+        note: true,
         ..clockwork::Options::new(loopback())
     })?;
     say(&Ready {
@@ -176,12 +186,15 @@ pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
     })?;
     let report = server.run(stop)?;
     let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    say(&Lateness {
-        requests: report.requests,
-        replies: report.replies,
-        p50: ns(report.late_p50),
-        p99: ns(report.late_p99),
-        max: ns(report.late_max),
+    say(&Kept {
+        lateness: Lateness {
+            requests: report.requests,
+            replies: report.replies,
+            p50: ns(report.late_p50),
+            p99: ns(report.late_p99),
+            max: ns(report.late_max),
+        },
+        released: report.released,
     })
 }
 

@@ -6,8 +6,8 @@ use prony_stats::warmup_class::{Class, classify};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "not-steady",
-    cause: "The rate was still changing: parts of the measurement disagree, or the warm-up ended because its time was up.",
-    evidence: "The rates of the windows: their halves; with 20 windows or more also their class (flat, warm-up, slowdown, no steady state) by change points.",
+    cause: "The rate was still changing: parts of the measurement disagree, or the warm-up ended because its time was up and the measurement is too short to show by itself that the rate was steady.",
+    evidence: "The rates of the windows: their halves; with 20 windows or more also their thirds, and their class (flat, warm-up, slowdown, no steady state) by change points.",
     remedy: "Give it a longer warm-up and a longer measurement. A server that never becomes steady has no single throughput: look at its windows over time.",
 };
 
@@ -37,7 +37,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         )
     } else if let Some(changing) = seen.closed_loop.then(|| changing(rates)).flatten() {
         changing
-    } else if seen.warmed_up == Some(false) {
+    } else if seen.warmed_up == Some(false) && !(seen.closed_loop && level(rates)) {
         "the warm-up reached its limit before the load was steady".to_owned()
     } else {
         return None;
@@ -50,18 +50,31 @@ fn mean(part: &[f64]) -> f64 {
     part.iter().sum::<f64>() / part.len() as f64
 }
 
+/// Do the windows show by themselves that the load was steady, whatever the warm-up made of its own? Few
+/// of them scatter too much for the warm-up's simple rule on many a host and with many a server, and all
+/// of them tell more. In an open loop the rate is the schedule's, and tells nothing.
+fn level(rates: &[f64]) -> bool {
+    rates.len() >= ENOUGH_FOR_CLASS && apart(rates) <= CHANGE
+}
+
+/// How far the fastest third lies above the slowest, as a share.
+fn apart(rates: &[f64]) -> f64 {
+    let thirds = rates.chunks(rates.len().div_ceil(3)).map(mean);
+    let (least, most) = thirds.fold((f64::INFINITY, 0.0_f64), |(least, most), third| {
+        (least.min(third), most.max(third))
+    });
+    most / least - 1.0
+}
+
 /// What changed, and when, if the windows are of a class that is not flat.
 fn changing(rates: &[f64]) -> Option<String> {
     if rates.len() < ENOUGH_FOR_CLASS {
         return None;
     }
-    let thirds: Vec<f64> = rates.chunks(rates.len().div_ceil(3)).map(mean).collect();
-    let least = thirds.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = thirds.iter().copied().fold(0.0, f64::max);
-    if most <= least * (1.0 + CHANGE) {
+    let apart = apart(rates);
+    if apart <= CHANGE {
         return None;
     }
-    let share = (most / least - 1.0) * 100.0;
     let text = match classify(rates, Better::Higher).ok()? {
         Class::Flat | Class::TooFew { .. } => return None,
         Class::WarmUp { ends_at } => {
@@ -71,8 +84,9 @@ fn changing(rates: &[f64]) -> Option<String> {
         Class::NoSteadyState => "the rate never became steady".to_owned(),
     };
     Some(format!(
-        "{text} of {}, with thirds of the measured part {share:.0} % apart",
-        rates.len()
+        "{text} of {}, with thirds of the measured part {:.0} % apart",
+        rates.len(),
+        apart * 100.0
     ))
 }
 
@@ -111,11 +125,19 @@ mod tests {
             }),
             None
         );
-        let cold = Evidence {
+        let cold = |window_rates, closed_loop| Evidence {
             warmed_up: Some(false),
-            ..Evidence::clean()
+            closed_loop,
+            ..with(window_rates)
         };
-        assert!(check(&cold).unwrap().text.contains("warm-up"));
+        let said = |evidence: &Evidence| check(evidence).unwrap().text;
+        assert!(said(&cold(vec![1.0; 19], true)).contains("reached its limit"));
+        // Twenty windows are the better witness, of a rate that is not the schedule's.
+        let scattered: Vec<f64> = (0..40).map(|i| 1.0 + 0.06 * f64::from(i % 3)).collect();
+        assert_eq!(check(&cold(scattered.clone(), true)), None);
+        assert!(said(&cold(scattered, false)).contains("reached its limit"));
+        let rising = (0..40).map(|i| 1.0 + 0.002 * f64::from(i)).collect();
+        assert!(said(&cold(rising, true)).contains("warm"));
         let short = Evidence {
             window_rates: vec![1.0, 2.0],
             ..Evidence::clean()

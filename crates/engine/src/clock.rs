@@ -17,6 +17,12 @@ pub fn now() -> Nanos {
     read(libc::CLOCK_MONOTONIC)
 }
 
+/// The time of day, which is set and slewed: for what the kernel stamps with it.
+#[inline]
+pub(crate) fn real() -> Nanos {
+    read(libc::CLOCK_REALTIME)
+}
+
 /// CPU time that the calling thread has used since it began, user and system together.
 #[inline]
 pub fn thread_cpu() -> Nanos {
@@ -56,7 +62,7 @@ fn read(clock: libc::clockid_t) -> Nanos {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `ts` is a valid, writable timespec for the length of the call; both clocks exist on
+    // SAFETY: `ts` is a valid, writable timespec for the length of the call; these clocks exist on
     // every Linux, so the call cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut ts) };
     ts.tv_sec as u64 * SECOND + ts.tv_nsec as u64

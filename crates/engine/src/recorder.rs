@@ -212,6 +212,15 @@ pub(crate) struct Sent {
     pub sent: Nanos,
 }
 
+impl Sent {
+    /// When it was answered by what came at `at`: not before it was sent, whatever a server says
+    /// unasked, and whatever happens to the clock of the kernel's time stamps.
+    #[inline]
+    pub(crate) fn answered(&self, at: Nanos) -> Nanos {
+        at.max(self.sent)
+    }
+}
+
 impl Recorder {
     pub(crate) fn new(start: Nanos, window_length: Nanos) -> Self {
         Self {
@@ -230,7 +239,7 @@ impl Recorder {
         at >= self.from && at < self.until
     }
 
-    /// An answer came.
+    /// An answer came, not before its request was sent.
     #[inline]
     pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) {
         let response = at - request.due;

@@ -7,7 +7,7 @@ use crate::protocol::{Echo, Http, Protocol};
 use crate::recorder::{Outcomes, Record, Times, Window};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share};
 use crate::trace::{Opening, Sample};
-use crate::transport::{Epoll, Transport, Uring};
+use crate::transport::{Came, Epoll, Transport, Uring};
 use crate::worker::{Event, Report, Worker};
 use std::collections::BTreeMap;
 use std::io;
@@ -240,13 +240,17 @@ fn by_transport<P: Protocol>(
         source,
     };
     let n = share.connections();
+    let came = match (&plan.arrival, target) {
+        (Arrival::Closed, _) | (_, Target::Unix(_)) => Came::Read,
+        _ => Came::Stamped,
+    };
     match plan.transport {
         TransportKind::Epoll => {
-            let transport = Epoll::new(target, n).map_err(unusable)?;
+            let transport = Epoll::new(target, n, came).map_err(unusable)?;
             by_arrival(plan, share, control, events, transport, protocol)
         }
         TransportKind::IoUring => {
-            let transport = Uring::new(target, n, plan.keepalive).map_err(unusable)?;
+            let transport = Uring::new(target, n, plan.keepalive, came).map_err(unusable)?;
             by_arrival(plan, share, control, events, transport, protocol)
         }
     }
@@ -434,7 +438,7 @@ pub fn available(kind: TransportKind) -> bool {
     let nowhere = crate::plan::Target::Tcp(([127, 0, 0, 1], 1).into());
     match kind {
         TransportKind::Epoll => true,
-        TransportKind::IoUring => Uring::new(&nowhere, 1, false).is_ok(),
+        TransportKind::IoUring => Uring::new(&nowhere, 1, false, Came::Read).is_ok(),
     }
 }
 

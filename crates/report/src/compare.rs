@@ -27,7 +27,7 @@ pub struct CompareReport {
     pub differences: Vec<String>,
     /// Every server under every load that both runs have.
     pub cells: Vec<Change>,
-    /// What only one of them has.
+    /// What only one of them has, or has answers of.
     pub unmatched: Vec<String>,
 }
 
@@ -55,6 +55,13 @@ struct Starts {
     cpu: Vec<f64>,
 }
 
+impl Starts {
+    /// Was anything answered at all? Of zero there is no ratio.
+    fn answered(&self) -> bool {
+        self.rates.iter().flatten().any(|&rate| rate > 0.0)
+    }
+}
+
 impl CompareReport {
     /// Compares two runs of the notebook.
     ///
@@ -68,14 +75,27 @@ impl CompareReport {
         seed: u64,
     ) -> Result<Self, ReportError> {
         let (old, new) = (cells(notebook, before)?, cells(notebook, after)?);
-        let mut changes = Vec::new();
+        let (mut changes, mut silent) = (Vec::new(), Vec::new());
         for (key, new) in &new {
             let Some(old) = old.get(key) else { continue };
             let bad = |error: StatsError| ReportError::Unreadable {
                 run: after.id.0,
                 what: error.to_string(),
             };
-            changes.push(change(key, old, new, band, seed).map_err(bad)?);
+            if old.answered() && new.answered() {
+                changes.push(change(key, old, new, band, seed).map_err(bad)?);
+            } else {
+                silent.push(format!(
+                    "{} under {}: no answers in run {}",
+                    key.1,
+                    key.0,
+                    if old.answered() {
+                        after.id.0
+                    } else {
+                        before.id.0
+                    }
+                ));
+            }
         }
         let only = |ours: &Cells, theirs: &Cells, run: i64| -> Vec<String> {
             let missing = ours.keys().filter(|key| !theirs.contains_key(*key));
@@ -85,6 +105,7 @@ impl CompareReport {
         };
         let mut unmatched = only(&old, &new, before.id.0);
         unmatched.extend(only(&new, &old, after.id.0));
+        unmatched.extend(silent);
         Ok(Self {
             before: before.id.0,
             after: after.id.0,

@@ -29,7 +29,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::fieller::{positive_mean, welch};
 use crate::mean::t_quantile;
-use crate::summary::variance;
+use crate::summary::{average, variance};
 use crate::{Estimate, Interval, StatsError, Unit};
 
 /// How many resamples are enough for an interval whose ends do not change in the second digit of its
@@ -46,7 +46,7 @@ pub const MIN_STARTS: usize = 3;
 ///
 /// # Errors
 ///
-/// If a group or a start is empty, a value is not finite, or a start's mean is not above zero.
+/// If a group or a start is empty, a value is not finite, or a group's mean is not above zero.
 pub fn ratio_of_means(
     a: &[Vec<f64>],
     b: &[Vec<f64>],
@@ -83,10 +83,11 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn new(starts: &'a [Vec<f64>]) -> Result<Self, StatsError> {
-        let means = starts
+        // A start without an answer counts as zero; a start without windows is no start.
+        let means: Vec<f64> = starts
             .iter()
-            .map(|start| positive_mean(start))
-            .collect::<Result<Vec<f64>, _>>()?;
+            .map(|start| average(start).unwrap_or(f64::NAN))
+            .collect();
         let mean = positive_mean(&means)?;
         let n = means.len() as f64;
         let error = variance(&means).unwrap_or(0.0) / n / (mean * mean);
@@ -164,6 +165,12 @@ mod tests {
         let b = [vec![1.0], vec![1.0]];
         let ratio = ratio_of_means(&a, &b, 100, 1).expect("a ratio");
         assert_eq!(ratio.value(), 2.0);
+    }
+
+    #[test]
+    fn a_start_without_an_answer_counts_as_zero() {
+        let (a, b) = (vec![vec![0.0], vec![3.0]], vec![vec![1.0], vec![1.0]]);
+        assert_eq!(ratio_of_means(&a, &b, 100, 1).map(|r| r.value()), Ok(1.5));
     }
 
     #[test]

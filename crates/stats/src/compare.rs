@@ -66,6 +66,8 @@ pub enum Verdict {
 ///
 /// The ratio's interval is taken to be exp(d̄ ± t·s/√n), symmetric for the logarithm; from one that
 /// is wider, such as that of [`sequential`](crate::sequential), the number of rounds errs upwards.
+/// One that reaches to zero or below it, as [`fieller`](crate::fieller)'s can, is judged as any other;
+/// it tells no number of rounds.
 ///
 /// The rounds still needed are those after which the interval's half-width is at most half of
 /// `difference`. With a half-width of half the band every interval settles: it misses 1, or else
@@ -83,11 +85,10 @@ pub fn verdict(ratio: &Estimate, band: f64, better: Better) -> Result<Verdict, S
             value: band,
         });
     }
-    let lowest = ratio.low().unwrap_or(ratio.value()).min(ratio.value());
-    if lowest <= 0.0 {
+    if ratio.value() <= 0.0 {
         return Err(StatsError::NotPositive {
             at: 0,
-            value: lowest,
+            value: ratio.value(),
         });
     }
     let difference = ratio.value().max(1.0 / ratio.value()) - 1.0;
@@ -109,6 +110,8 @@ pub fn verdict(ratio: &Estimate, band: f64, better: Better) -> Result<Verdict, S
         });
     }
     let n = ratio.n();
+    // An interval for which not even the ratio's sign is sure has no logarithm, so no rounds come
+    // of it: `rounds_needed` takes no NaN and no infinity.
     let half = (high.ln() - low.ln()) / 2.0;
     let more_rounds = t_quantile(n as f64 - 1.0)
         .and_then(|t| rounds_needed(half * (n as f64).sqrt() / t, difference.ln_1p() / 2.0))
@@ -206,11 +209,23 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_reaches_below_zero_tells_no_number_of_rounds() {
+        let unsure = verdict(&ratio(0.5, -0.1, 1.1, 5), BAND, Better::Higher);
+        let expected = Verdict::Inconclusive {
+            difference: 1.0,
+            more_rounds: None,
+        };
+        assert_eq!(unsure, Ok(expected));
+        let sure = verdict(&ratio(0.3, -0.1, 0.7, 5), BAND, Better::Higher);
+        assert_eq!(sure, Ok(Verdict::Worse));
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         let fine = ratio(1.0, 0.9, 1.1, 5);
         assert!(verdict(&fine, -0.1, Better::Higher).is_err());
         assert!(verdict(&fine, f64::NAN, Better::Higher).is_err());
-        assert!(verdict(&ratio(0.5, -0.1, 1.1, 5), BAND, Better::Higher).is_err());
+        assert!(verdict(&ratio(0.0, -0.1, 1.1, 5), BAND, Better::Higher).is_err());
         assert_eq!(rounds_needed(f64::NAN, 0.1), None);
         assert_eq!(rounds_needed(0.1, f64::NAN), None);
         assert_eq!(rounds_needed(1.0, 0.0), None);

@@ -42,6 +42,7 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
         },
         message: args.message,
         nagle: args.nagle,
+        note: false,
     };
     let server = clockwork::Server::bind(&options).into_diagnostic()?;
     eprintln!(

@@ -2,7 +2,7 @@
 //! `epoll_ctl` while the kernel takes what is sent.
 
 use super::socket::{self, Address};
-use super::{Handler, Outgoing, Slot, TICK, Transport, Wait};
+use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait, stamp};
 use crate::clock;
 use crate::plan::Target;
 use std::io;
@@ -26,6 +26,7 @@ const TICKER: u64 = u64::MAX;
 pub(crate) struct Out {
     epoll: OwnedFd,
     address: Address,
+    came: Came,
     slots: Box<[Connection]>,
 }
 
@@ -43,7 +44,7 @@ struct Connection {
 impl Epoll {
     /// # Errors
     /// When the kernel has no more file descriptors to give.
-    pub(crate) fn new(target: &Target, connections: u32) -> io::Result<Self> {
+    pub(crate) fn new(target: &Target, connections: u32, came: Came) -> io::Result<Self> {
         // SAFETY: a plain system call without pointers.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if fd < 0 {
@@ -63,6 +64,7 @@ impl Epoll {
             out: Out {
                 epoll,
                 address: Address::new(target)?,
+                came,
                 slots: (0..connections).map(|_| Connection::default()).collect(),
             },
             buffer: vec![0; BUFFER].into_boxed_slice(),
@@ -148,10 +150,10 @@ impl Transport for Epoll {
             if flags & !(libc::EPOLLOUT as u32) == 0 {
                 continue;
             }
-            // SAFETY: the buffer is valid for writes of its whole length.
-            let n =
-                unsafe { libc::recv(fd, self.buffer.as_mut_ptr().cast(), self.buffer.len(), 0) };
-            let at = clock::now();
+            let (n, at) = match self.out.came {
+                Came::Read => (receive(fd, &mut self.buffer), clock::now()),
+                Came::Stamped => stamp::receive(fd, &mut self.buffer),
+            };
             match n {
                 1.. => handler.received(&mut self.out, slot, &self.buffer[..n as usize], at),
                 0 => handler.ended(&mut self.out, slot, None, at),
@@ -168,6 +170,9 @@ impl Transport for Epoll {
 impl Outgoing for Out {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
         let fd = self.address.socket()?;
+        if self.came == Came::Stamped {
+            stamp::ask(&fd);
+        }
         let raw = fd.as_raw_fd();
         let (address, length) = self.address.as_ptr();
         // SAFETY: the address is valid for the call, and its length is given.
@@ -273,6 +278,13 @@ fn control(
     } else {
         Ok(())
     }
+}
+
+/// Receives once; negative after an error.
+#[inline]
+fn receive(fd: RawFd, buffer: &mut [u8]) -> isize {
+    // SAFETY: the buffer is valid for writes of its whole length.
+    unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) }
 }
 
 /// Sends as much as the kernel takes; 0 when it takes nothing now.

@@ -1,8 +1,9 @@
 //! How bytes travel. A transport knows connections by their slot and hands over what came *with
-//! the time at which it came*, so that one whose time stamps come from the kernel fits in.
+//! the time at which it came*: when it was read, or when the kernel had it.
 
 mod epoll;
 mod socket;
+mod stamp;
 mod uring;
 
 pub(crate) use epoll::Epoll;
@@ -13,6 +14,17 @@ use std::io;
 
 /// One of a worker's connections, 0-based.
 pub(crate) type Slot = u32;
+
+/// Which time [`Handler::received`] is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// When the bytes were read: a closed loop sends the next request then, and has no other use for the
+    /// time.
+    Read,
+    /// When the kernel had them, over TCP: in an open loop a generator that is late itself does not make
+    /// answers late.
+    Stamped,
+}
 
 /// How long [`Transport::poll`] may wait for something to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,4 +87,95 @@ pub(crate) trait Handler<O> {
     /// The server has closed its side (`None`), or the connection broke. The slot is still open
     /// on our side: the handler closes it.
     fn ended(&mut self, out: &mut O, slot: Slot, error: Option<io::Error>, at: Nanos);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use crate::plan::{Target, TransportKind};
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    const MS: Nanos = 1_000_000;
+
+    #[derive(Default)]
+    struct Heard {
+        opened: bool,
+        bytes: Vec<u8>,
+        at: Nanos,
+        ended: bool,
+    }
+
+    impl<O> Handler<O> for Heard {
+        fn opened(&mut self, _: &mut O, _: Slot, result: io::Result<()>, _: Nanos) {
+            result.unwrap();
+            self.opened = true;
+        }
+
+        fn received(&mut self, _: &mut O, _: Slot, bytes: &[u8], at: Nanos) {
+            assert!(!bytes.is_empty());
+            self.bytes.extend(bytes);
+            self.at = at;
+        }
+
+        fn ended(&mut self, _: &mut O, _: Slot, error: Option<io::Error>, _: Nanos) {
+            assert!(error.is_none(), "{error:?}");
+            self.ended = true;
+        }
+    }
+
+    fn until<T: Transport>(transport: &mut T, heard: &mut Heard, holds: fn(&Heard) -> bool) {
+        let patience = clock::now() + 10 * clock::SECOND;
+        while !holds(heard) {
+            assert!(clock::now() < patience);
+            transport.poll(Wait::Tick, heard).unwrap();
+        }
+    }
+
+    /// What is read 50 ms after it was sent: how long before the reading did it come?
+    fn age<T: Transport>(listener: &TcpListener, mut transport: T) -> Nanos {
+        let mut heard = Heard::default();
+        transport.out().open(0).unwrap();
+        until(&mut transport, &mut heard, |heard| heard.opened);
+        let mut peer = listener.accept().unwrap().0;
+        // The kernel begins to take the time a moment after it was first asked to.
+        std::thread::sleep(Duration::from_millis(20));
+        peer.write_all(b"hello").unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let now = clock::now();
+        until(&mut transport, &mut heard, |heard| heard.bytes.len() == 5);
+        assert_eq!(heard.bytes, b"hello");
+        let first = heard.at;
+        peer.write_all(&[b'x'; 100_000]).unwrap();
+        until(&mut transport, &mut heard, |heard| {
+            heard.bytes.len() == 100_005
+        });
+        drop(peer);
+        let at = heard.at;
+        until(&mut transport, &mut heard, |heard| heard.ended);
+        assert_eq!(heard.at, at, "an end is no answer");
+        now.saturating_sub(first)
+    }
+
+    #[test]
+    fn what_is_read_late_came_in_time_if_that_is_asked() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = Target::Tcp(listener.local_addr().unwrap());
+        for came in [Came::Read, Came::Stamped] {
+            let epoll = Epoll::new(&target, 1, came).unwrap();
+            let mut ages = vec![age(&listener, epoll)];
+            if crate::available(TransportKind::IoUring) {
+                for lasting in [false, true] {
+                    let uring = Uring::new(&target, 1, lasting, came).unwrap();
+                    ages.push(age(&listener, uring));
+                }
+            }
+            for age in ages {
+                // It slept 50 ms, and one clock may be slewed against the other.
+                assert_eq!(age >= 45 * MS, came == Came::Stamped, "{came:?}: {age}");
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! all connections share; sends of a whole turn go to the kernel with the call that waits.
 
 use super::socket::Address;
-use super::{Handler, Outgoing, Slot, TICK, Transport, Wait};
+use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait, stamp};
 use crate::clock;
 use crate::plan::Target;
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
@@ -40,6 +40,9 @@ pub(crate) struct Out {
     ring: IoUring,
     /// Boxed, because the kernel reads it while a connect is under way.
     address: Box<Address>,
+    /// What is to be said beside the bytes, if anything is. Boxed, because the kernel reads it when a
+    /// receive is armed.
+    beside: Option<Box<libc::msghdr>>,
     slots: Box<[Connection]>,
     /// Each slot's socket is registered with the ring under the slot's number.
     registered: bool,
@@ -79,7 +82,12 @@ impl Uring {
     ///
     /// # Errors
     /// When the kernel has no `io_uring`, forbids it, or lacks what is used of it (Linux 6.1).
-    pub(crate) fn new(target: &Target, connections: u32, lasting: bool) -> io::Result<Self> {
+    pub(crate) fn new(
+        target: &Target,
+        connections: u32,
+        lasting: bool,
+        came: Came,
+    ) -> io::Result<Self> {
         let mut builder = IoUring::builder();
         builder
             .setup_cqsize(COMPLETIONS)
@@ -100,6 +108,7 @@ impl Uring {
             out: Out {
                 ring,
                 address: Box::new(Address::new(target)?),
+                beside: (came == Came::Stamped).then(|| Box::new(stamp::template())),
                 slots: (0..connections).map(|_| Connection::default()).collect(),
                 orphans: HashMap::new(),
                 closed: Vec::new(),
@@ -209,10 +218,19 @@ impl Transport for Uring {
                 Kind::Connect => {}
                 Kind::Receive => {
                     let armed = cqueue::more(entry.flags());
+                    let mut result = result;
                     if let Some(id) = cqueue::buffer_select(entry.flags()) {
                         if current && result > 0 {
                             let bytes = self.buffers.bytes(id, result as usize);
-                            handler.received(&mut self.out, slot, bytes, at);
+                            let (bytes, came) = match &self.out.beside {
+                                None => (bytes, at),
+                                Some(template) => stamp::parse(bytes, template),
+                            };
+                            // With something beside them, no bytes are not a result of zero.
+                            result = bytes.len() as i32;
+                            if !bytes.is_empty() {
+                                handler.received(&mut self.out, slot, bytes, came);
+                            }
                         }
                         self.buffers.give_back(id);
                     }
@@ -248,6 +266,9 @@ impl Outgoing for Out {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
         let fd = self.address.socket()?;
         let raw = fd.as_raw_fd();
+        if self.beside.is_some() {
+            stamp::ask(&fd);
+        }
         if self.registered {
             // What is still to be submitted under this number is meant for the socket before.
             self.submit();
@@ -299,7 +320,13 @@ impl Out {
     fn receive(&mut self, slot: Slot) {
         if let Some(fd) = &self.slots[slot as usize].fd {
             let file = self.file(slot, fd.as_raw_fd());
-            let entry = opcode::RecvMulti::new(file, BufferRing::GROUP).build();
+            let entry = match &self.beside {
+                None => opcode::RecvMulti::new(file, BufferRing::GROUP).build(),
+                Some(template) => {
+                    opcode::RecvMsgMulti::new(file, &raw const **template, BufferRing::GROUP)
+                        .build()
+                }
+            };
             self.push(entry, Kind::Receive, slot);
         }
     }
@@ -358,8 +385,8 @@ impl Out {
             entry = entry.flags(squeue::Flags::FIXED_FILE);
         }
         loop {
-            // SAFETY: what the entry points to lives until its completion: the address and the
-            // ticker's period are boxed beside the ring; what is sent stays in `sending`, which
+            // SAFETY: what the entry points to lives until its completion: the address, the
+            // message and the ticker's period are boxed beside the ring; what is sent stays in `sending`, which
             // is neither changed nor freed while `busy` and moves (its heap memory does not) to
             // `orphans` on close.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {

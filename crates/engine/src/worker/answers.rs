@@ -53,6 +53,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
                     .flow
                     .take(&self.ring[index * self.pipeline..][..self.pipeline]);
                 self.in_flight -= 1;
+                let at = request.answered(at);
                 connection.flow.answers += u64::from(self.recorder.measured(at));
                 let wrong = Some(Mismatch::Fault(fault));
                 self.recorder.answer(
@@ -118,6 +119,7 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
                 flow.free = at;
             }
             let request = flow.take(ring);
+            let at = request.answered(at);
             *in_flight -= 1;
             flow.useful = true;
             flow.answers += u64::from(recorder.measured(at));

@@ -194,7 +194,10 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             if idle {
                 self.spin += (now - last).min(LONGEST_IDLE_TURN);
             }
-            if self.turn(transport.out(), now) {
+            // In a closed loop everything comes when it is read. In an open one it may have come before
+            // that, so what came by a time is known once a poll has begun after it.
+            let known = if S::CLOSED { now } else { last };
+            if self.turn(transport.out(), now, known) {
                 return Ok(self.finish(now));
             }
             let wait = self.wait(now);
@@ -203,9 +206,10 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
     }
 
-    /// What is to be done now, before waiting. True: the load is over.
+    /// What is to be done now, before waiting; everything that came before `known` has been read. True:
+    /// the load is over.
     #[inline]
-    fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos) -> bool {
+    fn turn<O: Outgoing>(&mut self, out: &mut O, now: Nanos, known: Nanos) -> bool {
         if self.left.is_none() && self.protocol.ended() {
             self.left = Some(now);
         }
@@ -227,8 +231,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         if self.ended.is_none() && now >= self.recorder.until {
             self.ended = Some(self.mark());
         }
-        if now >= self.recorder.window_end() {
-            self.roll(now);
+        if known >= self.recorder.window_end() {
+            self.roll(known);
         }
         self.open_some(out, now);
         self.issue(out, start, now);
@@ -236,7 +240,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             self.wake(out, now);
         }
         self.sweep(out, now);
-        self.is_over(now, stopped || self.left.is_some())
+        self.is_over(known, stopped || self.left.is_some())
     }
 
     /// Hands over the windows that have ended. When several end at once, because this thread had
@@ -458,11 +462,14 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
         let until = self.recorder.until.min(now);
         let from = self.recorder.from.min(until);
-        if self.start.is_some()
-            && let Some(mut window) = self.recorder.last_window(until)
-        {
-            window.work = self.worked();
-            (self.events)(Event::Window(Box::new(window)));
+        if self.start.is_some() {
+            if until >= self.recorder.window_end() {
+                self.roll(until);
+            }
+            if let Some(mut window) = self.recorder.last_window(until) {
+                window.work = self.worked();
+                (self.events)(Event::Window(Box::new(window)));
+            }
         }
         let ended = self.ended.unwrap_or_else(|| self.mark());
         let begun = self.begun.unwrap_or(ended);

@@ -121,7 +121,7 @@ impl Mark {
             first_byte: if self.first_byte == 0 {
                 at
             } else {
-                self.first_byte
+                request.answered(self.first_byte)
             },
             done: at,
             body: 0,

@@ -13,7 +13,7 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Lateness is the time from when a reply was due to when its `send` was called. It therefore holds
 /// the server's own delays and the sends of other replies before it, but not the kernel's work for
 /// this one. A reply that the peer does not make room for counts as of the first attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Requests given a reply time.
     pub requests: u64,
@@ -25,6 +25,10 @@ pub struct Report {
     pub late_p99: Duration,
     /// The latest.
     pub late_max: Duration,
+    /// When each reply was released, in nanoseconds since the script's origin: a list for each
+    /// connection, in the order in which they were accepted, each in the order of its replies. Empty
+    /// unless [`Options::note`](super::Options::note) asks for it.
+    pub released: Vec<Vec<u64>>,
 }
 
 impl fmt::Display for Report {
@@ -46,22 +50,39 @@ impl fmt::Display for Report {
 pub(super) struct Tally {
     pub(super) requests: u64,
     late: Histogram<u64>,
+    accepted: usize,
+    released: Option<Vec<Vec<u64>>>,
 }
 
 impl Tally {
-    pub(super) fn new() -> Self {
+    /// With a note of each release, or without.
+    pub(super) fn new(note: bool) -> Self {
         Self {
+            accepted: 0,
+            released: note.then(Vec::new),
             requests: 0,
             late: Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are constant"),
         }
     }
 
-    /// Notes a reply that is about to be sent this late.
-    pub(super) fn note(&mut self, late_ns: u64) {
-        self.late.saturating_record(late_ns);
+    /// The number of a connection that is new.
+    pub(super) fn connection(&mut self) -> usize {
+        if let Some(released) = &mut self.released {
+            released.push(Vec::new());
+        }
+        self.accepted += 1;
+        self.accepted - 1
     }
 
-    pub(super) fn report(&self) -> Report {
+    /// Notes a reply of a connection that is about to be sent now, and this late.
+    pub(super) fn note(&mut self, connection: usize, now_ns: u64, late_ns: u64) {
+        self.late.saturating_record(late_ns);
+        if let Some(released) = &mut self.released {
+            released[connection].push(now_ns);
+        }
+    }
+
+    pub(super) fn into_report(self) -> Report {
         let at = |quantile| Duration::from_nanos(self.late.value_at_quantile(quantile));
         Report {
             requests: self.requests,
@@ -69,6 +90,7 @@ impl Tally {
             late_p50: at(0.5),
             late_p99: at(0.99),
             late_max: Duration::from_nanos(self.late.max()),
+            released: self.released.unwrap_or_default(),
         }
     }
 }
@@ -79,14 +101,27 @@ mod tests {
 
     #[test]
     fn a_report_reads_well() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::new(false);
         tally.requests = 3;
+        let number = tally.connection();
         for late in [100, 200, 1_500] {
-            tally.note(late);
+            tally.note(number, 5_000, late);
         }
+        let report = tally.into_report();
         assert_eq!(
-            tally.report().to_string(),
+            report.to_string(),
             "clockwork: 3 requests, 3 replies, late by p50 0.2 us, p99 1.5 us, max 1.5 us"
         );
+        assert!(report.released.is_empty());
+    }
+
+    #[test]
+    fn releases_are_noted_by_connection() {
+        let mut tally = Tally::new(true);
+        let (first, second) = (tally.connection(), tally.connection());
+        for (connection, now) in [(second, 10), (first, 20), (second, 30)] {
+            tally.note(connection, now, 0);
+        }
+        assert_eq!(tally.into_report().released, [vec![20], vec![10, 30]]);
     }
 }

@@ -42,6 +42,8 @@ pub struct Options {
     /// that write head and body separately: once the client delays its acknowledgements, the second
     /// piece waits for one (40 ms and more).
     pub nagle: bool,
+    /// Notes when each reply is released, for [`Report::released`]: eight bytes for each.
+    pub note: bool,
 }
 
 impl Options {
@@ -53,6 +55,7 @@ impl Options {
             script: Script::default(),
             message: None,
             nagle: false,
+            note: false,
         }
     }
 }
@@ -124,7 +127,7 @@ impl Server {
         while !stop.load(Ordering::Relaxed) {
             clockwork.turn(&mut events)?;
         }
-        Ok(clockwork.tally.report())
+        Ok(clockwork.tally.into_report())
     }
 }
 
@@ -144,6 +147,8 @@ struct Clockwork<'a> {
 
 struct Connection {
     stream: TcpStream,
+    /// So many were accepted before it.
+    number: usize,
     requests: Requests,
     held: Held,
     /// Whether it has its entry in the heap.
@@ -169,7 +174,7 @@ impl<'a> Clockwork<'a> {
             poller,
             connections: Slab::new(),
             due: BinaryHeap::new(),
-            tally: Tally::new(),
+            tally: Tally::new(server.options.note),
             date: Date::now(),
             buffer: vec![0; BUFFER],
         })
@@ -204,6 +209,7 @@ impl<'a> Clockwork<'a> {
         while let Accepted::Connection(stream) = sys::accept(self.listener)? {
             let key = self.connections.insert(Connection {
                 stream,
+                number: self.tally.connection(),
                 requests: Requests::new(self.options.contract, self.options.message),
                 held: Held::default(),
                 scheduled: false,
@@ -229,7 +235,11 @@ impl<'a> Clockwork<'a> {
             self.due.pop();
             if let Some(connection) = self.connections.get_mut(key) {
                 connection.scheduled = false;
-                connection.held.release(now, |late| self.tally.note(late));
+                let number = connection.number;
+                let tally = &mut self.tally;
+                connection
+                    .held
+                    .release(now, |late| tally.note(number, now, late));
                 // A connection that waits for room gets its turn when there is some.
                 let result = if connection.interest.write {
                     Ok(())
