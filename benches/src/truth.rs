@@ -352,8 +352,11 @@ fn done(released: &[Vec<u64>], origin: u64, due: &[Due], from: u64) -> Option<Ve
     Some(times)
 }
 
+/// One of the truths that a round is compared with.
+type Truths = fn(&Round) -> &[Compared];
+
 /// How far off each row's percentiles are.
-fn off(rows: &[Row], compared: fn(&Round) -> &[Compared]) -> (Table, usize, usize) {
+fn off(rows: &[Row], compared: Truths) -> (Table, usize, usize) {
     let mut table = Table::new([
         "script, rate, transport",
         "p50 off",
@@ -421,7 +424,7 @@ impl fmt::Display for Truth {
              request a second that is held up by anything, on either side, moves it by one gap between two\n\
              requests. p89 and p91 stand beside the edge."
         )?;
-        let truths: [(&str, fn(&Round) -> &[Compared]); 2] = [
+        let truths: [(&str, Truths); 2] = [
             ("what the script implies", |round| &round.script),
             (
                 "what the clockwork did, which is the script and its own lateness",
