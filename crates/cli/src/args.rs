@@ -262,9 +262,9 @@ pub struct Duel {
     /// when `prony tare` has found that to be more]
     #[arg(long, value_name = "SHARE")]
     pub band: Option<Share>,
-    /// Begin no round that would end after this
-    #[arg(long, value_name = "TIME", default_value = "5m")]
-    pub max_time: Span,
+    /// Begin no round that would end after this [default: 5m; none with --rounds]
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<Span>,
     /// Connections
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
     pub connections: u32,

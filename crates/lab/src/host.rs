@@ -1,6 +1,7 @@
 //! What the kernel says of the whole machine: TCP counters, CPU accounts, pressure, and what kind
 //! of machine it is.
 
+use prony_engine::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,9 +76,14 @@ fn pairs(path: &str) -> BTreeMap<String, u64> {
 }
 
 /// CPU accounts of the machine, in ticks of 10 ms as the kernel gives them.
+///
+/// Many kernels only sample what a CPU is busy with, at each timer tick: a server that is asked 5,000 times
+/// a second, in step with 250 ticks, is busy at every tick or at none. Idle time is measured on all kernels
+/// that stop the tick for it (`NO_HZ_IDLE`), so what is asked of the kernel is that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CpuAccounts {
-    /// By CPU: all time that was not idle, and the part that the hypervisor took away.
+    at: Nanos,
+    /// By CPU: idle time, and the time that the hypervisor took away.
     cpus: BTreeMap<usize, (u64, u64)>,
 }
 
@@ -87,6 +93,7 @@ const TICKS: u64 = 100;
 impl CpuAccounts {
     pub(crate) fn read() -> Self {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let at = prony_engine::clock::now();
         let mut cpus = BTreeMap::new();
         for line in text.lines() {
             let mut words = line.split_ascii_whitespace();
@@ -98,20 +105,35 @@ impl CpuAccounts {
             };
             // user nice system idle iowait irq softirq steal
             let ticks: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
-            if let [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = ticks[..] {
-                cpus.insert(cpu, (user + nice + system + irq + softirq, steal));
+            if let [
+                _user,
+                _nice,
+                _system,
+                idle,
+                iowait,
+                _irq,
+                _softirq,
+                steal,
+                ..,
+            ] = ticks[..]
+            {
+                cpus.insert(cpu, (idle + iowait, steal));
             }
         }
-        Self { cpus }
+        Self { at, cpus }
     }
 
     /// Busy and stolen nanoseconds of some CPUs since `earlier`.
     pub(crate) fn since(&self, earlier: &Self, cpus: &[usize]) -> (u64, u64) {
+        let passed = self.at.saturating_sub(earlier.at);
         let mut sum = (0, 0);
         for cpu in cpus {
             if let (Some(now), Some(then)) = (self.cpus.get(cpu), earlier.cpus.get(cpu)) {
-                sum.0 += now.0.saturating_sub(then.0) * (1_000_000_000 / TICKS);
-                sum.1 += now.1.saturating_sub(then.1) * (1_000_000_000 / TICKS);
+                let nanos =
+                    |now: u64, then: u64| now.saturating_sub(then) * (1_000_000_000 / TICKS);
+                let (idle, stolen) = (nanos(now.0, then.0), nanos(now.1, then.1));
+                sum.0 += passed.saturating_sub(idle + stolen);
+                sum.1 += stolen;
             }
         }
         sum

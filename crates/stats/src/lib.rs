@@ -63,6 +63,7 @@ pub mod steady;
 pub mod summary;
 pub mod throughput;
 pub mod ties;
+pub mod trimmed;
 pub mod warmup_class;
 
 pub use estimate::{Estimate, Interval, Unit};

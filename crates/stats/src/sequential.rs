@@ -13,7 +13,9 @@
 //! distribution, from which t is still far away after three rounds (see `sequential/crossing.rs`).
 //!
 //! Taken for granted: the logarithms of the rounds' ratios are independent and about normal. Tails
-//! that are heavier make it err less often, not more. And whether a round is missing must have
+//! that are heavier make it err no more often. From [`trimmed::FEWEST`](crate::trimmed::FEWEST)
+//! rounds on they are left out, because on hosts that take CPUs away now and then they would hide what
+//! all other rounds agree on. And whether a round is missing must have
 //! nothing to do with how it would have come out.
 //!
 //! For comparisons without a fixed end see [`always_valid`](crate::always_valid).
@@ -23,8 +25,9 @@ mod crossing;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::compare::MOST_ROUNDS;
+use crate::mean::t_quantile;
 use crate::ratio::log_ratios;
-use crate::summary::{average, standard_deviation};
+use crate::trimmed::{Trimmed, trimmed_mean};
 use crate::{CONFIDENCE, Estimate, Interval, StatsError, Unit};
 use crossing::Paths;
 
@@ -93,7 +96,7 @@ pub struct Plan {
 pub struct Look {
     /// After how many whole rounds.
     pub rounds: u32,
-    /// What takes the place of Student's quantile in d̄ ± c·s/√n. None where this look may spend too
+    /// What takes the place of Student's quantile, of n − 1 degrees of freedom, in d̄ ± c·s/√n. None where this look may spend too
     /// little to be of use.
     pub critical: Option<f64>,
 }
@@ -175,8 +178,9 @@ impl Plan {
     }
 
     /// The ratio of `a` to `b` with the interval of the look that is due after as many whole pairs as
-    /// there are: exp(d̄ ± c·s/√n). Without an interval if none is due then. Values as for
-    /// [`paired_log_ratio`](crate::ratio::paired_log_ratio).
+    /// there are: exp(d̄ ± c·s/√n), or of many rounds the same of their
+    /// [`trimmed_mean`](crate::trimmed::trimmed_mean). Without an interval if none is due then. Values as
+    /// for [`paired_log_ratio`](crate::ratio::paired_log_ratio).
     ///
     /// To be asked after every round with all rounds so far; the first interval that settles the
     /// question (see [`verdict`](crate::compare::verdict)) may end the comparison.
@@ -187,18 +191,25 @@ impl Plan {
     /// were planned.
     pub fn ratio(&self, a: &[Option<f64>], b: &[Option<f64>]) -> Result<Estimate, StatsError> {
         let logs = log_ratios(a, b)?;
-        let center = average(&logs).ok_or(StatsError::Empty("a ratio"))?;
+        let first = *logs.first().ok_or(StatsError::Empty("a ratio"))?;
         let n = in_range(u32::try_from(logs.len()).unwrap_or(u32::MAX), 1, self.most)?;
+        let mean = trimmed_mean(&logs);
         let look = self.looks.iter().find(|look| look.rounds == n);
-        let interval = look
-            .and_then(|look| look.critical)
-            .zip(standard_deviation(&logs))
-            .and_then(|(c, s)| {
-                let half = c * s / f64::from(n).sqrt();
-                Interval::new((center - half).exp(), (center + half).exp())
-            });
+        let interval =
+            look.and_then(|look| look.critical)
+                .zip(mean)
+                .and_then(|(critical, mean)| {
+                    let half = critical * widened(&mean, n)? * mean.error;
+                    Interval::new((mean.center - half).exp(), (mean.center + half).exp())
+                });
+        let center = mean.map_or(first, |mean| mean.center);
         Estimate::new(center.exp(), interval, u64::from(n), Unit::Ratio)
     }
+}
+
+/// How much wider an interval of these degrees of freedom is than one of n − 1.
+fn widened(mean: &Trimmed, n: u32) -> Option<f64> {
+    Some(t_quantile(mean.freedom)? / t_quantile(f64::from(n) - 1.0)?)
 }
 
 fn in_range(rounds: u32, least: u32, most: u32) -> Result<u32, StatsError> {

@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 const COMMON: f64 = 0.5;
 /// The most rounds there are when nothing is said; twice as many of half the length.
 const MOST: u32 = 60;
+/// How long they may take.
+const LONGEST: Duration = Duration::from_secs(300);
 
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
@@ -82,7 +84,8 @@ struct Session<'a> {
     bench: &'a Bench,
     terms: Terms,
     plan: Plan,
-    deadline: Instant,
+    /// No round is begun that would end after this.
+    deadline: Option<Instant>,
     /// As fast as answers come, and at a common rate.
     parts: (bool, bool),
     seen: Seen,
@@ -105,7 +108,7 @@ impl<'a> Session<'a> {
             manner,
             bench,
             plan: terms.plan(sides.len()).into_diagnostic()?,
-            deadline: Instant::now() + args.max_time.0,
+            deadline: time(args).map(|time| Instant::now() + time),
             parts: parts(&terms.quantities),
             seen: Seen {
                 // Of no use where nothing that is compared is measured at it.
@@ -155,8 +158,8 @@ impl<'a> Session<'a> {
                 break;
             }
             longest = longest.max(begun.elapsed());
-            // A round that would end too late is not begun.
-            if Instant::now() + longest > self.deadline && !self.terms.exact {
+            let ends = Instant::now() + longest;
+            if self.deadline.is_some_and(|deadline| ends > deadline) {
                 break;
             }
         }
@@ -246,6 +249,12 @@ fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
         band,
         bands,
     })
+}
+
+/// How long it may take; whoever says how many rounds has said it.
+fn time(args: &Duel) -> Option<Duration> {
+    let default = args.rounds.is_none().then_some(LONGEST);
+    args.max_time.map(|time| time.0).or(default)
 }
 
 /// What is compared, in the order of reports.

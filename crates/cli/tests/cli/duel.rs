@@ -74,6 +74,17 @@ fn only_what_is_asked_is_measured_and_compared() {
 }
 
 #[test]
+fn time_ends_a_duel_whose_rounds_were_said() {
+    let place = Place::with_references();
+    let sides = ["duel", "quick", "plain", "--contract", "tcp-echo", "--json"];
+    let short = ["-d", "100ms", "--warmup", "0s", "--rounds", "1000"];
+    let timed = [&sides[..], &short, &["--max-time", "2s"]].concat();
+    let report = place.prony(&timed).with(0).json();
+    assert!(report["rounds"].as_u64().unwrap() < 1000, "{report:#}");
+    assert_eq!(report["cut_short"], true, "{report:#}");
+}
+
+#[test]
 fn command_lines_are_started_with_a_port() {
     let place = Place::new();
     let prony = crate::support::PRONY;

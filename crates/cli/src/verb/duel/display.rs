@@ -26,10 +26,13 @@ impl Display {
         let title = format!("duel {}", names.join(" against "));
         let live = Live::begin(title, args.shown, placement.spare(manner.threads));
         let begun = Instant::now();
-        let (rounds, deadline) = (args.rounds.map(u64::from), begun + args.max_time.0);
-        live.change(move |frame| match rounds {
-            Some(rounds) => frame.parts = Some((0, rounds)),
-            None => frame.end = End::AtMost(deadline),
+        let rounds = args.rounds.map(u64::from);
+        let deadline = super::time(args).map(|time| begun + time);
+        live.change(move |frame| {
+            frame.parts = rounds.map(|rounds| (0, rounds));
+            if let Some(deadline) = deadline {
+                frame.end = End::AtMost(deadline);
+            }
         });
         Self {
             live: Some(live),
