@@ -12,6 +12,7 @@ use prony_report::duel::{Quantity, Values};
 use serde::Serialize;
 use std::fmt;
 use std::process::Command;
+use std::time::Instant;
 
 /// The length of each measurement of a duel, in seconds.
 const MEASURED: f64 = 1.0;
@@ -38,6 +39,7 @@ struct Case {
     rounds: u32,
     seen_throughput_percent: f64,
     seen_cpu_percent: f64,
+    drawn_rounds: u32,
     drawn_throughput: usize,
     drawn_cpu: usize,
     wrk_pairs: u32,
@@ -63,6 +65,7 @@ impl Case {
             rounds: 0,
             seen_throughput_percent: 0.0,
             seen_cpu_percent: 0.0,
+            drawn_rounds: 0,
             drawn_throughput: 0,
             drawn_cpu: 0,
             wrk_pairs: 0,
@@ -105,6 +108,7 @@ pub fn run(rig: Rig, duels: u32, seconds: f64) -> Result<Power> {
 fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     let band = case.slowed_percent / 200.0;
     let mut recorded: Vec<Vec<Values>> = Vec::new();
+    let begun = Instant::now();
     for number in 1..=duels {
         let duel = duel(case.busy_ns, seconds, MEASURED, Some(band), case.only())?;
         case.duels += 1;
@@ -119,6 +123,7 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
             case.slowed_percent, case.throughput, case.cpu
         );
     }
+    let spent = begun.elapsed().as_secs_f64();
     let seen = |quantity| {
         let logs = recorded.iter().filter_map(|round| {
             let ratio = round[1].of(quantity)? / round[0].of(quantity)?;
@@ -129,12 +134,14 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     };
     case.seen_throughput_percent = seen(Quantity::Throughput);
     case.seen_cpu_percent = seen(Quantity::Cpu);
-    let rounds = (case.rounds / case.duels.max(1)).max(3);
+    // Each has a round more, which finds the common rate. Those that were settled ended early.
+    let each = spent / f64::from(case.rounds + case.duels);
+    case.drawn_rounds = ((seconds / each) as u32).saturating_sub(1).max(3);
     let quantities = match case.of {
         Quantity::Cpu => &[Quantity::Cpu][..],
         _ => &Quantity::ALL,
     };
-    let mut drawn = Drawn::new(&recorded, rounds, quantities, Bands::all(band))?;
+    let mut drawn = Drawn::new(&recorded, case.drawn_rounds, quantities, Bands::all(band))?;
     for _ in 0..RESAMPLED {
         let comparisons = drawn.duel(false)?;
         let says = |quantity, word| {
@@ -210,7 +217,8 @@ impl fmt::Display for Power {
             "slower by throughput",
             "dearer by CPU",
             "the wrong way",
-            "drawn: slower",
+            "drawn: rounds",
+            "slower",
             "dearer",
             "wrk twice: right",
             "wrong way",
@@ -236,6 +244,7 @@ impl fmt::Display for Power {
                 of(case.throughput, case.duels),
                 of(case.cpu, case.duels),
                 of(case.wrong_way, case.duels),
+                case.drawn_rounds.to_string(),
                 drawn(case.drawn_throughput),
                 drawn(case.drawn_cpu),
                 of(case.wrk_right, case.wrk_pairs),
@@ -245,8 +254,8 @@ impl fmt::Display for Power {
         writeln!(f, "{table}")?;
         write!(
             f,
-            "CPU time is compared alone (--only cpu). Drawn: of {RESAMPLED} duels of as many rounds as one had, \
-             drawn from all that were measured"
+            "CPU time is compared alone (--only cpu). Drawn: of {RESAMPLED} duels of as many rounds at most as \
+             there is time for,\ndrawn from all that were measured"
         )
     }
 }

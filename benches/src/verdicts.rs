@@ -170,6 +170,7 @@ impl<'a> Drawn<'a> {
             1 => 2 * MOST,
             _ => MOST,
         };
+        let rounds = rounds.min(most);
         let plan = Plan::up_to(most).map_err(unusable)?;
         let plan = plan.among(quantities.len() as u32);
         Ok(Self {

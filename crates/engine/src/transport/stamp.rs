@@ -9,7 +9,7 @@ use io_uring::types::RecvMsgOut;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Room for one time stamp among what the kernel says beside the bytes, as [`libc::CMSG_SPACE`] has it.
-pub(super) const ROOM: usize =
+const ROOM: usize =
     (size_of::<libc::cmsghdr>() + size_of::<libc::timespec>()).next_multiple_of(size_of::<usize>());
 
 /// Asks for time stamps. Where there are none to be had the time of the reading stands in for them.

@@ -385,10 +385,10 @@ impl Out {
             entry = entry.flags(squeue::Flags::FIXED_FILE);
         }
         loop {
-            // SAFETY: what the entry points to lives until its completion: the address, the
-            // message and the ticker's period are boxed beside the ring; what is sent stays in `sending`, which
-            // is neither changed nor freed while `busy` and moves (its heap memory does not) to
-            // `orphans` on close.
+            // SAFETY: what the entry points to lives until its completion: the address, the message
+            // and the ticker's period are boxed beside the ring; what is sent stays in `sending`,
+            // which is neither changed nor freed while `busy` and moves (its heap memory does not)
+            // to `orphans` on close.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
