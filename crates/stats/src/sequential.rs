@@ -179,7 +179,7 @@ impl Plan {
 
     /// The ratio of `a` to `b` with the interval of the look that is due after as many whole pairs as
     /// there are: exp(d̄ ± c·s/√n), or of many rounds the same of their
-    /// [`trimmed_mean`](crate::trimmed::trimmed_mean). Without an interval if none is due then. Values as
+    /// [`trimmed_mean`]. Without an interval if none is due then. Values as
     /// for [`paired_log_ratio`](crate::ratio::paired_log_ratio).
     ///
     /// To be asked after every round with all rounds so far; the first interval that settles the

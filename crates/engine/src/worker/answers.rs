@@ -35,6 +35,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
     #[inline]
     fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
         self.recorder.record.bytes_received += bytes.len() as u64;
+        if self.overdue(slot as usize, at) {
+            // A generator that is late itself must not be more patient for it.
+            return self.lose(out, slot, at, Failure::Timeout, None);
+        }
         if let Some(tracer) = &mut self.tracer {
             tracer.received(slot, at);
         }

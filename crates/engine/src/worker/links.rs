@@ -220,16 +220,20 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
                     let error = io::Error::from_raw_os_error(libc::ETIMEDOUT);
                     self.not_connected(out, slot, &error, now);
                 }
-                Link::Open if connection.flow.in_flight > 0 => {
-                    let ring = &self.ring[index * self.pipeline..][..self.pipeline];
-                    let oldest = connection.flow.oldest(ring);
-                    if now.saturating_sub(oldest.sent) >= self.timeout {
-                        self.lose(out, slot, now, Failure::Timeout, None);
-                    }
+                Link::Open if self.overdue(index, now) => {
+                    self.lose(out, slot, now, Failure::Timeout, None);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Has the oldest request in flight on a connection taken too long by `at`?
+    #[inline]
+    pub(super) fn overdue(&self, index: usize, at: Nanos) -> bool {
+        let flow = &self.connections[index].flow;
+        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
+        flow.in_flight > 0 && at.saturating_sub(flow.oldest(ring).sent) >= self.timeout
     }
 }
 
