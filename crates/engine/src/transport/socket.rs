@@ -95,22 +95,33 @@ impl Address {
         // SAFETY: `fd` was just opened and belongs to nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         if self.family != libc::AF_UNIX {
-            let on: libc::c_int = 1;
-            // SAFETY: `on` is valid for the call, and its size is given.
-            let result = unsafe {
-                libc::setsockopt(
-                    fd.as_raw_fd(),
-                    libc::IPPROTO_TCP,
-                    libc::TCP_NODELAY,
-                    (&raw const on).cast(),
-                    size_of::<libc::c_int>() as libc::socklen_t,
-                )
-            };
-            if result < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            switch_on(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
         }
         Ok(fd)
+    }
+}
+
+/// Sets a socket option that is on or off to on.
+pub(super) fn switch_on(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: `on` is valid for the call, and its size is given.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
     }
 }
 

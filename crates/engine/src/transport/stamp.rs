@@ -4,9 +4,10 @@
 //! answer late. The kernel had it in time and notes when (Linux, Documentation/networking/timestamping).
 //! Where several packets have come by the time they are read, the note is that of the last.
 
+use super::socket::switch_on;
 use crate::clock::{self, Nanos};
 use io_uring::types::RecvMsgOut;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 
 /// Room for one time stamp among what the kernel says beside the bytes, as [`libc::CMSG_SPACE`] has it.
 const ROOM: usize =
@@ -14,17 +15,7 @@ const ROOM: usize =
 
 /// Asks for time stamps. Where there are none to be had the time of the reading stands in for them.
 pub(super) fn ask(socket: &OwnedFd) {
-    let on: libc::c_int = 1;
-    // SAFETY: `on` is valid for the call, and its size is given.
-    unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPNS,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        );
-    }
+    let _ = switch_on(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS);
 }
 
 /// Readings that took no longer were of one moment. Three of them take a tenth of that.
@@ -146,6 +137,7 @@ mod tests {
     use super::*;
     use std::io::{self, Write};
     use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
     use std::time::Duration;
 
     fn message(level: libc::c_int, kind: libc::c_int, data: &[u8]) -> Vec<u8> {
