@@ -15,8 +15,8 @@
 //! Taken for granted: the logarithms of the rounds' ratios are independent and about normal. Tails
 //! that are heavier make it err no more often. From [`trimmed::FEWEST`](crate::trimmed::FEWEST)
 //! rounds on they are left out, because on hosts that take CPUs away now and then they would hide what
-//! all other rounds agree on. And whether a round is missing must have
-//! nothing to do with how it would have come out.
+//! all other rounds agree on. And whether a round is missing must have nothing to do with how it would
+//! have come out.
 //!
 //! For comparisons without a fixed end see [`always_valid`](crate::always_valid).
 
@@ -96,8 +96,8 @@ pub struct Plan {
 pub struct Look {
     /// After how many whole rounds.
     pub rounds: u32,
-    /// What takes the place of Student's quantile, of n − 1 degrees of freedom, in d̄ ± c·s/√n. None where this look may spend too
-    /// little to be of use.
+    /// What takes the place of Student's quantile, of n − 1 degrees of freedom, in d̄ ± c·s/√n. None
+    /// where this look may spend too little to be of use.
     pub critical: Option<f64>,
 }
 
@@ -178,9 +178,9 @@ impl Plan {
     }
 
     /// The ratio of `a` to `b` with the interval of the look that is due after as many whole pairs as
-    /// there are: exp(d̄ ± c·s/√n), or of many rounds the same of their
-    /// [`trimmed_mean`]. Without an interval if none is due then. Values as
-    /// for [`paired_log_ratio`](crate::ratio::paired_log_ratio).
+    /// there are: exp(d̄ ± c·s/√n), or of many rounds the same of their [`trimmed_mean`]. Without an
+    /// interval if none is due then. Values as for
+    /// [`paired_log_ratio`](crate::ratio::paired_log_ratio).
     ///
     /// To be asked after every round with all rounds so far; the first interval that settles the
     /// question (see [`verdict`](crate::compare::verdict)) may end the comparison.

@@ -6,8 +6,8 @@
 //! s_w/((1 − 2g/n)·√n) with n − 2g − 1 degrees of freedom (Tukey & McLaughlin, *Sankhyā A* 25 (1963);
 //! Wilcox, *Introduction to Robust Estimation and Hypothesis Testing* (2012), 4.3).
 //!
-//! The standard error of 60 normal values is 3 % above the mean's. Where a twentieth of them spreads ten
-//! times as wide as the others, the mean's is 2.2 times as large as this one's (simulated).
+//! Of 60 values, of which a twentieth spreads ten times as wide as the others, it tells a shift of half a
+//! standard deviation in 89 % of cases where the mean tells it in 51 % (`tests/sequential.rs` prints both).
 
 use crate::summary::{average, standard_deviation};
 
