@@ -29,7 +29,7 @@ pub fn transports() -> Vec<TransportKind> {
     offered
 }
 
-/// The measured part begins so long, in nanoseconds, after it is announced at the least.
+/// The measurement begins so long, in nanoseconds, after it is announced at the least.
 const AHEAD: Nanos = 10_000_000;
 
 /// How long each measurement takes: a fifth more than what is measured, for a warm-up.

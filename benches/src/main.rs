@@ -3,10 +3,10 @@
 //! | benchmark | question |
 //! |---|---|
 //! | [`peers`] | how much does prony cost beside a bare loop, and beside wrk, h2load and ab? |
-//! | [`lag`] | does it send when it should? |
+//! | [`send_delay`] | does it send when it should? |
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
-//! | [`faces`] | what does another tool's command line cost? |
+//! | [`compat`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
 //! | [`power`] | is a known slowness found? |
 //! | [`attribution`] | does it say what is wrong? |
@@ -19,12 +19,11 @@ mod attribution;
 mod audit;
 mod bare;
 mod child;
+mod compat;
 mod display;
 mod error;
 mod external;
-mod faces;
 mod gaps;
-mod lag;
 mod load;
 mod memory;
 mod pages;
@@ -35,6 +34,7 @@ mod power;
 mod prony;
 mod pty;
 mod quiet;
+mod send_delay;
 mod server;
 mod spread;
 mod table;
@@ -56,9 +56,9 @@ const EXAMPLES: &str = "\
 Examples:
   prony-benches peers                          five rounds of 2 s each, some seven minutes
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
-  prony-benches lag --seconds 5                longer measurements, for the far percentiles
+  prony-benches send_delay --seconds 5                longer measurements, for the far percentiles
   prony-benches truth
-  prony-benches faces                          after `cargo build --release`; two minutes
+  prony-benches compat                          after `cargo build --release`; two minutes
   prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
@@ -78,12 +78,12 @@ The machine should be quiet: how quiet it was is said with every result.";
 struct Cli {
     #[command(subcommand)]
     what: What,
-    /// Rounds: each repeats everything once [default: peers and lag 5, memory, truth and audit 3,
-    /// faces 10, display 30 pairs]
+    /// Rounds: each repeats everything once [default: peers and send-delay 5, memory, truth and audit 3,
+    /// compat 10, display 30 pairs]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
-    /// Length of each measurement, after a warm-up of a fifth of it [default: peers, lag and
-    /// faces 2, display 1, memory 3, truth 5]
+    /// Length of each measurement, after a warm-up of a fifth of it [default: peers, send-delay and
+    /// compat 2, display 1, memory 3, truth 5]
     #[arg(long, global = true, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// Connections of `memory`'s larger process
@@ -99,13 +99,15 @@ enum What {
     /// Rate and CPU per request beside bare loops, wrk, h2load and ab, at 1 to 1,024 connections
     Peers,
     /// How late requests are sent, open loop at 10, 50 and 80 % of the capacity
-    Lag,
+    #[command(alias = "lag")]
+    SendDelay,
     /// Memory per connection at 10,000 connections
     Memory,
     /// Reported percentiles beside those that a scripted server implies
     Truth,
-    /// The face of wrk beside `prony load`, and with a script beside wrk
-    Faces,
+    /// `prony wrk` beside `prony load`, and with a script beside wrk
+    #[command(alias = "faces")]
+    Compat,
     /// Duels of identical servers: how often is a difference called?
     Aa {
         /// So many duels, each of `--seconds` at most [default: 8]
@@ -190,8 +192,10 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     if all || matches!(cli.what, What::Peers) {
         bench.run("peers", |rig| peers::run(rig, rounds(5), seconds(2.0)))?;
     }
-    if all || matches!(cli.what, What::Lag) {
-        bench.run("lag", |rig| lag::run(rig, rounds(5), seconds(2.0)))?;
+    if all || matches!(cli.what, What::SendDelay) {
+        bench.run("send-delay", |rig| {
+            send_delay::run(rig, rounds(5), seconds(2.0))
+        })?;
     }
     if all || matches!(cli.what, What::Memory) {
         bench.run("memory", |rig| {
@@ -202,7 +206,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         bench.run("truth", |rig| truth::run(rig, rounds(3), seconds(5.0)))?;
     }
     match cli.what {
-        What::Faces => bench.run("faces", |rig| faces::run(rig, rounds(10), seconds(2.0)))?,
+        What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
         What::Power { duels } => {
             bench.run("power", |rig| power::run(rig, duels, seconds(60.0)))?;

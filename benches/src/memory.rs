@@ -27,7 +27,7 @@ struct Peak {
     /// The most memory that was ever resident, in bytes (`VmHWM`).
     resident: u64,
     answers: u64,
-    /// Connections that had at least one answer in the measured part.
+    /// Connections that had at least one answer in the measurement.
     connections_in_use: u64,
 }
 

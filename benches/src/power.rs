@@ -113,13 +113,13 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
         let duel = duel(case.busy_ns, seconds, MEASURED, Some(band), case.only())?;
         case.duels += 1;
         case.throughput += u32::from(duel.calls(Quantity::Throughput) == Some("slower"));
-        case.cpu += u32::from(duel.calls(Quantity::Cpu) == Some("dearer"));
+        case.cpu += u32::from(duel.calls(Quantity::Cpu) == Some("more expensive"));
         let wrong = [(Quantity::Throughput, "faster"), (Quantity::Cpu, "cheaper")];
         case.wrong_way += u32::from(wrong.iter().any(|(q, word)| duel.calls(*q) == Some(word)));
         case.rounds += duel.rounds;
         recorded.extend(duel.values);
         eprintln!(
-            "power: {:.0} %, duel {number} of {duels}: slower {}, dearer {}",
+            "power: {:.0} %, duel {number} of {duels}: slower {}, more expensive {}",
             case.slowed_percent, case.throughput, case.cpu
         );
     }
@@ -149,7 +149,7 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
             usize::from(found.is_some_and(|c| c.verdict == word))
         };
         case.drawn_throughput += says(Quantity::Throughput, "slower");
-        case.drawn_cpu += says(Quantity::Cpu, "dearer");
+        case.drawn_cpu += says(Quantity::Cpu, "more expensive");
     }
     Ok(())
 }
@@ -215,11 +215,11 @@ impl fmt::Display for Power {
             "seen: rate",
             "CPU",
             "slower by throughput",
-            "dearer by CPU",
+            "more expensive by CPU",
             "the wrong way",
             "drawn: rounds",
             "slower",
-            "dearer",
+            "more expensive",
             "wrk twice: right",
             "wrong way",
         ]);

@@ -171,7 +171,7 @@ struct Round {
     /// Against the script, and against what the clockwork did.
     script: Vec<Compared>,
     done: Vec<Compared>,
-    /// Requests that were due in the measured part, and of how many a response time was recorded.
+    /// Requests that were due in the measurement, and of how many a response time was recorded.
     due: usize,
     recorded: u64,
     clockwork: Lateness,

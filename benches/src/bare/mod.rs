@@ -93,7 +93,7 @@ fn connect(addr: SocketAddr, connections: usize) -> io::Result<Vec<TcpStream>> {
 struct Meter {
     begin: Instant,
     span: Span,
-    /// When the measured part began, with the CPU time used and the answers had by then.
+    /// When the measurement began, with the CPU time used and the answers had by then.
     from: Option<(Instant, u64, u64)>,
     answers: u64,
     turns: u32,

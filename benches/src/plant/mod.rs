@@ -24,7 +24,7 @@ pub enum Plant {
     Uneven,
     /// Answers become cheaper for many seconds.
     Warming,
-    /// Answers become dearer and dearer.
+    /// Answers become more expensive and more expensive.
     Drifting,
     /// A backlog of one, and a pause after each connection that is accepted.
     Backlog,

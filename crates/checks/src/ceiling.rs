@@ -5,7 +5,7 @@ use crate::{Explanation, Finding, Severity};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "ceiling",
     cause: "The rate is within 5 % of what the rig can do at all: of the upstream alone, or of prony's own server, which does next to nothing. So the rig was measured, not the server.",
-    evidence: "The rate of the upstream under the same load in the same run, or of the reference server when the rig was last weighed (`prony tare`).",
+    evidence: "The rate of the upstream under the same load in the same run, or of the reference server when the rig was last weighed (`prony calibrate`).",
     remedy: "Use a faster upstream, fewer connections, or give the generator more CPUs; or compare CPU time per request at a fixed rate.",
 };
 

@@ -12,7 +12,7 @@ pub struct Evidence {
     pub pipeline: u32,
     /// Connections were kept open.
     pub keepalive: bool,
-    /// Length of the measured part, in seconds.
+    /// Length of the measurement, in seconds.
     pub seconds: f64,
     /// Requests answered as expected.
     pub ok: u64,

@@ -5,7 +5,7 @@ use crate::{Evidence, Explanation, Finding, Severity};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "generator-saturated",
     cause: "A thread of the load generator worked nearly all the time, or was ready to and did not get the CPU: it could not have asked for more, so its speed may be what was measured.",
-    evidence: "CPU time of the generator's own threads over the measured part, waiting for answers left out; and the time in which the kernel had them ready and ran somebody else.",
+    evidence: "CPU time of the generator's own threads over the measurement, waiting for answers left out; and the time in which the kernel had them ready and ran somebody else.",
     remedy: "Give it more threads and CPUs (-t, --cpus), or end what else runs on its CPUs, or compare CPU time per request at a fixed rate, which does not need saturation: `prony duel` does.",
 };
 

@@ -18,7 +18,7 @@ const ENOUGH: usize = 4;
 /// So many are needed for a class that can be relied on.
 const ENOUGH_FOR_CLASS: usize = 20;
 /// A class alone says that something changed, however little; a change matters when thirds of the
-/// measured part differ by this share, which is what the warm-up takes for steady.
+/// measurement differ by this share, which is what the warm-up takes for steady.
 const CHANGE: f64 = prony_stats::steady::RATE_BAND;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
@@ -31,7 +31,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     };
     let text = if seen.closed_loop && drift.abs() > DRIFT {
         format!(
-            "the second half of the measured part was {:.0} % {} than the first",
+            "the second half of the measurement was {:.0} % {} than the first",
             drift.abs() * 100.0,
             if drift > 0.0 { "faster" } else { "slower" }
         )
@@ -84,7 +84,7 @@ fn changing(rates: &[f64]) -> Option<String> {
         Class::NoSteadyState => "the rate never became steady".to_owned(),
     };
     Some(format!(
-        "{text} of {}, with thirds of the measured part {:.0} % apart",
+        "{text} of {}, with thirds of the measurement {:.0} % apart",
         rates.len(),
         apart * 100.0
     ))

@@ -5,7 +5,7 @@ use crate::{Evidence, Explanation, Finding, Severity};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "rate-missed",
     cause: "An open loop did not get the rate that it was to keep: requests wait for free connections, and response times grow for as long as that lasts.",
-    evidence: "Requests that finished in the measured part, against those that were due.",
+    evidence: "Requests that finished in the measurement, against those that were due.",
     remedy: "Ask for less: `prony capacity` finds the highest rate that is kept. Or measure the closed loop, if throughput is the question.",
 };
 

@@ -1,11 +1,11 @@
-//! `too-short`: the measured part is too short to mean much.
+//! `too-short`: the measurement is too short to mean much.
 
 use crate::{Evidence, Explanation, Finding, Severity};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
     cause: "Less than a second was measured: a single hiccup of the machine is a visible part of that.",
-    evidence: "The length of the measured part.",
+    evidence: "The length of the measurement.",
     remedy: "Measure longer; without --quick, if that was given.",
 };
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
     name = "prony",
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
     max_term_width = 100,
-    after_help = "Other tools' command lines, also through a link with the tool's name (docs/faces.md):\n  \
+    after_help = "Other tools' command lines, also through a link with the tool's name (docs/compat.md):\n  \
         prony wrk -t2 -c100 -d10s -s script.lua http://localhost:8000/\n  \
         prony ab -n 10000 -c 50 -k http://localhost:8000/\n  \
         prony weighttp -n 10000 -c 50 -t 2 -k localhost:8000/\n  \
@@ -88,7 +88,8 @@ pub enum Command {
     Run(Run),
     Duel(Duel),
     Capacity(Capacity),
-    Tare(Tare),
+    #[command(alias = "tare")]
+    Calibrate(Calibrate),
     Load(Box<Load>),
     Servers(Servers),
     Runs(Runs),
@@ -112,7 +113,7 @@ pub enum Command {
             prony echo-client -c50 -o2 -h10000 -v -p 7000 localhost\n  \
             prony echo-client -c50 -o2 -h10000 --as-published localhost"
     )]
-    EchoClient(prony_faces::echo_client::EchoClient),
+    EchoClient(prony_compat::echo_client::EchoClient),
     /// wrk 4.2 and wrk2: flags, output, and Lua scripts unmodified
     #[command(
         hide = true,
@@ -158,14 +159,14 @@ pub enum Command {
     Man(Man),
     /// Keeps a server, and ends it when prony ends.
     #[command(hide = true)]
-    Keeper {
+    Supervisor {
         /// CPUs, program, arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
 }
 
-/// What a face gets as it stands.
+/// What a compatibility command gets as it stands.
 #[derive(Debug, Args)]
 pub struct Passed {
     /// As the tool itself takes them, and `--quiet`: no checks on standard error
@@ -259,7 +260,7 @@ pub struct Duel {
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<Share>,
     /// Differences smaller than this count as none [default: 1%, or what this host's noise allows
-    /// when `prony tare` has found that to be more]
+    /// when `prony calibrate` has found that to be more]
     #[arg(long, value_name = "SHARE")]
     pub band: Option<Share>,
     /// Begin no round that would end after this [default: 5m; none with --rounds]
@@ -378,18 +379,18 @@ pub struct Capacity {
     pub shown: Shown,
 }
 
-/// Weigh the rig: what prony's own server and generator reach on this host, and how noisy it is
+/// Calibrate this host: what prony's own server and generator reach on this host, and how noisy it is
 ///
 /// Measures the reference server against itself. From that come the ceiling that no server can
-/// exceed here, what the generator costs, and the smallest difference that so many rounds can tell
-/// from none. It is kept in the notebook, and later reports on this host compare with it.
+/// exceed here, what the generator costs, and the minimum detectable effect of a number
+/// of rounds. It is kept in the notebook, and later reports on this host compare with it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony tare\n  \
-    prony tare --contract http-echo --connections 64,1000 --rounds 20")]
-pub struct Tare {
+    prony calibrate\n  \
+    prony calibrate --contract http-echo --connections 64,1000 --rounds 20")]
+pub struct Calibrate {
     /// Contracts
-    #[arg(long, value_delimiter = ',', default_values = ["tcp-echo", "http-echo"], value_parser = crate::verb::tare::kept_by_reference)]
+    #[arg(long, value_delimiter = ',', default_values = ["tcp-echo", "http-echo"], value_parser = crate::verb::calibrate::kept_by_reference)]
     pub contract: Vec<Contract>,
     /// Numbers of connections
     #[arg(long, value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = clap::value_parser!(u32).range(1..))]
@@ -400,7 +401,7 @@ pub struct Tare {
     /// How long each side is loaded in each of the two parts of a round
     #[arg(short, long, value_name = "TIME", default_value = "500ms")]
     pub duration: Span,
-    /// Print the result as JSON (`prony schema tare` describes it)
+    /// Print the result as JSON (`prony schema calibrate` describes it)
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -459,7 +460,7 @@ pub struct Load {
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
-    /// Length of the measured part
+    /// Length of the measurement
     #[arg(
         short,
         long,
@@ -996,8 +997,8 @@ pub enum SchemaOf {
     Compare,
     /// What `prony capacity --json` prints
     Capacity,
-    /// What `prony tare --json` prints
-    Tare,
+    /// What `prony calibrate --json` prints
+    Calibrate,
     /// What `prony export --format json` writes
     Export,
     /// An experiment file

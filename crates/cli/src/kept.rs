@@ -1,4 +1,4 @@
-//! What duel, tare and capacity measure, in the notebook: runs like any other, whose trials are the
+//! What duel, calibration and capacity measure, in the notebook: runs like any other, whose trials are the
 //! parts of their rounds.
 
 use crate::measured;

@@ -19,7 +19,7 @@ use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use verb::face::Face;
+use verb::compat::Tool;
 
 /// How a command ended, when it ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +35,8 @@ enum Ended {
 
 fn main() -> ExitCode {
     let line: Vec<OsString> = std::env::args_os().collect();
-    if let Some((face, arguments)) = Face::asked_for(&line) {
-        return face.main(arguments);
+    if let Some((tool, arguments)) = Tool::asked_for(&line) {
+        return tool.main(arguments);
     }
     let cli = Cli::try_parse_from(line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
@@ -66,18 +66,18 @@ fn main() -> ExitCode {
         Command::View(args) => verb::view::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
-        Command::Tare(args) => verb::tare::main(&cli.places, &args),
+        Command::Calibrate(args) => verb::calibrate::main(&cli.places, &args),
         Command::Compare(args) => verb::compare::main(&cli.places, &args),
         Command::Explain(args) => verb::explain::main(&args),
-        Command::Wrk(args) => return Face::Wrk.main(&args.arguments),
-        Command::Ab(args) => return Face::Ab.main(&args.arguments),
-        Command::Weighttp(args) => return Face::Weighttp.main(&args.arguments),
-        Command::Httperf(args) => return Face::Httperf.main(&args.arguments),
+        Command::Wrk(args) => return Tool::Wrk.main(&args.arguments),
+        Command::Ab(args) => return Tool::Ab.main(&args.arguments),
+        Command::Weighttp(args) => return Tool::Weighttp.main(&args.arguments),
+        Command::Httperf(args) => return Tool::Httperf.main(&args.arguments),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
         Command::Completions(args) => verb::completions::main(&args),
         Command::Man(args) => verb::completions::man(&args),
-        Command::Keeper { arguments } => verb::keeper::main(&arguments),
+        Command::Supervisor { arguments } => verb::supervisor::main(&arguments),
     };
     match result {
         Ok(Ended::Done) => ExitCode::SUCCESS,

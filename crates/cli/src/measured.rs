@@ -1,9 +1,9 @@
 //! From what engine and lab have seen to what checks, notebook and report take.
 
 use prony_checks::{Evidence, Server, Tcp};
+pub use prony_compat::evidence;
 use prony_engine::Observation;
 use prony_engine::clock::SECOND;
-pub use prony_faces::evidence;
 use prony_lab::duel::{Bout, Part};
 use prony_lab::host::TcpCounters;
 use prony_lab::placement::Placement;
@@ -62,7 +62,7 @@ pub fn latency(seen: &Observation) -> Latency {
     Latency {
         response: Percentiles::of(&seen.response),
         service: Percentiles::of(&seen.service),
-        lag: Percentiles::of(&seen.lag),
+        send_delay: Percentiles::of(&seen.send_delay),
     }
 }
 
@@ -75,7 +75,7 @@ pub fn rate(seen: &Observation) -> Estimate {
             seconds: window.length as f64 / SECOND as f64,
         })
         .collect();
-    // The value is that of the whole measured part; windows that it cuts only lend their spread.
+    // The value is that of the whole measurement; windows that it cuts only lend their spread.
     let spread = throughput(&windows).ok();
     let interval = spread.and_then(|estimate| {
         let shift = seen.throughput() - estimate.value();
@@ -187,11 +187,11 @@ pub fn keep(trial: &Trial, workers: u32, placement: &Placement) -> Kept {
 }
 
 fn histograms(seen: &Observation) -> Vec<notebook::Histogram> {
-    use notebook::HistogramKind::{Connect, Lag, Late, Response, Service};
+    use notebook::HistogramKind::{Connect, Late, Response, SendDelay, Service};
     [
         (Response, &seen.response),
         (Service, &seen.service),
-        (Lag, &seen.lag),
+        (SendDelay, &seen.send_delay),
         (Connect, &seen.connect),
         (Late, &seen.late),
     ]

@@ -118,14 +118,14 @@ pub struct Plan {
     /// `requests` then speak of connections: what falls due is a connection, and the requests on
     /// it after the first are due as soon as they can be sent. 1 with `keepalive`.
     pub calls: u32,
-    /// Keep the times of every request that ends in the measured part, 64 bytes each: see
+    /// Keep the times of every request that ends in the measurement, 64 bytes each: see
     /// [`Observation::trace`](crate::Observation::trace).
     pub trace: bool,
     /// A request, or a connection's set-up, that takes longer is given up.
     pub timeout: Duration,
     /// Length of a window.
     pub window: Duration,
-    /// End the measured part after so many requests (it can also end by time, see
+    /// End the measurement after so many requests (it can also end by time, see
     /// [`Control`](crate::Control)).
     pub requests: Option<u64>,
     /// How bytes are moved.

@@ -37,9 +37,9 @@ pub struct Outcomes {
     pub read_error: u64,
     /// The request could not be sent.
     pub write_error: u64,
-    /// Sent, and neither answered nor given up when the measured part ended.
+    /// Sent, and neither answered nor given up when the measurement ended.
     pub in_flight_at_end: u64,
-    /// Due in the measured part, and not sent when it ended: the open loop had fallen behind.
+    /// Due in the measurement, and not sent when it ended: the open loop had fallen behind.
     pub unsent_at_end: u64,
     /// Answers, right or wrong, by the first digit of their status: 1xx to 5xx; index 0: without
     /// a status or with another one.
@@ -47,12 +47,12 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Requests that ended in the measured part without the answer that was expected.
+    /// Requests that ended in the measurement without the answer that was expected.
     pub fn failed(&self) -> u64 {
         self.wrong_answer + self.timeout + self.connect_error + self.read_error + self.write_error
     }
 
-    /// Requests that ended in the measured part, whichever way.
+    /// Requests that ended in the measurement, whichever way.
     pub fn finished(&self) -> u64 {
         self.ok + self.failed()
     }
@@ -134,7 +134,7 @@ impl Window {
 /// Everything one worker records; merged when all have ended.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    /// The measured part, on the engine's clock; `u64::MAX` while it is not known.
+    /// The measurement, on the engine's clock; `u64::MAX` while it is not known.
     pub from: Nanos,
     pub until: Nanos,
     pub record: Record,
@@ -148,7 +148,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Record {
     pub response: Times,
     pub service: Times,
-    pub lag: Times,
+    pub send_delay: Times,
     pub late: Times,
     pub connect: Times,
     pub outcomes: Outcomes,
@@ -165,7 +165,7 @@ impl Record {
         Self {
             response: times(),
             service: times(),
-            lag: times(),
+            send_delay: times(),
             late: times(),
             connect: times(),
             outcomes: Outcomes::default(),
@@ -182,7 +182,7 @@ impl Record {
         for (mine, theirs) in [
             (&mut self.response, &other.response),
             (&mut self.service, &other.service),
-            (&mut self.lag, &other.lag),
+            (&mut self.send_delay, &other.send_delay),
             (&mut self.late, &other.late),
             (&mut self.connect, &other.connect),
         ] {
@@ -233,7 +233,7 @@ impl Recorder {
         }
     }
 
-    /// Does a request that was due, or ended, at `at` belong to the measured part?
+    /// Does a request that was due, or ended, at `at` belong to the measurement?
     #[inline]
     pub(crate) fn measured(&self, at: Nanos) -> bool {
         at >= self.from && at < self.until
@@ -247,7 +247,7 @@ impl Recorder {
             self.record.response.saturating_record(response);
             self.record.service.saturating_record(at - request.sent);
             self.record
-                .lag
+                .send_delay
                 .saturating_record(request.sent - request.due);
         }
         self.record.body_bytes += answer.body;
@@ -279,10 +279,10 @@ impl Recorder {
     #[cold]
     pub(crate) fn failure(&mut self, request: Sent, at: Nanos, failure: Failure, timeout: Nanos) {
         if failure == Failure::Timeout && self.measured(request.due) {
-            let lag = request.sent.saturating_sub(request.due);
-            self.record.response.saturating_record(lag + timeout);
+            let send_delay = request.sent.saturating_sub(request.due);
+            self.record.response.saturating_record(send_delay + timeout);
             self.record.service.saturating_record(timeout);
-            self.record.lag.saturating_record(lag);
+            self.record.send_delay.saturating_record(send_delay);
         }
         count_failure(&mut self.window.outcomes, failure);
         if self.measured(at) {
@@ -300,7 +300,7 @@ impl Recorder {
         if self.measured(request.due) {
             let sent = request.sent.min(now);
             self.record.response.saturating_record(now - request.due);
-            self.record.lag.saturating_record(sent - request.due);
+            self.record.send_delay.saturating_record(sent - request.due);
             if request.sent <= now {
                 self.record.service.saturating_record(now - sent);
             }
@@ -308,7 +308,7 @@ impl Recorder {
         self.outlived(request, now);
     }
 
-    /// Counts a request that ended at `at`, outside the measured part, if it was due inside.
+    /// Counts a request that ended at `at`, outside the measurement, if it was due inside.
     #[cold]
     fn outlived(&mut self, request: Sent, at: Nanos) {
         if at >= self.until && request.due < self.until {

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 /// Why a load could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The plan cannot be meant.
+    /// The plan is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// The transport could not be had.
@@ -32,7 +32,7 @@ pub enum Error {
     Worker(io::Error),
 }
 
-/// What the generator itself used, over the measured part.
+/// What the generator itself used, over the measurement.
 #[derive(Debug, Clone, Default)]
 pub struct Generator {
     /// Threads.
@@ -51,17 +51,17 @@ pub struct Generator {
 /// What a load has shown.
 #[derive(Debug)]
 pub struct Observation {
-    /// When the measured part began, on the engine's clock.
+    /// When the measurement began, on the engine's clock.
     pub from: Nanos,
     /// When it ended.
     pub until: Nanos,
-    /// Done − due, of every request due in the measured part.
+    /// Done − due, of every request due in the measurement.
     pub response: Times,
     /// Done − sent.
     pub service: Times,
     /// Sent − due; all zero in a closed loop, where due means sent, except for requests that
     /// waited for a connection to be made.
-    pub lag: Times,
+    pub send_delay: Times,
     /// How late the generator itself was: sent − max(due, since when the connection was free).
     /// Empty in a closed loop.
     pub late: Times,
@@ -72,13 +72,13 @@ pub struct Observation {
     /// All windows since the load began, warm-up included, in order.
     pub windows: Vec<Window>,
     /// Answers, right or wrong, per second of each worker in each of its whole windows inside the
-    /// measured part, in no particular order.
+    /// measurement, in no particular order.
     pub worker_rates: Vec<f64>,
     /// What the generator used.
     pub generator: Generator,
     /// Connections made, set-up included.
     pub connected: u64,
-    /// Answers in the measured part by connection.
+    /// Answers in the measurement by connection.
     pub per_connection: Vec<u64>,
     /// Bytes received since the load began.
     pub bytes_received: u64,
@@ -86,7 +86,7 @@ pub struct Observation {
     pub bytes_sent: u64,
     /// Bytes of answers' bodies since the load began, without any transfer coding.
     pub body_bytes: u64,
-    /// Every request that was answered or took too long in the measured part, worker by worker, in
+    /// Every request that was answered or took too long in the measurement, worker by worker, in
     /// the order in which they ended; empty unless the [plan](Plan::trace) asks for it. One that
     /// met an error, or an answer that breaks the protocol, is not here.
     pub trace: Vec<Sample>,
@@ -103,12 +103,12 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Length of the measured part.
+    /// Length of the measurement.
     pub fn measured(&self) -> Nanos {
         self.until - self.from
     }
 
-    /// Verified answers per second over the measured part.
+    /// Verified answers per second over the measurement.
     pub fn throughput(&self) -> f64 {
         match self.measured() {
             0 => 0.0,
@@ -116,9 +116,9 @@ impl Observation {
         }
     }
 
-    /// The windows that lie wholly inside the measured part.
+    /// The windows that lie wholly inside the measurement.
     pub fn measured_windows(&self) -> impl Iterator<Item = &Window> {
-        // A window may begin a little before the measured part, by the length of a turn.
+        // A window may begin a little before the measurement, by the length of a turn.
         self.windows.iter().filter(|window| {
             window.start >= self.from && window.start + window.length <= self.until
         })
@@ -393,7 +393,7 @@ impl Gather {
             until,
             response: record.response,
             service: record.service,
-            lag: record.lag,
+            send_delay: record.send_delay,
             late: record.late,
             connect: record.connect,
             outcomes: record.outcomes,

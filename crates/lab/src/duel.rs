@@ -361,7 +361,7 @@ fn start<'a>(bench: &Bench, side: &'a Side, manner: &Manner) -> Result<Up<'a>, F
     };
     let none = BTreeMap::new();
     let known = match &side.what {
-        What::Started { server, .. } => &server.manifest.limits,
+        What::Started { server, .. } => &server.manifest.expected_failures,
         What::Running(_) => &none,
     };
     let dialogue = match (&manner.ask, &mut running) {
@@ -380,15 +380,15 @@ fn start<'a>(bench: &Bench, side: &'a Side, manner: &Manner) -> Result<Up<'a>, F
         (Ask::Contract(contract), None) => {
             let how = Inspection::new(manner.depth, rand::random());
             let failed = |message: String| cannot(Step::Verify, message);
-            let stage = crate::contract::Stage::set_up(*contract, &bench.scratch)
+            let fixture = crate::contract::Fixture::set_up(*contract, &bench.scratch)
                 .map_err(|error| failed(error.to_string()))?;
-            how.of(*contract, addr, &stage)
+            how.of(*contract, addr, &fixture)
                 .map_err(|violation| failed(violation.to_string()))?;
             let wanted = Wanted {
                 message: &manner.message,
                 keepalive: true,
             };
-            how.dialogue(*contract, addr, &stage, wanted)
+            how.dialogue(*contract, addr, &fixture, wanted)
                 .map_err(|violation| failed(violation.to_string()))?
         }
     };

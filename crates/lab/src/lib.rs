@@ -1,6 +1,6 @@
 //! Everything around a load: what a server must answer ([`contract`]), which servers there are
 //! ([`catalog`], [`manifest`]), how they are built ([`builder`]), started and stopped
-//! ([`process`], [`keeper`]), where everybody runs ([`placement`]), what they use ([`watch`],
+//! ([`process`], [`supervisor`]), where everybody runs ([`placement`]), what they use ([`watch`],
 //! [`host`]), and how all of this is put together to a trial ([`trial`]) and trials to an
 //! experiment ([`experiment`], [`load`]).
 
@@ -11,7 +11,6 @@ pub mod duel;
 pub mod experiment;
 pub mod get;
 pub mod host;
-pub mod keeper;
 pub mod load;
 pub mod manifest;
 pub mod placement;
@@ -19,6 +18,7 @@ pub mod process;
 pub mod setup;
 pub mod source;
 mod spread;
+pub mod supervisor;
 pub mod text;
 mod tree;
 pub mod trial;

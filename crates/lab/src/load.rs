@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Windows in the measured part when nothing else is said, and the bounds of their length.
+/// Windows in the measurement when nothing else is said, and the bounds of their length.
 const WINDOWS: u32 = 10;
 const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
 const LONGEST_WINDOW: Duration = Duration::from_secs(1);
@@ -101,10 +101,10 @@ pub struct LoadTable {
     /// Keep connections open. With `false` every request has a connection of its own.
     #[serde(default = "yes")]
     pub keepalive: bool,
-    /// Length of the measured part. Either this or `requests`.
+    /// Length of the measurement. Either this or `requests`.
     #[serde(default)]
     pub duration: Option<Span>,
-    /// Number of requests in the measured part. Either this or `duration`.
+    /// Number of requests in the measurement. Either this or `duration`.
     #[serde(default)]
     pub requests: Option<u64>,
     /// What is echoed, for tcp-echo; "hello\n" unless said otherwise.
@@ -178,7 +178,7 @@ pub struct Load {
     pub transport: Transport,
 }
 
-/// How long the measured part lasts.
+/// How long the measurement lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {

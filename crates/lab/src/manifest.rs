@@ -57,7 +57,8 @@ pub struct Manifest {
     /// Steps of the verification that its stack cannot pass, each with the reason. A check proves
     /// that it is still so, and reports name it.
     #[serde(default)]
-    pub limits: BTreeMap<String, String>,
+    #[serde(alias = "limits")]
+    pub expected_failures: BTreeMap<String, String>,
 }
 
 /// What a server needs from the registry of its language. Servers that say the same share it.
@@ -166,7 +167,7 @@ impl Manifest {
         }
         let steps = || this.contracts.iter().flat_map(Contract::steps);
         if let Some(unknown) = this
-            .limits
+            .expected_failures
             .keys()
             .find(|name| steps().all(|step| step != *name))
         {
@@ -334,7 +335,7 @@ start_timeout = "30s"
             ("{port}", "{prot}", "line 7", "{prot} is not a placeholder"),
             (
                 "start_timeout = \"30s\"",
-                "limits = { half-closed = \"why\" }",
+                "expected_failures = { half-closed = \"why\" }",
                 "line 9",
                 "no step of its verification; they are first-message,",
             ),

@@ -1,7 +1,7 @@
-//! A running server: started through the [keeper](crate::keeper), watched, and stopped.
+//! A running server: started through the [supervisor](crate::supervisor), watched, and stopped.
 
 use crate::builder::tail;
-use crate::keeper::wait_for;
+use crate::supervisor::wait_for;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How much of a server's output is shown when something is wrong with it.
 const SHOWN: u64 = 2_000;
-/// The longest that the keeper may take to stop a server (it needs two seconds and a little).
+/// The longest that the supervisor may take to stop a server (it needs two seconds and a little).
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// What to start.
@@ -34,21 +34,21 @@ pub struct Launch {
 /// A server that was started. Dropping it stops it.
 #[derive(Debug)]
 pub struct Process {
-    keeper: Child,
+    supervisor: Child,
     reports: BufReader<ChildStdout>,
     log: PathBuf,
     exit: Option<String>,
 }
 
 impl Process {
-    /// Starts a server. `prony` is this program, which is also the keeper.
+    /// Starts a server. `prony` is this program, which is also the supervisor.
     ///
     /// # Errors
-    /// When its program cannot be run, or the keeper cannot.
+    /// When its program cannot be run, or the supervisor cannot.
     pub fn start(prony: &Path, launch: &Launch) -> io::Result<Self> {
         let cpus: Vec<String> = launch.cpus.iter().map(usize::to_string).collect();
-        let mut keeper = Command::new(prony)
-            .arg("keeper")
+        let mut supervisor = Command::new(prony)
+            .arg("supervisor")
             .arg(cpus.join(","))
             .args(&launch.command)
             .envs(&launch.env)
@@ -57,12 +57,12 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(File::create(&launch.log)?)
             .spawn()?;
-        let stdout = keeper
+        let stdout = supervisor
             .stdout
             .take()
             .expect("its standard output was asked for");
         let mut this = Self {
-            keeper,
+            supervisor,
             reports: BufReader::new(stdout),
             log: launch.log.clone(),
             exit: None,
@@ -72,7 +72,7 @@ impl Process {
             Some(("pid", _)) => Ok(this),
             Some(("failed", why)) => Err(io::Error::other(why.to_owned())),
             _ => Err(io::Error::other(format!(
-                "the keeper did not start: {}",
+                "the supervisor did not start: {}",
                 this.output()
             ))),
         }
@@ -86,7 +86,7 @@ impl Process {
 
     /// The process above the server: everything below it belongs to the server.
     pub fn root(&self) -> libc::pid_t {
-        self.keeper.id() as libc::pid_t
+        self.supervisor.id() as libc::pid_t
     }
 
     /// How the server ended by itself, if it has.
@@ -116,8 +116,8 @@ impl Process {
     }
 
     fn stop_now(&mut self) {
-        // The end of its standard input tells the keeper to stop the server.
-        drop(self.keeper.stdin.take());
+        // The end of its standard input tells the supervisor to stop the server.
+        drop(self.supervisor.stdin.take());
         let fd = self.reports.get_ref().as_raw_fd();
         let deadline = std::time::Instant::now() + STOP_LIMIT;
         while self.exit.is_none() && std::time::Instant::now() < deadline {
@@ -126,9 +126,9 @@ impl Process {
             }
         }
         if self.exit.is_none() {
-            let _ = self.keeper.kill();
+            let _ = self.supervisor.kill();
         }
-        let _ = self.keeper.wait();
+        let _ = self.supervisor.wait();
     }
 }
 

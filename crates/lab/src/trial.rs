@@ -2,7 +2,7 @@
 
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
-use crate::contract::{Contract, Depth, Inspection, Stage, Verified, Violation, Wanted};
+use crate::contract::{Contract, Depth, Fixture, Inspection, Verified, Violation, Wanted};
 use crate::host::TcpCounters;
 use crate::load::Load;
 use crate::manifest::{CommandError, Fill, command, fill};
@@ -150,7 +150,7 @@ pub enum Progress<'a> {
         window: &'a Window,
         /// It was not measured.
         warmup: bool,
-        /// How many CPUs the server used when it was last looked at; `None` before the measured part.
+        /// How many CPUs the server used when it was last looked at; `None` before the measurement.
         server: Option<f64>,
     },
 }
@@ -162,7 +162,7 @@ pub struct Times {
     pub ready: Nanos,
     /// Both verifications.
     pub verify: Nanos,
-    /// Warm-up, measured part and what was in flight after it.
+    /// Warm-up, measurement and what was in flight after it.
     pub load: Nanos,
     /// Until nothing of the server was left.
     pub stop: Nanos,
@@ -205,7 +205,7 @@ pub struct Running {
     /// From its start until it answered.
     pub ready: Duration,
     /// What surrounds it.
-    pub stage: Stage,
+    pub fixture: Fixture,
 }
 
 /// A server as it takes part.
@@ -246,7 +246,7 @@ impl Bench {
         // Before the server starts, which inherits the raised limit; and lest the verifier's lack of
         // descriptors be taken for the server's fault.
         descriptors::reserve(VERIFIER_CONNECTIONS).map_err(|error| cannot(&error))?;
-        let stage = Stage::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
+        let fixture = Fixture::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
         let port = match port {
             // Whoever has it would answer in the server's place.
@@ -268,8 +268,8 @@ impl Bench {
             prony: self.prony.display().to_string(),
             deps: built.deps.display().to_string(),
             cache: built.shared.display().to_string(),
-            docroot: stage.docroot().display().to_string(),
-            upstream: stage
+            docroot: fixture.docroot().display().to_string(),
+            upstream: fixture
                 .upstream()
                 .map_or_else(String::new, |addr| addr.to_string()),
             ..Fill::default()
@@ -318,7 +318,7 @@ impl Bench {
             addr,
             command: line,
             ready: begun.elapsed(),
-            stage,
+            fixture,
         })
     }
 
@@ -328,7 +328,7 @@ impl Bench {
     /// When it does not start or answer, or answers wrongly.
     pub fn check(&self, who: &Candidate<'_>) -> Result<Verified, Failure> {
         let mut running = self.start(who, None)?;
-        let known = &who.server.manifest.limits;
+        let known = &who.server.manifest.expected_failures;
         let how = Inspection::new(Depth::Thorough, rand::random()).knowing(known);
         running.verify(Step::Verify, who.contract, &how)
     }
@@ -354,18 +354,18 @@ impl Bench {
         let mut running = self.start(who, None)?;
         progress(Progress::Step(Step::Verify));
         let verifying = Instant::now();
-        let (known, seed) = (&who.server.manifest.limits, rand::random());
+        let (known, seed) = (&who.server.manifest.expected_failures, rand::random());
         let full = Inspection::new(Depth::Full, seed).knowing(known);
         running.verify(Step::Verify, who.contract, &full)?;
         let mut verified = verifying.elapsed();
         progress(Progress::Step(Step::Load));
         // prony's own upstream counts and changes what it says; a real one is what is to be loaded.
-        let behind = match running.stage.upstream().zip(upstream) {
+        let behind = match running.fixture.upstream().zip(upstream) {
             None => None,
             Some((addr, upstream)) => {
-                running.stage.release();
+                running.fixture.release();
                 let behind = self.start(upstream, Some(addr.port()))?;
-                running.stage.hand_over(&behind.stage);
+                running.fixture.hand_over(&behind.fixture);
                 Some(behind)
             }
         };
@@ -479,7 +479,7 @@ impl Running {
         contract: Contract,
         how: &Inspection<'_>,
     ) -> Result<Verified, Failure> {
-        how.of(contract, self.addr, &self.stage)
+        how.of(contract, self.addr, &self.fixture)
             .map_err(|violation| self.violated(step, &violation))
     }
 
@@ -491,7 +491,7 @@ impl Running {
         keepalive: bool,
     ) -> Result<Dialogue, Failure> {
         let wanted = Wanted { message, keepalive };
-        how.dialogue(contract, self.addr, &self.stage, wanted)
+        how.dialogue(contract, self.addr, &self.fixture, wanted)
             .map_err(|violation| self.violated(Step::Load, &violation))
     }
 

@@ -6,7 +6,7 @@ use prony_engine::{Nanos, Window, clock};
 use prony_stats::steady::steadiness;
 use serde::{Deserialize, Serialize};
 
-/// Between deciding when to measure and the beginning of the measured part: enough for every
+/// Between deciding when to measure and the beginning of the measurement: enough for every
 /// worker and the watch to hear of it.
 const NOTICE: Nanos = 3_000_000;
 

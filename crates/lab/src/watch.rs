@@ -1,5 +1,5 @@
 //! Watching a server while it is under load: CPU time and memory of its whole process tree, and
-//! the state of the machine, at the ends of the measured part and at every window in between.
+//! the state of the machine, at the ends of the measurement and at every window in between.
 
 use crate::host::{CpuAccounts, cpu_pressure};
 use crate::placement::Placement;
@@ -29,7 +29,7 @@ pub struct Sample {
     pub processes: u64,
 }
 
-/// What a server and the machine used over the measured part.
+/// What a server and the machine used over the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
     /// Length of the part that was watched.
@@ -54,7 +54,7 @@ pub struct Resources {
     pub stolen: Nanos,
     /// Time in which some task of the machine waited for a CPU; `None` where it is not counted.
     pub cpu_pressure: Option<Nanos>,
-    /// Connections of each of the server's event loops early in the measured part, the most
+    /// Connections of each of the server's event loops early in the measurement, the most
     /// first; empty when none can be seen.
     pub connections: Vec<u32>,
     /// The server at every window, the ends included.
@@ -107,7 +107,7 @@ enum Order {
 }
 
 impl Watch {
-    /// Watches everything below `roots`, once per `period` in the measured part.
+    /// Watches everything below `roots`, once per `period` in the measurement.
     pub(crate) fn start(roots: Roots, placement: Placement, period: Duration) -> Self {
         let (orders, inbox) = mpsc::channel();
         let used = Used::new();
@@ -130,7 +130,7 @@ impl Watch {
         let _ = self.orders.send(Order::Measure { from, until });
     }
 
-    /// Ends the watching; without a measured part nothing was seen.
+    /// Ends the watching; without a measurement nothing was seen.
     pub(crate) fn finish(self) -> Resources {
         let _ = self.orders.send(Order::Finish);
         self.thread.join().unwrap_or_default()

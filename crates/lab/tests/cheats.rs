@@ -280,7 +280,10 @@ mod tcp_echo {
         let how = Inspection::new(Depth::Thorough, 1).knowing(&known);
         let violation = inspect(Contract::TcpEcho, addr, &how).unwrap_err();
         assert_eq!(violation.step, "sizes");
-        assert!(violation.found.contains("[limits]"), "{violation}");
+        assert!(
+            violation.found.contains("[expected_failures]"),
+            "{violation}"
+        );
     }
 
     #[test]

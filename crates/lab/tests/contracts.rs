@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use num_bigint::BigUint;
-use prony_lab::contract::{Contract, Depth, Inspection, Stage, Violation};
+use prony_lab::contract::{Contract, Depth, Fixture, Inspection, Violation};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -92,35 +92,35 @@ fn next(heard: &mut Vec<u8>) -> Option<(Request, bool)> {
     Some((request, close))
 }
 
-/// A stage, and a server made for it.
-fn staged(
+/// A fixture, and a server made for it.
+fn fixture_for(
     contract: Contract,
-    server: impl Fn(&Stage) -> SocketAddr,
-) -> (TempDir, Stage, SocketAddr) {
+    server: impl Fn(&Fixture) -> SocketAddr,
+) -> (TempDir, Fixture, SocketAddr) {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::set_up(contract, dir.path()).unwrap();
-    let addr = server(&stage);
-    (dir, stage, addr)
+    let fixture = Fixture::set_up(contract, dir.path()).unwrap();
+    let addr = server(&fixture);
+    (dir, fixture, addr)
 }
 
 fn inspect(
     contract: Contract,
     depth: Depth,
-    server: impl Fn(&Stage) -> SocketAddr,
+    server: impl Fn(&Fixture) -> SocketAddr,
 ) -> Result<(), Violation> {
-    let (_dir, stage, addr) = staged(contract, server);
+    let (_dir, fixture, addr) = fixture_for(contract, server);
     let how = Inspection::new(depth, 1).within(Duration::from_secs(2));
-    how.of(contract, addr, &stage).map(drop)
+    how.of(contract, addr, &fixture).map(drop)
 }
 
-fn passes(contract: Contract, server: impl Fn(&Stage) -> SocketAddr) {
+fn passes(contract: Contract, server: impl Fn(&Fixture) -> SocketAddr) {
     for depth in [Depth::Quick, Depth::Full, Depth::Thorough] {
         inspect(contract, depth, &server)
             .unwrap_or_else(|violation| panic!("{depth:?}: {violation}"));
     }
 }
 
-fn caught(contract: Contract, step: &str, server: impl Fn(&Stage) -> SocketAddr) {
+fn caught(contract: Contract, step: &str, server: impl Fn(&Fixture) -> SocketAddr) {
     let violation =
         inspect(contract, Depth::Thorough, server).expect_err("the cheat went unnoticed");
     assert_eq!(violation.step, step, "{violation}");
@@ -139,9 +139,9 @@ mod static_file {
 
     fn serving(
         change: impl Fn(&Request, Answer, PathBuf) -> Answer + Send + Sync + Clone + 'static,
-    ) -> impl Fn(&Stage) -> SocketAddr {
-        move |stage| {
-            let docroot = stage.docroot();
+    ) -> impl Fn(&Fixture) -> SocketAddr {
+        move |fixture| {
+            let docroot = fixture.docroot();
             let change = change.clone();
             http(move |request| {
                 let honest = match request.target.as_str() {
@@ -402,9 +402,9 @@ mod weather {
 
     fn gateway(
         answer: impl Fn(&Request, SocketAddr) -> Answer + Send + Sync + Clone + 'static,
-    ) -> impl Fn(&Stage) -> SocketAddr {
-        move |stage| {
-            let upstream = stage.upstream().unwrap();
+    ) -> impl Fn(&Fixture) -> SocketAddr {
+        move |fixture| {
+            let upstream = fixture.upstream().unwrap();
             let answer = answer.clone();
             http(move |request| match is_weather(request) {
                 true => answer(request, upstream),
@@ -518,16 +518,16 @@ mod weather {
 
     #[test]
     fn an_upstream_that_keeps_its_file_in_memory() {
-        let serve = |stage: &Stage| {
-            let file = std::fs::read(stage.docroot().join("weather.json")).unwrap();
+        let serve = |fixture: &Fixture| {
+            let file = std::fs::read(fixture.docroot().join("weather.json")).unwrap();
             http(move |request| match request.target.as_str() {
                 "/weather.json" => json(200, file.clone()),
                 _ => json(404, "{}"),
             })
         };
         caught(Contract::WeatherUpstream, "fresh", serve);
-        passes(Contract::WeatherUpstream, |stage| {
-            let docroot = stage.docroot();
+        passes(Contract::WeatherUpstream, |fixture| {
+            let docroot = fixture.docroot();
             http(move |request| match request.target.as_str() {
                 "/weather.json" => json(200, std::fs::read(docroot.join("weather.json")).unwrap()),
                 _ => json(404, "{}"),

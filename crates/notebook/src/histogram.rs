@@ -15,7 +15,7 @@ words! {
         /// From when it was sent until it was answered.
         Service = "service",
         /// From when it was due until it was sent.
-        Lag = "lag",
+        SendDelay = "send-delay",
         /// Connecting.
         Connect = "connect",
         /// How late the generator itself was: from when a request was due and its connection free

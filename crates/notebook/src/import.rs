@@ -20,7 +20,7 @@ pub struct Origin {
     /// Its number in the notebook that it comes from.
     pub number: i64,
     /// What the rig weighed there, if that was known.
-    pub tare: Option<Value>,
+    pub calibration: Option<Value>,
 }
 
 /// A run to be put in.
@@ -62,14 +62,14 @@ impl Notebook {
         transaction
             .execute(
                 "UPDATE run SET status = ?2, finished = ?3, imported = ?4, imported_number = ?5,
-                     imported_tare_json = ?6 WHERE id = ?1",
+                     imported_calibration_json = ?6 WHERE id = ?1",
                 params![
                     id.0,
                     import.status,
                     Moment(import.finished),
                     Moment(origin.imported),
                     origin.number,
-                    origin.tare.as_ref().map(Json),
+                    origin.calibration.as_ref().map(Json),
                 ],
             )
             .and_then(|_| transaction.commit())
@@ -96,8 +96,8 @@ pub(crate) fn read_origin(row: &Row<'_>) -> rusqlite::Result<Option<Origin>> {
     Ok(Some(Origin {
         imported,
         number: row.get("imported_number")?,
-        tare: row
-            .get::<_, Option<Json<Value>>>("imported_tare_json")?
+        calibration: row
+            .get::<_, Option<Json<Value>>>("imported_calibration_json")?
             .map(|json| json.0),
     }))
 }

@@ -8,6 +8,7 @@ pub(crate) const SCRIPTS: &[&str] = &[
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
 ];
 
 /// `PRAGMA application_id` of a notebook: "PRNY", as `schema/1.sql` sets it.

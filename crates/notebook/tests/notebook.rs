@@ -83,7 +83,7 @@ fn trial(ordinal: u32) -> NewTrial {
                 data: vec![0, 255, 1],
             },
             Histogram {
-                kind: HistogramKind::Lag,
+                kind: HistogramKind::SendDelay,
                 count: 0,
                 data: Vec::new(),
             },
@@ -469,7 +469,7 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
         origin: Origin {
             imported: time("2026-11-22T00:00:00.5Z"),
             number: 77,
-            tare: Some(json!({"cells": []})),
+            calibration: Some(json!({"cells": []})),
         },
         trials: vec![trial(0), trial(3)],
     };

@@ -3,11 +3,11 @@
 use crate::PageError;
 use crate::series::Series;
 use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
+use prony_report::calibration::CalibrationReport;
 use prony_report::duel::DuelReport;
-use prony_report::kept::{About, about, measured, report_of, tare};
+use prony_report::kept::{About, about, calibration, measured, report_of};
 use prony_report::latency::Distributions;
 use prony_report::run::{CellReport, RunReport, label};
-use prony_report::tare::TareReport;
 
 /// A run with all its trials.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Material {
     /// What it says as a duel, if it is one.
     pub duel: Option<DuelReport>,
     /// What the rig weighed on its host, if that is known.
-    pub tare: Option<TareReport>,
+    pub calibration: Option<CalibrationReport>,
     /// All trials, in the order of the plan.
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
@@ -80,7 +80,7 @@ impl Material {
             about,
             report,
             duel: DuelReport::read(notebook, run)?,
-            tare: tare(notebook, run)?,
+            calibration: calibration(notebook, run)?,
             trials,
             times,
             series,

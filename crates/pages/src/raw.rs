@@ -9,8 +9,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::Timestamp;
 use prony_notebook::{HistogramKind, RunFacts, RunStatus, TrialFacts, Window};
+use prony_report::calibration::CalibrationReport;
 use prony_report::latency::{Times, encode};
-use prony_report::tare::TareReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ pub struct Raw<'a> {
     pub trials: Vec<RawTrial<'a>>,
     /// What the rig weighed on the run's host, if that is known: reports compare with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tare: Option<Cow<'a, TareReport>>,
+    pub calibration: Option<Cow<'a, CalibrationReport>>,
     /// Histograms of cells, where those of single trials have been left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<RawCell>,
@@ -73,7 +73,7 @@ pub struct RawTrial<'a> {
     /// Its windows.
     #[schemars(with = "Vec<shape::Window>")]
     pub windows: Cow<'a, [Window]>,
-    /// Its histograms by kind (`response`, `service`, `lag`, `connect`, `late`): HdrHistogram's V2
+    /// Its histograms by kind (`response`, `service`, `send_delay`, `connect`, `late`): HdrHistogram's V2
     /// format, compressed, in base64; nanoseconds.
     pub histograms: BTreeMap<String, String>,
 }
@@ -249,7 +249,7 @@ impl<'a> Raw<'a> {
                 finished: material.run.finished,
             },
             trials: trials.collect(),
-            tare: material.tare.as_ref().map(Cow::Borrowed),
+            calibration: material.calibration.as_ref().map(Cow::Borrowed),
             cells: Vec::new(),
         }
     }
@@ -266,7 +266,7 @@ impl<'a> Raw<'a> {
                 let all = [
                     (HistogramKind::Response, &times.response),
                     (HistogramKind::Service, &times.service),
-                    (HistogramKind::Lag, &times.lag),
+                    (HistogramKind::SendDelay, &times.send_delay),
                 ];
                 let text = |times: &Times| STANDARD.encode(encode(times));
                 RawCell {

@@ -115,7 +115,11 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
         (RunStatus::Running, _) => (RunStatus::Interrupted, None),
         other => other,
     };
-    let tare = raw.tare.as_ref().map(serde_json::to_value).transpose()?;
+    let calibration = raw
+        .calibration
+        .as_ref()
+        .map(serde_json::to_value)
+        .transpose()?;
     let import = Import {
         facts: raw.run.facts.clone().into_owned(),
         status,
@@ -123,7 +127,7 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
         origin: Origin {
             imported: Timestamp::now(),
             number: raw.run.id,
-            tare,
+            calibration,
         },
         trials,
     };

@@ -178,7 +178,7 @@ fn trial(
         true => 1e9 / base * (1.0 + 0.25 * busy / (1.0 - busy)),
         false => 1e9 * connections / rate,
     };
-    let (mut response, mut service, mut lag) = (times(), times(), times());
+    let (mut response, mut service, mut send_delay) = (times(), times(), times());
     for i in 0..plan.samples {
         let u = noise(seed ^ (u64::from(i) << 40) ^ 0x55);
         // A long tail, and one pause in a thousand.
@@ -187,7 +187,7 @@ fn trial(
         let waited = if open && i % 50 == 0 { ns / 3 } else { 0 };
         service.saturating_record(ns);
         response.saturating_record(ns + waited);
-        lag.saturating_record(waited);
+        send_delay.saturating_record(waited);
     }
     let answers = (rate * 2.0) as u64;
     let cpu = 0.9e9 * f64::from(*workers) / base;
@@ -265,7 +265,7 @@ fn trial(
         histograms: vec![
             histogram(HistogramKind::Response, &response),
             histogram(HistogramKind::Service, &service),
-            histogram(HistogramKind::Lag, &lag),
+            histogram(HistogramKind::SendDelay, &send_delay),
         ],
     }
 }

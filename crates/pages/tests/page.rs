@@ -143,7 +143,7 @@ fn each_kind_of_run_has_its_charts() {
     assert!(
         !plain
             .iter()
-            .any(|name| name.starts_with("lag") || name.starts_with("grid")),
+            .any(|name| name.starts_with("send-delay") || name.starts_with("grid")),
         "{plain:?}"
     );
 
@@ -187,8 +187,11 @@ fn each_kind_of_run_has_its_charts() {
         "the sentence of a capacity run"
     );
     assert!(!all.iter().any(|chart| chart.name.starts_with("throughput")));
-    // The lag of an open loop is shown.
-    assert!(all.iter().any(|chart| chart.name.starts_with("lag-it")));
+    // The send delay of an open loop is shown.
+    assert!(
+        all.iter()
+            .any(|chart| chart.name.starts_with("send-delay-it"))
+    );
 }
 
 #[test]

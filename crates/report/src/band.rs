@@ -1,7 +1,7 @@
 //! Which differences count as none.
 
+use crate::calibration::CalibrationCell;
 use crate::duel::Quantity;
-use crate::tare::TareCell;
 use serde::{Deserialize, Serialize};
 
 /// Rounds in which "same" should be within reach: half of what a duel has at the most.
@@ -20,7 +20,7 @@ impl Bands {
     /// Nowhere narrower than the host's own noise allows: a difference that 30 rounds of a server
     /// against itself cannot tell from none would never be called none.
     #[must_use]
-    pub fn above_noise(mut self, rig: &TareCell) -> Self {
+    pub fn above_noise(mut self, rig: &CalibrationCell) -> Self {
         for noise in &rig.noise {
             let least = noise.tellable.get(&WITHIN_ROUNDS).copied().unwrap_or(0.0);
             let band = &mut self.0[noise.quantity as usize];
@@ -38,7 +38,7 @@ impl Bands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tare::Noise;
+    use crate::calibration::Noise;
     use prony_stats::{Estimate, Unit};
 
     #[test]
@@ -48,7 +48,7 @@ mod tests {
             deviation: 0.1,
             tellable: [(5, 0.5), (30, tellable)].into(),
         };
-        let rig = TareCell {
+        let rig = CalibrationCell {
             contract: "tcp-echo".into(),
             connections: 64,
             ceiling: Estimate::new(1.0, None, 1, Unit::PerSecond).unwrap(),

@@ -44,7 +44,7 @@ pub struct Change {
     pub throughput_verdict: String,
     /// CPU time per request, likewise; null when unknown.
     pub cpu: Option<Estimate>,
-    /// `cheaper`, `dearer`, `same` or `inconclusive`.
+    /// `cheaper`, `more expensive`, `same` or `inconclusive`.
     pub cpu_verdict: Option<String>,
 }
 
@@ -127,7 +127,7 @@ impl CompareReport {
                 all.push(format!("{who} is slower by {lost:.1} %"));
             }
             if let Some(cpu) = cell.cpu
-                && cell.cpu_verdict.as_deref() == Some("dearer")
+                && cell.cpu_verdict.as_deref() == Some("more expensive")
                 && cpu.value() >= 1.0 + share
             {
                 let more = 100.0 * (cpu.value() - 1.0);
@@ -232,7 +232,7 @@ fn change(
     };
     let cpu_verdict = match &cpu {
         None => None,
-        Some(ratio) => Some(word(ratio, Better::Lower, "cheaper", "dearer")?),
+        Some(ratio) => Some(word(ratio, Better::Lower, "cheaper", "more expensive")?),
     };
     Ok(Change {
         server: server.clone(),

@@ -155,7 +155,7 @@ pub struct Comparison {
     /// Differences smaller than this count as none, as a share: what was asked, or what this host's
     /// noise allows, if that is more.
     pub band: f64,
-    /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `dearer`.
+    /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `more expensive`.
     pub verdict: String,
     /// When inconclusive: about how many more rounds would settle `settles`.
     pub more_rounds: Option<u32>,
@@ -193,7 +193,7 @@ pub fn compare(
             let said = verdict(&ratio, band, quantity.better())?;
             let (word, settles, more_rounds) = match (said, quantity) {
                 (Verdict::Better, Quantity::Cpu) => ("cheaper", None, None),
-                (Verdict::Worse, Quantity::Cpu) => ("dearer", None, None),
+                (Verdict::Worse, Quantity::Cpu) => ("more expensive", None, None),
                 (Verdict::Better, _) => ("faster", None, None),
                 (Verdict::Worse, _) => ("slower", None, None),
                 (Verdict::Same, _) => ("same", None, None),
@@ -393,7 +393,7 @@ impl DuelReport {
         match parts.as_slice() {
             [] => String::new(),
             parts => format!(
-                "as much as this host's noise hides counts as none (`prony tare`): {}\n",
+                "as much as this host's noise hides counts as none (`prony calibrate`): {}\n",
                 parts.join(", ")
             ),
         }

@@ -20,9 +20,9 @@ pub struct Outcomes {
     pub read_error: u64,
     /// The request could not be sent.
     pub write_error: u64,
-    /// Sent, and neither answered nor given up when the measured part ended.
+    /// Sent, and neither answered nor given up when the measurement ended.
     pub in_flight_at_end: u64,
-    /// Due, and not sent when the measured part ended: an open loop had fallen behind.
+    /// Due, and not sent when the measurement ended: an open loop had fallen behind.
     pub unsent_at_end: u64,
     /// Answers by class of their status; `other` is everything without one.
     pub status: Status,
@@ -64,7 +64,7 @@ pub struct Generator {
     pub transport: String,
 }
 
-/// What the server and the machine used over the measured part of a trial.
+/// What the server and the machine used over the measurement of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resources {
     /// CPU time of the server's processes, in nanoseconds.
@@ -104,7 +104,7 @@ pub struct Durations {
     pub verify_ns: u64,
     /// Warm-up.
     pub warmup_ns: u64,
-    /// The measured part.
+    /// The measurement.
     pub measured_ns: u64,
     /// Until nothing of the server was left.
     pub stop_ns: u64,

@@ -1,12 +1,12 @@
 //! A run's report from the notebook.
 
+use crate::calibration::CalibrationReport;
 use crate::capacity::Limits;
 use crate::duel::seen::Terms;
 use crate::facts::Facts;
 use crate::latency::{Distributions, decode};
 use crate::published::Published;
 use crate::run::{ByCell, FailureReport, RunHead, RunReport, Trial, label};
-use crate::tare::TareReport;
 use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,8 +32,8 @@ pub struct About {
     #[serde(default)]
     pub published: Option<Published>,
     /// By server: steps of the verification that its stack cannot pass, with the reason.
-    #[serde(default)]
-    pub limits: BTreeMap<String, BTreeMap<String, String>>,
+    #[serde(default, alias = "limits")]
+    pub expected_failures: BTreeMap<String, BTreeMap<String, String>>,
     /// By server: what its manifest says of it.
     #[serde(default)]
     pub manifests: BTreeMap<String, Value>,
@@ -124,7 +124,7 @@ pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError>
                     let all = match kept.kind {
                         HistogramKind::Response => &mut cell.response,
                         HistogramKind::Service => &mut cell.service,
-                        HistogramKind::Lag => &mut cell.lag,
+                        HistogramKind::SendDelay => &mut cell.send_delay,
                         _ => continue,
                     };
                     let one = decode(&kept.data).map_err(|error| unreadable(error.to_string()))?;
@@ -193,10 +193,10 @@ pub fn report_of(
         times,
         failures,
     } = measured;
-    let mut report =
-        RunReport::new(head, trials, times, failures.clone()).with_limits(&about.limits);
-    if let Some(tare) = tare(notebook, run)? {
-        report = report.below(&tare);
+    let mut report = RunReport::new(head, trials, times, failures.clone())
+        .with_expected_failures(&about.expected_failures);
+    if let Some(calibration) = calibration(notebook, run)? {
+        report = report.below(&calibration);
     }
     Ok(match &about.published {
         Some(published) => report.beside(published),
@@ -209,31 +209,46 @@ pub fn report_of(
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn tare(notebook: &Notebook, run: &Run) -> Result<Option<TareReport>, ReportError> {
+pub fn calibration(
+    notebook: &Notebook,
+    run: &Run,
+) -> Result<Option<CalibrationReport>, ReportError> {
     if let Some(origin) = &run.origin {
-        let tare = origin.tare.clone().map(serde_json::from_value).transpose();
-        return tare.map_err(|error| ReportError::Unreadable {
+        let calibration = origin
+            .calibration
+            .clone()
+            .map(serde_json::from_value)
+            .transpose();
+        return calibration.map_err(|error| ReportError::Unreadable {
             run: run.id.0,
             what: error.to_string(),
         });
     }
-    let tare = tare_of(notebook, &run.facts.host)?;
-    Ok(tare.filter(|tare| tare.run != run.id.0))
+    let calibration = calibration_of(notebook, &run.facts.host)?;
+    Ok(calibration.filter(|calibration| calibration.run != run.id.0))
 }
 
 /// What the rig weighed on a host, described as runs have it, when it was last weighed there.
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn tare_of(notebook: &Notebook, host: &Value) -> Result<Option<TareReport>, ReportError> {
+pub fn calibration_of(
+    notebook: &Notebook,
+    host: &Value,
+) -> Result<Option<CalibrationReport>, ReportError> {
     let here = |run: &Run| {
         ["cpu", "cpus", "memory"]
             .iter()
             .all(|key| run.facts.host.get(key) == host.get(key))
     };
-    let tares = notebook.runs_of(crate::tare::RUN)?;
-    match tares.iter().find(|tare| tare.origin.is_none()) {
-        Some(tare) if here(tare) => TareReport::new(notebook, tare).map(Some),
+    let calibrations = notebook.runs_of(crate::calibration::RUN)?;
+    match calibrations
+        .iter()
+        .find(|calibration| calibration.origin.is_none())
+    {
+        Some(calibration) if here(calibration) => {
+            CalibrationReport::new(notebook, calibration).map(Some)
+        }
         _ => Ok(None),
     }
 }

@@ -81,7 +81,8 @@ pub struct Latency {
     pub service: Percentiles,
     /// From when it was due to when it was sent. In a closed loop a request is due when its
     /// connection is free, so this is zero but for requests that waited for a connection.
-    pub lag: Percentiles,
+    #[serde(alias = "lag")]
+    pub send_delay: Percentiles,
 }
 
 /// The distributions themselves, of one load or of many of the same kind.
@@ -91,8 +92,8 @@ pub struct Distributions {
     pub response: Times,
     /// As [`Latency::service`].
     pub service: Times,
-    /// As [`Latency::lag`].
-    pub lag: Times,
+    /// As [`Latency::send_delay`].
+    pub send_delay: Times,
 }
 
 impl Default for Distributions {
@@ -102,7 +103,7 @@ impl Default for Distributions {
         Self {
             response: empty(),
             service: empty(),
-            lag: empty(),
+            send_delay: empty(),
         }
     }
 }
@@ -113,7 +114,7 @@ impl Distributions {
         Latency {
             response: Percentiles::of(&self.response),
             service: Percentiles::of(&self.service),
-            lag: Percentiles::of(&self.lag),
+            send_delay: Percentiles::of(&self.send_delay),
         }
     }
 }

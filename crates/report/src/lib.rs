@@ -4,6 +4,7 @@
 //! A run's report is made from the notebook alone, so it can be made again at any time.
 
 pub mod band;
+pub mod calibration;
 pub mod capacity;
 pub mod compare;
 pub mod duel;
@@ -17,4 +18,3 @@ pub mod run;
 pub mod scaling;
 pub mod show;
 pub mod table;
-pub mod tare;

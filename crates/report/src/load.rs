@@ -22,7 +22,7 @@ pub struct LoadReport {
     pub arrival: String,
     /// The target rate of an open loop, requests per second.
     pub rate: Option<f64>,
-    /// Length of the measured part, in seconds.
+    /// Length of the measurement, in seconds.
     pub seconds: f64,
     /// The load was ended by the user before its time.
     pub interrupted: bool,
@@ -127,9 +127,9 @@ impl LoadReport {
         };
         row("response", &self.latency.response);
         // In a closed loop that keeps its connections they are one and the same.
-        if self.latency.lag.max.unwrap_or(0) > 0 {
+        if self.latency.send_delay.max.unwrap_or(0) > 0 {
             row("service", &self.latency.service);
-            row("lag", &self.latency.lag);
+            row("send delay", &self.latency.send_delay);
         }
         if let Some(late) = &self.generator_lateness {
             row("generator late", late);

@@ -1,5 +1,6 @@
 //! The report of a run, made from its trials.
 
+use crate::calibration::CalibrationReport;
 use crate::facts::{Facts, Finding};
 use crate::latency::{Distributions, Latency};
 use crate::load::checks;
@@ -7,7 +8,6 @@ use crate::published::{Beside, Measured, Published};
 use crate::scaling::{Point, ScalingReport, scaling};
 use crate::show;
 use crate::table::{Align, Table};
-use crate::tare::TareReport;
 use prony_checks::{ceiling, spread_exceeds_effect};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
@@ -77,7 +77,7 @@ pub struct CellReport {
     pub trials: u64,
     /// The server kept its contract in every trial: before the load, under it and after it.
     pub verified: bool,
-    /// Verified answers in the measured parts of all trials.
+    /// Verified answers in the measurements of all trials.
     pub answers: u64,
     /// Verified answers per second: mean over the trials, with its interval.
     pub throughput: Estimate,
@@ -94,7 +94,7 @@ pub struct CellReport {
     /// first, in the trial where they were spread least evenly; empty when none could be seen.
     pub connections_per_worker: Vec<u32>,
     /// Steps of the verification that its stack cannot pass, with the reason.
-    pub known_limits: BTreeMap<String, String>,
+    pub expected_failures: BTreeMap<String, String>,
     /// The groups that it belongs to, as letters: servers that share a letter cannot be told apart
     /// (paired t tests over the rounds, false discovery rate 5 %). Null with fewer than three servers.
     pub group: Option<String>,
@@ -256,11 +256,14 @@ impl RunReport {
         }
     }
 
-    /// With the known limits of servers, by their names.
+    /// With the expected failures of servers, by their names.
     #[must_use]
-    pub fn with_limits(mut self, limits: &BTreeMap<String, BTreeMap<String, String>>) -> Self {
+    pub fn with_expected_failures(
+        mut self,
+        by_server: &BTreeMap<String, BTreeMap<String, String>>,
+    ) -> Self {
         for cell in &mut self.cells {
-            cell.known_limits = limits.get(&cell.server).cloned().unwrap_or_default();
+            cell.expected_failures = by_server.get(&cell.server).cloned().unwrap_or_default();
         }
         self
     }
@@ -268,7 +271,7 @@ impl RunReport {
     /// With what the rig itself weighs: servers that reach its ceiling are named. prony's own servers
     /// are that ceiling.
     #[must_use]
-    pub fn below(mut self, tare: &TareReport) -> Self {
+    pub fn below(mut self, calibration: &CalibrationReport) -> Self {
         for cell in &mut self.cells {
             let connections = cell.load["connections"].as_u64().unwrap_or(0) as u32;
             let plain = cell.load["rate"].is_null()
@@ -278,7 +281,7 @@ impl RunReport {
             if !plain || known || cell.workers > 1 || cell.server.starts_with("reference-") {
                 continue;
             }
-            let limit = tare.ceiling(&self.run.contract, connections);
+            let limit = calibration.ceiling(&self.run.contract, connections);
             let found = limit.and_then(|limit| ceiling(cell.throughput.value(), limit));
             cell.checks.extend(found.map(Finding::from));
         }
@@ -337,7 +340,7 @@ impl RunReport {
         for scaling in &self.scaling {
             let _ = writeln!(out, "\n{}", scaling.sentence);
         }
-        let _ = write!(out, "{}", self.limits());
+        let _ = write!(out, "{}", self.expected_failures());
         let _ = write!(out, "{}", self.failed());
         if let Some(published) = &self.published {
             let _ = write!(out, "{}", published.text());
@@ -429,16 +432,16 @@ impl RunReport {
         checks(&lines)
     }
 
-    /// Known limits, each server once.
-    fn limits(&self) -> String {
+    /// Expected failures, each server once.
+    fn expected_failures(&self) -> String {
         let mut by_server: BTreeMap<&str, &BTreeMap<String, String>> = BTreeMap::new();
         for cell in &self.cells {
-            by_server.insert(&cell.server, &cell.known_limits);
+            by_server.insert(&cell.server, &cell.expected_failures);
         }
         let mut out = String::new();
-        for (server, limits) in by_server {
-            for (step, reason) in limits {
-                let _ = writeln!(out, "\nknown limit of {server}: {step}: {reason}");
+        for (server, failures) in by_server {
+            for (step, reason) in failures {
+                let _ = writeln!(out, "\nexpected failure of {server}: {step}: {reason}");
             }
         }
         out
@@ -537,7 +540,7 @@ fn cell(
             .max_by_key(|counts| counts.first().unwrap_or(&0) - counts.last().unwrap_or(&0))
             .cloned()
             .unwrap_or_default(),
-        known_limits: BTreeMap::new(),
+        expected_failures: BTreeMap::new(),
         group: None,
         checks,
         load_label: first.load_label.clone(),

@@ -4,7 +4,7 @@ use crate::page::state::State;
 use prony_notebook::{Found, Notebook, NotebookError, Overview, RunId, TrialId, Wanted};
 use prony_pages::PageError;
 use prony_pages::material::Material;
-use prony_report::tare;
+use prony_report::calibration;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 /// which is beside it. A run that is not being written does not change.
 fn tag(notebook: &Notebook, run: &Overview) -> Result<String, NotebookError> {
     let wanted = Wanted {
-        name: Some(tare::RUN.into()),
+        name: Some(calibration::RUN.into()),
         limit: 1,
         ..Wanted::default()
     };

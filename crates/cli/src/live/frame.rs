@@ -45,7 +45,7 @@ pub enum End {
 pub struct Load {
     /// The last windows.
     pub windows: VecDeque<Glance>,
-    /// What became of the requests of the warm-up, or, when that is over, of the measured part.
+    /// What became of the requests of the warm-up, or, when that is over, of the measurement.
     pub outcomes: Outcomes,
     /// The length of what [`outcomes`](Self::outcomes) counts, in seconds.
     pub seconds: f64,

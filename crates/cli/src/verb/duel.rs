@@ -230,10 +230,11 @@ fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
     let band = args.band.map_or(BAND, |share| share.0);
     let mut bands = Bands::all(band);
     if let (None, Ask::Contract(contract)) = (args.band, &manner.ask) {
-        let tare = prony_report::kept::tare_of(notebook, &kept::host()?).into_diagnostic()?;
-        let rig = tare
+        let calibration =
+            prony_report::kept::calibration_of(notebook, &kept::host()?).into_diagnostic()?;
+        let rig = calibration
             .as_ref()
-            .and_then(|tare| tare.cell(&contract.to_string(), manner.connections));
+            .and_then(|calibration| calibration.cell(&contract.to_string(), manner.connections));
         bands = rig.map_or(bands, |rig| bands.above_noise(rig));
     }
     let quantities = quantities(args);

@@ -3,7 +3,7 @@
 use crate::Ended;
 use crate::place::on_signal;
 use miette::{IntoDiagnostic, Result, miette};
-use prony_faces::echo_client::EchoClient;
+use prony_compat::echo_client::EchoClient;
 use prony_lab::trial::Interrupt;
 use std::sync::Arc;
 

@@ -1,16 +1,16 @@
 //! One file per verb.
 
 pub mod audit;
+pub mod calibrate;
 pub mod capacity;
 pub mod compare;
+pub mod compat;
 pub mod completions;
 pub mod duel;
 pub mod echo_client;
 pub mod explain;
 pub mod export;
-pub mod face;
 pub mod import;
-pub mod keeper;
 pub mod load;
 pub mod report;
 pub mod run;
@@ -18,5 +18,5 @@ pub mod runs;
 pub mod schema;
 pub mod serve;
 pub mod servers;
-pub mod tare;
+pub mod supervisor;
 pub mod view;

@@ -150,7 +150,7 @@ fn facts(
     seed: u64,
 ) -> RunFacts {
     let servers = || experiment.entrants.iter().map(|entrant| &entrant.server);
-    let limited = servers().filter(|server| !server.manifest.limits.is_empty());
+    let limited = servers().filter(|server| !server.manifest.expected_failures.is_empty());
     let about = About {
         contract: experiment.contract.to_string(),
         baseline: experiment.baseline.clone(),
@@ -163,7 +163,12 @@ fn facts(
             .as_ref()
             .map(|server| server.name.clone()),
         limits: limited
-            .map(|server| (server.name.clone(), server.manifest.limits.clone()))
+            .map(|server| {
+                (
+                    server.name.clone(),
+                    server.manifest.expected_failures.clone(),
+                )
+            })
             .collect(),
         manifests: servers()
             .map(|server| (server.name.clone(), json!(server.manifest)))

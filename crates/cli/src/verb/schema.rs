@@ -9,7 +9,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Load => schemars::schema_for!(prony_report::load::LoadReport),
         SchemaOf::Compare => schemars::schema_for!(prony_report::compare::CompareReport),
         SchemaOf::Capacity => schemars::schema_for!(prony_report::capacity::CapacityReport),
-        SchemaOf::Tare => schemars::schema_for!(prony_report::tare::TareReport),
+        SchemaOf::Calibrate => schemars::schema_for!(prony_report::calibration::CalibrationReport),
         SchemaOf::Duel => schemars::schema_for!(prony_report::duel::DuelReport),
         SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
         SchemaOf::Export => schemars::schema_for!(prony_pages::raw::Raw<'static>),

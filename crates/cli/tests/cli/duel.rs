@@ -1,4 +1,4 @@
-//! `prony duel`, `compare`, `capacity`, `tare` and `explain`, end to end. What they find is noise
+//! `prony duel`, `compare`, `capacity`, `calibration` and `explain`, end to end. What they find is noise
 //! here; what is asserted is what they do.
 
 use crate::support::{Place, Served, schema, valid};
@@ -232,7 +232,10 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
         report["cells"][0]["throughput_verdict"], "slower",
         "{report:#}"
     );
-    assert_eq!(report["cells"][0]["cpu_verdict"], "dearer", "{report:#}");
+    assert_eq!(
+        report["cells"][0]["cpu_verdict"], "more expensive",
+        "{report:#}"
+    );
     let done = place
         .prony(&["compare", "1", "2", "--fail-if-slower", "5%"])
         .with(3);
@@ -293,7 +296,7 @@ fn a_capacity_and_the_curve_below_it() {
 fn the_rig_is_weighed_and_reports_know() {
     let place = Place::with_references();
     let arguments = [
-        "tare",
+        "calibrate",
         "--contract",
         "tcp-echo",
         "--connections",
@@ -305,7 +308,7 @@ fn the_rig_is_weighed_and_reports_know() {
         "--json",
     ];
     let report = place.prony(&arguments).with(0).json();
-    valid(&schema("tare"), &report);
+    valid(&schema("calibrate"), &report);
     assert_eq!(report["cells"][0]["connections"], 2);
     assert!(report["cells"][0]["ceiling"]["value"].as_f64().unwrap() > 0.0);
     assert!(
@@ -319,7 +322,7 @@ fn the_rig_is_weighed_and_reports_know() {
          [load]\nconnections = 2\nduration = '200ms'\nwarmup = '0s'\n",
     );
     place.prony(&["run", &file]).with(0);
-    let done = place.prony(&["tare", "--contract", "weather"]).with(2);
+    let done = place.prony(&["calibrate", "--contract", "weather"]).with(2);
     assert!(done.stderr.contains("do not keep weather"), "{done}");
 }
 

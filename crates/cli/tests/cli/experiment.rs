@@ -27,7 +27,7 @@ requests = 100
 warmup = '0s'
 ";
 
-/// So many answers: a request that was sent before the measured part and answered in it counts, so
+/// So many answers: a request that was sent before the measurement and answered in it counts, so
 /// there may be one more for each of the (at most three) connections, and of their pipelines' four.
 fn counted(answers: &Value, requests: u64) -> bool {
     (requests..=requests + 12).contains(&answers.as_u64().unwrap())
@@ -147,12 +147,12 @@ fn check_notebook(notebook: &Connection) {
             notebook,
             &format!("SELECT verified_answers FROM trial WHERE id = {trial}"),
         );
-        // A window ends with a turn of the generator's loop, a little off the measured part's ends.
+        // A window ends with a turn of the generator's loop, a little off the measurement's ends.
         assert!(
             windows.iter().sum::<i64>().abs_diff(answers[0]) <= 16,
             "{windows:?} {answers:?}"
         );
-        for kind in ["response", "service", "lag"] {
+        for kind in ["response", "service", "send_delay"] {
             let of = format!("FROM histogram WHERE trial_id = {trial} AND kind = '{kind}'");
             let data: Vec<Vec<u8>> = column(notebook, &format!("SELECT data {of}"));
             let count: Vec<i64> = column(notebook, &format!("SELECT count {of}"));

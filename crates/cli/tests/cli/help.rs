@@ -11,7 +11,7 @@ fn every_verb_explains_itself_with_examples() {
         &["load"],
         &["duel"],
         &["capacity"],
-        &["tare"],
+        &["calibrate"],
         &["compare"],
         &["explain"],
         &["servers"],
@@ -48,7 +48,7 @@ fn every_verb_explains_itself_with_examples() {
             done.stdout.lines().all(|line| line.chars().count() <= 100),
             "{verb:?}: {done}"
         );
-        assert!(!done.stdout.contains("keeper"), "{done}");
+        assert!(!done.stdout.contains("supervisor"), "{done}");
     }
 }
 
@@ -72,7 +72,7 @@ fn without_arguments_it_is_used_wrongly() {
         "{done}"
     );
     assert!(
-        !done.stderr.contains("keeper"),
+        !done.stderr.contains("supervisor"),
         "an inner verb is shown: {done}"
     );
     assert!(!place.path().join("notebook.db").exists());

@@ -85,7 +85,7 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
     let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
     let all: [&[&str]; 3] = [
         &[
-            "tare",
+            "calibrate",
             "--contract",
             "tcp-echo",
             "--connections",
@@ -131,12 +131,15 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
         assert!(done.stderr.contains("kept as run"), "{done}");
     }
     round_trip(&place, "1");
-    // The others have the tare before them, which knows how fast this rig is.
+    // The others have the calibration before them, which knows how fast this rig is.
     let to = round_trip(&place, "2");
     let export = to.prony(&["export", "2", "-f", "json"]).with(0).json();
-    assert_eq!(export["tare"]["cells"][0]["connections"], 2, "{export:#}");
+    assert_eq!(
+        export["calibration"]["cells"][0]["connections"], 2,
+        "{export:#}"
+    );
     let to = round_trip(&place, "3");
-    // A tare of this host says nothing of one that was put in, nor the other way round.
+    // A calibration of this host says nothing of one that was put in, nor the other way round.
     to.prony(all[0]).with(0);
     let before = told(&place, "3").1;
     assert_eq!(told(&to, "2").1, before);

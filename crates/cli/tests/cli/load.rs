@@ -56,7 +56,7 @@ fn the_report_has_what_was_agreed() {
             assert!(report["throughput"].get(key).is_some(), "throughput.{key}");
         }
         assert!(report["throughput"]["value"].as_f64().unwrap() > 0.0);
-        for kind in ["response", "service", "lag"] {
+        for kind in ["response", "service", "send_delay"] {
             for key in ["p50", "p90", "p99", "p99_9", "max"] {
                 let time = &report["latency"][kind][key];
                 assert!(time.is_u64(), "latency.{kind}.{key} is {time}");
@@ -203,7 +203,7 @@ fn an_open_loop_keeps_its_rate_and_says_which() {
 fn percentiles_that_the_samples_do_not_support_are_null() {
     let server = Served::start(&["http-echo"]);
     let report = load(&["-n", "50", "-c", "2", &server.http("/")]);
-    for kind in ["response", "service", "lag"] {
+    for kind in ["response", "service", "send_delay"] {
         let times = &report["latency"][kind];
         assert!(times["p50"].is_u64() && times["max"].is_u64(), "{times}");
         assert!(times["p90"].is_null() && times["p99"].is_null() && times["p99_9"].is_null());

@@ -5,11 +5,11 @@
 //! something may take before it counts as hanging.
 
 mod audit;
+mod compat;
 mod descriptors;
 mod duel;
 mod echo_client;
 mod experiment;
-mod faces;
 mod failing;
 mod help;
 mod http;

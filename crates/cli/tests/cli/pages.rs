@@ -144,7 +144,7 @@ fn completions_and_manual_pages_know_every_verb() {
         assert!(page.contains("Examples:"), "{name}: {page}");
     }
     assert!(
-        !place.path().join("pages/prony-keeper.1").exists(),
+        !place.path().join("pages/prony-supervisor.1").exists(),
         "an inner verb has a page"
     );
 }

@@ -115,12 +115,13 @@ fn known_limits_are_proven_and_named() {
     place.echo_server(
         "limited",
         "{prony} serve clockwork --delay 1ms --port {port}",
-        "[limits]\nfragments = 'it cannot'",
+        "[expected_failures]\nfragments = 'it cannot'",
     );
     // It can: the manifest must not say otherwise.
     let done = place.prony(&["servers", "check", "limited"]).with(1);
     assert!(
-        done.stdout.contains("known limit") && done.stdout.contains("take it out of [limits]"),
+        done.stdout.contains("expected failure")
+            && done.stdout.contains("take it out of [expected_failures]"),
         "{done}"
     );
     let file = place.experiment(
@@ -130,10 +131,14 @@ fn known_limits_are_proven_and_named() {
     );
     let text = place.prony(&["run", &file]).with(0).stdout;
     assert!(
-        text.contains("known limit of limited: fragments: it cannot"),
+        text.contains("expected failure of limited: fragments: it cannot"),
         "{text}"
     );
-    place.echo_server("misnamed", "x", "[limits]\nfragmets = 'it cannot'");
+    place.echo_server(
+        "misnamed",
+        "x",
+        "[expected_failures]\nfragmets = 'it cannot'",
+    );
     let done = place.prony(&["servers", "list"]).with(1);
     assert!(
         done.stderr.contains("no step of its verification"),

@@ -49,7 +49,7 @@ fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
     assert_eq!(it.record.response.len(), 3);
     assert_eq!(it.record.response.max(), 22);
     assert_eq!(it.record.service.max(), 17);
-    assert_eq!(it.record.lag.max(), 5);
+    assert_eq!(it.record.send_delay.max(), 5);
     assert_eq!(it.record.last_finish, 160);
 }
 

@@ -45,17 +45,17 @@ pub(crate) enum Event {
 /// What a worker hands over at the end.
 pub(crate) struct Report {
     pub record: Record,
-    /// When the measured part began and ended.
+    /// When the measurement began and ended.
     pub measured: (Nanos, Nanos),
-    /// CPU time used in the measured part, waiting without sleep included.
+    /// CPU time used in the measurement, waiting without sleep included.
     pub cpu: Nanos,
     /// The part of `cpu` that was waiting without sleep.
     pub spin: Nanos,
-    /// Time in the measured part in which the worker was ready and others had its CPU.
+    /// Time in the measurement in which the worker was ready and others had its CPU.
     pub kept_waiting: Nanos,
     /// Connections made, set-up included.
     pub connected: u64,
-    /// Answers per connection in the measured part, in the order of the worker's connections.
+    /// Answers per connection in the measurement, in the order of the worker's connections.
     pub answers: Vec<u64>,
     pub first_head: Vec<u8>,
     pub opening: Opening,
@@ -63,7 +63,7 @@ pub(crate) struct Report {
     pub trace: Vec<Sample>,
 }
 
-/// The CPU accounts at one end of the measured part.
+/// The CPU accounts at one end of the measurement.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     cpu: Nanos,
@@ -87,7 +87,7 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     calls: u32,
     timeout: Nanos,
     window: Nanos,
-    /// What may still fall due in the measured part: requests, or connections for several calls.
+    /// What may still fall due in the measurement: requests, or connections for several calls.
     quota: u64,
 
     /// When the load began; `None` while connections are being set up.

@@ -64,7 +64,7 @@ impl Tracer {
         }
     }
 
-    /// An answer is complete; one outside the measured part is none of the trace.
+    /// An answer is complete; one outside the measurement is none of the trace.
     pub(super) fn answered(
         &mut self,
         slot: Slot,

@@ -3,7 +3,7 @@
 use crate::support::short;
 use prony_engine::{Arrival, Dialogue, Observation, Outcomes, Plan, Times, clock};
 
-/// Every request that was due in the measured part is accounted for exactly once.
+/// Every request that was due in the measurement is accounted for exactly once.
 pub fn accounted(of: &Outcomes) -> u64 {
     of.finished() + of.in_flight_at_end + of.unsent_at_end
 }
@@ -47,7 +47,7 @@ pub fn hold(plan: &Plan, seen: &Observation) {
     windows(&what, seen);
     let quiet_loop = plan.arrival == Arrival::Closed && plan.keepalive;
     if quiet_loop && seen.connected == u64::from(plan.connections) {
-        assert_eq!(seen.lag.max(), 0, "{what}: due is sent");
+        assert_eq!(seen.send_delay.max(), 0, "{what}: due is sent");
     }
     if plan.arrival == Arrival::Closed {
         assert_eq!(seen.late.len(), 0, "{what}");
@@ -71,7 +71,11 @@ pub fn conserved(plan: &Plan, seen: &Observation) {
     assert_eq!(accounted(all), n, "{what}: {all:?}");
     let timed = all.ok + all.wrong_answer + all.timeout;
     assert_eq!(
-        [seen.response.len(), seen.service.len(), seen.lag.len()],
+        [
+            seen.response.len(),
+            seen.service.len(),
+            seen.send_delay.len()
+        ],
         [timed; 3],
         "{what}: {all:?}"
     );
@@ -125,9 +129,9 @@ pub fn flawless(plan: &Plan, seen: &Observation) {
     }
 }
 
-/// Response = service + lag, and so never below service.
+/// Response = service + send delay, and so never below service.
 fn times(what: &str, seen: &Observation) {
-    assert_eq!(seen.lag.len(), seen.response.len(), "{what}");
+    assert_eq!(seen.send_delay.len(), seen.response.len(), "{what}");
     assert!(seen.service.len() <= seen.response.len(), "{what}");
     if seen.service.len() != seen.response.len() || seen.response.is_empty() {
         return;
@@ -138,9 +142,15 @@ fn times(what: &str, seen: &Observation) {
             at(&seen.response) >= at(&seen.service),
             "{what} at {quantile}"
         );
-        assert!(at(&seen.response) >= at(&seen.lag), "{what} at {quantile}");
+        assert!(
+            at(&seen.response) >= at(&seen.send_delay),
+            "{what} at {quantile}"
+        );
     }
-    let (whole, parts) = (seen.response.mean(), seen.service.mean() + seen.lag.mean());
+    let (whole, parts) = (
+        seen.response.mean(),
+        seen.service.mean() + seen.send_delay.mean(),
+    );
     // Each value is kept within 0.1 %.
     assert!(
         (whole - parts).abs() <= 2.0 + 0.002 * whole,

@@ -84,7 +84,10 @@ fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
         let waited = seen.response.count_between(STALL / 2, u64::MAX);
         assert!(waited >= 140, "{waited}");
         assert!(seen.service.count_between(STALL / 2, u64::MAX) < waited);
-        assert!(seen.lag.max() >= STALL / 2, "they waited for their turn");
+        assert!(
+            seen.send_delay.max() >= STALL / 2,
+            "they waited for their turn"
+        );
     });
 }
 
@@ -151,7 +154,7 @@ fn what_could_not_be_sent_is_counted() {
         assert_eq!(
             seen.outcomes.finished(),
             0,
-            "nothing ended in the measured part"
+            "nothing ended in the measurement"
         );
         assert_eq!(
             (seen.outcomes.in_flight_at_end, seen.outcomes.unsent_at_end),

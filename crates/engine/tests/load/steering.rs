@@ -221,7 +221,7 @@ fn a_number_of_requests_counts_from_where_it_is_measured() {
         let seen = running.end();
         hold(&plan, &seen);
         assert_eq!(seen.response.len(), 100);
-        // What was under way when the measured part began has ended in it.
+        // What was under way when the measurement began has ended in it.
         assert!(seen.outcomes.ok >= 100, "{:?}", seen.outcomes);
         assert!(seen.bytes_sent > 100 * HELLO.len() as u64);
     }

@@ -10,9 +10,9 @@
 
 mod answer;
 mod fibonacci;
+mod fixture;
 mod http;
 mod http_echo;
-mod stage;
 mod static_file;
 mod tcp_echo;
 mod weather;
@@ -32,10 +32,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use fixture::Fixture;
 use http::Case;
 use prony_engine::Dialogue;
 use prony_engine::protocol::Limits;
-pub use stage::Stage;
 use wire::{Deadline, Fault, Wire};
 
 /// How long one step may take before it counts as failed.
@@ -44,7 +44,7 @@ use wire::{Deadline, Fault, Wire};
 /// one retransmitted SYN (1 s, then 3 s), and still end a dead server's check in good time.
 pub const STEP_LIMIT: Duration = Duration::from_secs(5);
 
-/// How often a step with a known limit must pass before the limit counts as gone.
+/// How often a step with a expected failure must pass before the limit counts as gone.
 const LIMIT_TRIES: u32 = 10;
 
 /// What a server must answer.
@@ -177,14 +177,14 @@ impl<'a> Inspection<'a> {
     /// # Errors
     ///
     /// The first step that failed, with what was expected and what was found; or a step with a
-    /// known limit that passed.
+    /// expected failure that passed.
     pub fn of(
         &self,
         contract: Contract,
         addr: SocketAddr,
-        stage: &Stage,
+        fixture: &Fixture,
     ) -> Result<Verified, Violation> {
-        let mut visit = self.visit(contract, addr, stage);
+        let mut visit = self.visit(contract, addr, fixture);
         let mut steps = Vec::new();
         for act in contract.script() {
             let reason = self.known.and_then(|known| known.get(act.name));
@@ -211,8 +211,8 @@ impl<'a> Inspection<'a> {
                 (Err(fault), None) => return Err(act.violated(fault)),
                 (Ok(()), Some(reason)) => {
                     return Err(act.violated(Fault::new(
-                        format!("the known limit that its manifest declares ({reason})"),
-                        "that it passes: take it out of [limits]",
+                        format!("the expected failure that its manifest declares ({reason})"),
+                        "that it passes: take it out of [expected_failures]",
                     )));
                 }
             };
@@ -234,18 +234,18 @@ impl<'a> Inspection<'a> {
         &self,
         contract: Contract,
         addr: SocketAddr,
-        stage: &Stage,
+        fixture: &Fixture,
         load: Wanted<'_>,
     ) -> Result<Dialogue, Violation> {
         let Wanted { message, keepalive } = load;
-        let visit = self.visit(contract, addr, stage);
+        let visit = self.visit(contract, addr, fixture);
         let exchanges = match contract {
             Contract::TcpEcho => return Ok(Dialogue::Echo(message.as_bytes().to_vec())),
             Contract::Http => unreachable!("what is asked is the user's"),
             Contract::HttpEcho => http_echo::exchanges(addr, keepalive, self.seed),
             Contract::StaticFile => {
                 let other = visit.is_known_limit(static_file::BODY);
-                static_file::exchanges(addr, keepalive, stage.page(), other)
+                static_file::exchanges(addr, keepalive, fixture.page(), other)
             }
             Contract::Fibonacci => fibonacci::exchanges(&visit, keepalive)
                 .map_err(|fault| contract.script()[0].violated(fault))?,
@@ -258,14 +258,14 @@ impl<'a> Inspection<'a> {
         })
     }
 
-    fn visit<'b>(&self, contract: Contract, addr: SocketAddr, stage: &'b Stage) -> Visit<'b>
+    fn visit<'b>(&self, contract: Contract, addr: SocketAddr, fixture: &'b Fixture) -> Visit<'b>
     where
         'a: 'b,
     {
         Visit {
             contract,
             addr,
-            stage,
+            fixture,
             known: self.known,
             depth: self.depth,
             rng: Xoshiro256PlusPlus::seed_from_u64(self.seed),
@@ -315,7 +315,7 @@ pub enum Depth {
     Quick,
     /// Before a load: everything that leaves no mark. Under 400 ms on a healthy native server.
     Full,
-    /// For its own sake: what takes long or changes the server's memory too, and that known limits
+    /// For its own sake: what takes long or changes the server's memory too, and that expected failures
     /// are still there.
     Thorough,
 }
@@ -323,7 +323,7 @@ pub enum Depth {
 /// The steps a server has passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// In the order they were taken; those with a known limit are among them.
+    /// In the order they were taken; those with a expected failure are among them.
     pub steps: Vec<Step>,
 }
 
@@ -384,7 +384,7 @@ impl Act {
 struct Visit<'a> {
     contract: Contract,
     addr: SocketAddr,
-    stage: &'a Stage,
+    fixture: &'a Fixture,
     known: Option<&'a BTreeMap<String, String>>,
     depth: Depth,
     rng: Xoshiro256PlusPlus,

@@ -53,7 +53,7 @@ pub(super) fn case(visit: &mut Visit<'_>) -> Case {
     if visit.is_known_limit(BODY) {
         return Case::get("/", |answer| http::status(answer, 200));
     }
-    let page = visit.stage.page().to_vec();
+    let page = visit.fixture.page().to_vec();
     Case::get("/", move |answer| whole(answer, &page))
 }
 
@@ -88,7 +88,7 @@ fn answer(visit: &mut Visit<'_>) -> Result<(), Fault> {
 }
 
 fn body(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    let page = visit.stage.page().to_vec();
+    let page = visit.fixture.page().to_vec();
     Case::get("/", move |answer| whole(answer, &page)).exchange(visit)
 }
 
@@ -102,7 +102,7 @@ fn traversal(visit: &mut Visit<'_>) -> Result<(), Fault> {
         "/..%2fsecret".to_owned(),
     ] {
         let shown = target.clone();
-        let secret = visit.stage.secret().to_vec();
+        let secret = visit.fixture.secret().to_vec();
         let case = Case::get(target, move |answer| {
             let leaked = answer.body.windows(secret.len()).any(|part| part == secret);
             if leaked {

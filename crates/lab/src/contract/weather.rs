@@ -8,8 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::answer::Answer;
+use super::fixture::{Reply, Weather};
 use super::http::{self, Case, token};
-use super::stage::{Reply, Weather};
 use super::wire::{Fault, excerpt};
 use super::{Act, Depth, Visit};
 
@@ -72,7 +72,7 @@ pub(super) const SCRIPT: &[Act] = &[
 /// A random city under the weather there is.
 pub(super) fn case(visit: &mut Visit<'_>, size: usize) -> Case {
     let target = format!("/weather/{}", token(visit, size));
-    expecting(target, visit.stage.weather().answer())
+    expecting(target, visit.fixture.weather().answer())
 }
 
 fn expecting(target: String, body: String) -> Case {
@@ -120,22 +120,22 @@ fn fresh(visit: &mut Visit<'_>) -> Result<(), Fault> {
         hundredths,
     }));
     for weather in changes {
-        visit.stage.set(&Reply::Weather(weather))?;
+        visit.fixture.set(&Reply::Weather(weather))?;
         expecting(format!("/weather/{city}"), weather.answer()).exchange(visit)?;
     }
-    visit.stage.set(&Reply::Weather(Weather::PUBLISHED))
+    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))
 }
 
 /// Every request reaches the upstream, also when nothing has changed.
 fn hits(visit: &mut Visit<'_>) -> Result<(), Fault> {
     const REQUESTS: u64 = 20;
     let city = token(visit, 8);
-    let body = visit.stage.weather().answer();
-    let before = visit.stage.hits();
+    let body = visit.fixture.weather().answer();
+    let before = visit.fixture.hits();
     for _ in 0..REQUESTS {
         expecting(format!("/weather/{city}"), body.clone()).exchange(visit)?;
     }
-    let seen = visit.stage.hits() - before;
+    let seen = visit.fixture.hits() - before;
     if seen < REQUESTS {
         let expected = format!("the upstream to be asked {REQUESTS} times");
         return Err(Fault::new(expected, format!("{seen} times")));
@@ -145,28 +145,28 @@ fn hits(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 fn trailing_slash(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let target = format!("/weather/{}/", token(visit, 8));
-    expecting(target, visit.stage.weather().answer()).exchange(visit)
+    expecting(target, visit.fixture.weather().answer()).exchange(visit)
 }
 
 fn upstream_error(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let message = format!("city {} not found", token(visit, 8));
-    visit.stage.set(&Reply::Failure(message.clone()))?;
+    visit.fixture.set(&Reply::Failure(message.clone()))?;
     let result = error(visit, 400, Some(message));
-    visit.stage.set(&Reply::Weather(Weather::PUBLISHED))?;
+    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))?;
     result
 }
 
 fn upstream_broken(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    visit.stage.set(&Reply::Broken)?;
+    visit.fixture.set(&Reply::Broken)?;
     let result = error(visit, 502, None);
-    visit.stage.set(&Reply::Weather(Weather::PUBLISHED))?;
+    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))?;
     result
 }
 
 fn upstream_down(visit: &mut Visit<'_>) -> Result<(), Fault> {
-    visit.stage.set(&Reply::Down)?;
+    visit.fixture.set(&Reply::Down)?;
     let result = error(visit, 502, None);
-    visit.stage.set(&Reply::Weather(Weather::PUBLISHED))?;
+    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))?;
     result
 }
 

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
 use rand::RngExt;
 
+use super::fixture::{Reply, Weather};
 use super::http::{self, Case};
-use super::stage::{Reply, Weather};
 use super::wire::Fault;
 use super::{Act, Depth, Visit};
 
@@ -39,7 +39,7 @@ pub(super) const SCRIPT: &[Act] = &[
 
 /// The only request there is.
 pub(super) fn case(visit: &mut Visit<'_>) -> Case {
-    let file = visit.stage.weather().file();
+    let file = visit.fixture.weather().file();
     Case::get(TARGET, move |answer| {
         http::status(answer, 200)?;
         http::media_type(answer, "application/json")?;
@@ -68,8 +68,8 @@ fn fresh(visit: &mut Visit<'_>) -> Result<(), Fault> {
             code: visit.rng.random_range(200..900),
             hundredths: visit.rng.random_range(-4_000..4_500),
         };
-        visit.stage.set(&Reply::Weather(weather))?;
+        visit.fixture.set(&Reply::Weather(weather))?;
         case(visit).exchange(visit)?;
     }
-    visit.stage.set(&Reply::Weather(Weather::PUBLISHED))
+    visit.fixture.set(&Reply::Weather(Weather::PUBLISHED))
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
-use prony_lab::contract::{Contract, Inspection, Stage, Verified, Violation};
+use prony_lab::contract::{Contract, Fixture, Inspection, Verified, Violation};
 
 /// Verifies a server of one of the contracts that need nothing around them.
 pub fn inspect(
@@ -16,8 +16,8 @@ pub fn inspect(
     addr: SocketAddr,
     how: &Inspection<'_>,
 ) -> Result<Verified, Violation> {
-    let stage = Stage::set_up(contract, &std::env::temp_dir()).expect("nothing is to be made");
-    how.of(contract, addr, &stage)
+    let fixture = Fixture::set_up(contract, &std::env::temp_dir()).expect("nothing is to be made");
+    how.of(contract, addr, &fixture)
 }
 
 /// Serves each connection with `handler`, which is also told its number.

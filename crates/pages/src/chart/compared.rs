@@ -100,7 +100,7 @@ fn chart(report: &CompareReport, what: &str, title: &str, ratio: Ratio<'_>) -> O
 fn look(verdict: &str) -> Look {
     let (colour, shape) = match verdict {
         "faster" | "cheaper" => (2, 2),
-        "slower" | "dearer" => (1, 4),
+        "slower" | "more expensive" => (1, 4),
         "same" => (0, 0),
         _ => (7, 3),
     };

@@ -11,9 +11,9 @@ use crate::series::Look;
 use prony_report::latency::{Distributions, Times};
 use prony_report::show;
 
-/// The share of the response time that lag must have, at p99, for it to be drawn on its own.
+/// The share of the response time that the send delay must have, at p99, for it to be drawn on its own.
 const LAG_MATTERS: f64 = 0.02;
-/// Charts of lag in a page: those of the cells in which it weighs most.
+/// Charts of the send delay in a page: those of the cells in which it is the largest share.
 const LAG_CHARTS: usize = 8;
 
 pub(super) fn charts(material: &Material) -> Vec<Chart> {
@@ -41,7 +41,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         ("max", Align::Right),
         ("samples", Align::Right),
         ("service p99", Align::Right),
-        ("lag p99", Align::Right),
+        ("send delay p99", Align::Right),
     ]);
     let mut lines = Vec::new();
     for &at in cells {
@@ -57,7 +57,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             show::time_or_dash(response.max),
             show::count(response.n),
             show::time_or_dash(cell.latency.service.p99),
-            show::time_or_dash(cell.latency.lag.p99),
+            show::time_or_dash(cell.latency.send_delay.p99),
         ]);
         let look = material.series.look(&label);
         lines.extend(line(&label, look, None, &material.times[at].response));
@@ -92,13 +92,13 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     })
 }
 
-/// Response, service and lag of the cells in which lag matters.
+/// Response, service and send delay of the cells in which the send delay matters.
 fn lags(material: &Material, many_rates: bool) -> Vec<Chart> {
     let p99 = |times: &Times| match times.len() {
         0 => 0.0,
         _ => times.value_at_quantile(0.99) as f64,
     };
-    let share = |times: &Distributions| p99(&times.lag) / p99(&times.response).max(1.0);
+    let share = |times: &Distributions| p99(&times.send_delay) / p99(&times.response).max(1.0);
     let mut found: Vec<(usize, f64)> = material
         .times
         .iter()
@@ -111,11 +111,11 @@ fn lags(material: &Material, many_rates: bool) -> Vec<Chart> {
     found.truncate(most);
     found
         .into_iter()
-        .filter_map(|(at, _)| lag(material, at))
+        .filter_map(|(at, _)| send_delay(material, at))
         .collect()
 }
 
-fn lag(material: &Material, at: usize) -> Option<Chart> {
+fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     let cell = &material.report.cells[at];
     let times = &material.times[at];
     let label = cell.label();
@@ -123,7 +123,7 @@ fn lag(material: &Material, at: usize) -> Option<Chart> {
     let parts = [
         ("response", &times.response, look(0), "none"),
         ("service", &times.service, look(1), "7 3"),
-        ("lag", &times.lag, look(2), "2 2.5"),
+        ("send delay", &times.send_delay, look(2), "2 2.5"),
     ];
     let mut table = Table::new([
         ("time", Align::Left),
@@ -143,10 +143,10 @@ fn lag(material: &Material, at: usize) -> Option<Chart> {
     let plot = plot(lines, 380.0)?;
     let load = cell.load_label();
     Some(Chart {
-        name: name(&["lag", &label, load]),
+        name: name(&["send-delay", &label, load]),
         kind: Kind::Latency,
-        title: format!("Response, service and lag: {label}, load {load}"),
-        note: "A request is due, waits (lag) until it can be sent, and is served. Who measures from the \
+        title: format!("Response, service and send delay: {label}, load {load}"),
+        note: "A request is due, waits (send delay) until it can be sent, and is served. Who measures from the \
                sending alone reports the service time and hides the rest."
             .into(),
         width: plot.size.0,

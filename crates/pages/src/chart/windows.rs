@@ -44,13 +44,13 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
 /// A trial over time.
 struct Course {
     round: u32,
-    /// Middle of each window in seconds since the measured part began, its rate, and its phase.
+    /// Middle of each window in seconds since the measurement began, its rate, and its phase.
     points: Vec<(f64, f64, Phase)>,
-    /// Where the rate changes within the measured part, in the same seconds.
+    /// Where the rate changes within the measurement, in the same seconds.
     changes: Vec<f64>,
     /// Seconds of warm-up.
     warmup: f64,
-    /// Where the measured part ends, in the same seconds.
+    /// Where the measurement ends, in the same seconds.
     end: f64,
 }
 
@@ -129,13 +129,13 @@ fn chart(material: &Material, cell: &CellReport, most: usize) -> Option<Chart> {
                 text.tick x=(px(x(at))) y=(px(BOTTOM + 15.0)) text-anchor=(anchor(at, begin, end)) { (words) }
             }
         }
-        text.label x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 32.0)) text-anchor="middle" { "seconds since the measured part began" }
+        text.label x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 32.0)) text-anchor="middle" { "seconds since the measurement began" }
         g class=(format!("course {}", look.class())) {
             @for (course, points) in drawn.iter().zip(&thinned) {
                 path.m.line d=(line(points, begin, &x, &y)) tabindex="-1" role="img" aria-label=(words(&label, course)) {}
                 @for change in &course.changes {
                     path.m.change d=(format!("M{} {}v{}", px(x(*change)), px(TOP), px(BOTTOM - TOP))) tabindex="-1"
-                        role="img" aria-label=(format!("{label}, round {}: the rate changes {change:.2} s into the measured part", course.round)) {}
+                        role="img" aria-label=(format!("{label}, round {}: the rate changes {change:.2} s into the measurement", course.round)) {}
                 }
             }
         }

@@ -96,7 +96,7 @@ fn plain(name: &str, value: &Value) -> String {
 }
 
 pub(super) fn method(material: &Material) -> Markup {
-    let started_together = matches!(material.report.run.name.as_str(), "duel" | "tare");
+    let started_together = matches!(material.report.run.name.as_str(), "duel" | "calibrate");
     html! {
         section #method {
             h2 { "Method" }

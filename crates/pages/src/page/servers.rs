@@ -70,8 +70,8 @@ fn server(material: &Material, label: &str) -> Markup {
                     @if verified { "kept its contract (" (material.report.run.contract) ") in every trial" }
                     @else { strong { "broke its contract: see the trials" } }
                 }
-                @for (step, reason) in &cell.known_limits {
-                    dt { "Known limit" } dd { (step) ": " (reason) }
+                @for (step, reason) in &cell.expected_failures {
+                    dt { "Expected failure" } dd { (step) ": " (reason) }
                 }
                 @let spread = &cell.connections_per_worker;
                 @if spread.len() > 1 {

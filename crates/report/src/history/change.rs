@@ -169,7 +169,7 @@ fn words(
     let (less, more) = match measure {
         Measure::Throughput => ("slower", "faster"),
         Measure::P99 => ("shorter", "longer"),
-        Measure::Cpu => ("cheaper", "dearer"),
+        Measure::Cpu => ("cheaper", "more expensive"),
     };
     // A ratio that cannot be told from 1: what changed is how far the runs lie apart.
     if ratio

@@ -204,7 +204,7 @@ fn text(value: &Value, key: &str) -> String {
     }
 }
 
-/// What must be the same for two figures to be held against each other, as for a tare; the kernel may
+/// What must be the same for two figures to be held against each other, as for a calibration; the kernel may
 /// differ, and is named.
 fn host(host: &Value) -> String {
     let memory = host.get("memory").and_then(Value::as_f64);

@@ -38,7 +38,7 @@ fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Ru
     let mut times: ByCell<Distributions> = ByCell::new();
     for trial in trials {
         let cell = times.entry(trial.cell()).or_default();
-        for kind in [&mut cell.response, &mut cell.service, &mut cell.lag] {
+        for kind in [&mut cell.response, &mut cell.service, &mut cell.send_delay] {
             (0..2_000).for_each(|i| kind.record(1_000 + i).unwrap());
         }
     }

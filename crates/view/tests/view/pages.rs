@@ -164,9 +164,9 @@ fn a_report_is_the_one_of_the_command_and_is_made_once() {
     // Another run does not change it; a further weighing of the rig would.
     write(&mut scene.notebook(), &on(1, 1e4)).unwrap();
     ask().with(304);
-    let mut tare = plan();
-    tare.name = "tare".into();
-    begin(&scene.notebook(), &tare).unwrap();
+    let mut calibration = plan();
+    calibration.name = "calibrate".into();
+    begin(&scene.notebook(), &calibration).unwrap();
     assert_ne!(ask().header("etag"), Some(&*tag));
 }
 

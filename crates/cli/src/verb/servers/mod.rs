@@ -168,7 +168,7 @@ fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
             .iter()
             .map(|(server, contract, state)| {
                 let limits = match state {
-                    State::Ready { verified, .. } => known_limits(server, verified),
+                    State::Ready { verified, .. } => expected_failures(server, verified),
                     _ => Vec::new(),
                 };
                 let (state, step, message, output) = match state {
@@ -219,9 +219,9 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
     for (server, contract, state) in states {
         let (word, took, what) = match state {
             State::Ready { version, verified } => {
-                for (step, reason, found) in known_limits(server, verified) {
+                for (step, reason, found) in expected_failures(server, verified) {
                     outputs += &format!(
-                        "\n{} ({contract}) has a known limit, {step}: {reason}\n  as verified: {found}\n",
+                        "\n{} ({contract}) has a expected failure, {step}: {reason}\n  as verified: {found}\n",
                         server.name
                     );
                 }
@@ -253,11 +253,17 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
 }
 
 /// The steps that a server's stack cannot pass: the step, the reason, and what was found.
-fn known_limits<'a>(
+fn expected_failures<'a>(
     server: &'a Server,
     verified: &'a Verified,
 ) -> Vec<(&'a str, &'a str, &'a str)> {
-    let reason = |step: &str| server.manifest.limits.get(step).map(String::as_str);
+    let reason = |step: &str| {
+        server
+            .manifest
+            .expected_failures
+            .get(step)
+            .map(String::as_str)
+    };
     let steps = verified.steps.iter();
     steps
         .filter_map(|step| Some((step.name, reason(step.name)?, step.limit.as_deref()?)))

@@ -1,0 +1,94 @@
+//! `prony wrk`, `ab`, `weighttp` and `httperf`, and the same through links of these names.
+
+use crate::place::on_signal;
+use prony_compat::{Console, ab, httperf, weighttp, wrk};
+use prony_lab::trial::Interrupt;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Another tool, whose command line prony speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    Wrk,
+    Ab,
+    Weighttp,
+    Httperf,
+}
+
+impl Tool {
+    fn named(name: &OsStr) -> Option<Self> {
+        Some(match name.to_str()? {
+            "wrk" => Self::Wrk,
+            "ab" => Self::Ab,
+            "weighttp" => Self::Weighttp,
+            "httperf" => Self::Httperf,
+            _ => return None,
+        })
+    }
+
+    /// The tool that a whole command line asks for, and its arguments: by the name under which the
+    /// program was started, or by the first word. What follows is the tool's own and is not looked
+    /// at here, not even a `--`.
+    pub fn asked_for(line: &[OsString]) -> Option<(Self, &[OsString])> {
+        let (program, rest) = line.split_first()?;
+        if let Some(tool) = Path::new(program).file_name().and_then(Self::named) {
+            return Some((tool, rest));
+        }
+        let (word, rest) = rest.split_first()?;
+        Some((Self::named(word)?, rest))
+    }
+
+    /// Does what the tool would do with these arguments, and ends with its exit status.
+    pub fn main(self, arguments: &[OsString]) -> ExitCode {
+        let interrupt = Arc::new(Interrupt::default());
+        if let Err(report) = on_signal(&interrupt) {
+            eprintln!("{report:?}");
+            return ExitCode::from(1);
+        }
+        let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
+        let mut console = Console {
+            out: &mut out,
+            err: &mut err,
+            guard: &|load| interrupt.guard(load),
+        };
+        let main = match self {
+            Self::Wrk => wrk::main,
+            Self::Ab => ab::main,
+            Self::Weighttp => weighttp::main,
+            Self::Httperf => httperf::main,
+        };
+        ExitCode::from(main(arguments.to_vec(), &mut console))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(line: &str) -> Option<(Tool, Vec<String>)> {
+        let line: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let (tool, rest) = Tool::asked_for(&line)?;
+        let words = rest.iter().map(|word| word.to_str().unwrap().to_owned());
+        Some((tool, words.collect()))
+    }
+
+    #[test]
+    fn a_tool_is_asked_for_by_a_word_or_by_the_name_of_a_link() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for (line, expected) in [
+            ("prony wrk -t1 -- u", Some((Tool::Wrk, words("-t1 -- u")))),
+            ("/opt/bin/wrk ab u", Some((Tool::Wrk, words("ab u")))),
+            ("./ab", Some((Tool::Ab, vec![]))),
+            ("prony httperf -h", Some((Tool::Httperf, words("-h")))),
+            ("weighttp --help", Some((Tool::Weighttp, words("--help")))),
+            ("prony load wrk", None),
+            ("prony", None),
+            ("/opt/wrk/prony run", None),
+            ("/opt/bin/wrk2 u", None),
+        ] {
+            assert_eq!(asked(line), expected, "{line}");
+        }
+    }
+}

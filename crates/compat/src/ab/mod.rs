@@ -1,0 +1,295 @@
+//! `ab`, the Apache HTTP server benchmarking tool.
+//!
+//! The request is byte for byte the original's, HTTP/1.0 included, so that a server has the same
+//! work with it. A request is over when its answer is complete, whether the server then closes the
+//! connection or not; the original waits for that, and hangs where it does not happen.
+
+mod files;
+mod flags;
+mod html;
+mod report;
+mod request;
+mod text;
+mod usage;
+
+use crate::Console;
+use crate::shared::address::{Family, resolve};
+use crate::shared::evidence::{evidence, remark};
+use crate::shared::flags::take_quiet;
+use crate::shared::load::{Doing, Met, carry_out, errors};
+use flags::Flags;
+use prony_engine::clock::{SECOND, nanos};
+use prony_engine::protocol::{Expect, HttpExchange, Limits};
+use prony_engine::{
+    Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, Window, automatic,
+};
+use report::Report;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How often progress is looked at.
+const WINDOW: Duration = Duration::from_millis(100);
+/// The exit status of the original when nothing came for its time-out: the low byte of APR's
+/// number for that, 70007.
+const STATUS_TIMEOUT: u8 = 119;
+/// The same when a host could not be looked up: of 670002.
+const STATUS_UNKNOWN: u8 = 50;
+
+/// Runs `ab` with `args` (without the program's name) and gives its exit status.
+pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
+    let (args, quiet) = take_quiet(args);
+    let flags = match flags::parse(args) {
+        Ok(flags) => flags,
+        Err(instead) => return instead.say(console.out, console.err),
+    };
+    if let Some(bytes) = &flags.socket_buffer
+        && !quiet
+    {
+        let _ = writeln!(
+            console.err,
+            "prony: -b {bytes} has no effect: the kernel sizes the buffers of sockets"
+        );
+    }
+    let _ = console.out.write_all(banner(&flags).as_bytes());
+    match measure(&flags, console) {
+        Ok((plan, seen)) => finish(&flags, &plan, &seen, quiet, console),
+        Err(end) => end.say(console),
+    }
+}
+
+/// The run has ended without a report.
+struct End {
+    text: String,
+    status: u8,
+    /// Requests that were answered before that.
+    done: u64,
+}
+
+impl End {
+    fn new(text: String, status: u8) -> Self {
+        Self {
+            text,
+            status,
+            done: 0,
+        }
+    }
+
+    fn say(&self, console: &mut Console<'_>) -> u8 {
+        let _ = writeln!(console.err, "{}", self.text);
+        if self.done > 0 {
+            let _ = writeln!(console.out, "Total of {} requests completed", self.done);
+        }
+        self.status
+    }
+}
+
+/// What is printed before anything is measured.
+fn banner(flags: &Flags) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    if flags.html {
+        return format!(
+            "<p>\n This is ApacheBench, Version 2.3 <i>&lt;prony {version}&gt;</i><br>\n</p>\n<p>\n"
+        );
+    }
+    let through = flags
+        .proxy
+        .as_ref()
+        .map_or_else(String::new, |(host, port)| {
+            format!("[through {host}:{port}] ")
+        });
+    let tail = if flags.heartbeat().is_some() {
+        "\n"
+    } else {
+        "..."
+    };
+    format!(
+        "This is ApacheBench, Version 2.3 <prony {version}>\n\nBenchmarking {} {through}(be patient){tail}",
+        flags.url.host
+    )
+}
+
+fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observation), End> {
+    let timeout = Duration::from_secs(flags.timeout);
+    let (host, port) = flags.connect_to();
+    // With keep-alive connections are made before the load: without one that succeeds there would
+    // be nothing to wait for.
+    let address = resolve(host, port, Family::Any, flags.keepalive, timeout)
+        .map_err(|error| not_resolved(host, &error))?;
+    let plan = plan(flags, address, timeout);
+    let length = flags
+        .time_limit
+        .map_or(Nanos::MAX, |seconds| seconds.saturating_mul(SECOND));
+    let mut watch = Watch::new(flags, nanos(timeout));
+    let seen = carry_out(&plan, length, console, |window, control, _, err| {
+        watch.window(window, control, err);
+    })
+    .map_err(|error| End::new(format!("ab: {error}"), 1))?;
+    let _ = console.out.write_all(text::log(flags, &seen).as_bytes());
+    if let Some(end) = fatal(flags, &seen, watch.gave_up) {
+        return Err(end);
+    }
+    watch.end(console);
+    Ok((plan, seen))
+}
+
+fn not_resolved(host: &str, error: &io::Error) -> End {
+    match error.raw_os_error() {
+        Some(number) => refused(&Met {
+            doing: Doing::Connecting,
+            number: Some(number),
+            count: 1,
+        }),
+        None => End::new(
+            format!("\napr_sockaddr_info_get() for {host}: {error}"),
+            STATUS_UNKNOWN,
+        ),
+    }
+}
+
+fn refused(met: &Met) -> End {
+    let call = match met.doing {
+        Doing::Connecting => "apr_socket_connect()",
+        Doing::Reading => "apr_socket_recv",
+        Doing::Writing => "apr_socket_send",
+    };
+    let number = met.number.unwrap_or(0);
+    End::new(
+        format!("{call}: {} ({number})", met.words()),
+        u8::try_from(number & 0xff).unwrap_or(1),
+    )
+}
+
+fn plan(flags: &Flags, address: SocketAddr, timeout: Duration) -> Plan {
+    let exchange = HttpExchange::raw(
+        request::bytes(flags),
+        // To ab every status is an answer; those that are none of 2xx are counted apart.
+        Expect::default(),
+    );
+    Plan {
+        target: Target::Tcp(address),
+        dialogue: Dialogue::Http {
+            exchanges: vec![exchange],
+            limits: Limits::default(),
+        },
+        arrival: Arrival::Closed,
+        connections: flags.concurrency,
+        threads: 1,
+        cpus: Vec::new(),
+        pipeline: 1,
+        keepalive: flags.keepalive,
+        calls: 1,
+        trace: true,
+        timeout,
+        window: WINDOW,
+        requests: Some(flags.requests),
+        transport: automatic(&Arrival::Closed),
+    }
+}
+
+/// Prints progress, and gives up where the original does.
+struct Watch {
+    /// Between two lines of progress, in requests.
+    heartbeat: Option<u64>,
+    done: u64,
+    next: u64,
+    keep_going: bool,
+    timeout: Nanos,
+    /// How long no answer has come.
+    silent: Nanos,
+    gave_up: bool,
+}
+
+impl Watch {
+    fn new(flags: &Flags, timeout: Nanos) -> Self {
+        let heartbeat = flags.heartbeat();
+        Self {
+            heartbeat,
+            done: 0,
+            next: heartbeat.unwrap_or(0),
+            keep_going: flags.keep_going,
+            timeout,
+            silent: 0,
+            gave_up: false,
+        }
+    }
+
+    fn window(&mut self, window: &Window, control: &Control, err: &mut dyn Write) {
+        let outcomes = &window.outcomes;
+        let answers = outcomes.ok + outcomes.wrong_answer;
+        self.done += outcomes.finished();
+        if let Some(step) = self.heartbeat {
+            while self.done >= self.next {
+                let _ = writeln!(err, "Completed {} requests", self.next);
+                self.next += step;
+            }
+        }
+        self.silent = if answers > 0 {
+            0
+        } else {
+            self.silent + window.length
+        };
+        if outcomes.timeout > 0 && self.silent >= self.timeout {
+            self.gave_up = true;
+            control.stop();
+        }
+        if outcomes.connect_error > 0 && !self.keep_going {
+            control.stop();
+        }
+    }
+
+    fn end(&self, console: &mut Console<'_>) {
+        if self.heartbeat.is_some() {
+            let _ = writeln!(console.err, "Finished {} requests", self.done);
+        } else {
+            let _ = writeln!(console.out, "..done");
+        }
+    }
+}
+
+/// Has the run met something that the original ends with?
+fn fatal(flags: &Flags, seen: &Observation, gave_up: bool) -> Option<End> {
+    let done = seen.outcomes.ok + seen.outcomes.wrong_answer;
+    if gave_up {
+        let text = "apr_pollset_poll: The timeout specified has expired (70007)".to_owned();
+        return Some(End {
+            done,
+            ..End::new(text, STATUS_TIMEOUT)
+        });
+    }
+    let met = errors(seen)
+        .into_iter()
+        .find(|met| met.number.is_some() && !met.timed_out())?;
+    (!flags.keep_going).then(|| End {
+        done,
+        ..refused(&met)
+    })
+}
+
+fn finish(
+    flags: &Flags,
+    plan: &Plan,
+    seen: &Observation,
+    quiet: bool,
+    console: &mut Console<'_>,
+) -> u8 {
+    let report = Report::new(flags, seen);
+    let shown = if flags.html {
+        html::html(&report, flags)
+    } else {
+        text::text(&report, flags)
+    };
+    let _ = console.out.write_all(shown.as_bytes());
+    if !quiet {
+        remark(&report.judged(evidence(plan, seen)), console.err);
+    }
+    let mut status = 0;
+    for (path, content) in files::files(flags, &report) {
+        if let Err(error) = std::fs::write(path, content) {
+            let _ = writeln!(console.err, "ab: cannot write {}: {error}", path.display());
+            status = 1;
+        }
+    }
+    status
+}

@@ -1,0 +1,99 @@
+//! Flags as `getopt` takes them: `-c10`, `-c 10`, `-kq`, `--rate=5`, `--rate 5`.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::str::FromStr;
+
+/// There is nothing to run: what to say instead, and the exit status.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Instead {
+    /// What was asked for, on standard output; the status is 0.
+    Said(String),
+    /// What is wrong, on standard error.
+    Wrong {
+        /// Whole lines.
+        text: String,
+        /// The exit status.
+        status: u8,
+    },
+}
+
+impl Instead {
+    /// Says it and gives the exit status.
+    pub(crate) fn say(&self, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+        // Whoever closed the stream does not want to hear of it.
+        match self {
+            Self::Said(text) => {
+                let _ = out.write_all(text.as_bytes());
+                0
+            }
+            Self::Wrong { text, status } => {
+                let _ = err.write_all(text.as_bytes());
+                *status
+            }
+        }
+    }
+}
+
+/// The extra flag of every command, `--quiet`, taken out of the others wherever it stands.
+pub(crate) fn take_quiet(args: Vec<OsString>) -> (Vec<OsString>, bool) {
+    let before = args.len();
+    let args: Vec<_> = args.into_iter().filter(|arg| arg != "--quiet").collect();
+    let quiet = args.len() < before;
+    (args, quiet)
+}
+
+/// The value of the flag just read as text.
+pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, lexopt::Error> {
+    Ok(parser.value()?.to_string_lossy().into_owned())
+}
+
+/// The value of the flag just read as a number; `None` when it is none.
+pub(crate) fn number<T: FromStr>(parser: &mut lexopt::Parser) -> Result<Option<T>, lexopt::Error> {
+    Ok(text(parser)?.trim().parse().ok())
+}
+
+/// The name among `names` that `given` abbreviates; an exact one abbreviates nothing else.
+pub(crate) fn abbreviated<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    if let Some(exact) = names.iter().find(|name| **name == given) {
+        return Some(exact);
+    }
+    let mut begin = names.iter().filter(|name| name.starts_with(given));
+    match (begin.next(), begin.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// What a flag that is not known was called.
+pub(crate) fn name(argument: &lexopt::Arg<'_>) -> String {
+    match argument {
+        lexopt::Arg::Short(letter) => letter.to_string(),
+        lexopt::Arg::Long(name) => format!("--{name}"),
+        lexopt::Arg::Value(value) => OsStr::to_string_lossy(value).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_may_stand_anywhere() {
+        let args = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(
+            take_quiet(args(&["-n", "1", "--quiet", "x"])),
+            (args(&["-n", "1", "x"]), true)
+        );
+        assert_eq!(take_quiet(args(&["x"])), (args(&["x"]), false));
+    }
+
+    #[test]
+    fn long_names_may_be_cut_while_they_are_unique() {
+        let names = ["num-calls", "num-conns", "rate", "timeout", "time"];
+        assert_eq!(abbreviated("num-co", &names), Some("num-conns"));
+        assert_eq!(abbreviated("num", &names), None);
+        assert_eq!(abbreviated("time", &names), Some("time"));
+        assert_eq!(abbreviated("nothing", &names), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! Carrying out a load, and reading the errors that it met.
+
+use crate::Console;
+use prony_engine::{Control, Error, Nanos, Observation, Plan, Window, descriptors};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Carries out `plan` for `length` nanoseconds at the most, telling the console's guard before it.
+/// `progress` hears of each window, and may stop the load or write to the console's streams: standard
+/// output first.
+pub(crate) fn carry_out(
+    plan: &Plan,
+    length: Nanos,
+    console: &mut Console<'_>,
+    mut progress: impl FnMut(&Window, &Control, &mut dyn Write, &mut dyn Write),
+) -> Result<Observation, Failed> {
+    descriptors::reserve(u64::from(plan.connections))?;
+    // What was printed so far is to be seen while the load runs.
+    let _ = console.out.flush();
+    let control = Arc::new(Control::at_once(length));
+    (console.guard)(&control);
+    let (out, err) = (&mut *console.out, &mut *console.err);
+    Ok(prony_engine::run(plan, &control, |window| {
+        progress(window, &control, out, err);
+    })?)
+}
+
+/// Why a load could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failed {
+    /// There are not enough file descriptors.
+    #[error(transparent)]
+    Descriptors(#[from] descriptors::TooFewDescriptors),
+    /// The generator could not go on.
+    #[error(transparent)]
+    Engine(#[from] Error),
+}
+
+/// What was being done when an error was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Making a connection.
+    Connecting,
+    /// Waiting for an answer, or reading it.
+    Reading,
+    /// Sending a request.
+    Writing,
+}
+
+/// Errors of one kind that a load met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Met {
+    /// During what.
+    pub doing: Doing,
+    /// The system's number for it; `None` when the server closed the connection, or broke the
+    /// protocol.
+    pub number: Option<i32>,
+    /// How often.
+    pub count: u64,
+}
+
+impl Met {
+    /// Is it that a connection took too long to be made, or to carry anything?
+    pub(crate) fn timed_out(&self) -> bool {
+        self.number.is_some_and(|number| {
+            io::Error::from_raw_os_error(number).kind() == io::ErrorKind::TimedOut
+        })
+    }
+
+    /// The system's words for it, without the number.
+    pub(crate) fn words(&self) -> String {
+        match self.number {
+            None => "the server closed the connection".into(),
+            Some(number) => {
+                let text = io::Error::from_raw_os_error(number).to_string();
+                match text.split_once(" (os error") {
+                    Some((words, _)) => words.to_owned(),
+                    None => text,
+                }
+            }
+        }
+    }
+}
+
+/// The errors of an observation, which has them in words.
+pub(crate) fn errors(seen: &Observation) -> Vec<Met> {
+    seen.errors
+        .iter()
+        .filter_map(|(text, &count)| met(text, count))
+        .collect()
+}
+
+fn met(text: &str, count: u64) -> Option<Met> {
+    let (doing, what) = text.split_once(": ")?;
+    let doing = match doing {
+        "connecting" => Doing::Connecting,
+        "reading" => Doing::Reading,
+        "writing" => Doing::Writing,
+        _ => return None,
+    };
+    let number = what
+        .rsplit_once("(os error ")
+        .and_then(|(_, number)| number.strip_suffix(')'))
+        .and_then(|number| number.parse().ok());
+    Some(Met {
+        doing,
+        number,
+        count,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_read_as_the_engine_words_them() {
+        let refused = met("connecting: Connection refused (os error 111)", 3).unwrap();
+        assert_eq!(
+            (refused.doing, refused.number, refused.count),
+            (Doing::Connecting, Some(111), 3)
+        );
+        assert_eq!(refused.words(), "Connection refused");
+        let closed = met("reading: the server closed the connection", 1).unwrap();
+        assert_eq!((closed.doing, closed.number), (Doing::Reading, None));
+        assert_eq!(met("malformed answer: not a status code", 1), None);
+    }
+}

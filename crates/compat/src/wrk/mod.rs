@@ -1,0 +1,208 @@
+//! `prony wrk`: the command line of wrk 4.2, and with a rate that of wrk2.
+
+mod args;
+mod protocol;
+mod report;
+mod script;
+mod spectrum;
+mod stats;
+mod units;
+mod url;
+
+use crate::console::Console;
+use crate::shared::evidence::{evidence, remark};
+use crate::shared::flags::take_quiet;
+use args::{Args, Parsed, USAGE};
+use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
+use prony_engine::{
+    Arrival, Control, Dialogue, Observation, Plan, Target, automatic, clock, descriptors, run_with,
+};
+use protocol::{Alarm, Parts, Scripted};
+use report::Outcome;
+use script::{Failure, Script, split};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// wrk's: each thread's rate is taken so often.
+const SAMPLING: Duration = Duration::from_millis(100);
+/// More samples than this of each thread say nothing more; a longer run takes them less often.
+const SAMPLES: u32 = 1_000;
+
+/// Runs a load as `wrk` would with these arguments (without the program's name), and gives the exit
+/// status: 0, or 1 when there is nothing to run, the server cannot be reached, or the script fails.
+pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
+    match speak(args, console) {
+        Ok(()) => 0,
+        Err(Error::Usage(None)) => 1,
+        Err(error) => {
+            // When even that cannot be said, the status says it.
+            let _ = writeln!(console.err, "{error}");
+            1
+        }
+    }
+}
+
+/// Why there is nothing more to print.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    /// The usage has been printed; what else there is to say.
+    #[error("{}", .0.as_deref().unwrap_or_default())]
+    Usage(Option<String>),
+    #[error("TLS is not supported: {0}")]
+    Tls(String),
+    #[error(transparent)]
+    Script(#[from] Failure),
+    #[error(transparent)]
+    Descriptors(#[from] descriptors::TooFewDescriptors),
+    #[error(transparent)]
+    Engine(#[from] prony_engine::Error),
+    #[error(transparent)]
+    Print(#[from] io::Error),
+}
+
+fn speak(args: Vec<OsString>, console: &mut Console<'_>) -> Result<(), Error> {
+    let (args, quiet) = take_quiet(args);
+    let parsed = Parsed::from(args);
+    if parsed.version {
+        console.out.write_all(version().as_bytes())?;
+    }
+    match parsed.args {
+        Ok(args) => run(&args, quiet, console),
+        Err(complaint) => {
+            console.out.write_all(USAGE.as_bytes())?;
+            Err(Error::Usage(complaint))
+        }
+    }
+}
+
+fn version() -> String {
+    format!(
+        "wrk 4.2.0 [{}] as spoken by prony {}\n",
+        automatic(&Arrival::Closed),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error> {
+    if args.url.scheme.starts_with("https") {
+        return Err(Error::Tls(args.url.text.clone()));
+    }
+    descriptors::reserve(u64::from(args.connections))?;
+    // What a script prints itself does not pass through the console.
+    console.out.flush()?;
+    let script = Script::load(args)?;
+    let parts = parts(&script)?;
+    if !quiet {
+        overlooked(args, parts, console.err)?;
+    }
+    let plan = plan(args, parts);
+    write!(console.out, "{}", report::heading(args))?;
+    console.out.flush()?;
+    let control = Arc::new(Control::at_once(clock::nanos(args.duration)));
+    (console.guard)(&control);
+    let seen = carry_out(&plan, &control, &script, parts)?;
+    let outcome = Outcome::of(&seen);
+    write!(console.out, "{}", report::report(args, &outcome, &seen))?;
+    console.out.flush()?;
+    let done = script.done(&outcome);
+    if !quiet {
+        remark(&evidence(&plan, &seen), console.err);
+    }
+    Ok(done?)
+}
+
+/// What the script takes part in. Like wrk, asks the first thread for its first text, and throws it
+/// away.
+fn parts(script: &Script) -> Result<Parts, Failure> {
+    let first = script.functions(0);
+    let requests = first.request(split)?;
+    let requests = requests.map_err(|malformed| first.bad_request(&malformed.to_string()))?;
+    Ok(Parts {
+        request: first.has("request"),
+        response: first.has("response"),
+        delay: first.has("delay"),
+        batch: u32::try_from(requests.len()).unwrap_or(u32::MAX),
+    })
+}
+
+fn plan(args: &Args, parts: Parts) -> Plan {
+    let arrival = match args.rate {
+        None => Arrival::Closed,
+        Some(rate) => Arrival::Constant(rate as f64),
+    };
+    // The target is each thread's own.
+    let nowhere = Target::Tcp(([0, 0, 0, 0], 0).into());
+    Plan {
+        arrival,
+        threads: args.threads,
+        pipeline: parts.batch,
+        timeout: args.timeout,
+        window: SAMPLING.max(args.duration / SAMPLES),
+        transport: automatic(&arrival),
+        ..Plan::closed(nowhere, Dialogue::Own, args.connections)
+    }
+}
+
+fn carry_out(
+    plan: &Plan,
+    control: &Arc<Control>,
+    script: &Script,
+    parts: Parts,
+) -> Result<Observation, Error> {
+    let target = |worker| Target::Tcp(script.address(worker));
+    let mut always = Vec::new();
+    for worker in 0..plan.threads {
+        let functions = script.functions(worker);
+        always.push(if parts.request {
+            Vec::new()
+        } else {
+            functions.request(<[u8]>::to_vec)?
+        });
+    }
+    let said = |worker: u32| always[worker as usize].clone();
+    if !parts.request && !parts.response && !parts.delay && parts.batch == 1 {
+        // Nothing that the script could say any more: it costs nothing.
+        let part = |worker| {
+            let exchange = HttpExchange::raw(said(worker), Expect::default());
+            (target(worker), Http::new(vec![exchange], Limits::default()))
+        };
+        return Ok(run_with(plan, control, part, |_| {})?);
+    }
+    let alarm = Alarm::new(control.clone());
+    let part = |worker| {
+        let functions = script.functions(worker).clone();
+        let stop = script.stop_flag(worker);
+        let scripted = Scripted::new(functions, parts, said(worker), stop, &alarm);
+        (target(worker), scripted)
+    };
+    let seen = run_with(plan, control, part, |_| {});
+    match alarm.failure() {
+        Some(failure) => Err(failure.into()),
+        None => Ok(seen?),
+    }
+}
+
+/// Says what was asked for and is not done.
+fn overlooked(args: &Args, parts: Parts, err: &mut dyn Write) -> io::Result<()> {
+    if args.batches {
+        writeln!(
+            err,
+            "prony: -B is not supported: each answer is measured by itself"
+        )?;
+    }
+    if parts.delay && args.rate.is_some() {
+        writeln!(
+            err,
+            "prony: delay() is not called: with a rate, requests have their times"
+        )?;
+    }
+    for header in args.headers.iter().filter(|header| !header.contains(": ")) {
+        writeln!(
+            err,
+            "prony: -H '{header}' is not sent: expected 'Name: value'"
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,318 @@
+use crate::support::{
+    Run, answer, fields, golden, http_echo, nobody, original, prony, server, shape, without_port,
+};
+use prony_compat::ab::main;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+/// Lines whose figures depend on the clock.
+const TIMED: [&str; 9] = [
+    "Time taken for tests",
+    "Requests per second",
+    "Time per request",
+    "Transfer rate",
+    "Connect",
+    "Processing",
+    "Waiting",
+    "Total",
+    "Benchmarking 127.0.0.1 (be patient)...LOG",
+];
+
+/// The report without the lines that say who speaks, and without the original's opinion of its
+/// own figures, for which prony has checks; and without a server's date.
+fn report(text: &str) -> String {
+    let opinion = ["WARNING:", "ERROR:", "These results", "deviation apart"];
+    text.lines()
+        .skip_while(|line| !line.starts_with("Benchmarking") && !line.starts_with("<p>"))
+        .filter(|line| {
+            !opinion
+                .iter()
+                .any(|begin| line.trim_start().starts_with(begin))
+        })
+        .filter(|line| !line.starts_with(" Copyright") && !line.starts_with(" Licensed"))
+        .filter(|line| !line.starts_with("Date:"))
+        .map(|line| {
+            if line.starts_with(" This is ApacheBench") {
+                " This is ApacheBench\n".into()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect()
+}
+
+/// All lines have the same form, and those without times the same figures.
+fn same(case: &str, ours: &str, real: &str) {
+    assert_eq!(shape(ours), shape(real), "{case}");
+    let (ours, real) = (fields(ours), fields(real));
+    for (name, value) in &real {
+        if !TIMED.contains(name) && !name.starts_with('<') {
+            assert_eq!(ours.get(name), Some(value), "{case}: {name}");
+        }
+    }
+}
+
+/// Runs both on the same server; the original only where it is.
+fn compare(case: &str, flags: &[&str], addr: SocketAddr) -> Run {
+    let url = format!("http://{addr}/hoge");
+    let line = [flags, &[&url]].concat();
+    let ours = prony(main, &line).with(0);
+    let out = report(&without_port(&ours.out, addr));
+    let real = original("ab", &line).map(|run| report(&without_port(&run.with(0).out, addr)));
+    let golden = golden(case, real.as_deref());
+    for real in real.iter().chain([&golden]) {
+        same(case, &out, real);
+    }
+    consistent(&ours.out);
+    ours
+}
+
+/// The report does not contradict itself.
+fn consistent(out: &str) {
+    let fields = fields(out);
+    let number = |name: &str| -> Option<f64> {
+        let value = fields.get(name)?.split(' ').next()?;
+        value.parse().ok()
+    };
+    let (Some(rate), Some(complete)) = (number("Requests per second"), number("Complete requests"))
+    else {
+        return;
+    };
+    let each: f64 = out
+        .lines()
+        .find(|line| line.contains("across all concurrent"))
+        .and_then(|line| line.split_whitespace().nth(3)?.parse().ok())
+        .unwrap();
+    // The rate is printed with two decimals and the time with three: some rate that prints as this
+    // one must have a time that prints as this one.
+    let (least, most) = (1e3 / (rate + 0.005), 1e3 / (rate - 0.005));
+    assert!(
+        (least - 0.000_501..=most + 0.000_501).contains(&each),
+        "{each} is not within {least} to {most} of {complete}\n{out}"
+    );
+}
+
+#[test]
+fn reports_are_those_of_the_original() {
+    let addr = http_echo();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "a=1&b=2").unwrap();
+    let path = file.path().to_str().unwrap();
+    for (case, flags) in [
+        ("ab-plain", &["-n", "200", "-c", "10", "-q"][..]),
+        ("ab-keepalive", &["-kqn100", "-c", "5"]),
+        ("ab-post", &["-q", "-n", "20", "-p", path, "-T", "text/x"]),
+        ("ab-put", &["-q", "-k", "-n", "20", "-u", path]),
+        ("ab-head", &["-q", "-i", "-n", "20"]),
+        ("ab-legacy", &["-q", "-S", "-d", "-n", "20"]),
+        ("ab-variable", &["-q", "-l", "-n", "20"]),
+        ("ab-html", &["-q", "-w", "-k", "-n", "20", "-p", path]),
+        (
+            "ab-verbose",
+            &["-q", "-i", "-v", "4", "-n", "1", "-H", "X-A: b"],
+        ),
+        ("ab-one", &["-n", "1"]),
+    ] {
+        compare(case, flags, addr);
+    }
+}
+
+#[test]
+fn progress_is_that_of_the_original() {
+    let addr = http_echo();
+    let run = compare("ab-progress", &["-n", "400", "-c", "4"], addr);
+    let progress: Vec<_> = run
+        .err
+        .lines()
+        .filter(|line| !line.starts_with("prony"))
+        .collect();
+    let expected = [
+        "Completed 100 requests",
+        "Completed 200 requests",
+        "Completed 300 requests",
+        "Completed 400 requests",
+        "Finished 400 requests",
+    ];
+    assert_eq!(progress, expected);
+    let url = format!("http://{addr}/hoge");
+    if let Some(real) = original("ab", &["-n", "400", "-c", "4", &url]) {
+        assert_eq!(real.err.lines().collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn failures_are_those_of_the_original() {
+    let statuses = server(|mut stream, _| answer(&mut stream, "404 Not Found", "abc"));
+    compare("ab-404", &["-q", "-n", "6", "-c", "2"], statuses);
+    // Every other answer is of another length.
+    let lengths = server(|mut stream, nth| {
+        answer(
+            &mut stream,
+            "200 OK",
+            if nth % 2 == 0 { "abc" } else { "abcd" },
+        );
+    });
+    compare("ab-length", &["-q", "-n", "6"], lengths);
+    compare("ab-length-html", &["-q", "-w", "-n", "6"], lengths);
+}
+
+#[test]
+fn the_files_are_those_of_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("http://{}/hoge", http_echo());
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let shapes = |run: &dyn Fn(&[&str]) -> Option<Run>, who: &str| {
+        let (csv, gnuplot) = (file(&format!("{who}.csv")), file(&format!("{who}.tsv")));
+        run(&[
+            "-q", "-n", "30", "-c", "3", "-e", &csv, "-g", &gnuplot, &url,
+        ])?
+        .with(0);
+        let read = |path| std::fs::read_to_string(path).unwrap();
+        Some((read(csv), read(gnuplot)))
+    };
+    let (csv, gnuplot) = shapes(&|args| Some(prony(main, args)), "ours").unwrap();
+    assert_eq!(csv.lines().count(), 102);
+    assert_eq!(gnuplot.lines().count(), 31);
+    // The shortest first.
+    let totals: Vec<u64> = gnuplot
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').nth(4).unwrap().parse().unwrap())
+        .collect();
+    assert!(totals.is_sorted(), "{gnuplot}");
+    if let Some((real_csv, real_gnuplot)) = shapes(&|args| original("ab", args), "real") {
+        assert_eq!(shape(&csv), shape(&real_csv));
+        assert_eq!(shape(&gnuplot), shape(&real_gnuplot));
+    }
+}
+
+#[test]
+fn a_server_that_keeps_an_endless_answer_open_is_given_up() {
+    let addr = server(|mut stream, _| {
+        let _ = stream.write_all(b"HTTP/1.0 200 OK\r\n\r\nabc");
+        thread::sleep(Duration::from_secs(5));
+    });
+    let url = format!("http://{addr}/");
+    let line = ["-s", "1", "-n", "4", "-c", "2", url.as_str()];
+    let ours = prony(main, &line);
+    if let Some(real) = original("ab", &line) {
+        assert_eq!((ours.status, &ours.err), (real.status, &real.err));
+    }
+    assert!(
+        ours.err
+            .contains("The timeout specified has expired (70007)")
+    );
+}
+
+#[test]
+fn a_server_that_keeps_a_whole_answer_open_costs_nothing() {
+    // The original waits for the end of the connection, until its time-out.
+    let addr = server(|mut stream, _| {
+        let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+        thread::sleep(Duration::from_secs(20));
+    });
+    let url = format!("http://{addr}/");
+    let done = prony(main, &["-s", "10", "-n", "4", "-c", "2", &url]).with(0);
+    assert_eq!(fields(&done.out)["Complete requests"], "4");
+    assert_eq!(fields(&done.out)["Failed requests"], "0");
+}
+
+#[test]
+fn one_slow_answer_is_a_time_out_and_not_the_end() {
+    let addr = server(|mut stream, nth| {
+        if nth == 1 {
+            thread::sleep(Duration::from_secs(4));
+        }
+        thread::sleep(Duration::from_millis(20));
+        answer(&mut stream, "200 OK", "abc");
+    });
+    let url = format!("http://{addr}/");
+    let done = prony(main, &["-s", "1", "-n", "200", "-c", "2", "-q", &url]).with(0);
+    let of = fields(&done.out);
+    assert_eq!(
+        (of["Complete requests"], of["Failed requests"]),
+        ("199", "1")
+    );
+    assert!(
+        done.out
+            .contains("(Connect: 0, Receive: 0, Length: 0, Exceptions: 1)")
+    );
+    let longest = done
+        .out
+        .lines()
+        .find(|line| line.starts_with(" 100%"))
+        .unwrap();
+    assert!(
+        longest.contains(" 1000 (longest request)"),
+        "at its full length: {longest}"
+    );
+}
+
+#[test]
+fn socket_errors_end_the_run_unless_told_otherwise() {
+    let refused = format!("http://{}/", nobody());
+    let done = prony(main, &["-q", "-n", "4", &refused]).with(111);
+    assert!(
+        done.err.contains("Connection refused (111)"),
+        "{}",
+        done.err
+    );
+    prony(main, &["-q", "-k", "-n", "4", &refused]).with(111);
+    if let Some(real) = original("ab", &["-q", "-n", "4", &refused]) {
+        assert_eq!(real.status, 111);
+    }
+    let done = prony(main, &["-q", "-r", "-n", "4", &refused]).with(0);
+    assert_eq!(fields(&done.out)["Complete requests"], "0");
+    assert!(
+        done.out
+            .contains("(Connect: 4, Receive: 0, Length: 0, Exceptions: 0)")
+    );
+}
+
+#[test]
+fn answers_that_end_too_soon_are_failures() {
+    // The original takes them for answers.
+    let addr = server(|mut stream: TcpStream, _| {
+        let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nabc");
+    });
+    let url = format!("http://{addr}/");
+    let done = prony(main, &["-q", "-n", "4", &url]).with(0);
+    assert!(
+        done.out
+            .contains("(Connect: 0, Receive: 0, Length: 4, Exceptions: 0)")
+    );
+    assert!(done.err.contains("serious: errors"), "{}", done.err);
+}
+
+#[test]
+fn statuses_after_a_bad_command_line_are_those_of_the_original() {
+    for line in [
+        &[][..],
+        &["-n", "5", "-c", "10", "http://127.0.0.1:1/"],
+        &["-n", "x", "http://127.0.0.1:1/"],
+        &["127.0.0.1:1"],
+        &["http://127.0.0.1:1/", "-n", "5"],
+        &["-h"],
+        &["-V"],
+        &["-i", "-p", "/dev/null", "http://127.0.0.1:1/"],
+    ] {
+        let ours = prony(main, line);
+        if let Some(real) = original("ab", line) {
+            assert_eq!(ours.status, real.status, "{line:?}: {ours:?} {real:?}");
+        }
+    }
+}
+
+#[test]
+fn a_time_limit_ends_the_run() {
+    let url = format!("http://{}/", http_echo());
+    let done = prony(
+        main,
+        &["-q", "-t", "1", "-n", "1000000000", "-c", "2", &url],
+    )
+    .with(0);
+    let complete: u64 = fields(&done.out)["Complete requests"].parse().unwrap();
+    assert!(complete > 0 && complete < 1_000_000_000);
+}

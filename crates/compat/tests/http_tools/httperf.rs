@@ -1,0 +1,143 @@
+use crate::support::{
+    Run, answer, golden, http_echo, nobody, original, prony, server, shape, without_port,
+};
+use prony_compat::httperf::main;
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+/// Beginnings of lines whose every figure follows from the command line and the server.
+const COUNTS: [&str; 7] = [
+    "httperf ",
+    "Connection length",
+    "Request size",
+    "Reply size",
+    "Reply status",
+    "Errors: total",
+    "Errors: fd-unavail",
+];
+
+/// Their lines, and the counts of the one that ends with a duration.
+fn counts(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text
+        .lines()
+        .filter(|line| COUNTS.iter().any(|name| line.starts_with(name)))
+        .collect();
+    let total = text
+        .lines()
+        .find(|line| line.starts_with("Total:"))
+        .unwrap();
+    lines.push(total.split_once(" test-duration").unwrap().0);
+    lines
+}
+
+fn args<'a>(args: &[&'a str], port: &'a str) -> Vec<&'a str> {
+    [args, &["--server", "127.0.0.1", "--port", port]].concat()
+}
+
+/// Runs both on the same server; the original only where it is.
+fn compare(case: &str, flags: &[&str], addr: SocketAddr) -> Run {
+    let port = addr.port().to_string();
+    let line = args(flags, &port);
+    let ours = prony(main, &line).with(0);
+    let real = original("httperf", &line).map(|run| without_port(&run.with(0).out, addr));
+    let out = without_port(&ours.out, addr);
+    let golden = golden(case, real.as_deref());
+    for real in real.iter().chain([&golden]) {
+        assert_eq!(shape(&out), shape(real), "{case}");
+        assert_eq!(counts(&out), counts(real), "{case}");
+    }
+    ours
+}
+
+#[test]
+fn one_connection_after_the_other() {
+    let addr = http_echo();
+    compare(
+        "httperf-plain",
+        &["--num-conns", "5", "--uri", "/hoge"],
+        addr,
+    );
+    let calls = ["--hog", "--num-conns", "7", "--num-calls", "10"];
+    compare("httperf-calls", &calls, addr);
+    let burst = [
+        "--num-conns",
+        "3",
+        "--num-calls",
+        "10",
+        "--burst-length",
+        "5",
+    ];
+    compare("httperf-burst", &burst, addr);
+    compare("httperf-head", &["--method", "HEAD"], addr);
+}
+
+#[test]
+fn connections_at_a_rate() {
+    let flags = [
+        "--hog",
+        "--rate",
+        "200",
+        "--num-conns",
+        "30",
+        "--num-calls",
+        "5",
+        "--timeout",
+        "5",
+    ];
+    let run = compare("httperf-rate", &flags, http_echo());
+    assert!(
+        run.err.contains("--rate is connections per second"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("1000 requests per second"), "{}", run.err);
+}
+
+#[test]
+fn errors_are_told_apart() {
+    let hang = server(|stream, _| {
+        thread::sleep(Duration::from_secs(3));
+        drop(stream);
+    });
+    compare(
+        "httperf-timeout",
+        &["--num-conns", "2", "--timeout", "0.2"],
+        hang,
+    );
+    compare("httperf-refused", &["--num-conns", "3"], nobody());
+    let closes = server(|stream: TcpStream, _| drop(stream));
+    compare("httperf-closed", &["--num-conns", "3"], closes);
+    let statuses = server(|mut stream, nth| {
+        let status = ["404 NF", "500 No", "302 Fo", "200 OK"][nth as usize % 4];
+        answer(&mut stream, status, "abc");
+    });
+    // Four each: the original's turn begins where this one's has ended.
+    compare("httperf-status", &["--num-conns", "4"], statuses);
+}
+
+#[test]
+fn a_server_that_closes_early_ends_the_connection_and_not_the_run() {
+    let addr = server(|mut stream, _| {
+        answer(&mut stream, "200 OK", "abc");
+    });
+    let port = addr.port().to_string();
+    let line = args(&["--num-conns", "3", "--num-calls", "5", "--quiet"], &port);
+    let done = prony(main, &line).with(0);
+    assert!(
+        done.out
+            .contains("Total: connections 3 requests 3 replies 3"),
+        "{}",
+        done.out
+    );
+    assert!(done.out.contains("[replies/conn]: 1.000"), "{}", done.out);
+    assert_eq!(done.err, "");
+}
+
+#[test]
+fn what_is_not_supported_says_so() {
+    let done = prony(main, &["--wsess", "3,2,0.1"]).with(1);
+    assert_eq!(done.err, "httperf: --wsess is not supported\n");
+    let done = prony(main, &["--server", "no such host"]).with(1);
+    assert!(done.err.contains("invalid server address"), "{}", done.err);
+}

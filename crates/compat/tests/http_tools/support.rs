@@ -1,0 +1,191 @@
+//! Running compatibility commands and originals, servers to run them against, and outputs without their times.
+
+use prony_compat::Console;
+use prony_reference::{Contract, ceiling};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+/// What a program has said.
+#[derive(Debug)]
+pub struct Run {
+    pub out: String,
+    pub err: String,
+    pub status: u8,
+}
+
+impl Run {
+    pub fn with(self, status: u8) -> Self {
+        assert_eq!(self.status, status, "{self:#?}");
+        self
+    }
+}
+
+pub type Main = fn(Vec<OsString>, &mut Console<'_>) -> u8;
+
+/// Runs a command in this process.
+pub fn prony(main: Main, args: &[&str]) -> Run {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let status = main(
+        args.iter().map(OsString::from).collect(),
+        &mut Console {
+            out: &mut out,
+            err: &mut err,
+            guard: &|_| {},
+        },
+    );
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Run {
+        out: text(out),
+        err: text(err),
+        status,
+    }
+}
+
+/// Runs the original; `None` where it is not installed.
+pub fn original(tool: &str, args: &[&str]) -> Option<Run> {
+    let done = match Command::new(tool).args(args).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            assert!(
+                std::env::var("CI").as_deref() != Ok("true"),
+                "{tool} is not installed"
+            );
+            eprintln!("SKIPPED: {tool} is not installed, compared with golden files only");
+            return None;
+        }
+        result => result.expect(tool),
+    };
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Some(Run {
+        out: text(done.stdout),
+        err: text(done.stderr),
+        status: u8::try_from(done.status.code().expect("no signal")).expect("a status"),
+    })
+}
+
+/// A real output of the original for a case, in which the server's port is `PORT`. With
+/// `PRONY_GOLDEN=write` it becomes `real`.
+pub fn golden(case: &str, real: Option<&str>) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(format!("{case}.txt"));
+    if let Some(real) = real
+        && std::env::var("PRONY_GOLDEN").as_deref() == Ok("write")
+    {
+        std::fs::write(&path, real).unwrap();
+    }
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// `text` with `PORT` instead of the port, which is another one in each run.
+pub fn without_port(text: &str, addr: SocketAddr) -> String {
+    let port = addr.port();
+    text.replace(&format!(":{port}"), ":PORT")
+        .replace(&format!("--port={port}"), "--port=PORT")
+        .replace(
+            &format!("Server Port:            {port}"),
+            "Server Port:            PORT",
+        )
+        .replace(
+            &format!("<td colspan=2 bgcolor=white>{port}</td>"),
+            "<td colspan=2 bgcolor=white>PORT</td>",
+        )
+}
+
+/// The lines of an output with `#` for each number and one space for many.
+pub fn shape(text: &str) -> Vec<String> {
+    text.lines()
+        .map(|line| {
+            let mut out = String::new();
+            let mut rest = line.chars().peekable();
+            while let Some(c) = rest.next() {
+                if c.is_ascii_digit() {
+                    while rest.next_if(|&c| c.is_ascii_digit() || c == '.').is_some() {}
+                    out.push('#');
+                } else if c != ' ' || !out.ends_with(' ') {
+                    out.push(c);
+                }
+            }
+            out.trim().to_owned()
+        })
+        .collect()
+}
+
+/// The lines `name: value`, the first of each name.
+pub fn fields(text: &str) -> BTreeMap<&str, &str> {
+    let mut fields = BTreeMap::new();
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        fields.entry(name.trim()).or_insert(value.trim());
+    }
+    fields
+}
+
+/// prony's own HTTP server, which answers each path with the path and the date, in a thread for
+/// the rest of the test's life.
+pub fn http_echo() -> SocketAddr {
+    let server = ceiling::Server::bind(&ceiling::Options {
+        contract: Contract::HttpEcho,
+        ..ceiling::Options::new("127.0.0.1:0".parse().unwrap())
+    })
+    .unwrap();
+    let addr = server.local_addr();
+    thread::spawn(move || server.run());
+    addr
+}
+
+/// A server of any manners: `serve` gets each connection, after its first request has been read,
+/// and how many came before it.
+pub fn server(serve: fn(TcpStream, u64)) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let nth = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for stream in listener.incoming() {
+                let nth = nth.fetch_add(1, Relaxed);
+                scope.spawn(move || {
+                    if let Ok(mut stream) = stream
+                        && read_head(&mut stream)
+                    {
+                        serve(stream, nth);
+                    }
+                });
+            }
+        });
+    });
+    addr
+}
+
+fn read_head(stream: &mut TcpStream) -> bool {
+    let mut head = Vec::new();
+    let mut buffer = [0; 4096];
+    while !head.windows(4).any(|four| four == b"\r\n\r\n") {
+        match stream.read(&mut buffer) {
+            Ok(n @ 1..) => head.extend_from_slice(&buffer[..n]),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// An answer, after which the server closes.
+pub fn answer(stream: &mut TcpStream, status: &str, body: &str) {
+    let text = format!(
+        "HTTP/1.0 {status}\r\nServer: demo/1 (x)\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = stream.write_all(text.as_bytes());
+}
+
+/// A port on which nobody listens.
+pub fn nobody() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+}

@@ -1,0 +1,13 @@
+//! `prony wrk` against real servers, beside the real wrk, and against what the real wrk and wrk2
+//! have printed.
+//!
+//! Rates are never compared with a threshold: what is, are keys, units, columns, counts that must
+//! be equal, and what scripts and servers have seen.
+
+mod command;
+mod differential;
+mod golden;
+mod scripts;
+mod server;
+mod shape;
+mod support;

@@ -1,0 +1,84 @@
+//! Running the prony, and the real wrk.
+
+use prony_compat::{Console, wrk};
+use prony_engine::Control;
+use prony_reference::{Contract, ceiling};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+/// What a command has printed, and its exit status.
+#[derive(Debug)]
+pub struct Ran {
+    pub out: String,
+    pub err: String,
+    pub status: i32,
+}
+
+/// Runs the command in this process.
+pub fn prony(args: &[&str]) -> Ran {
+    guarded(args, &|_| {})
+}
+
+/// The same with a guard.
+pub fn guarded(args: &[&str], guard: &dyn Fn(&Arc<Control>)) -> Ran {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut console = Console {
+        out: &mut out,
+        err: &mut err,
+        guard,
+    };
+    let status = wrk::main(args.iter().map(Into::into).collect(), &mut console);
+    Ran {
+        out: String::from_utf8(out).unwrap(),
+        err: String::from_utf8(err).unwrap(),
+        status: status.into(),
+    }
+}
+
+/// Runs the real wrk; `None` where it is not installed, which is an error in CI.
+pub fn real(args: &[&str]) -> Option<Ran> {
+    match Command::new("wrk").args(args).output() {
+        Ok(ran) => Some(Ran {
+            out: String::from_utf8(ran.stdout).unwrap(),
+            err: String::from_utf8(ran.stderr).unwrap(),
+            status: ran.status.code().unwrap_or(-1),
+        }),
+        Err(error) if std::env::var("CI").is_ok_and(|ci| ci == "true") => {
+            panic!("wrk is needed: {error}")
+        }
+        Err(error) => {
+            eprintln!("SKIPPED: no wrk to compare with: {error}");
+            None
+        }
+    }
+}
+
+/// A script of these tests.
+pub fn script(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/wrk/scripts")
+        .join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+/// A script made for one test, kept as long as the directory.
+pub fn written(place: &tempfile::TempDir, text: &str) -> String {
+    let path: PathBuf = place.path().join("script.lua");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// prony's own server, which answers every request right.
+pub fn reference() -> SocketAddr {
+    let options = ceiling::Options {
+        contract: Contract::HttpEcho,
+        ..ceiling::Options::new(([127, 0, 0, 1], 0).into())
+    };
+    let server = ceiling::Server::bind(&options).unwrap();
+    let address = server.local_addr();
+    thread::spawn(move || server.run());
+    address
+}

@@ -1,6 +1,0 @@
-//! What several faces need: flags, URLs, carrying a load out, and what the checks say of it.
-
-pub(crate) mod address;
-pub(crate) mod evidence;
-pub(crate) mod flags;
-pub(crate) mod load;

@@ -1,0 +1,436 @@
+//! What surrounds a server under test, as its contract needs it: a folder with the files that it
+//! serves, or an upstream that it asks.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+
+use super::Contract;
+use super::weather_upstream::TARGET;
+use super::wire::Fault;
+
+/// The published page's size.
+const PAGE: usize = 151;
+/// The name of the folder that is served, and of the file beside it that must not be.
+const FOLDER: &str = "docroot";
+const SECRET: &str = "secret";
+/// The file of an upstream.
+const FILE: &str = "weather.json";
+/// How long the upstream waits for a request before it looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The weather that an upstream tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weather {
+    /// `weather[0].id`.
+    pub code: u32,
+    /// `main.temp`, in hundredths of a degree.
+    pub hundredths: i32,
+}
+
+impl Weather {
+    /// That of the published file.
+    pub const PUBLISHED: Self = Self {
+        code: 500,
+        hundredths: 1_465,
+    };
+
+    /// The upstream's file: the published one, 466 bytes, with these two figures.
+    pub fn file(self) -> String {
+        let sign = if self.hundredths < 0 { "-" } else { "" };
+        let size = self.hundredths.abs();
+        // With the newline at its end, which makes 466 bytes.
+        format!(
+            r#"{{"coord":{{"lon":24.96,"lat":60.17}},"weather":[{{"id":{},"main":"Rain","description":"légères pluies","icon":"10d"}}],"base":"stations","main":{{"temp":{sign}{}.{:02},"pressure":996,"humidity":93,"temp_min":13.89,"temp_max":15}},"visibility":10000,"wind":{{"speed":4.1,"deg":100}},"rain":{{"1h":0.2}},"clouds":{{"all":90}},"dt":1436382481,"sys":{{"type":1,"id":5018,"message":0.0161,"country":"FI","sunrise":1436317820,"sunset":1436384349}},"id":650744,"name":"Kruununhaka","cod":200}}
+"#,
+            self.code,
+            size / 100,
+            size % 100
+        )
+    }
+
+    /// The gateway's answer: the temperature without its fraction.
+    pub fn answer(self) -> String {
+        format!(
+            r#"{{"code":{},"temp":{}}}"#,
+            self.code,
+            self.hundredths / 100
+        )
+    }
+}
+
+/// What an upstream answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// The weather.
+    Weather(Weather),
+    /// `cod` 404 with this message.
+    Failure(String),
+    /// Something that begins like JSON.
+    Broken,
+    /// Nothing: it closes the connection.
+    Down,
+}
+
+impl Reply {
+    fn body(&self) -> Option<String> {
+        match self {
+            Self::Weather(weather) => Some(weather.file()),
+            Self::Failure(message) => {
+                Some(serde_json::json!({"cod": 404, "message": message}).to_string())
+            }
+            Self::Broken => Some("{\"coord\":{\"lon\":24.96,".into()),
+            Self::Down => None,
+        }
+    }
+}
+
+/// A server's surroundings. What was made for it goes with it.
+#[derive(Debug)]
+pub struct Fixture {
+    folder: Option<Folder>,
+    page: Vec<u8>,
+    secret: Vec<u8>,
+    reply: Mutex<Reply>,
+    upstream: Option<Upstream>,
+}
+
+impl Fixture {
+    /// What servers of this contract need; files go below `scratch`.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or no port be had.
+    pub fn set_up(contract: Contract, scratch: &Path) -> io::Result<Self> {
+        let mut this = Self {
+            folder: None,
+            page: page(),
+            secret: page(),
+            reply: Mutex::new(Reply::Weather(Weather::PUBLISHED)),
+            upstream: None,
+        };
+        match contract {
+            Contract::TcpEcho | Contract::HttpEcho | Contract::Fibonacci | Contract::Http => {}
+            Contract::StaticFile => {
+                let folder = Folder::new(scratch)?;
+                folder.write("index.html", &this.page)?;
+                fs::write(folder.above.join(SECRET), &this.secret)?;
+                this.folder = Some(folder);
+            }
+            Contract::WeatherUpstream => {
+                let folder = Folder::new(scratch)?;
+                folder.write(FILE, Weather::PUBLISHED.file().as_bytes())?;
+                this.folder = Some(folder);
+            }
+            Contract::Weather => this.upstream = Some(Upstream::start()?),
+        }
+        Ok(this)
+    }
+
+    /// The folder that is to be served; empty when there is none.
+    pub fn docroot(&self) -> PathBuf {
+        self.folder
+            .as_ref()
+            .map_or_else(PathBuf::new, |folder| folder.above.join(FOLDER))
+    }
+
+    /// Where the upstream listens.
+    pub fn upstream(&self) -> Option<SocketAddr> {
+        self.upstream.as_ref().map(|upstream| upstream.addr)
+    }
+
+    /// Stops prony's own upstream, so that a server can take its place.
+    pub fn release(&mut self) {
+        if let Some(own) = &mut self.upstream {
+            own.stop();
+        }
+    }
+
+    /// From here on the file of the server that has taken the upstream's place is what is changed.
+    pub fn hand_over(&mut self, upstream: &Self) {
+        self.folder = upstream.folder.as_ref().map(Folder::borrowed);
+    }
+
+    pub(super) fn page(&self) -> &[u8] {
+        &self.page
+    }
+
+    pub(super) fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
+    pub(super) fn weather(&self) -> Weather {
+        match *self.reply.lock().unwrap_or_else(PoisonError::into_inner) {
+            Reply::Weather(weather) => weather,
+            _ => Weather::PUBLISHED,
+        }
+    }
+
+    /// Requests that prony's own upstream has answered.
+    pub(super) fn hits(&self) -> u64 {
+        self.upstream
+            .as_ref()
+            .map_or(0, |upstream| upstream.shared.hits.load(Ordering::SeqCst))
+    }
+
+    /// From here on the upstream answers this.
+    pub(super) fn set(&self, reply: &Reply) -> Result<(), Fault> {
+        *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = reply.clone();
+        if let Some(folder) = &self.folder {
+            let body = reply.body().unwrap_or_default();
+            return folder.write(FILE, body.as_bytes()).map_err(|error| {
+                Fault::new("the upstream's file to be written", error.to_string())
+            });
+        }
+        if let Some(upstream) = &self.upstream {
+            let mut now = upstream.shared.reply.lock();
+            **now.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut()) = reply.clone();
+        }
+        Ok(())
+    }
+}
+
+/// A page of random letters that no program can have been built with.
+fn page() -> Vec<u8> {
+    let (start, end) = ("<!doctype html><title>prony</title><p>", "\n");
+    let letters = PAGE - start.len() - end.len();
+    let text: String = rand::rng()
+        .sample_iter(Alphanumeric)
+        .take(letters)
+        .map(char::from)
+        .collect();
+    format!("{start}{text}{end}").into_bytes()
+}
+
+/// A folder with the folder that is served in it.
+#[derive(Debug)]
+struct Folder {
+    above: PathBuf,
+    own: bool,
+}
+
+impl Folder {
+    fn new(scratch: &Path) -> io::Result<Self> {
+        let above = scratch.join(format!("fixture-{:016x}", rand::random::<u64>()));
+        fs::create_dir_all(above.join(FOLDER))?;
+        Ok(Self { above, own: true })
+    }
+
+    fn borrowed(&self) -> Self {
+        Self {
+            above: self.above.clone(),
+            own: false,
+        }
+    }
+
+    /// In one go: whoever reads at the same time has the old file or the new one.
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let new = self.above.join("new");
+        fs::write(&new, bytes)?;
+        fs::rename(new, self.above.join(FOLDER).join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.own {
+            let _ = fs::remove_dir_all(&self.above);
+        }
+    }
+}
+
+/// A small HTTP server that answers what it is told to and counts.
+#[derive(Debug)]
+struct Upstream {
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+    running: Option<(TcpListener, JoinHandle<()>)>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    reply: Mutex<Reply>,
+    hits: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Upstream {
+    fn start() -> io::Result<Self> {
+        // Below the ports of clients: a server is to take this one over.
+        let port = crate::process::free_port(&mut rand::rng())?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let addr = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            reply: Mutex::new(Reply::Weather(Weather::PUBLISHED)),
+            hits: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        });
+        let (accepting, own) = (listener.try_clone()?, Arc::clone(&shared));
+        let thread = std::thread::spawn(move || accept(&accepting, &own));
+        Ok(Self {
+            addr,
+            shared,
+            running: Some((listener, thread)),
+        })
+    }
+
+    fn stop(&mut self) {
+        let Some((listener, thread)) = self.running.take() else {
+            return;
+        };
+        self.shared.over.store(true, Ordering::SeqCst);
+        // Ends the accepting, and the listening of every copy: a process that another thread starts
+        // at this moment holds one until its program is loaded, and the port with it.
+        // SAFETY: takes two numbers.
+        unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
+        drop(listener);
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut threads = Vec::new();
+    while let Ok((stream, _)) = listener.accept() {
+        let shared = Arc::clone(shared);
+        threads.push(std::thread::spawn(move || {
+            let _ = serve(stream, &shared);
+        }));
+    }
+    for thread in threads {
+        let _ = thread.join();
+    }
+}
+
+/// One connection: request heads without bodies, one after the other.
+fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TICK))?;
+    let mut heard = Vec::new();
+    let mut buf = [0; 4096];
+    while !shared.over.load(Ordering::SeqCst) {
+        while let Some(end) = heard.windows(4).position(|part| part == b"\r\n\r\n") {
+            let head: Vec<u8> = heard.drain(..end + 4).collect();
+            let Some(answer) = answer(&head, shared) else {
+                return Ok(());
+            };
+            stream.write_all(&answer)?;
+        }
+        match stream.read(&mut buf) {
+            Ok(0) => return Ok(()),
+            Ok(n) => heard.extend_from_slice(&buf[..n]),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The answer to a request; `None`: the connection is closed.
+fn answer(head: &[u8], shared: &Shared) -> Option<Vec<u8>> {
+    let asked = [b"GET ", TARGET.as_bytes(), b" "].concat();
+    if !head.starts_with(&asked) {
+        return Some(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec());
+    }
+    let reply = shared
+        .reply
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    let body = reply.body()?;
+    shared.hits.fetch_add(1, Ordering::SeqCst);
+    let fields = "Content-Type: application/json; charset=utf-8";
+    let length = body.len();
+    Some(
+        format!("HTTP/1.1 200 OK\r\n{fields}\r\nContent-Length: {length}\r\n\r\n{body}")
+            .into_bytes(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_weather() {
+        let file = Weather::PUBLISHED.file();
+        assert_eq!(file.len(), 466);
+        let json: serde_json::Value = serde_json::from_str(&file).unwrap();
+        assert_eq!(json["weather"][0]["id"], 500);
+        assert_eq!(json["main"]["temp"], 14.65);
+        assert_eq!(json["cod"], 200);
+        assert_eq!(Weather::PUBLISHED.answer(), r#"{"code":500,"temp":14}"#);
+        for (hundredths, written, truncated) in
+            [(-399, "-3.99", -3), (-50, "-0.50", 0), (7, "0.07", 0)]
+        {
+            let weather = Weather {
+                code: 1,
+                hundredths,
+            };
+            assert!(weather.file().contains(&format!("\"temp\":{written},")));
+            assert!(weather.answer().ends_with(&format!(":{truncated}}}")));
+        }
+    }
+
+    #[test]
+    fn pages_have_the_published_size_and_are_never_the_same() {
+        assert_eq!(page().len(), PAGE);
+        assert_ne!(page(), page());
+    }
+
+    fn ask(addr: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(addr).unwrap();
+        let request = b"GET /weather.json HTTP/1.1\r\nHost: x\r\n\r\n";
+        stream.write_all(request).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        let mut text = String::new();
+        let _ = stream.read_to_string(&mut text);
+        text
+    }
+
+    #[test]
+    fn the_upstream_answers_what_it_is_told_counts_and_hands_its_port_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut fixture = Fixture::set_up(Contract::Weather, dir.path()).unwrap();
+        let addr = fixture.upstream().unwrap();
+        assert!(ask(addr).ends_with(&Weather::PUBLISHED.file()));
+        fixture.set(&Reply::Failure("gone".into())).unwrap();
+        assert!(ask(addr).contains("\"message\":\"gone\""));
+        assert_eq!(fixture.hits(), 2);
+        fixture.set(&Reply::Down).unwrap();
+        assert_eq!(ask(addr), "");
+        let behind = Fixture::set_up(Contract::WeatherUpstream, dir.path()).unwrap();
+        let running = fixture.upstream.as_ref().unwrap().running.as_ref();
+        let copy = running.unwrap().0.try_clone().unwrap();
+        fixture.release();
+        fixture.hand_over(&behind);
+        TcpListener::bind(addr).unwrap();
+        drop(copy);
+        let weather = Weather {
+            code: 7,
+            hundredths: 100,
+        };
+        fixture.set(&Reply::Weather(weather)).unwrap();
+        let file = behind.docroot().join("weather.json");
+        assert_eq!(fs::read_to_string(file).unwrap(), weather.file());
+    }
+}

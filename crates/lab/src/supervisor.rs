@@ -1,0 +1,161 @@
+//! The supervisor: a small process between prony and a server, so that no server outlives prony,
+//! whatever way prony ends.
+//!
+//! It starts the server in a process group of its own and then waits for two things: the end of
+//! its standard input (prony closed it, or is gone, be it by SIGKILL) and the end of the server.
+//! In both cases it ends everything that the server started. It is a *child subreaper*: what the
+//! server starts stays below the supervisor, even after daemonising.
+
+use crate::placement;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the supervisor is started with, after the name of its command:
+/// `CPUS PROGRAM ARGUMENT...`. The environment is the server's.
+///
+/// It writes `pid N` to standard output when the server has started, or `failed REASON`, and
+/// `exit STATUS` when it has ended. The server's own output goes to the supervisor's standard error.
+///
+/// # Errors
+/// When the arguments are not these, or the system refuses what it needs.
+pub fn main(arguments: &[String]) -> io::Result<()> {
+    let [cpus, program, rest @ ..] = arguments else {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the supervisor is prony's own",
+        ));
+    };
+    // SAFETY: plain system calls. A session of its own keeps a terminal's Ctrl-C away from the
+    // server; the subreaper flag is described above.
+    unsafe {
+        libc::setsid();
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+    }
+    let cpus = placement::parse_cpus(cpus).map_err(io::Error::other)?;
+    placement::bind(&cpus)?;
+    let mut command = Command::new(program);
+    command.args(rest).stdin(Stdio::null()).process_group(0);
+    // SAFETY: between fork and exec only async-signal-safe calls are made: prctl and dup2.
+    unsafe {
+        command.pre_exec(|| {
+            // Should the supervisor itself be killed, the server at least goes with it.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::dup2(2, 1) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            say(&format!("failed {error}"));
+            return Ok(());
+        }
+    };
+    let pid = child.id() as libc::pid_t;
+    say(&format!("pid {pid}"));
+    let ended = pidfd(pid)?;
+    let server_ended = wait_for(&[0, ended.as_raw_fd()], None)? & 2 != 0;
+    if !server_ended {
+        signal_group(pid, libc::SIGTERM);
+        wait_for(&[ended.as_raw_fd()], Some(GRACE))?;
+    }
+    kill_all(pid);
+    let status = child.wait()?;
+    reap_all();
+    say(&format!("exit {}", describe(status)));
+    Ok(())
+}
+
+fn say(line: &str) {
+    // When prony is gone nobody reads this, and nothing is to be done about it.
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+fn pidfd(pid: libc::pid_t) -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just opened, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Waits until one of `fds` is readable or at its end; bit i of the result tells that fds[i] is.
+pub(crate) fn wait_for(fds: &[RawFd], limit: Option<Duration>) -> io::Result<u32> {
+    let deadline = limit.map(|limit| Instant::now() + limit);
+    let mut polls: Vec<libc::pollfd> = fds
+        .iter()
+        .map(|&fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    loop {
+        let timeout = deadline.map_or(-1, |deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            left.as_millis().min(1 << 30) as libc::c_int
+        });
+        // SAFETY: the array is valid and its length is given.
+        let n = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout) };
+        if n >= 0 {
+            let ready = polls
+                .iter()
+                .enumerate()
+                .filter(|(_, poll)| poll.revents != 0);
+            return Ok(ready.fold(0, |bits, (i, _)| bits | 1 << i));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn signal_group(pid: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: a plain system call; the group was made by us and its leader has not been reaped
+    // yet, so the number cannot belong to anybody else.
+    unsafe { libc::kill(-pid, signal) };
+}
+
+/// Kills the server's group and everything else below the supervisor, until nothing is left.
+fn kill_all(pid: libc::pid_t) {
+    signal_group(pid, libc::SIGKILL);
+    // What has left the group is our child or grandchild; killing may bring up new ones.
+    for _ in 0..100 {
+        let below: Vec<libc::pid_t> = crate::tree::descendants(std::process::id() as libc::pid_t)
+            .into_iter()
+            .filter(|&other| other != pid && !crate::tree::is_zombie(other))
+            .collect();
+        if below.is_empty() {
+            return;
+        }
+        for other in below {
+            // SAFETY: a plain system call; a descendant of ours keeps its number until we reap it.
+            unsafe { libc::kill(other, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn reap_all() {
+    // SAFETY: a plain system call; a null pointer asks for no status.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("with status {code}"),
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (None, None) => "in an unknown way".into(),
+    }
+}
