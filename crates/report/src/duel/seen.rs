@@ -14,58 +14,6 @@ use serde::{Deserialize, Serialize};
 /// Rounds before a duel may end by itself.
 const FEWEST: u32 = 3;
 
-/// How a duel is to be decided; kept with its run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Terms {
-    /// What is compared. The fewer, the more each of them may be told: the 5 % are shared among them.
-    #[serde(default = "every")]
-    pub quantities: Vec<Quantity>,
-    /// Rounds at the most.
-    pub most: u32,
-    /// The user has said how many rounds: no early end.
-    pub exact: bool,
-    /// The relative half-width of every interval at which it ends, as a share; else it ends when every
-    /// verdict is settled.
-    pub precision: Option<f64>,
-    /// Differences smaller than this were to count as none, as a share.
-    pub band: f64,
-    /// The same by quantity, no narrower than the host's noise allows.
-    pub bands: Bands,
-}
-
-fn every() -> Vec<Quantity> {
-    Quantity::ALL.to_vec()
-}
-
-impl Terms {
-    /// When it is looked at, and how wide its intervals are then. Takes some 2 ms for each round.
-    ///
-    /// # Errors
-    /// When there are more rounds than a plan can have.
-    pub fn plan(&self, sides: usize) -> Result<Plan, StatsError> {
-        let plan = match self.exact {
-            true => Plan::new(&[self.most.max(2)], Spending::Quadratic),
-            false => Plan::up_to(self.most),
-        };
-        let pairs = sides.saturating_sub(1) as u32;
-        Ok(plan?.among(self.quantities.len() as u32 * pairs))
-    }
-
-    /// May it end after so many rounds, with these verdicts?
-    pub fn may_end(&self, rounds: u32, comparisons: &[Comparison]) -> bool {
-        if self.exact || rounds < FEWEST {
-            return false;
-        }
-        match self.precision {
-            None => settled(comparisons),
-            Some(share) => comparisons.iter().all(|comparison| {
-                let half = comparison.ratio.relative_half_width();
-                half.is_some_and(|half| half <= share)
-            }),
-        }
-    }
-}
-
 /// What has been seen in whole rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
