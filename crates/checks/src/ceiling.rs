@@ -1,6 +1,6 @@
 //! `ceiling`: the rate is that of something else.
 
-use crate::{Explanation, Finding, Severity};
+use crate::{Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "ceiling",
@@ -23,7 +23,7 @@ pub fn ceiling(rate: f64, limit: f64) -> Option<Finding> {
          prony's own server): the rig was measured, not this server",
         100.0 * rate / limit
     );
-    Finding::new("ceiling", Severity::Warning, text)
+    finding("ceiling", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `co-located`: server and generator share a CPU.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
@@ -17,7 +17,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "server and generator share a CPU: each takes time from the other, so throughput and \
                 latency belong to the pair; compare CPU per request, or use a machine with two CPUs"
             .to_owned();
-    Finding::new("co-located", Severity::Warning, text)
+    finding("co-located", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `errors`: requests ended without an answer.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "errors",
@@ -34,7 +34,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.timeouts,
         seen.socket_errors
     );
-    Finding::new("errors", severity, text)
+    finding("errors", severity, text)
 }
 
 #[cfg(test)]

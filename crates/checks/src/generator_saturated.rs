@@ -1,6 +1,6 @@
 //! `generator-saturated`: the load generator had no time left, so its speed was measured.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "generator-saturated",
@@ -53,7 +53,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "the busiest generator thread worked {:.0} % of the time{waited}: {meaning}; {remedy}",
         seen.generator_busy * 100.0
     );
-    Finding::new("generator-saturated", severity, text)
+    finding("generator-saturated", severity, text)
 }
 
 #[cfg(test)]

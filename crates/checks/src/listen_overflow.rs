@@ -1,6 +1,6 @@
 //! `listen-overflow`: connections waited for the retransmission of a SYN.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "listen-overflow",
@@ -34,7 +34,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          retransmission timer; raise the server's backlog and net.core.somaxconn, or keep \
          connections open"
     );
-    Finding::new("listen-overflow", Severity::Warning, text)
+    finding("listen-overflow", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `littles-law`: rate, response time and number in flight contradict each other.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "littles-law",
@@ -41,7 +41,7 @@ pub fn littles_law(rate: f64, mean_response: f64, depth: f64) -> Option<Finding>
         "throughput × mean response time says that {in_flight:.1} requests were in flight, but the \
          load keeps {depth:.0} in flight: one of the figures is not what it seems (Little's law)"
     );
-    Finding::new("littles-law", Severity::Warning, text)
+    finding("littles-law", Severity::Warning, text)
 }
 
 #[cfg(test)]

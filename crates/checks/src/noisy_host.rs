@@ -1,6 +1,6 @@
 //! `noisy-host`: somebody else used the CPUs.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "noisy-host",
@@ -26,7 +26,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         others * 100.0,
         stolen * 100.0
     );
-    Finding::new("noisy-host", Severity::Warning, text)
+    finding("noisy-host", Severity::Warning, text)
 }
 
 #[cfg(test)]

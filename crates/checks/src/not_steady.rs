@@ -1,6 +1,6 @@
 //! `not-steady`: the rate was still changing.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 use prony_stats::compare::Better;
 use prony_stats::warmup_class::{Class, classify};
 
@@ -43,7 +43,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     };
     let text = format!("{text}: give it a longer warm-up and a longer measurement");
-    Finding::new("not-steady", Severity::Warning, text)
+    finding("not-steady", Severity::Warning, text)
 }
 
 fn mean(part: &[f64]) -> f64 {

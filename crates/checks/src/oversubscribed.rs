@@ -1,6 +1,6 @@
 //! `oversubscribed`: more workers than CPUs.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "oversubscribed",
@@ -18,7 +18,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "{workers} workers shared {cpus} CPU{}: this says nothing of how the server scales",
         if cpus == 1 { "" } else { "s" }
     );
-    Finding::new("oversubscribed", Severity::Note, text)
+    finding("oversubscribed", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `rate-missed`: an open loop did not get the rate that it was to keep.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "rate-missed",
@@ -29,7 +29,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         target,
         seen.finished() as f64 / seen.seconds
     );
-    Finding::new("rate-missed", Severity::Serious, text)
+    finding("rate-missed", Severity::Serious, text)
 }
 
 #[cfg(test)]

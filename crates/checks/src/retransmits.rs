@@ -1,6 +1,6 @@
 //! `retransmits`: segments were lost and sent again.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "retransmits",
@@ -24,7 +24,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          measured as well",
         seen.finished()
     );
-    Finding::new("retransmits", Severity::Warning, text)
+    finding("retransmits", Severity::Warning, text)
 }
 
 #[cfg(test)]

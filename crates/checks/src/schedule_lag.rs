@@ -1,6 +1,6 @@
 //! `schedule-lag`: the generator itself sent requests late.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "schedule-lag",
@@ -24,7 +24,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          response times contain that; give the generator a CPU of its own, or more threads",
         late * 1e3
     );
-    Finding::new("schedule-lag", Severity::Warning, text)
+    finding("schedule-lag", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `server-idle`: a closed loop did not keep the server busy.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "server-idle",
@@ -36,7 +36,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         server.used,
         server.cpus
     );
-    Finding::new("server-idle", Severity::Warning, text)
+    finding("server-idle", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `spread-exceeds-effect`: two servers differ by less than each differs from itself.
 
-use crate::{Explanation, Finding, Severity};
+use crate::{Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "spread-exceeds-effect",
@@ -24,7 +24,7 @@ pub fn spread_exceeds_effect(ratio: f64, own_spread: f64, baseline_spread: f64) 
         effect * 100.0,
         spread * 100.0
     );
-    Finding::new("spread-exceeds-effect", Severity::Note, text)
+    finding("spread-exceeds-effect", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `too-few-samples`: not enough answers for a 99th percentile.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "too-few-samples",
@@ -21,7 +21,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
          they do not support are left out; measure longer",
         seen.samples
     );
-    Finding::new("too-few-samples", Severity::Note, text)
+    finding("too-few-samples", Severity::Note, text)
 }
 
 #[cfg(test)]

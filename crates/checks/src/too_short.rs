@@ -1,6 +1,6 @@
 //! `too-short`: the measurement is too short to mean much.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
@@ -23,7 +23,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "only {:.2} s were measured: a single hiccup is a visible part of that; measure longer",
         seen.seconds
     );
-    Finding::new("too-short", Severity::Note, text)
+    finding("too-short", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `uneven-connections`: some connections were served much more often than others.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "uneven-connections",
@@ -43,7 +43,7 @@ fn workers(seen: &Evidence) -> Option<Finding> {
         counts.len(),
         list.join(", ")
     );
-    Finding::new("uneven-connections", Severity::Warning, text)
+    finding("uneven-connections", Severity::Warning, text)
 }
 
 /// Connections that were answered much more often than others.
@@ -62,7 +62,7 @@ fn connections(seen: &Evidence) -> Option<Finding> {
          share its time evenly (its workers may have different numbers of connections), and \
          latency percentiles mix the two kinds"
     );
-    Finding::new("uneven-connections", Severity::Note, text)
+    finding("uneven-connections", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `wrong-answers`: answers came that were not what the contract says.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "wrong-answers",
@@ -23,7 +23,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.wrong,
         seen.ok + seen.wrong
     );
-    Finding::new("wrong-answers", Severity::Serious, text)
+    finding("wrong-answers", Severity::Serious, text)
 }
 
 #[cfg(test)]
