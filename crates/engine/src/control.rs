@@ -47,8 +47,9 @@ impl Control {
     /// after the load has begun. When `from` is too close for every worker to hear of it, both are put
     /// off by the same time; gives what it has become.
     pub fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
-        let now = self.elapsed().unwrap_or(0);
-        let late = (now + NOTICE).saturating_sub(from);
+        let late = self.started().map_or(0, |start| {
+            (clock::now() + NOTICE).saturating_sub(start.saturating_add(from))
+        });
         let (from, until) = (from + late, until.saturating_add(late));
         self.until.store(until, Ordering::Relaxed);
         self.from.store(from, Ordering::Release);
@@ -76,11 +77,12 @@ impl Control {
         Some(clock::now().saturating_sub(start))
     }
 
-    /// Lets the workers begin a moment from now.
-    pub(crate) fn begin(&self) {
+    /// Lets the workers begin a moment from now; gives when, on the engine's clock.
+    pub(crate) fn begin(&self) -> Nanos {
         // Late enough that every worker sees it before it has come.
-        self.start
-            .store(clock::now() + 2 * NOTICE, Ordering::Release);
+        let start = clock::now() + 2 * NOTICE;
+        self.start.store(start, Ordering::Release);
+        start
     }
 
     /// Nothing after `at`, since the load's start, is measured any more.

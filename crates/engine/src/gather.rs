@@ -4,7 +4,7 @@ use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
 use crate::plan::Plan;
 use crate::recorder::{Record, Slice};
-use crate::run::{Detail, Error, transport};
+use crate::run::{Detail, Error, Progress, transport};
 use crate::trace::Opening;
 use crate::worker::Report;
 use prony_record::generator::per_request;
@@ -39,7 +39,7 @@ impl<'a> Gather<'a> {
     }
 
     /// A worker has finished a window; `progress` hears of it when all have.
-    pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut impl FnMut(&Window)) {
+    pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut impl Progress) {
         let answers = slice.outcomes.ok + slice.outcomes.wrong_answer;
         self.paces.push((slice.start, slice.length, answers));
         let index = slice.index;
@@ -56,7 +56,7 @@ impl<'a> Gather<'a> {
             && let Some((_, whole)) = self.partial.remove(&index)
         {
             let start = control.started().unwrap_or(whole.start);
-            progress(&whole.window(start, control.measured()));
+            progress.window(&whole.window(start, control.measured()));
             self.whole.push(whole);
         }
     }

@@ -42,5 +42,5 @@ pub use clock::Nanos;
 pub use control::Control;
 pub use plan::{Arrival, Dialogue, Plan, Target};
 pub use prony_record::load::Invalid;
-pub use run::{Detail, Error, available, run, run_with, transport};
+pub use run::{Detail, Error, Progress, available, run, run_with, transport};
 pub use trace::{Opening, Sample};

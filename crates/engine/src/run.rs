@@ -54,9 +54,23 @@ pub struct Detail {
     pub opening: Opening,
 }
 
-/// Carries out `plan` until it ends by itself or `control` ends it. `progress` is called on this
-/// thread with each window when all workers have finished it; the times of windows count from the
-/// load's start, as those of `control` do.
+/// Hears how a load goes, on the thread that called [`run`].
+pub trait Progress {
+    /// The load begins at this time of the engine's clock, a moment from now.
+    fn began(&mut self, _start: Nanos) {}
+
+    /// All workers have finished this window.
+    fn window(&mut self, window: &Window);
+}
+
+impl<F: FnMut(&Window)> Progress for F {
+    fn window(&mut self, window: &Window) {
+        self(window);
+    }
+}
+
+/// Carries out `plan` until it ends by itself or `control` ends it. The times of windows count
+/// from the load's start, as those of `control` do.
 ///
 /// # Errors
 /// When the plan is not valid, or a transport could not be had. A server that fails is not an
@@ -64,7 +78,7 @@ pub struct Detail {
 pub fn run(
     plan: &Plan,
     control: &Control,
-    progress: impl FnMut(&Window),
+    progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
     match &plan.dialogue {
         Dialogue::Echo(message) => {
@@ -89,7 +103,7 @@ pub fn run_with<P: Protocol>(
     plan: &Plan,
     control: &Control,
     part: impl Fn(u32) -> (Target, P) + Sync,
-    mut progress: impl FnMut(&Window),
+    mut progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
     plan.validate()?;
     let part = &part;
@@ -122,7 +136,7 @@ pub fn run_with<P: Protocol>(
                 Message::Event(Event::Ready) => {
                     ready += 1;
                     if ready == threads {
-                        control.begin();
+                        progress.began(control.begin());
                     }
                 }
                 Message::Event(Event::Window(slice)) => gather.slice(*slice, control, &mut progress),

@@ -2,7 +2,8 @@
 
 use crate::catalog::{Catalog, Server, project_root};
 use crate::contract::Contract;
-use crate::load::{Load, LoadTable};
+use crate::load_table::LoadTable;
+use prony_record::Load;
 use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};

@@ -2,7 +2,7 @@
 
 use crate::contract::Contract;
 use crate::source::{Mistake, Source};
-use crate::text::Span;
+use prony_record::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

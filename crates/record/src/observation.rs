@@ -1,5 +1,6 @@
 //! What a generator saw of one load.
 
+use crate::window::followed_by;
 use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,16 +75,7 @@ impl Observation {
     /// are added; percentiles are never averaged. The windows of the other follow those of this one.
     pub fn merge(&mut self, other: &Self) {
         let lengths = (self.measured_ns, other.measured_ns);
-        let (next, end) = self
-            .windows
-            .last()
-            .map_or((0, 0), |last| (last.index + 1, last.end_ns()));
-        self.windows
-            .extend(other.windows.iter().map(|window| Window {
-                index: next + window.index,
-                start_ns: end + window.start_ns,
-                ..window.clone()
-            }));
+        self.windows = followed_by(std::mem::take(&mut self.windows), other.windows.clone());
         self.measured_ns += other.measured_ns;
         self.outcomes += &other.outcomes;
         self.times.merge(&other.times);

@@ -91,3 +91,17 @@ impl Window {
         self.wrong_answers + self.errors + self.timeouts
     }
 }
+
+/// The windows of one load and of another after it, numbered and timed as if they were one.
+#[must_use]
+pub fn followed_by(mut before: Vec<Window>, after: Vec<Window>) -> Vec<Window> {
+    let (next, end) = before
+        .last()
+        .map_or((0, 0), |last| (last.index + 1, last.end_ns()));
+    before.extend(after.into_iter().map(|window| Window {
+        index: next + window.index,
+        start_ns: end + window.start_ns,
+        ..window
+    }));
+    before
+}

@@ -283,6 +283,17 @@ pub struct Wanted<'a> {
     pub keepalive: bool,
 }
 
+impl<'a> Wanted<'a> {
+    /// As a load says it.
+    #[must_use]
+    pub fn of(load: &'a prony_record::Load) -> Self {
+        Self {
+            message: &load.message,
+            keepalive: load.keepalive,
+        }
+    }
+}
+
 impl fmt::Display for Contract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -1,19 +1,10 @@
-//! The load of an experiment: what a file says, and the engine's plan for it.
+//! The load of an experiment, as a file says it: lists make a grid.
 
-use crate::text::Span;
-use prony_engine::{Arrival, Dialogue, Plan, Target, TransportKind, automatic};
+use prony_record::load::{Invalid, Spacing, Transport};
+use prony_record::{Extent, Load, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
-
-/// Windows in the measurement when nothing else is said, and the bounds of their length.
-const WINDOWS: u32 = 10;
-const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
-const LONGEST_WINDOW: Duration = Duration::from_secs(1);
-/// The window of a load whose length is not known beforehand.
-const UNKNOWN_LENGTH_WINDOW: Duration = Duration::from_millis(100);
 
 /// One value, or several, which make a grid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,43 +21,6 @@ impl<T: Clone> OneOrMore<T> {
         match self {
             Self::One(value) => vec![value.clone()],
             Self::More(values) => values.clone(),
-        }
-    }
-}
-
-/// How requests that are due at a rate are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spacing {
-    /// Evenly.
-    #[default]
-    Constant,
-    /// With exponential gaps, as independent users would.
-    Poisson,
-}
-
-/// Which transport to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub enum Transport {
-    /// The one that suits the load best, of those that the kernel has.
-    #[default]
-    #[serde(rename = "auto")]
-    Auto,
-    /// epoll.
-    #[serde(rename = "epoll")]
-    Epoll,
-    /// `io_uring`.
-    #[serde(rename = "io_uring")]
-    IoUring,
-}
-
-impl Transport {
-    /// The engine's kind, for an arrival.
-    pub fn kind(self, arrival: &Arrival) -> TransportKind {
-        match self {
-            Self::Auto => automatic(arrival),
-            Self::Epoll => TransportKind::Epoll,
-            Self::IoUring => TransportKind::IoUring,
         }
     }
 }
@@ -124,8 +78,17 @@ pub struct LoadTable {
     pub transport: Transport,
 }
 
+fn must(invalid: Invalid) -> (&'static str, String) {
+    let Invalid {
+        option,
+        must,
+        found,
+    } = invalid;
+    (option, format!("must be {must}, but is {found}"))
+}
+
 fn default_connections() -> OneOrMore<u32> {
-    OneOrMore::One(64)
+    OneOrMore::One(Load::default().connections)
 }
 
 fn one() -> OneOrMore<u32> {
@@ -137,55 +100,11 @@ fn yes() -> bool {
 }
 
 fn default_timeout() -> Span {
-    Span(Duration::from_secs(5))
+    Load::default().timeout
 }
 
 fn default_warmup() -> Span {
-    Span(Duration::from_secs(3))
-}
-
-/// The load of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Load {
-    /// What it is called, where the experiment says so.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub name: Option<String>,
-    /// Connections.
-    pub connections: u32,
-    /// Generator threads.
-    pub threads: u32,
-    /// Requests per second; absent in a closed loop.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub rate: Option<f64>,
-    /// How requests at a rate are spaced.
-    pub arrival: Spacing,
-    /// Requests in flight per connection.
-    pub pipeline: u32,
-    /// Keep connections open.
-    pub keepalive: bool,
-    /// How long it lasts.
-    #[serde(flatten)]
-    pub extent: Extent,
-    /// What is echoed, for tcp-echo.
-    pub message: String,
-    /// After this, a request is given up.
-    pub timeout: Span,
-    /// The longest that the warm-up may take.
-    pub warmup: Span,
-    /// Length of a window.
-    pub window: Span,
-    /// How bytes are moved.
-    pub transport: Transport,
-}
-
-/// How long the measurement lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Extent {
-    /// For a time.
-    Duration(Span),
-    /// For a number of requests.
-    Requests(u64),
+    Load::default().warmup
 }
 
 impl LoadTable {
@@ -204,34 +123,36 @@ impl LoadTable {
                     "either a duration or a number of requests, not both".into(),
                 ));
             }
-            (Some(_), None) => return Err(("duration", "must be longer than nothing".into())),
+            (Some(_), None) => return Err(("duration", "must be longer than 0s".into())),
             (None, Some(_)) => return Err(("requests", "must be at least 1".into())),
         };
-        let window = self.window.unwrap_or_else(|| Span(default_window(extent)));
+        let window = self.window.unwrap_or_else(|| Span(extent.window()));
         let rates = match &self.rate {
             None => vec![None],
             Some(rates) => rates.values().into_iter().map(Some).collect(),
         };
-        let mut grid = Vec::new();
+        let (mut grid, default) = (Vec::new(), Load::default());
         for (connections, threads) in self.pairs()? {
             for &rate in &rates {
                 for pipeline in self.pipeline.values() {
                     let load = Load {
                         name: self.name.clone(),
+                        contract: None,
                         connections,
                         threads,
                         rate,
                         arrival: self.arrival,
                         pipeline,
                         keepalive: self.keepalive,
+                        calls: 1,
                         extent,
-                        message: self.message.clone().unwrap_or_else(|| "hello\n".into()),
+                        message: self.message.clone().unwrap_or(default.message.clone()),
                         timeout: self.timeout,
                         warmup: self.warmup,
                         window,
                         transport: self.transport,
                     };
-                    load.check()?;
+                    load.check().map_err(must)?;
                     grid.push(load);
                 }
             }
@@ -262,110 +183,6 @@ impl LoadTable {
         let (connections, threads) = (self.connections.values(), self.threads.values());
         let with = |&c: &u32| threads.iter().map(move |&t| (c, t)).collect::<Vec<_>>();
         Ok(connections.iter().flat_map(with).collect())
-    }
-}
-
-/// The window of a load of this length.
-pub fn default_window(extent: Extent) -> Duration {
-    match extent {
-        Extent::Duration(span) => (span.0 / WINDOWS).clamp(SHORTEST_WINDOW, LONGEST_WINDOW),
-        Extent::Requests(_) => UNKNOWN_LENGTH_WINDOW,
-    }
-}
-
-impl Load {
-    fn check(&self) -> Result<(), (&'static str, String)> {
-        let rules = [
-            ("connections", self.connections >= 1, "must be at least 1"),
-            ("threads", self.threads >= 1, "must be at least 1"),
-            (
-                "threads",
-                self.threads <= self.connections,
-                "must not be more than connections",
-            ),
-            ("pipeline", self.pipeline >= 1, "must be at least 1"),
-            (
-                "pipeline",
-                self.keepalive || self.pipeline == 1,
-                "needs keepalive = true",
-            ),
-            (
-                "rate",
-                self.rate.is_none_or(|rate| rate.is_finite() && rate > 0.0),
-                "must be above 0",
-            ),
-            ("message", !self.message.is_empty(), "must not be empty"),
-            (
-                "timeout",
-                !self.timeout.0.is_zero(),
-                "must be longer than nothing",
-            ),
-            (
-                "window",
-                self.window.0 >= Duration::from_millis(10),
-                "must be at least 10ms",
-            ),
-        ];
-        match rules.into_iter().find(|rule| !rule.1) {
-            Some((key, _, must)) => Err((key, must.to_owned())),
-            None => Ok(()),
-        }
-    }
-
-    /// The engine's plan for this load of a server at `addr`. `seed` decides the gaps of Poisson
-    /// arrivals.
-    pub fn plan(&self, dialogue: Dialogue, addr: SocketAddr, cpus: &[usize], seed: u64) -> Plan {
-        let arrival = match (self.rate, self.arrival) {
-            (None, _) => Arrival::Closed,
-            (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
-            (Some(rate), Spacing::Poisson) => Arrival::Poisson { rate, seed },
-        };
-        Plan {
-            target: Target::Tcp(addr),
-            dialogue,
-            arrival,
-            connections: self.connections,
-            threads: self.threads,
-            cpus: cpus.to_vec(),
-            pipeline: self.pipeline,
-            keepalive: self.keepalive,
-            calls: 1,
-            trace: false,
-            timeout: self.timeout.0,
-            window: self.window.0,
-            requests: match self.extent {
-                Extent::Requests(n) => Some(n),
-                Extent::Duration(_) => None,
-            },
-            transport: self.transport.kind(&arrival),
-        }
-    }
-}
-
-impl fmt::Display for Load {
-    /// Its name, or what tells it from other loads of its experiment, short: `c64`, `c100 t2
-    /// 10000/s`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = &self.name {
-            return f.write_str(name);
-        }
-        write!(f, "c{}", self.connections)?;
-        if self.threads > 1 {
-            write!(f, " t{}", self.threads)?;
-        }
-        if self.pipeline > 1 {
-            write!(f, " p{}", self.pipeline)?;
-        }
-        if let Some(rate) = self.rate {
-            write!(f, " {rate}/s")?;
-            if self.arrival == Spacing::Poisson {
-                write!(f, " poisson")?;
-            }
-        }
-        if !self.keepalive {
-            write!(f, " no-keepalive")?;
-        }
-        Ok(())
     }
 }
 
@@ -421,17 +238,5 @@ mod tests {
             .grid()
             .unwrap();
         assert_eq!(named[0].to_string(), "weighttp");
-    }
-
-    #[test]
-    fn a_load_survives_json() {
-        for text in [
-            "duration = '1s'\nrate = 5.0",
-            "requests = 1000000\nkeepalive = false",
-        ] {
-            let load = table(text).grid().unwrap().remove(0);
-            let json = serde_json::to_value(&load).unwrap();
-            assert_eq!(serde_json::from_value::<Load>(json).unwrap(), load);
-        }
     }
 }

@@ -2,13 +2,13 @@
 //! of machine it is.
 
 use prony_engine::Nanos;
-use serde::{Deserialize, Serialize};
+use prony_record::Host;
 use std::collections::BTreeMap;
 use std::fs;
 
 /// TCP events of the network namespace, since it began or (after [`since`](Self::since)) since an
 /// earlier look. They count everybody's connections, not only those of a trial.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpCounters {
     /// Connections that were complete and found the accept queue full.
     pub listen_overflows: u64,
@@ -153,74 +153,47 @@ pub(crate) fn cpu_pressure() -> Option<u64> {
         .ok()
 }
 
-/// What kind of machine this is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Environment {
-    /// Name and version of the kernel.
-    pub kernel: String,
-    /// The CPU's name.
-    pub cpu: String,
-    /// CPUs that prony may use.
-    pub cpus: usize,
-    /// Memory, in bytes.
-    pub memory: u64,
-    /// Runs under a hypervisor.
-    pub virtual_machine: bool,
-    /// The CPU frequency governor; `None` where there is none to see (as in most virtual machines).
-    pub governor: Option<String>,
-    /// The clock source.
-    pub clock: String,
-    /// TCP congestion control.
-    pub congestion_control: String,
-    /// The limit on accept queues, `net.core.somaxconn`.
-    pub somaxconn: u64,
-    /// Mitigations of CPU weaknesses that are in force, by weakness.
-    pub mitigations: BTreeMap<String, String>,
-}
-
-impl Environment {
-    /// This machine, now.
-    pub fn read() -> Self {
-        let line = |path: &str| {
-            fs::read_to_string(path)
-                .unwrap_or_default()
-                .trim()
-                .to_owned()
-        };
-        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let cpu = |name: &str| {
-            let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        };
-        let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix("MemTotal:"))?;
-            line.split_ascii_whitespace().next()?.parse::<u64>().ok()
-        });
-        let governor = line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-        let mitigations = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| {
-                let state = fs::read_to_string(entry.path()).ok()?.trim().to_owned();
-                let name = entry.file_name().into_string().ok()?;
-                state.starts_with("Mitigation").then_some((name, state))
-            })
-            .collect();
-        Self {
-            kernel: format!("Linux {}", line("/proc/sys/kernel/osrelease")),
-            cpu: cpu("model name").unwrap_or_default(),
-            cpus: crate::placement::allowed_cpus().len(),
-            memory: memory.unwrap_or(0) * 1024,
-            virtual_machine: cpu("flags").is_some_and(|flags| flags.contains(" hypervisor")),
-            governor: Some(governor).filter(|governor| !governor.is_empty()),
-            clock: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            congestion_control: line("/proc/sys/net/ipv4/tcp_congestion_control"),
-            somaxconn: line("/proc/sys/net/core/somaxconn").parse().unwrap_or(0),
-            mitigations,
-        }
+/// What kind of machine this is, now.
+pub fn this_machine() -> Host {
+    let line = |path: &str| {
+        fs::read_to_string(path)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = |name: &str| {
+        let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("MemTotal:"))?;
+        line.split_ascii_whitespace().next()?.parse::<u64>().ok()
+    });
+    let governor = line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    let mitigations = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let state = fs::read_to_string(entry.path()).ok()?.trim().to_owned();
+            let name = entry.file_name().into_string().ok()?;
+            state.starts_with("Mitigation").then_some((name, state))
+        })
+        .collect();
+    Host {
+        kernel: format!("Linux {}", line("/proc/sys/kernel/osrelease")),
+        cpu: cpu("model name").unwrap_or_default(),
+        cpus: crate::placement::allowed_cpus().len(),
+        memory: memory.unwrap_or(0) * 1024,
+        virtual_machine: cpu("flags").is_some_and(|flags| flags.contains(" hypervisor")),
+        governor: Some(governor).filter(|governor| !governor.is_empty()),
+        clock: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        congestion_control: line("/proc/sys/net/ipv4/tcp_congestion_control"),
+        somaxconn: line("/proc/sys/net/core/somaxconn").parse().unwrap_or(0),
+        mitigations,
     }
 }
 
@@ -230,11 +203,11 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let here = Environment::read();
+        let here = this_machine();
         assert!(here.kernel.starts_with("Linux ") && here.kernel.len() > 8);
         assert!(here.cpus >= 1 && here.memory > 1 << 20 && here.somaxconn > 0);
         let json = serde_json::to_string(&here).unwrap();
-        assert_eq!(serde_json::from_str::<Environment>(&json).unwrap(), here);
+        assert_eq!(serde_json::from_str::<Host>(&json).unwrap(), here);
     }
 
     #[test]
