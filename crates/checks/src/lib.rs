@@ -40,7 +40,10 @@ type Check = fn(&Evidence) -> Option<Finding>;
 const CHECKS: [(Explanation, Option<Check>); 18] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (errors::EXPLANATION, Some(errors::check)),
-    (generator_saturated::EXPLANATION, Some(generator_saturated::check)),
+    (
+        generator_saturated::EXPLANATION,
+        Some(generator_saturated::check),
+    ),
     (rate_missed::EXPLANATION, Some(rate_missed::check)),
     (schedule_lag::EXPLANATION, Some(schedule_lag::check)),
     (littles_law::EXPLANATION, Some(littles_law::check)),
@@ -51,7 +54,10 @@ const CHECKS: [(Explanation, Option<Check>); 18] = [
     (noisy_host::EXPLANATION, Some(noisy_host::check)),
     (co_located::EXPLANATION, Some(co_located::check)),
     (oversubscribed::EXPLANATION, Some(oversubscribed::check)),
-    (uneven_connections::EXPLANATION, Some(uneven_connections::check)),
+    (
+        uneven_connections::EXPLANATION,
+        Some(uneven_connections::check),
+    ),
     (too_few_samples::EXPLANATION, Some(too_few_samples::check)),
     (too_short::EXPLANATION, Some(too_short::check)),
     (ceiling::EXPLANATION, None),

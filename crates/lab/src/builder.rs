@@ -1,8 +1,8 @@
 //! Building servers, once for each content of their folder and version of their toolchain.
 
-use prony_record::{Failure, Step};
 use crate::catalog::Server;
 use crate::manifest::{Fill, fill};
+use prony_record::{Failure, Step};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;

@@ -44,7 +44,9 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
         let mut ordinal = 0;
         for &contract in self.contracts {
             for &connections in self.connections {
-                observer(Event::Cell(&format!("{contract}, {connections} connections")));
+                observer(Event::Cell(&format!(
+                    "{contract}, {connections} connections"
+                )));
                 let manner = Manner {
                     ask: Ask::Contract(contract),
                     load: Load {

@@ -152,8 +152,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             rate,
             achieved: measured.seen.throughput(),
             at_percentile_ms: at,
-            latency: Percentiles::of(times)
-                .with_intervals(times, &measured.seen.times.effective),
+            latency: Percentiles::of(times).with_intervals(times, &measured.seen.times.effective),
             errors,
             cpu_us_per_request: measured.cpu_per_request().map(|ns| ns / 1e3),
             kept: broken.is_empty(),

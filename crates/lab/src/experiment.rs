@@ -3,10 +3,10 @@
 use crate::catalog::{Catalog, Server, project_root};
 use crate::contract::Contract;
 use crate::load_table::LoadTable;
-use prony_record::Load;
 use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};
+use prony_record::Load;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;

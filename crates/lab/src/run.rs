@@ -183,7 +183,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         load: &Load,
         slot: &Slot,
     ) -> Result<Recording, Failure> {
-        let Run { lab, experiment, .. } = self.run;
+        let Run {
+            lab, experiment, ..
+        } = self.run;
         let upstream = experiment.upstream.as_ref().zip(self.upstream.as_ref());
         let upstream = upstream.map(|(server, built)| Candidate {
             server,

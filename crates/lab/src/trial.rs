@@ -207,16 +207,16 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         told(Progress::Doing(Doing::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
-        let seen = {
-            let mut steer = Until {
-                warming: &mut warming,
-                told,
-                server: &mut self.server,
-            };
-            self.lab
-                .generator
-                .load(&plan(&self.lab, &self.server, &self.dialogue, load), self.lab.interrupt, &mut steer)
+        let plan = plan(&self.lab, &self.server, &self.dialogue, load);
+        let mut steer = Until {
+            warming: &mut warming,
+            told,
+            server: &mut self.server,
         };
+        let seen = self
+            .lab
+            .generator
+            .load(&plan, self.lab.interrupt, &mut steer);
         let seen = self.survived(seen)?;
         let windows = seen.windows.into_iter().map(|window| Window {
             phase: Phase::Warmup,
@@ -236,6 +236,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             .host
             .watch(&self.server, self.upstream.as_ref(), load.window.0);
         let cold = load.warmup.0.is_zero() || self.warmed.is_some();
+        let plan = plan(&self.lab, &self.server, &self.dialogue, load);
         let mut steer = Steering {
             extent: load.extent,
             warming: (!cold).then(|| Warming::new(load.warmup, load.extent)),
@@ -244,8 +245,10 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             told,
             server: &mut self.server,
         };
-        let plan = plan(&self.lab, steer.server, &self.dialogue, load);
-        let seen = self.lab.generator.load(&plan, self.lab.interrupt, &mut steer);
+        let seen = self
+            .lab
+            .generator
+            .load(&plan, self.lab.interrupt, &mut steer);
         let warm_up = steer.warming.map(|warming| warming.result());
         let start = steer.start;
         let watched = watch.finish();
@@ -279,7 +282,10 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         &mut self,
         result: Result<Observation, prony_engine::Error>,
     ) -> Result<Observation, Failure> {
-        let all = [("it", Some(&mut self.server)), ("its upstream", self.upstream.as_mut())];
+        let all = [
+            ("it", Some(&mut self.server)),
+            ("its upstream", self.upstream.as_mut()),
+        ];
         for (which, server) in all {
             let Some(server) = server else { continue };
             if let Some(exit) = server.exited() {

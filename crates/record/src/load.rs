@@ -105,6 +105,26 @@ pub enum Spacing {
     Poisson,
 }
 
+impl fmt::Display for Spacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Constant => "constant",
+            Self::Poisson => "poisson",
+        })
+    }
+}
+
+impl std::str::FromStr for Spacing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Constant, Self::Poisson]
+            .into_iter()
+            .find(|spacing| spacing.to_string() == text)
+            .ok_or_else(|| format!("{text:?} is not a spacing: there are constant and poisson"))
+    }
+}
+
 /// How bytes are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Transport {
@@ -127,6 +147,19 @@ impl fmt::Display for Transport {
             Self::Epoll => "epoll",
             Self::IoUring => "io_uring",
         })
+    }
+}
+
+impl std::str::FromStr for Transport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Auto, Self::Epoll, Self::IoUring]
+            .into_iter()
+            .find(|kind| kind.to_string() == text)
+            .ok_or_else(|| {
+                format!("{text:?} is not a transport: there are auto, epoll and io_uring")
+            })
     }
 }
 
@@ -361,7 +394,9 @@ mod tests {
             ("calls", |load| load.calls = 2),
             ("rate", |load| load.rate = Some(f64::NAN)),
             ("requests", |load| load.extent = Extent::Requests(0)),
-            ("window", |load| load.window = Span(Duration::from_millis(1))),
+            ("window", |load| {
+                load.window = Span(Duration::from_millis(1))
+            }),
             ("message", |load| load.message.clear()),
         ];
         assert_eq!(Load::default().check(), Ok(()));

@@ -71,11 +71,7 @@ impl LocalHost {
     ///
     /// # Errors
     /// When it does not start, ends by itself, or does not answer in time.
-    pub fn start_on(
-        &self,
-        who: &Candidate<'_>,
-        port: Option<u16>,
-    ) -> Result<LocalServer, Failure> {
+    pub fn start_on(&self, who: &Candidate<'_>, port: Option<u16>) -> Result<LocalServer, Failure> {
         let Candidate {
             server,
             built,
@@ -371,9 +367,9 @@ impl Started for LocalServer {
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
         match (&mut self.0, how.ask) {
             (Kind::External(external), _) => external.verify(step, how),
-            (Kind::Ours(ours), Ask::Contract(contract)) => ours
-                .inspect(step, *contract, how.depth, how.seed)
-                .map(drop),
+            (Kind::Ours(ours), Ask::Contract(contract)) => {
+                ours.inspect(step, *contract, how.depth, how.seed).map(drop)
+            }
             (Kind::Ours(_), Ask::Get(_)) => Ok(()),
         }
     }

@@ -6,10 +6,11 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_engine::Target;
 use prony_lab::builder::Builder;
 use prony_lab::catalog::Catalog;
-use prony_lab::contract::{Contract, Depth};
-use prony_lab::duel::{Ask, Manner, Side, What, command_side};
+use prony_lab::contract::Contract;
+use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::get::Get;
-use prony_lab::trial::Failure;
+use prony_lab::side::{Ask, Role, Side, What};
+use prony_record::{Failure, Load, Span};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -66,14 +67,15 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
     Ok(Chosen {
         manner: Manner {
             ask,
-            message: "hello\n".into(),
-            connections: args.connections,
-            threads: args.threads,
+            load: Load {
+                connections: args.connections,
+                threads: args.threads,
+                warmup: args.warmup,
+                timeout: args.timeout,
+                window: Span(WINDOW),
+                ..Load::default()
+            },
             duration: args.duration.0,
-            warmup: args.warmup.0,
-            timeout: args.timeout.0,
-            transport: None,
-            depth: Depth::Full,
         },
         sides,
         _worktrees: worktrees,
@@ -88,14 +90,14 @@ pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
     let ask = ask(args.contract, args.get.as_deref(), &[hint])?;
     let manner = Manner {
         ask,
-        message: "hello\n".into(),
-        connections: args.connections,
-        threads: args.threads,
+        load: Load {
+            connections: args.connections,
+            threads: args.threads,
+            warmup: args.warmup,
+            window: Span(WINDOW),
+            ..Load::default()
+        },
         duration: args.duration.0,
-        warmup: args.warmup.0,
-        timeout: std::time::Duration::from_secs(5),
-        transport: None,
-        depth: Depth::Full,
     };
     Ok((side, manner))
 }
@@ -123,6 +125,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
         let side = Side {
             name: word.to_owned(),
             what: What::Running(addr),
+            role: Role::Server,
         };
         return Ok((side, hint));
     }
@@ -136,7 +139,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
             catalog.get(name)?;
         }
         let folder = std::env::current_dir().into_diagnostic()?;
-        let side = command_side(word, word, &folder).map_err(|error| miette!("{error}"))?;
+        let side = Side::of_command(word, word, &folder).map_err(|error| miette!("{error}"))?;
         return Ok((side, Hint::None));
     };
     let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
@@ -158,6 +161,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
             built: Box::new(built),
             workers,
         },
+        role: Role::Server,
     };
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
 }
@@ -234,7 +238,7 @@ fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<(Vec<Side>, V
             eprintln!("building {rev}: {build}");
             shell(build, &tree.folder).wrap_err_with(|| format!("--build in {rev}"))?;
         }
-        let side = command_side(rev, line, &tree.folder).map_err(|error| miette!("{error}"))?;
+        let side = Side::of_command(rev, line, &tree.folder).map_err(|error| miette!("{error}"))?;
         sides.push(side);
         worktrees.push(tree);
     }
