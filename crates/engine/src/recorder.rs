@@ -182,7 +182,10 @@ impl Recorder {
         let response = at - request.due;
         if self.measured(request.due) {
             self.record.times.response.saturating_record(response);
-            self.record.times.service.saturating_record(at - request.sent);
+            self.record
+                .times
+                .service
+                .saturating_record(at - request.sent);
             self.record
                 .times
                 .send_delay
@@ -218,7 +221,10 @@ impl Recorder {
     pub(crate) fn failure(&mut self, request: Sent, at: Nanos, failure: Failure, timeout: Nanos) {
         if failure == Failure::Timeout && self.measured(request.due) {
             let send_delay = request.sent.saturating_sub(request.due);
-            self.record.times.response.saturating_record(send_delay + timeout);
+            self.record
+                .times
+                .response
+                .saturating_record(send_delay + timeout);
             self.record.times.service.saturating_record(timeout);
             self.record.times.send_delay.saturating_record(send_delay);
         }
@@ -237,8 +243,14 @@ impl Recorder {
     pub(crate) fn unfinished(&mut self, request: Sent, now: Nanos) {
         if self.measured(request.due) {
             let sent = request.sent.min(now);
-            self.record.times.response.saturating_record(now - request.due);
-            self.record.times.send_delay.saturating_record(sent - request.due);
+            self.record
+                .times
+                .response
+                .saturating_record(now - request.due);
+            self.record
+                .times
+                .send_delay
+                .saturating_record(sent - request.due);
             if request.sent <= now {
                 self.record.times.service.saturating_record(now - sent);
             }

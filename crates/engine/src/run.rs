@@ -139,7 +139,9 @@ pub fn run_with<P: Protocol>(
                         progress.began(control.begin());
                     }
                 }
-                Message::Event(Event::Window(slice)) => gather.slice(*slice, control, &mut progress),
+                Message::Event(Event::Window(slice)) => {
+                    gather.slice(*slice, control, &mut progress);
+                }
                 Message::Done(Ok(report)) => gather.reports.push(*report),
                 Message::Done(Err(error)) => {
                     control.stop();

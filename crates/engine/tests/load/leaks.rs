@@ -61,13 +61,11 @@ fn in_child() {
                 (CONSTANT, true),
                 (CONSTANT, false),
             ] {
-                let plan = Plan {
-                    arrival,
-                    keepalive,
-                    threads: 2,
-                    timeout: Duration::from_millis(30),
-                    ..plan(&server.target, dialogue.clone(), 8, kind)
-                };
+                let plan = plan(&server.target, dialogue.clone(), 8, kind)
+                    .due(arrival)
+                    .keepalive(keepalive)
+                    .threads(2)
+                    .timeout(Duration::from_millis(30));
                 // The load's end cuts off what is under way.
                 during(&plan, 30 * MS);
             }
