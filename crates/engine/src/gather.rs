@@ -57,6 +57,7 @@ impl<'a> Gather<'a> {
             && let Some((_, whole)) = self.partial.remove(&index)
         {
             let start = control.started().unwrap_or(whole.start);
+            progress.outcomes(&whole.outcomes);
             progress.window(&whole.window(start, control.measured()));
             self.whole.push(whole);
         }

@@ -7,6 +7,7 @@ use crate::support::{
 };
 use crate::words::{CLOSING, LENGTH, UNTIL_CLOSE};
 use prony_engine::{Plan, Sample, clock};
+use prony_record::Window;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -198,7 +199,7 @@ fn calls_that_cannot_be_meant() {
     let plan = plan(&server.target, http(), 1, transports()[0]);
     let invalid = |plan: Plan| {
         let control = prony_engine::Control::at_once(MS);
-        prony_engine::run(&plan, &control, |_| {})
+        prony_engine::run(&plan, &control, |_: &Window| {})
             .unwrap_err()
             .to_string()
     };

@@ -4,7 +4,7 @@
 use crate::servers::{Connection, Server, answer_and_close, echo};
 use crate::support::*;
 use crate::words::CLOSING;
-use prony_engine::{Dialogue, Plan};
+use prony_engine::Dialogue;
 use std::process::Command;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use crate::invariants::{accounted, flawless, hold};
 use crate::servers::{Connection, Server, echo};
 use crate::support::*;
-use prony_engine::{Arrival, Plan, clock};
+use prony_engine::{Arrival, clock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::Duration;

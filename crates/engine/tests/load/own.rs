@@ -6,7 +6,7 @@ use prony_engine::protocol::{
     Answer, Echo, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace, Protocol,
 };
 use prony_engine::{Control, Dialogue, Nanos, Plan, Target, run, run_with};
-use prony_record::Transport;
+use prony_record::{Transport, Window};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -118,7 +118,12 @@ fn carry_out<P: Protocol>(
     let plan = plan.clone();
     thread::spawn(move || {
         // Nobody listens any more when it has hung.
-        let _ = sender.send(run_with(&plan, &Control::at_once(Nanos::MAX), part, |_| {}));
+        let _ = sender.send(run_with(
+            &plan,
+            &Control::at_once(Nanos::MAX),
+            part,
+            |_: &Window| {},
+        ));
     });
     let result = receiver.recv_timeout(HANGS).expect("hangs, or panicked");
     result.expect("a server's failures are no errors").into()
@@ -127,7 +132,7 @@ fn carry_out<P: Protocol>(
 #[test]
 fn a_plan_without_a_dialogue_is_for_run_with_only() {
     let plan = Plan::closed(Server::refused().target.clone(), Dialogue::Own, 1);
-    let error = run(&plan, &Control::default(), |_| {}).unwrap_err();
+    let error = run(&plan, &Control::default(), |_: &Window| {}).unwrap_err();
     assert!(error.to_string().contains("run_with"), "{error}");
 }
 

@@ -4,7 +4,7 @@ use crate::invariants::flawless;
 use crate::servers::{Server, echo_in_pieces, write_in_pieces};
 use crate::support::*;
 use crate::words::*;
-use prony_engine::{Arrival, Dialogue, Plan};
+use prony_engine::{Arrival, Dialogue};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use crate::invariants::{conserved, flawless};
 use crate::servers::{Server, echo, echo_in_pieces};
 use crate::support::*;
-use prony_engine::{Dialogue, Plan};
+use prony_engine::Dialogue;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;

@@ -4,7 +4,8 @@ use crate::invariants::{accounted, hold};
 use crate::servers::{Connection, Server, answer_and_close, echo};
 use crate::support::*;
 use crate::words::CLOSING;
-use prony_engine::{Arrival, Control, Nanos, Plan, clock, run};
+use prony_engine::{Arrival, Control, Nanos, clock, run};
+use prony_record::Window;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
@@ -157,13 +158,14 @@ fn progress_tells_of_each_window_and_may_stop() {
         let control = Control::at_once(10_000 * MS);
         let mut told = Vec::new();
         let begun = Instant::now();
-        let seen = run(&plan, &control, |window| {
+        let ended = run(&plan, &control, |window: &Window| {
             told.push((window.index, window.verified_answers));
             if window.index == 5 {
                 control.stop();
             }
         })
         .unwrap();
+        let seen = Ended::from(ended);
         hold(&plan, &seen);
         assert!(begun.elapsed() < Duration::from_secs(9), "it was stopped");
         let indices: Vec<u32> = told.iter().map(|told| told.0).collect();

@@ -2,7 +2,7 @@
 
 use prony_engine::protocol::{Expect, HttpRequest};
 use prony_engine::{Arrival, Control, Detail, Dialogue, Nanos, Plan, Target, available, run};
-use prony_record::{Extent, Observation, Spacing, Span, Transport};
+use prony_record::{Extent, Observation, Spacing, Span, Transport, Window};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
@@ -159,7 +159,7 @@ pub fn begin(plan: &Plan, control: &Arc<Control>) -> Running {
     let what = short(&plan);
     thread::spawn(move || {
         // Nobody listens any more when it has hung.
-        let _ = sender.send(run(&plan, &control, |_| {}));
+        let _ = sender.send(run(&plan, &control, |_: &Window| {}));
     });
     Running(receiver, what)
 }
