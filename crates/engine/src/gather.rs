@@ -41,6 +41,7 @@ impl<'a> Gather<'a> {
     /// A worker has finished a window; `progress` hears of it when all have.
     pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut impl Progress) {
         let answers = slice.outcomes.ok + slice.outcomes.wrong_answer;
+        debug_assert_eq!(slice.response.len(), answers, "each answer has its time");
         self.paces.push((slice.start, slice.length, answers));
         let index = slice.index;
         let parts = match self.partial.entry(index) {
@@ -56,6 +57,7 @@ impl<'a> Gather<'a> {
             && let Some((_, whole)) = self.partial.remove(&index)
         {
             let start = control.started().unwrap_or(whole.start);
+            progress.outcomes(&whole.outcomes);
             progress.window(&whole.window(start, control.measured()));
             self.whole.push(whole);
         }

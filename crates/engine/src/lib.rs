@@ -16,11 +16,12 @@
 //!
 //! ```no_run
 //! use prony_engine::{Control, Dialogue, Plan, Target, protocol, run};
+//! use prony_record::Window;
 //!
 //! let request = protocol::HttpRequest::get("localhost", "/");
 //! let dialogue = Dialogue::http(&request, protocol::Expect::default());
 //! let plan = Plan::closed(Target::Tcp(([127, 0, 0, 1], 8000).into()), dialogue, 64);
-//! let (seen, _) = run(&plan, &Control::at_once(10_000_000_000), |_| {})?;
+//! let (seen, _) = run(&plan, &Control::at_once(10_000_000_000), |_: &Window| {})?;
 //! println!("{} answers per second", seen.throughput());
 //! # Ok::<(), prony_engine::Error>(())
 //! ```

@@ -10,7 +10,7 @@ use crate::trace::{Opening, Sample};
 use crate::transport::{Came, Epoll, Transport, Uring};
 use crate::worker::{Event, Report, Worker};
 use prony_record::load::{Invalid, Load};
-use prony_record::{Observation, Transport as Kind, Window};
+use prony_record::{Observation, Outcomes, Transport as Kind, Window};
 use std::io;
 use std::sync::mpsc;
 
@@ -58,6 +58,9 @@ pub struct Detail {
 pub trait Progress {
     /// The load begins at this time of the engine's clock, a moment from now.
     fn began(&mut self, _start: Nanos) {}
+
+    /// How the requests ended that ended in the [window](Self::window) told of next.
+    fn outcomes(&mut self, _outcomes: &Outcomes) {}
 
     /// All workers have finished this window.
     fn window(&mut self, window: &Window);
@@ -140,7 +143,7 @@ pub fn run_with<P: Protocol>(
                     }
                 }
                 Message::Event(Event::Window(slice)) => {
-                    gather.slice(*slice, control, &mut progress)
+                    gather.slice(*slice, control, &mut progress);
                 }
                 Message::Done(Ok(report)) => gather.reports.push(*report),
                 Message::Done(Err(error)) => {

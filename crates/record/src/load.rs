@@ -276,16 +276,21 @@ impl Load {
             ),
             ("pipeline", self.pipeline >= 1, "at least 1", none()),
             (
-                "pipeline",
-                self.keepalive || self.pipeline <= self.calls,
-                "1 without keep-alive: several requests in flight need a connection that is kept open",
-                self.pipeline.to_string(),
-            ),
-            (
                 "calls",
                 self.calls == 1 || (self.calls > 1 && !self.keepalive),
                 "at least 1, and 1 with keep-alive",
                 self.calls.to_string(),
+            ),
+            (
+                "pipeline",
+                self.keepalive || self.pipeline <= self.calls,
+                match self.calls {
+                    1 => {
+                        "1 without keep-alive: several requests in flight need a connection that is kept open"
+                    }
+                    _ => "at most the requests on a connection",
+                },
+                self.pipeline.to_string(),
             ),
             (
                 "rate",
