@@ -364,7 +364,9 @@ fn read_line(row: &Row<'_>) -> rusqlite::Result<TrialLine> {
         workers: row.get("workers")?,
         cell: row.get("cell")?,
         status: row.get::<_, Word<_>>("status")?.0,
-        failed_step: row.get::<_, Option<Word<_>>>("failed_step")?.map(|word| word.0),
+        failed_step: row
+            .get::<_, Option<Word<_>>>("failed_step")?
+            .map(|word| word.0),
         message: row.get("message")?,
         throughput: row.get("throughput")?,
         cpu_ns_per_request: row.get("cpu_ns_per_request")?,

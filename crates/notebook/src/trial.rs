@@ -185,7 +185,10 @@ fn read_failure(row: &Row<'_>) -> rusqlite::Result<Option<Failure>> {
     let Some(Word(step)) = row.get("failed_step")? else {
         return Ok(None);
     };
-    let text = |column| row.get::<_, Option<String>>(column).map(Option::unwrap_or_default);
+    let text = |column| {
+        row.get::<_, Option<String>>(column)
+            .map(Option::unwrap_or_default)
+    };
     Ok(Some(Failure {
         step,
         message: text("message")?,

@@ -34,7 +34,13 @@ impl Host {
     /// Kernel and CPU, with `?` for what is not known.
     #[must_use]
     pub fn short(&self) -> String {
-        let known = |text: &str| if text.is_empty() { "?".to_owned() } else { text.to_owned() };
+        let known = |text: &str| {
+            if text.is_empty() {
+                "?".to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
         format!("{}, {}", known(&self.kernel), known(&self.cpu))
     }
 

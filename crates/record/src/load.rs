@@ -361,7 +361,9 @@ mod tests {
             ("calls", |load| load.calls = 2),
             ("rate", |load| load.rate = Some(f64::NAN)),
             ("requests", |load| load.extent = Extent::Requests(0)),
-            ("window", |load| load.window = Span(Duration::from_millis(1))),
+            ("window", |load| {
+                load.window = Span(Duration::from_millis(1))
+            }),
             ("message", |load| load.message.clear()),
         ];
         assert_eq!(Load::default().check(), Ok(()));

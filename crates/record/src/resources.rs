@@ -63,7 +63,8 @@ impl Resources {
         self.threads = self.threads.max(other.threads);
         self.processes = self.processes.max(other.processes);
         if self.connections_per_loop.is_empty() {
-            self.connections_per_loop.clone_from(&other.connections_per_loop);
+            self.connections_per_loop
+                .clone_from(&other.connections_per_loop);
         }
         self.context_switches += other.context_switches;
         self.cpu_pressure_ns = match (self.cpu_pressure_ns, other.cpu_pressure_ns) {

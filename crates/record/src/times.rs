@@ -234,7 +234,9 @@ struct Encoded {
 
 impl From<Distributions> for Encoded {
     fn from(all: Distributions) -> Self {
-        let times = all.filled().map(|(kind, times)| (kind, BASE64.encode(encode(times))));
+        let times = all
+            .filled()
+            .map(|(kind, times)| (kind, BASE64.encode(encode(times))));
         Self {
             times: times.collect(),
             effective: all.effective,
@@ -335,7 +337,8 @@ impl Distributions {
     #[must_use]
     pub fn percentiles(&self) -> Latency {
         Latency {
-            response: Percentiles::of(&self.response).with_intervals(&self.response, &self.effective),
+            response: Percentiles::of(&self.response)
+                .with_intervals(&self.response, &self.effective),
             service: Percentiles::of(&self.service),
             send_delay: Percentiles::of(&self.send_delay),
         }
@@ -435,7 +438,10 @@ mod tests {
                 false => 10,
             };
             EffectiveSamples::of(&all, |value| {
-                let count = |i| Beyond { above: if value < 1_000 { above(i) } else { 0 }, all: 1_000 };
+                let count = |i| Beyond {
+                    above: if value < 1_000 { above(i) } else { 0 },
+                    all: 1_000,
+                };
                 (0..100).map(count).collect()
             })
         };
@@ -451,7 +457,10 @@ mod tests {
             ..Distributions::default()
         };
         let json = serde_json::to_string(&all).unwrap();
-        assert!(json.contains("\"send-delay\"") && !json.contains("connect"), "{json}");
+        assert!(
+            json.contains("\"send-delay\"") && !json.contains("connect"),
+            "{json}"
+        );
         assert_eq!(serde_json::from_str::<Distributions>(&json).unwrap(), all);
         let old = json.replace("send-delay", "lag");
         assert_eq!(serde_json::from_str::<Distributions>(&old).unwrap(), all);

@@ -101,14 +101,16 @@ mod failure_keys {
         failure: &Option<Failure>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let keys = failure.as_ref().map_or_else(FailureKeys::default, |failure| {
-            let output = failure.output.clone();
-            FailureKeys {
-                failed_step: Some(failure.step),
-                message: Some(failure.message.clone()),
-                last_output: Some(output).filter(|output| !output.is_empty()),
-            }
-        });
+        let keys = failure
+            .as_ref()
+            .map_or_else(FailureKeys::default, |failure| {
+                let output = failure.output.clone();
+                FailureKeys {
+                    failed_step: Some(failure.step),
+                    message: Some(failure.message.clone()),
+                    last_output: Some(output).filter(|output| !output.is_empty()),
+                }
+            });
         keys.serialize(serializer)
     }
 
@@ -240,7 +242,10 @@ mod tests {
         });
         let trial: Trial = serde_json::from_value(old).unwrap();
         let failure = trial.failure.clone().unwrap();
-        assert_eq!((failure.step, failure.message.as_str()), (Step::VerifyAgain, "why"));
+        assert_eq!(
+            (failure.step, failure.message.as_str()),
+            (Step::VerifyAgain, "why")
+        );
         assert_eq!(trial.load.rate, Some(50.0));
         let again = serde_json::to_value(&trial).unwrap();
         assert_eq!(again["failed_step"], "verify-again");

@@ -1,7 +1,7 @@
 //! What a duel compares, and by which terms it is decided.
 
-use prony_stats::{Estimate, Unit};
 use prony_stats::compare::Better;
+use prony_stats::{Estimate, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
