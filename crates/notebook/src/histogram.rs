@@ -1,7 +1,7 @@
 //! Distributions of times: one row for each kind.
 
 use prony_record::Distributions;
-use prony_record::times::{EffectiveSamples, Kind, decode, encode};
+use prony_record::times::{EffectiveSamples, Encoded, Kind, encode};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Row, Transaction, named_params};
 
@@ -17,16 +17,25 @@ impl Notebook {
     ///
     /// If the notebook cannot be read.
     pub fn distributions(&self, trial: TrialId) -> Result<Distributions, NotebookError> {
-        let mut all = Distributions::default();
+        let encoded = self.encoded(trial)?;
+        encoded
+            .try_into()
+            .map_err(|error| rusqlite::Error::from(FromSqlError::other(error)))
+            .doing(|| format!("reading the histograms of trial {trial}"))
+    }
+
+    /// The same as they are kept.
+    ///
+    /// # Errors
+    ///
+    /// If the notebook cannot be read.
+    pub fn encoded(&self, trial: TrialId) -> Result<Encoded, NotebookError> {
         let rows = self
-            .select(
-                "SELECT * FROM histogram WHERE trial_id = ?1",
-                trial.0,
-                |row| read(row),
-            )
+            .select("SELECT * FROM histogram WHERE trial_id = ?1", trial.0, read)
             .doing(|| format!("reading the histograms of trial {trial}"))?;
-        for (kind, times, effective) in rows {
-            *all.of_mut(kind) = times;
+        let mut all = Encoded::default();
+        for (kind, data, effective) in rows {
+            all.times.insert(kind, data);
             all.effective = effective.unwrap_or(all.effective);
         }
         Ok(all)
@@ -56,15 +65,13 @@ pub(crate) fn insert(
     Ok(())
 }
 
-type Stored = (Kind, prony_record::Times, Option<EffectiveSamples>);
+type Stored = (Kind, Vec<u8>, Option<EffectiveSamples>);
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let data: Vec<u8> = row.get("data")?;
-    let times = decode(&data).map_err(FromSqlError::other)?;
     let effective: Option<Json<EffectiveSamples>> = row.get("effective_json")?;
     Ok((
         row.get::<_, Word<Kind>>("kind")?.0,
-        times,
+        row.get("data")?,
         effective.map(|json| json.0),
     ))
 }

@@ -5,7 +5,7 @@ use crate::run::times::CellTimes;
 use crate::run::{ByCell, FailureReport, RunHead, RunReport, cell_of};
 use prony_notebook::{Notebook, NotebookError, Run};
 use prony_record::calibration::Calibration;
-use prony_record::{Host, Trial, TrialStatus};
+use prony_record::{Distributions, Host, Trial, TrialStatus};
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,20 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
     report_of(notebook, run, &measured(notebook, run)?)
 }
 
+impl Measured {
+    /// Adds a trial with its distributions.
+    pub fn add(&mut self, trial: &Trial, times: &Distributions) {
+        match trial.status {
+            TrialStatus::Ok | TrialStatus::Interrupted if trial.figures.throughput.is_some() => {
+                self.times.entry(cell_of(trial)).or_default().add(times);
+                self.trials.push(trial.clone());
+            }
+            TrialStatus::Interrupted => {}
+            _ => self.failures.push(FailureReport::of(trial)),
+        }
+    }
+}
+
 /// Reads the trials of a run.
 ///
 /// # Errors
@@ -49,16 +63,7 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
 pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError> {
     let mut all = Measured::default();
     for stored in notebook.trials(run.id)? {
-        let trial = stored.trial;
-        match trial.status {
-            TrialStatus::Ok | TrialStatus::Interrupted if trial.figures.throughput.is_some() => {
-                let times = all.times.entry(cell_of(&trial)).or_default();
-                times.add(&notebook.distributions(stored.id)?);
-                all.trials.push(trial);
-            }
-            TrialStatus::Interrupted => {}
-            _ => all.failures.push(FailureReport::of(&trial)),
-        }
+        all.add(&stored.trial, &notebook.distributions(stored.id)?);
     }
     Ok(all)
 }
