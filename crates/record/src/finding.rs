@@ -1,5 +1,6 @@
 //! What the checks found.
 
+use crate::word::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,34 +15,14 @@ pub struct Finding {
     pub text: String,
 }
 
-/// How serious a finding is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// The figures may not mean what they seem to mean.
-    Warning,
-    /// The figures do not mean what they seem to mean.
-    Serious,
-}
-
-impl Severity {
-    /// The word that stands before a finding.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Serious => "serious",
-        }
-    }
-}
-
-impl std::fmt::Display for Severity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.word())
+words! {
+    /// How serious a finding is.
+    Severity {
+        /// Worth knowing.
+        Note = "note",
+        /// The figures may not mean what they seem to mean.
+        Warning = "warning",
+        /// The figures do not mean what they seem to mean.
+        Serious = "serious",
     }
 }

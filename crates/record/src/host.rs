@@ -31,6 +31,19 @@ pub struct Host {
 }
 
 impl Host {
+    /// Kernel and CPU, with `?` for what is not known.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let known = |text: &str| {
+            if text.is_empty() {
+                "?".to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        format!("{}, {}", known(&self.kernel), known(&self.cpu))
+    }
+
     /// May figures of the two be compared? By CPU, number of CPUs and memory; the kernel may differ.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {

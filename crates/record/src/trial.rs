@@ -167,16 +167,17 @@ pub struct Measurement {
 }
 
 /// A trial with its windows and distributions: what the notebook takes, and what one host sends to
-/// another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recording {
+/// another. Where many are held at once, the distributions stay as they are kept:
+/// [`Encoded`](crate::times::Encoded).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recording<D = Distributions> {
     /// What is known of it.
     #[serde(flatten)]
     pub trial: Trial,
     /// Its windows, in order.
     pub windows: Vec<Window>,
     /// Its distributions.
-    pub histograms: Distributions,
+    pub histograms: D,
 }
 
 impl Figures {

@@ -1,9 +1,8 @@
 //! The report of a single load, `prony load`.
 
-use crate::facts::{Finding, Generator, Outcomes};
-use crate::latency::{Latency, Percentiles};
 use crate::show;
 use crate::table::{Align, Table};
+use prony_record::{Finding, Generator, Latency, Outcomes, Percentiles};
 use prony_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -97,7 +96,7 @@ impl LoadReport {
         let _ = writeln!(out);
         let _ = write!(out, "{}", self.latency_table());
         let _ = write!(out, "{}", self.failures());
-        let _ = write!(out, "{}", checks(&self.checks));
+        let _ = write!(out, "{}", show::findings(&self.checks));
         out
     }
 
@@ -117,10 +116,10 @@ impl LoadReport {
         let mut row = |name: &str, times: &Percentiles| {
             table.row([
                 name.to_owned(),
-                show::time_or_dash(times.p50),
-                show::time_or_dash(times.p90),
-                show::time_or_dash(times.p99),
-                show::time_or_dash(times.p99_9),
+                show::time_within(times.p50, times.intervals.p50),
+                show::time_within(times.p90, times.intervals.p90),
+                show::time_within(times.p99, times.intervals.p99),
+                show::time_within(times.p99_9, times.intervals.p99_9),
                 show::time_or_dash(times.max),
                 show::count(times.n),
             ]);
@@ -140,17 +139,9 @@ impl LoadReport {
 
     fn failures(&self) -> String {
         let outcomes = &self.outcomes;
-        let kinds = [
-            ("wrong answers", outcomes.wrong_answer),
-            ("time-outs", outcomes.timeout),
-            ("connect errors", outcomes.connect_error),
-            ("read errors", outcomes.read_error),
-            ("write errors", outcomes.write_error),
-        ];
-        let failed: Vec<String> = kinds
-            .iter()
-            .filter(|(_, n)| *n > 0)
-            .map(|(name, n)| format!("{name} {}", show::count(*n)))
+        let failed: Vec<String> = outcomes
+            .failures()
+            .map(|(name, n)| format!("{name} {}", show::count(n)))
             .collect();
         let mut out = String::new();
         if !failed.is_empty() {
@@ -165,17 +156,4 @@ impl LoadReport {
         }
         out
     }
-}
-
-/// Findings as text, one paragraph each.
-pub(crate) fn checks(findings: &[Finding]) -> String {
-    findings.iter().fold(String::new(), |mut out, finding| {
-        let mark = match finding.severity {
-            prony_checks::Severity::Note => "note",
-            prony_checks::Severity::Warning => "warning",
-            prony_checks::Severity::Serious => "serious",
-        };
-        let _ = write!(out, "\n{mark}: {}: {}\n", finding.name, finding.text);
-        out
-    })
 }

@@ -6,7 +6,7 @@ use crate::table::{Align, Table};
 use prony_record::Percentiles;
 use prony_record::published::{Published, Row};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -284,6 +284,7 @@ fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<Order>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_record::published::Correction;
     use std::sync::LazyLock;
 
     fn row(label: &str, server: &str, rates: &[f64]) -> Row {

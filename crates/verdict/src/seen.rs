@@ -1,25 +1,85 @@
-//! What a duel has seen and how it was to be decided: while it runs, and again from the notebook.
+//! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
 
-use super::{
-    Comparison, DuelReport, Quantity, SideReport, Values, compare, figures, sentences, settled,
-};
-use crate::band::Bands;
-use crate::facts::{Facts, Finding};
-use crate::kept::{ReportError, about};
-use prony_notebook::{Notebook, Run};
-use prony_stats::StatsError;
-use prony_stats::sequential::{Plan, Spending};
-use serde::{Deserialize, Serialize};
+use crate::duel::{compare, may_end, plan};
+use crate::sentence::sentences;
+use prony_record::Finding;
+use prony_record::verdict::{Comparison, Quantity, Terms, Values};
+use prony_stats::mean::mean;
+use prony_stats::sequential::Plan;
+use prony_stats::{Estimate, StatsError};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Rounds before a duel may end by itself.
-const FEWEST: u32 = 3;
+/// A duel so far.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "prony duel")]
+pub struct DuelReport {
+    /// Its run in the notebook.
+    pub run: i64,
+    /// The sides; the others are compared with the first.
+    pub sides: Vec<SideReport>,
+    /// Whole rounds.
+    pub rounds: u32,
+    /// The common rate, requests per second; null when there was none.
+    pub rate: Option<f64>,
+    /// Differences smaller than this were to count as none, as a share.
+    pub band: f64,
+    /// Every other side against the first, in every quantity.
+    pub comparisons: Vec<Comparison>,
+    /// What it all says.
+    pub sentences: Vec<String>,
+    /// It ended early: by the user, or because time was up.
+    pub cut_short: bool,
+    /// What the checks found, by side.
+    pub checks: Vec<Finding>,
+    /// Every round, its sides in their order.
+    pub values: Vec<Vec<Values>>,
+}
+
+/// A side.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SideReport {
+    /// What it is called.
+    pub name: String,
+    /// Its command line; empty when prony did not start it.
+    pub command: String,
+    /// The most memory of its processes, in bytes; 0 when unknown.
+    pub rss_peak_bytes: u64,
+    /// Each quantity's mean over the rounds, with an ordinary 95 % interval.
+    pub figures: Vec<Figure>,
+}
+
+/// A quantity of a side.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Figure {
+    /// Which.
+    pub quantity: Quantity,
+    /// The mean over the rounds.
+    pub value: Estimate,
+}
+
+/// Each quantity's mean over the rounds, for one side.
+#[must_use]
+pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
+    Quantity::ALL
+        .into_iter()
+        .filter_map(|quantity| {
+            let values: Vec<f64> = rounds
+                .iter()
+                .filter_map(|round| round[side].of(quantity))
+                .collect();
+            let value = mean(&values, quantity.unit()).ok()?;
+            Some(Figure { quantity, value })
+        })
+        .collect()
+}
 
 /// What has been seen in whole rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     /// The sides' names; the others are compared with the first.
     pub names: Vec<String>,
-    /// Their command lines; empty when somebody else has started them.
+    /// Their command lines; empty where prony did not start them.
     pub commands: Vec<String>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
@@ -33,6 +93,7 @@ pub struct Seen {
 
 impl Seen {
     /// Nothing yet of these sides.
+    #[must_use]
     pub fn nothing(names: Vec<String>) -> Self {
         Self {
             commands: vec![String::new(); names.len()],
@@ -78,9 +139,9 @@ impl Seen {
     /// As [`compare`](Self::compare).
     pub fn report(&self, run: i64, terms: &Terms) -> Result<DuelReport, StatsError> {
         let rounds = self.rounds.len() as u32;
-        let plan = terms.plan(self.names.len())?;
+        let plan = plan(terms, self.names.len())?;
         let mut comparisons = self.compare(&plan, terms)?;
-        let cut_short = rounds < terms.most && !terms.may_end(rounds, &comparisons);
+        let cut_short = rounds < terms.most && !may_end(terms, rounds, &comparisons);
         if cut_short && rounds >= 2 {
             comparisons = self.compare(&plan.ended_at(rounds)?, terms)?;
         }
@@ -103,72 +164,12 @@ impl Seen {
             values: self.rounds.clone(),
         })
     }
-
-    /// What the notebook has of a duel.
-    ///
-    /// # Errors
-    /// When the notebook cannot be read, or what is in it was not written by a duel.
-    pub fn read(notebook: &Notebook, run: &Run) -> Result<Self, ReportError> {
-        let mut seen = Self::nothing(about(run)?.servers);
-        for trial in notebook.trials(run.id)? {
-            let facts = trial.facts;
-            let Some(side) = seen.names.iter().position(|name| *name == facts.server) else {
-                continue;
-            };
-            let kept: Facts = serde_json::from_value(facts.observation).map_err(|error| {
-                ReportError::Unreadable {
-                    run: run.id.0,
-                    what: error.to_string(),
-                }
-            })?;
-            let memory = facts.rss_peak_bytes.unwrap_or(0);
-            seen.add(side, &facts.command_line, memory, &kept.checks);
-            let round = facts.round as usize;
-            let empty = || vec![Values::default(); seen.names.len()];
-            while seen.rounds.len() <= round {
-                seen.rounds.push(empty());
-            }
-            let values = &mut seen.rounds[round][side];
-            match facts.load["rate"].as_f64() {
-                None => values.throughput = facts.throughput,
-                Some(rate) => {
-                    seen.rate = Some(rate);
-                    values.p50 = facts.p50_ns.map(|ns| ns as f64);
-                    values.p99 = facts.p99_ns.map(|ns| ns as f64);
-                    values.cpu = facts.cpu_ns_per_request;
-                }
-            }
-        }
-        Ok(seen)
-    }
-}
-
-impl DuelReport {
-    /// What a duel in the notebook said at its end; None for other runs, for one that was kept without
-    /// its terms, and for one without a whole round.
-    ///
-    /// # Errors
-    /// As [`Seen::read`].
-    pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<Self>, ReportError> {
-        let Some(terms) = about(run)?.duel else {
-            return Ok(None);
-        };
-        let seen = Seen::read(notebook, run)?;
-        if seen.rounds.is_empty() {
-            return Ok(None);
-        }
-        seen.report(run.id.0, &terms)
-            .map(Some)
-            .map_err(|error| ReportError::Unreadable {
-                run: run.id.0,
-                what: error.to_string(),
-            })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_record::verdict::Bands;
 
     /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2 %.
     fn seen(rounds: usize, ratio: f64) -> Seen {
@@ -211,14 +212,14 @@ mod tests {
         let seen = seen(8, 1.0);
         let report = seen.report(1, &terms()).unwrap();
         assert!(report.cut_short);
-        let plan = terms().plan(2).unwrap();
+        let plan = plan(&terms(), 2).unwrap();
         let planned = seen.compare(&plan, &terms()).unwrap();
         let half = |comparison: &Comparison| comparison.ratio.relative_half_width().unwrap();
         assert!(half(&report.comparisons[0]) < half(&planned[0]));
     }
 
     #[test]
-    fn fewer_quantities_are_told_more_of() {
+    fn fewer_quantities_have_narrower_intervals() {
         let seen = seen(8, 1.0);
         let only = Terms {
             quantities: vec![Quantity::Throughput],
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_rounds_as_were_said_and_not_fewer() {
+    fn as_many_rounds_as_were_asked_for() {
         let exact = Terms {
             exact: true,
             ..terms()
@@ -268,7 +269,7 @@ mod tests {
         let mut seen = seen(1, 1.0);
         let found = [Finding {
             name: "noisy-host".into(),
-            severity: prony_checks::Severity::Warning,
+            severity: prony_record::Severity::Warning,
             text: "much".into(),
         }];
         seen.add(0, "one", 5, &found);
