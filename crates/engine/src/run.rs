@@ -3,7 +3,7 @@
 use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
 use crate::plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
-use crate::protocol::{Echo, Http, Protocol};
+use crate::protocol::{Echo, Http, Session};
 use crate::recorder::{Outcomes, Record, Times, Window};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share};
 use crate::trace::{Opening, Sample};
@@ -149,13 +149,13 @@ pub fn run(
     }
 }
 
-/// The same with a [`Protocol`] of the caller's own: `part` is called once on each worker's thread
+/// The same with a [`Session`] of the caller's own: `part` is called once on each worker's thread
 /// with the worker's number (0-based) and says whom it talks to and how. The plan's own target and
 /// dialogue are not looked at.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with<P: Protocol>(
+pub fn run_with<P: Session>(
     plan: &Plan,
     control: &Control,
     part: impl Fn(u32) -> (Target, P) + Sync,
@@ -227,7 +227,7 @@ fn settle(plan: &Plan, worker: u32) {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-fn by_transport<P: Protocol>(
+fn by_transport<P: Session>(
     plan: &Plan,
     share: Share,
     control: &Control,
@@ -256,7 +256,7 @@ fn by_transport<P: Protocol>(
     }
 }
 
-fn by_arrival<T: Transport, P: Protocol>(
+fn by_arrival<T: Transport, P: Session>(
     plan: &Plan,
     share: Share,
     control: &Control,
@@ -264,7 +264,7 @@ fn by_arrival<T: Transport, P: Protocol>(
     transport: T,
     protocol: P,
 ) -> Result<Report, Error> {
-    fn go<T: Transport, S: Schedule, P: Protocol>(
+    fn go<T: Transport, S: Schedule, P: Session>(
         plan: &Plan,
         share: Share,
         control: &Control,
