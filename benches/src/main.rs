@@ -14,6 +14,7 @@
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`display`] | what does the live view cost? |
+//! | [`instructions`] | does a change of the load loop make it more expensive? |
 
 mod attribution;
 mod audit;
@@ -24,6 +25,7 @@ mod display;
 mod error;
 mod external;
 mod gaps;
+mod instructions;
 mod load;
 mod memory;
 mod pages;
@@ -50,6 +52,7 @@ use quiet::Quiet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -66,6 +69,7 @@ Examples:
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
+  prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -79,7 +83,7 @@ struct Cli {
     #[command(subcommand)]
     what: What,
     /// Rounds: each repeats everything once [default: peers and send-delay 5, memory, truth and audit 3,
-    /// compat 10, display 30 pairs]
+    /// compat 10, display 30 pairs, instructions 5]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Length of each measurement, after a warm-up of a fifth of it [default: peers, send-delay and
@@ -148,6 +152,12 @@ enum What {
     },
     /// A load with its live view and without: throughput, and CPU per request
     Display,
+    /// Instructions per request of two builds of the command, counted by valgrind
+    Instructions {
+        /// The command as it was before; what it is compared with lies beside this program
+        #[arg(long, value_name = "PROGRAM")]
+        before: PathBuf,
+    },
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -218,6 +228,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
         What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
+        What::Instructions { ref before } => bench.run("instructions", |rig| {
+            instructions::run(rig, &before, rounds(5))
+        })?,
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

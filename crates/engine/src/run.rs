@@ -4,7 +4,7 @@ use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
 use crate::plan::{Arrival, Dialogue, Plan, Target};
-use crate::protocol::{Echo, Http, Protocol};
+use crate::protocol::{Echo, Http, Session};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Came, Epoll, Transport, Uring};
@@ -96,13 +96,13 @@ pub fn run(
     }
 }
 
-/// The same with a [`Protocol`] of the caller's own: `part` is called once on each worker's thread
+/// The same with a [`Session`] of the caller's own: `part` is called once on each worker's thread
 /// with the worker's number (0-based) and says whom it talks to and how. The plan's own target and
 /// dialogue are not looked at.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with<P: Protocol>(
+pub fn run_with<P: Session>(
     plan: &Plan,
     control: &Control,
     part: impl Fn(u32) -> (Target, P) + Sync,
@@ -177,7 +177,7 @@ fn settle(plan: &Plan, worker: u32) {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-fn by_transport<P: Protocol>(
+fn by_transport<P: Session>(
     plan: &Plan,
     share: Share,
     control: &Control,
@@ -204,7 +204,7 @@ fn by_transport<P: Protocol>(
     }
 }
 
-fn by_arrival<T: Transport, P: Protocol>(
+fn by_arrival<T: Transport, P: Session>(
     plan: &Plan,
     share: Share,
     control: &Control,
@@ -212,7 +212,7 @@ fn by_arrival<T: Transport, P: Protocol>(
     transport: T,
     protocol: P,
 ) -> Result<Report, Error> {
-    fn go<T: Transport, S: Schedule, P: Protocol>(
+    fn go<T: Transport, S: Schedule, P: Session>(
         plan: &Plan,
         share: Share,
         control: &Control,

@@ -14,7 +14,8 @@ pub struct Sample {
     /// When it was sent.
     pub sent: Nanos,
     /// When the first bytes of its answer came. In a pipeline, bytes that came in one read with
-    /// the end of the answer before do not count, unless they were the whole answer.
+    /// the end of the answer before do not count, unless they were the whole answer. Where answers
+    /// may come in any order: when the first bytes after the end of the answer before came.
     pub first_byte: Nanos,
     /// When its answer was complete, or when its time was up.
     pub done: Nanos,

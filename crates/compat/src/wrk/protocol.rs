@@ -2,7 +2,7 @@
 
 use super::script::{Failure, Functions, StopFlag, split};
 use prony_engine::protocol::{
-    Answer, Expect, Fault, HttpReader, HttpState, Keep, Limits, Pace, Protocol,
+    Answer, Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Limits, Pace, Session,
 };
 use prony_engine::{Control, Nanos};
 use std::collections::VecDeque;
@@ -117,7 +117,7 @@ impl<'a> Scripted<'a> {
         conn.next = 0;
     }
 
-    fn answered(&mut self, conn: &mut Conn, answer: Answer, done: &mut impl FnMut(Answer)) {
+    fn answered(&mut self, conn: &mut Conn, answer: Answer, events: &mut impl Events<Fifo>) {
         conn.waiting.pop_front();
         if self.parts.response && !self.failed && !self.stop.is_set() {
             let Kept { head, body, .. } = &conn.kept;
@@ -126,7 +126,7 @@ impl<'a> Scripted<'a> {
             }
         }
         conn.kept.clear();
-        done(answer);
+        events.answered(Fifo, answer);
     }
 }
 
@@ -173,11 +173,12 @@ impl Keep for Kept {
     }
 }
 
-impl Protocol for Scripted<'_> {
+impl Session for Scripted<'_> {
     type Conn = Conn;
+    type Token = Fifo;
 
     #[inline]
-    fn encode(&mut self, conn: &mut Conn, _slot: u32, out: &mut Vec<u8>) {
+    fn request(&mut self, conn: &mut Conn, _slot: u32, _: Fifo, out: &mut Vec<u8>) {
         conn.kept.on = self.parts.response;
         let begin = out.len();
         if self.parts.batch == 1 {
@@ -195,12 +196,13 @@ impl Protocol for Scripted<'_> {
     }
 
     #[inline]
-    fn decode(
+    fn received(
         &mut self,
         conn: &mut Conn,
         _slot: u32,
         mut bytes: &[u8],
-        mut done: impl FnMut(Answer),
+        _out: &mut Vec<u8>,
+        events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
         while !bytes.is_empty() {
             let to_head = *conn.waiting.front().ok_or(Fault::Unsolicited)?;
@@ -213,17 +215,17 @@ impl Protocol for Scripted<'_> {
             )?;
             bytes = &bytes[used..];
             if let Some(answer) = answer {
-                self.answered(conn, answer, &mut done);
+                self.answered(conn, answer, events);
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, conn: &mut Conn, _slot: u32, mut done: impl FnMut(Answer)) {
+    fn end(&mut self, conn: &mut Conn, _slot: u32, events: &mut impl Events<Fifo>) {
         if !conn.waiting.is_empty()
             && let Some(answer) = self.reader.end(&mut conn.state, &self.expect)
         {
-            self.answered(conn, answer, &mut done);
+            self.answered(conn, answer, events);
         }
     }
 

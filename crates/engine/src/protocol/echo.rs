@@ -1,6 +1,6 @@
 //! Raw echo: what was sent comes back, byte for byte, without framing.
 
-use super::{Answer, Expect, Fault, Mismatch, Protocol};
+use super::{Answer, Events, Expect, Fault, Fifo, Mismatch, Session};
 
 /// Sends one message again and again and expects it back.
 #[derive(Debug, Clone)]
@@ -29,22 +29,24 @@ pub struct EchoConn {
     differs: bool,
 }
 
-impl Protocol for Echo {
+impl Session for Echo {
     type Conn = EchoConn;
+    type Token = Fifo;
 
     #[inline]
-    fn encode(&mut self, conn: &mut EchoConn, _slot: u32, out: &mut Vec<u8>) {
+    fn request(&mut self, conn: &mut EchoConn, _slot: u32, _: Fifo, out: &mut Vec<u8>) {
         conn.waiting += 1;
         out.extend_from_slice(&self.message);
     }
 
     #[inline]
-    fn decode(
+    fn received(
         &mut self,
         conn: &mut EchoConn,
         _slot: u32,
         mut bytes: &[u8],
-        mut done: impl FnMut(Answer),
+        _out: &mut Vec<u8>,
+        events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
         while !bytes.is_empty() {
             if conn.waiting == 0 {
@@ -62,23 +64,25 @@ impl Protocol for Echo {
                     waiting: conn.waiting - 1,
                     ..EchoConn::default()
                 };
-                done(Answer {
+                let answer = Answer {
                     status: 0,
                     wrong,
                     last: false,
                     body,
-                });
+                };
+                events.answered(Fifo, answer);
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, _conn: &mut EchoConn, _slot: u32, _done: impl FnMut(Answer)) {}
+    fn end(&mut self, _: &mut EchoConn, _slot: u32, _: &mut impl Events<Fifo>) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::seen::Seen;
     use proptest::prelude::*;
 
     fn feed(
@@ -86,9 +90,9 @@ mod tests {
         conn: &mut EchoConn,
         bytes: &[u8],
     ) -> (Vec<Answer>, Result<(), Fault>) {
-        let mut answers = Vec::new();
-        let result = echo.decode(conn, 0, bytes, |answer| answers.push(answer));
-        (answers, result)
+        let mut seen = Seen::default();
+        let result = echo.received(conn, 0, bytes, &mut Vec::new(), &mut seen);
+        (seen.answers(), result)
     }
 
     proptest! {
@@ -102,7 +106,7 @@ mod tests {
             let mut conn = EchoConn::default();
             let mut wire = Vec::new();
             for _ in 0..count {
-                echo.encode(&mut conn, 0, &mut wire);
+                echo.request(&mut conn, 0, Fifo, &mut wire);
             }
             prop_assert_eq!(&wire, &message.repeat(count));
             let mut answers = Vec::new();
@@ -126,7 +130,7 @@ mod tests {
         let mut conn = EchoConn::default();
         let mut out = Vec::new();
         for _ in 0..3 {
-            echo.encode(&mut conn, 0, &mut out);
+            echo.request(&mut conn, 0, Fifo, &mut out);
         }
         let (answers, result) = feed(&mut echo, &mut conn, b"hello\nheLlo\nhello\n");
         assert!(result.is_ok());
@@ -141,7 +145,7 @@ mod tests {
     fn more_than_was_asked_for_is_a_fault() {
         let mut echo = Echo::new("ab");
         let mut conn = EchoConn::default();
-        echo.encode(&mut conn, 0, &mut Vec::new());
+        echo.request(&mut conn, 0, Fifo, &mut Vec::new());
         let (answers, result) = feed(&mut echo, &mut conn, b"abX");
         assert_eq!((answers.len(), result), (1, Err(Fault::Unsolicited)));
     }

@@ -2,7 +2,7 @@
 
 mod answer;
 
-use super::{Answer, Expect, Fault, Protocol};
+use super::{Answer, Events, Expect, Fault, Fifo, Session};
 
 pub use answer::{HttpReader, HttpState, Keep};
 
@@ -147,23 +147,25 @@ pub struct HttpConn {
     state: HttpState,
 }
 
-impl Protocol for Http {
+impl Session for Http {
     type Conn = HttpConn;
+    type Token = Fifo;
 
     #[inline]
-    fn encode(&mut self, conn: &mut HttpConn, slot: u32, out: &mut Vec<u8>) {
+    fn request(&mut self, conn: &mut HttpConn, slot: u32, _: Fifo, out: &mut Vec<u8>) {
         let exchange = Self::exchange(&self.exchanges, slot, conn.sent);
         conn.sent = conn.sent.wrapping_add(1);
         out.extend_from_slice(&exchange.request);
     }
 
     #[inline]
-    fn decode(
+    fn received(
         &mut self,
         conn: &mut HttpConn,
         slot: u32,
         mut bytes: &[u8],
-        mut done: impl FnMut(Answer),
+        _out: &mut Vec<u8>,
+        events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
         while !bytes.is_empty() {
             if conn.sent == conn.answered {
@@ -180,18 +182,18 @@ impl Protocol for Http {
             bytes = &bytes[used..];
             if let Some(answer) = answer {
                 conn.answered = conn.answered.wrapping_add(1);
-                done(answer);
+                events.answered(Fifo, answer);
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, conn: &mut HttpConn, slot: u32, mut done: impl FnMut(Answer)) {
+    fn end(&mut self, conn: &mut HttpConn, slot: u32, events: &mut impl Events<Fifo>) {
         if conn.sent != conn.answered {
             let exchange = Self::exchange(&self.exchanges, slot, conn.answered);
             if let Some(answer) = self.reader.end(&mut conn.state, &exchange.expect) {
                 conn.answered = conn.answered.wrapping_add(1);
-                done(answer);
+                events.answered(Fifo, answer);
             }
         }
     }

@@ -1,19 +1,23 @@
-//! Bytes out, bytes in, finished exchanges; no I/O.
+//! What is said on a connection: bytes out, bytes in, answered requests; no I/O.
 //!
-//! A protocol also judges every answer against what was expected of it, cheaply enough to be
-//! always on.
+//! A protocol is a [`Session`]. It also judges every answer against what was expected of it,
+//! cheaply enough to be always on.
 
 mod echo;
 mod expect;
 mod http;
+mod in_flight;
+#[cfg(test)]
+mod seen;
 
 pub use echo::Echo;
 pub use expect::{Expect, Mismatch};
 pub use http::{Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits};
+pub use in_flight::{Fifo, InFlight, Tag, Token};
 
 use crate::clock::Nanos;
 
-/// One finished exchange.
+/// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status code, where the protocol has one; 0 elsewhere.
@@ -56,32 +60,104 @@ pub enum Pace {
     WhenAnswered,
 }
 
-/// How requests are written and answers are read on one kind of connection.
+/// What a session reports while it is told what happens on a connection.
+pub trait Events<T> {
+    /// The connection is set up, handshakes included: it can carry requests from now on.
+    fn ready(&mut self);
+
+    /// A request has been answered. Its token is free for another one.
+    fn answered(&mut self, token: T, answer: Answer);
+
+    /// The server takes no more requests on this connection, and still answers those in flight.
+    /// The connection is closed when it has.
+    fn closing(&mut self);
+}
+
+/// How one kind of connection is spoken on: a state machine without I/O, which is told what
+/// happens and writes what it wants to have sent to `out`.
 ///
-/// The methods with a default are for what not every protocol has: heads, and conversations that are
-/// more than requests in turn. A protocol that leaves them alone pays nothing for them.
-pub trait Protocol {
-    /// What has to be remembered per connection. `Default` is a connection just opened.
+/// A worker has one session for all its connections, and a [`Conn`](Self::Conn) for each. A
+/// connection goes this way:
+///
+/// 1. [`opened`](Self::opened): the transport has connected. A session with a handshake writes the
+///    first bytes of it, and reports [`ready`](Events::ready) when it has received what it waits
+///    for. Set-up time and time-out include the handshake.
+/// 2. [`request`](Self::request), for each request that is due while there is room for it: fewer
+///    in flight than the plan's pipeline, and the session [accepts](Self::accepts) one.
+/// 3. [`received`](Self::received): bytes have come. The session reports the answers that these
+///    complete, and may write on its own account: the answer to a ping, more room for the server.
+///    What it writes is sent with the next requests, in one go.
+/// 4. [`end`](Self::end): the server has closed the connection.
+///
+/// After that, or after a [`Fault`], a time-out or the last answer, the connection is closed, and
+/// its state is dropped; what is written then is not sent.
+///
+/// A session can lie around another one, as TLS does: it passes on the plain bytes, encrypts what
+/// the inner one writes, and says `opened` to it when its own handshake is done.
+///
+/// The methods with a default are for what not every protocol has. A session that leaves them
+/// alone pays nothing for them.
+pub trait Session {
+    /// What has to be remembered per connection. `Default` is a connection not yet opened.
     type Conn: Default;
 
-    /// Appends the next request of connection `slot` to `out`.
-    fn encode(&mut self, conn: &mut Self::Conn, slot: u32, out: &mut Vec<u8>);
+    /// What tells requests in flight apart: [`Fifo`] when they are answered in order, [`Tag`] when
+    /// not.
+    type Token: Token;
 
-    /// Takes what came from the server and calls `done` for each answer that this completes.
+    /// Connection `slot` has been made. What is appended to `out` is sent.
+    #[inline]
+    fn opened(
+        &mut self,
+        _conn: &mut Self::Conn,
+        _slot: u32,
+        _out: &mut Vec<u8>,
+        events: &mut impl Events<Self::Token>,
+    ) {
+        events.ready();
+    }
+
+    /// May another request be sent on a connection that is ready? Asked before each.
+    #[inline]
+    fn accepts(&self, _conn: &Self::Conn) -> bool {
+        true
+    }
+
+    /// Appends the next request of connection `slot` to `out`. Its answer is to be reported with
+    /// `token`.
+    fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: Self::Token, out: &mut Vec<u8>);
+
+    /// Takes what came from the server and reports what it means. What is appended to `out` is
+    /// sent.
     ///
     /// # Errors
-    /// A [`Fault`] when the bytes cannot be an answer; answers completed before it have been
+    /// A [`Fault`] when the bytes break the protocol; what was completed before it has been
     /// reported.
-    fn decode(
+    fn received(
         &mut self,
         conn: &mut Self::Conn,
         slot: u32,
         bytes: &[u8],
-        done: impl FnMut(Answer),
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Self::Token>,
     ) -> Result<(), Fault>;
 
-    /// The server has closed the connection: calls `done` if that completes an answer.
-    fn end(&mut self, conn: &mut Self::Conn, slot: u32, done: impl FnMut(Answer));
+    /// The server has closed the connection: reports the answers that this completes.
+    fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<Self::Token>);
+
+    /// A request has taken too long. True: it is cancelled (with what is appended to `out`, if the
+    /// server has to know), its answer will not be reported any more, and its token is free for
+    /// another one. False: that cannot be done without giving up the connection.
+    #[inline]
+    fn cancel(
+        &mut self,
+        _conn: &mut Self::Conn,
+        _slot: u32,
+        _token: Self::Token,
+        _out: &mut Vec<u8>,
+    ) -> bool {
+        false
+    }
 
     /// The head of the first answer that was read, where the protocol has heads.
     fn first_head(&self) -> &[u8] {
@@ -94,7 +170,7 @@ pub trait Protocol {
         false
     }
 
-    /// Asked in a closed loop before a request of connection `slot` is encoded, and again after
+    /// Asked in a closed loop before a request of connection `slot` is written, and again after
     /// each answer unless it was [`Pace::Now`]; not asked after a rest that it has imposed, nor
     /// (unless it [`rests`](Self::rests)) for the request that a connection is opened for.
     #[inline]

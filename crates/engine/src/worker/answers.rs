@@ -1,84 +1,56 @@
 //! What the transport tells a worker: connections made, bytes received, connections ended.
 
-use super::connection::{Connection, Link};
+use super::connection::{Connection, Flow, Link};
+use super::tracer::Tracer;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
-use crate::protocol::{Answer, Mismatch, Protocol};
-use crate::recorder::Failure;
+use crate::protocol::{Answer, Events, Fault, InFlight, Mismatch, Session, Token};
+use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
 use crate::transport::{Handler, Outgoing, Slot};
 use std::io;
 
-impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worker<'_, S, P, F> {
     fn opened(&mut self, out: &mut O, slot: Slot, result: io::Result<()>, at: Nanos) {
         if let Err(error) = result {
             return self.not_connected(out, slot, &error, at);
         }
-        let connection = &mut self.connections[slot as usize];
-        let mut took = 0;
-        if let Link::Connecting(since) = connection.link {
-            self.connecting -= 1;
-            took = at.saturating_sub(since);
-            self.recorder.connected(took);
+        self.connections[slot as usize].flow.begin(at);
+        let (news, ()) = self.ask(slot, at, |session, conn, unsent, events| {
+            session.opened(conn, slot, unsent, events);
+        });
+        if news.ready {
+            self.ready(slot, at);
         }
-        connection.link = Link::Open;
-        self.connected += 1;
-        connection.flow.begin(at);
-        if let Some(tracer) = &mut self.tracer {
-            tracer.opened(slot, took);
-        }
-        if self.start.is_some() {
-            self.fill(out, slot, at);
-        }
+        self.go_on(out, slot, at);
     }
 
     #[inline]
     fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
         self.recorder.record.bytes_received += bytes.len() as u64;
-        if self.overdue(slot as usize, at) {
-            // A generator that is late itself must not be more patient for it.
-            return self.lose(out, slot, at, Failure::Timeout, None);
+        // A generator that is late itself must not be more patient for it.
+        if self.overdue(slot as usize, at) && !self.give_up(out, slot, at) {
+            return;
         }
         if let Some(tracer) = &mut self.tracer {
             tracer.received(slot, at);
         }
-        let mut last = false;
-        let result = self.take_answers(slot, at, |protocol, proto, done| {
-            protocol.decode(proto, slot, bytes, |answer| {
-                last |= answer.last;
-                done(answer);
-            })
+        let (news, result) = self.ask(slot, at, |session, conn, unsent, events| {
+            session.received(conn, slot, bytes, unsent, events)
         });
-        let index = slot as usize;
         if let Err(fault) = result {
-            let connection = &mut self.connections[index];
-            if connection.flow.in_flight > 0 {
-                let request = connection
-                    .flow
-                    .take(&self.ring[index * self.pipeline..][..self.pipeline]);
-                self.in_flight -= 1;
-                let at = request.answered(at);
-                connection.flow.answers += u64::from(self.recorder.measured(at));
-                let wrong = Some(Mismatch::Fault(fault));
-                self.recorder.answer(
-                    request,
-                    at,
-                    &Answer {
-                        status: 0,
-                        wrong,
-                        last: true,
-                        body: 0,
-                    },
-                );
-            } else {
-                self.recorder.error(fault.to_string());
-            }
+            return self.broken(out, slot, at, fault);
+        }
+        if news.ready {
+            self.ready(slot, at);
+        }
+        if news.closing {
+            self.drain(slot);
+        }
+        if news.last || self.used_up(slot as usize, at) {
             return self.lose(out, slot, at, Failure::Read, None);
         }
-        if last || self.used_up(index, at) {
-            return self.lose(out, slot, at, Failure::Read, None);
-        }
-        self.fill(out, slot, at);
+        self.go_on(out, slot, at);
         if !S::CLOSED
             && let Some(start) = self.start
         {
@@ -90,12 +62,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
     #[cold]
     fn ended(&mut self, out: &mut O, slot: Slot, error: Option<io::Error>, at: Nanos) {
         if error.is_none() {
-            let ended: Result<(), ()> = self.take_answers(slot, at, |protocol, proto, done| {
-                protocol.end(proto, slot, done);
-                Ok(())
+            self.ask(slot, at, |session, conn, _, events| {
+                session.end(conn, slot, events);
             });
-            debug_assert!(ended.is_ok());
-            if self.connections[slot as usize].flow.in_flight > 0 {
+            if !self.connections[slot as usize].flow.in_flight.is_empty() {
                 self.recorder
                     .error("reading: the server closed the connection".to_owned());
             }
@@ -104,33 +74,148 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event), O: Outgoing> Handler<O> for Work
     }
 }
 
-impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
-    /// Runs `read` and books each answer that it finds.
+/// Books what a session reports of one connection.
+struct Booking<'a, T: Token> {
+    slot: Slot,
+    at: Nanos,
+    times: &'a [Sent],
+    flow: &'a mut Flow<T>,
+    /// Over all connections.
+    in_flight: &'a mut u64,
+    recorder: &'a mut Recorder,
+    tracer: &'a mut Option<Box<Tracer>>,
+    news: News,
+}
+
+/// What is to be done when a session has reported everything.
+#[derive(Debug, Clone, Copy, Default)]
+struct News {
+    ready: bool,
+    closing: bool,
+    /// The server will not answer anything more.
+    last: bool,
+}
+
+impl<T: Token> Events<T> for Booking<'_, T> {
     #[inline]
-    fn take_answers<E>(
+    fn ready(&mut self) {
+        self.news.ready = true;
+    }
+
+    #[inline]
+    fn answered(&mut self, token: T, answer: Answer) {
+        let request = self.flow.take(token, self.times, self.at);
+        let at = request.answered(self.at);
+        *self.in_flight -= 1;
+        self.flow.useful = true;
+        self.flow.answers += u64::from(self.recorder.measured(at));
+        self.recorder.answer(request, at, &answer);
+        if let Some(tracer) = self.tracer {
+            let measured = self.recorder.measured(at);
+            tracer.answered(self.slot, request, at, &answer, measured);
+        }
+        self.news.last |= answer.last;
+    }
+
+    #[inline]
+    fn closing(&mut self) {
+        self.news.closing = true;
+    }
+}
+
+impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+    /// Tells the session something about a connection, and books what it reports.
+    #[inline]
+    fn ask<R>(
         &mut self,
         slot: Slot,
         at: Nanos,
-        read: impl FnOnce(&mut P, &mut P::Conn, &mut dyn FnMut(Answer)) -> Result<(), E>,
-    ) -> Result<(), E> {
+        tell: impl FnOnce(&mut P, &mut P::Conn, &mut Vec<u8>, &mut Booking<'_, P::Token>) -> R,
+    ) -> (News, R) {
         let index = slot as usize;
-        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
         let Connection { proto, flow, .. } = &mut self.connections[index];
-        let (recorder, in_flight) = (&mut self.recorder, &mut self.in_flight);
-        let tracer = &mut self.tracer;
-        read(&mut self.protocol, proto, &mut |answer| {
-            if flow.in_flight as usize == ring.len() {
-                flow.free = at;
+        let mut booking = Booking {
+            slot,
+            at,
+            times: &self.times[index * self.pipeline..][..self.pipeline],
+            flow,
+            in_flight: &mut self.in_flight,
+            recorder: &mut self.recorder,
+            tracer: &mut self.tracer,
+            news: News::default(),
+        };
+        let result = tell(&mut self.protocol, proto, &mut self.unsent, &mut booking);
+        (booking.news, result)
+    }
+
+    /// The handshake of a connection is done.
+    fn ready(&mut self, slot: Slot, at: Nanos) {
+        let connection = &mut self.connections[slot as usize];
+        let Link::Connecting(since) = connection.link else {
+            return;
+        };
+        connection.link = Link::Open;
+        connection.flow.free = at;
+        let took = at.saturating_sub(since);
+        self.connecting -= 1;
+        self.connected += 1;
+        self.recorder.connected(took);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.opened(slot, took);
+        }
+    }
+
+    /// The server takes no more requests on a connection.
+    #[cold]
+    fn drain(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        if connection.link == Link::Open {
+            connection.link = Link::Draining;
+            if self.protocol.rests() {
+                self.rests.forget(slot);
             }
-            let request = flow.take(ring);
-            let at = request.answered(at);
-            *in_flight -= 1;
-            flow.useful = true;
-            flow.answers += u64::from(recorder.measured(at));
-            recorder.answer(request, at, &answer);
-            if let Some(tracer) = tracer {
-                tracer.answered(slot, request, at, &answer, recorder.measured(at));
+        }
+    }
+
+    /// What came breaks the protocol: the oldest request has a wrong answer, and the others on the
+    /// connection none.
+    #[cold]
+    fn broken<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos, fault: Fault) {
+        let index = slot as usize;
+        if let Link::Connecting(_) = self.connections[index].link {
+            return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
+        }
+        let Some((token, request)) = self.oldest(index) else {
+            self.recorder.error(fault.to_string());
+            return self.lose(out, slot, at, Failure::Read, None);
+        };
+        let times = &self.times[index * self.pipeline..][..self.pipeline];
+        let flow = &mut self.connections[index].flow;
+        flow.take(token, times, at);
+        self.in_flight -= 1;
+        let done = request.answered(at);
+        flow.answers += u64::from(self.recorder.measured(done));
+        let answer = Answer {
+            status: 0,
+            wrong: Some(Mismatch::Fault(fault)),
+            last: true,
+            body: 0,
+        };
+        self.recorder.answer(request, done, &answer);
+        self.lose(out, slot, at, Failure::Read, None);
+    }
+
+    /// Sends on a connection, when the session has taken note of something, what may now be sent.
+    #[inline]
+    pub(super) fn go_on<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        let connection = &self.connections[slot as usize];
+        match connection.link {
+            Link::Open if self.start.is_some() => self.fill(out, slot, at),
+            Link::Draining if connection.flow.in_flight.is_empty() => {
+                self.lose(out, slot, at, Failure::Read, None);
             }
-        })
+            // Nothing may be asked before the load, during a handshake, or while draining.
+            _ => self.flush(out, slot, at),
+        }
     }
 }

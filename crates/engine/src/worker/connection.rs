@@ -1,31 +1,32 @@
 //! One connection as a worker sees it.
 
 use crate::clock::Nanos;
+use crate::protocol::{InFlight, Session, Token};
 use crate::recorder::Sent;
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     Closed,
-    /// Since when.
+    /// Since when. The session's handshake is a part of it.
     Connecting(Nanos),
     Open,
+    /// The server takes no more requests. It is closed when none is in flight.
+    Draining,
 }
 
-pub(super) struct Connection<C> {
+pub(super) struct Connection<P: Session> {
     pub(super) link: Link,
-    pub(super) proto: C,
-    pub(super) flow: Flow,
+    pub(super) proto: P::Conn,
+    pub(super) flow: Flow<P::Token>,
     /// Due times of requests that could not be sent yet.
     pub(super) backlog: VecDeque<Nanos>,
 }
 
 /// What was sent on a connection and what came back.
-#[derive(Debug, Default)]
-pub(super) struct Flow {
-    /// Requests sent and not answered are `ring[first..first + in_flight]`, modulo the pipeline.
-    first: u32,
-    pub(super) in_flight: u32,
+pub(super) struct Flow<T: Token> {
+    /// Requests sent and not answered.
+    pub(super) in_flight: T::InFlight,
     /// Since when another request could be sent.
     pub(super) free: Nanos,
     /// Has there been an answer since the connection was opened?
@@ -35,18 +36,25 @@ pub(super) struct Flow {
     pub(super) calls: u32,
 }
 
-impl<C: Default> Connection<C> {
+impl<P: Session> Connection<P> {
     pub(super) fn new() -> Self {
         Self {
             link: Link::Closed,
-            proto: C::default(),
-            flow: Flow::default(),
+            proto: P::Conn::default(),
+            flow: Flow {
+                in_flight: Default::default(),
+                free: 0,
+                useful: false,
+                answers: 0,
+                calls: 0,
+            },
             backlog: VecDeque::new(),
         }
     }
 }
 
-impl Flow {
+/// `times` are those of the requests in flight on this connection, by place.
+impl<T: Token> Flow<T> {
     /// The connection has been made.
     pub(super) fn begin(&mut self, at: Nanos) {
         self.free = at;
@@ -55,32 +63,26 @@ impl Flow {
     }
 
     /// The oldest request in flight.
-    pub(super) fn oldest(&self, ring: &[Sent]) -> Sent {
-        ring[self.first as usize]
+    #[inline]
+    pub(super) fn oldest(&self, times: &[Sent]) -> Option<(T, Sent)> {
+        let (token, place) = self.in_flight.oldest()?;
+        Some((token, times[place]))
     }
 
-    /// Takes out the oldest request in flight.
+    /// Takes out a request in flight, which has ended at `at`.
     #[inline]
-    pub(super) fn take(&mut self, ring: &[Sent]) -> Sent {
-        let request = self.oldest(ring);
-        self.first = if self.first as usize + 1 == ring.len() {
-            0
-        } else {
-            self.first + 1
-        };
-        self.in_flight -= 1;
-        request
+    pub(super) fn take(&mut self, token: T, times: &[Sent], at: Nanos) -> Sent {
+        if self.in_flight.len() as usize == times.len() {
+            self.free = at;
+        }
+        times[self.in_flight.take(token, times.len())]
     }
 
     /// Adds a request that was sent.
     #[inline]
-    pub(super) fn put(&mut self, ring: &mut [Sent], request: Sent) {
-        let at = (self.first + self.in_flight) as usize;
-        ring[if at >= ring.len() {
-            at - ring.len()
-        } else {
-            at
-        }] = request;
-        self.in_flight += 1;
+    pub(super) fn put(&mut self, times: &mut [Sent], request: Sent) -> T {
+        let (token, place) = self.in_flight.put(times.len());
+        times[place] = request;
+        token
     }
 }

@@ -3,7 +3,7 @@
 use super::connection::Link;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
-use crate::protocol::Protocol;
+use crate::protocol::Session;
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
@@ -20,7 +20,7 @@ const SWEEP: u32 = 64;
 /// How many times each connection is looked at within one time-out.
 const SWEEPS: Nanos = 32;
 
-impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     /// Opens connections a few at a time; begins the load when everybody is ready.
     #[cold]
     pub(super) fn set_up<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
@@ -54,7 +54,8 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         }
     }
 
-    /// Closes a connection; what was in flight on it has failed.
+    /// Closes a connection; what was in flight on it has failed. One whose handshake was not done
+    /// could not be made.
     #[cold]
     pub(super) fn lose<O: Outgoing>(
         &mut self,
@@ -64,6 +65,13 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         failure: Failure,
         error: Option<&io::Error>,
     ) {
+        if let Link::Connecting(_) = self.connections[slot as usize].link {
+            let closed = || io::Error::other("the server closed the connection");
+            return match error {
+                Some(error) => self.not_connected(out, slot, error, at),
+                None => self.not_connected(out, slot, &closed(), at),
+            };
+        }
         if let Some(error) = error {
             self.recorder.error(describe(failure, error));
         }
@@ -94,20 +102,28 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
         }
         connection.link = Link::Closed;
         connection.proto = P::Conn::default();
-        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
-        while connection.flow.in_flight > 0 {
-            let request = connection.flow.take(ring);
-            self.in_flight -= 1;
-            self.recorder.failure(request, at, failure, self.timeout);
-            if let Some(tracer) = &mut self.tracer
-                && failure == Failure::Timeout
-                && self.recorder.measured(at)
-            {
-                tracer.given_up(slot, request, request.sent.saturating_add(self.timeout));
-            }
+        self.unsent.clear();
+        while let Some((token, _)) = self.oldest(index) {
+            self.fail(slot, token, at, failure);
         }
         if self.protocol.rests() {
             self.rests.forget(slot);
+        }
+    }
+
+    /// A request in flight has ended without an answer.
+    #[cold]
+    fn fail(&mut self, slot: Slot, token: P::Token, at: Nanos, failure: Failure) {
+        let index = slot as usize;
+        let times = &self.times[index * self.pipeline..][..self.pipeline];
+        let request = self.connections[index].flow.take(token, times, at);
+        self.in_flight -= 1;
+        self.recorder.failure(request, at, failure, self.timeout);
+        if let Some(tracer) = &mut self.tracer
+            && failure == Failure::Timeout
+            && self.recorder.measured(at)
+        {
+            tracer.given_up(slot, request, request.sent.saturating_add(self.timeout));
         }
     }
 
@@ -220,8 +236,10 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
                     let error = io::Error::from_raw_os_error(libc::ETIMEDOUT);
                     self.not_connected(out, slot, &error, now);
                 }
-                Link::Open if self.overdue(index, now) => {
-                    self.lose(out, slot, now, Failure::Timeout, None);
+                Link::Open | Link::Draining if self.overdue(index, now) => {
+                    if self.give_up(out, slot, now) {
+                        self.go_on(out, slot, now);
+                    }
                 }
                 _ => {}
             }
@@ -231,9 +249,33 @@ impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
     /// Has the oldest request in flight on a connection taken too long by `at`?
     #[inline]
     pub(super) fn overdue(&self, index: usize, at: Nanos) -> bool {
-        let flow = &self.connections[index].flow;
-        let ring = &self.ring[index * self.pipeline..][..self.pipeline];
-        flow.in_flight > 0 && at.saturating_sub(flow.oldest(ring).sent) >= self.timeout
+        self.oldest(index)
+            .is_some_and(|(_, request)| at.saturating_sub(request.sent) >= self.timeout)
+    }
+
+    /// Gives up what has taken too long on an open connection: single requests when the session
+    /// can cancel them, otherwise the connection. True: it is still there.
+    #[cold]
+    pub(super) fn give_up<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) -> bool {
+        let index = slot as usize;
+        while self.overdue(index, at)
+            && let Some((token, _)) = self.oldest(index)
+        {
+            let proto = &mut self.connections[index].proto;
+            if !self.protocol.cancel(proto, slot, token, &mut self.unsent) {
+                self.lose(out, slot, at, Failure::Timeout, None);
+                return false;
+            }
+            self.fail(slot, token, at, Failure::Timeout);
+        }
+        true
+    }
+
+    /// The oldest request in flight on a connection.
+    #[inline]
+    pub(super) fn oldest(&self, index: usize) -> Option<(P::Token, Sent)> {
+        let times = &self.times[index * self.pipeline..][..self.pipeline];
+        self.connections[index].flow.oldest(times)
     }
 }
 

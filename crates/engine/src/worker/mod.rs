@@ -1,4 +1,4 @@
-//! The one loop: schedule × protocol × transport × recorder.
+//! The one loop: schedule × session × transport × recorder.
 //!
 //! Everything a worker touches is its own. In a turn it sends what is due, looks after what has
 //! taken too long, and waits for the transport, which calls back with what came.
@@ -12,7 +12,7 @@ mod tracer;
 use crate::clock::{self, Nanos};
 use crate::control::Control;
 use crate::plan::Plan;
-use crate::protocol::Protocol;
+use crate::protocol::{InFlight, Session};
 use crate::recorder::{Failure, Record, Recorder, Sent, Slice};
 use crate::schedule::{Schedule, Share};
 use crate::trace::{Opening, Sample};
@@ -71,16 +71,17 @@ struct Mark {
     kept_waiting: Nanos,
 }
 
-pub(crate) struct Worker<'a, S, P: Protocol, F> {
+pub(crate) struct Worker<'a, S, P: Session, F> {
     control: &'a Control,
     events: F,
     schedule: S,
     protocol: P,
     recorder: Recorder,
-    connections: Vec<Connection<P::Conn>>,
-    /// `pipeline` places for each connection.
-    ring: Vec<Sent>,
-    scratch: Vec<u8>,
+    connections: Vec<Connection<P>>,
+    /// The times of what is in flight: `pipeline` places for each connection.
+    times: Vec<Sent>,
+    /// What is to be sent on the connection that is being worked on; empty in between.
+    unsent: Vec<u8>,
 
     pipeline: usize,
     keepalive: bool,
@@ -123,7 +124,7 @@ pub(crate) struct Worker<'a, S, P: Protocol, F> {
     left: Option<Nanos>,
 }
 
-impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
+impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     pub(crate) fn new(
         plan: &Plan,
         share: Share,
@@ -146,8 +147,8 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
             protocol,
             recorder: Recorder::new(0, Nanos::MAX / 2),
             connections: (0..n).map(|_| Connection::new()).collect(),
-            ring: vec![Sent::default(); n as usize * plan.load.pipeline as usize],
-            scratch: Vec::new(),
+            times: vec![Sent::default(); n as usize * plan.load.pipeline as usize],
+            unsent: Vec::new(),
             pipeline: plan.load.pipeline as usize,
             keepalive: plan.load.keepalive,
             calls: plan.load.calls,
@@ -313,7 +314,7 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
                     let due = start + arrival.due;
                     let wanted = self.quota > 0 || due < self.recorder.from;
                     if wanted && due < self.recorder.until {
-                        let room = (self.in_flight as usize) < self.ring.len();
+                        let room = (self.in_flight as usize) < self.times.len();
                         match due.saturating_sub(SPIN) {
                             // Without room nothing can be sent before something comes.
                             at if at <= now && room => return Wait::No,
@@ -371,42 +372,61 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
         self.open_some(out, now);
     }
 
-    /// Sends on an open connection as many requests as are due and fit.
+    /// Sends on an open connection what the session has written, and as many requests as are due
+    /// and fit.
     #[inline]
     fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        self.write_requests(slot, at);
+        self.flush(out, slot, at);
+    }
+
+    /// Writes as many requests as are due and fit on an open connection.
+    #[inline]
+    fn write_requests(&mut self, slot: Slot, at: Nanos) {
         let index = slot as usize;
         let Connection { flow, backlog, .. } = &self.connections[index];
         // A connection of its own for a number of calls: has the first been sent?
         let begun = !self.keepalive && flow.calls > 0;
-        if (begun && flow.in_flight > 0) || (!S::CLOSED && !begun && backlog.is_empty()) {
+        if (begun && !flow.in_flight.is_empty()) || (!S::CLOSED && !begun && backlog.is_empty()) {
             return;
         }
         let sent = if S::CLOSED { at } else { clock::now() };
-        let base = index * self.pipeline;
-        self.scratch.clear();
-        while (self.connections[index].flow.in_flight as usize) < self.pipeline {
+        while self.has_room(index) {
             let Some(due) = self.next_due(slot, at) else {
                 break;
             };
-            let connection = &mut self.connections[index];
+            let Connection { proto, flow, .. } = &mut self.connections[index];
             if !S::CLOSED {
                 self.recorder
-                    .late(due, sent.saturating_sub(due.max(connection.flow.free)));
+                    .late(due, sent.saturating_sub(due.max(flow.free)));
             }
-            self.protocol
-                .encode(&mut connection.proto, slot, &mut self.scratch);
-            let ring = &mut self.ring[base..base + self.pipeline];
-            connection.flow.put(ring, Sent { due, sent });
+            let times = &mut self.times[index * self.pipeline..][..self.pipeline];
+            let token = flow.put(times, Sent { due, sent });
+            self.protocol.request(proto, slot, token, &mut self.unsent);
             self.in_flight += 1;
             if !self.keepalive {
-                connection.flow.calls += 1;
+                flow.calls += 1;
             }
         }
-        if self.scratch.is_empty() {
+    }
+
+    /// Can another request be sent on an open connection?
+    #[inline]
+    fn has_room(&self, index: usize) -> bool {
+        let Connection { proto, flow, .. } = &self.connections[index];
+        (flow.in_flight.len() as usize) < self.pipeline && self.protocol.accepts(proto)
+    }
+
+    /// Sends what was written for a connection.
+    #[inline]
+    fn flush<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        if self.unsent.is_empty() {
             return;
         }
-        self.recorder.record.bytes_sent += self.scratch.len() as u64;
-        if let Err(error) = out.send(slot, &self.scratch) {
+        self.recorder.record.bytes_sent += self.unsent.len() as u64;
+        let result = out.send(slot, &self.unsent);
+        self.unsent.clear();
+        if let Err(error) = result {
             self.lose(out, slot, at, Failure::Write, Some(&error));
         }
     }
@@ -439,15 +459,16 @@ impl<'a, S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'a, S, P, F> {
     fn used_up(&self, index: usize, at: Nanos) -> bool {
         let flow = &self.connections[index].flow;
         !self.keepalive
-            && flow.in_flight == 0
+            && flow.calls > 0
+            && flow.in_flight.is_empty()
             && (flow.calls == self.calls || at >= self.recorder.until)
     }
 
     fn finish(mut self, now: Nanos) -> Report {
         for (index, connection) in self.connections.iter_mut().enumerate() {
-            let ring = &self.ring[index * self.pipeline..][..self.pipeline];
-            while connection.flow.in_flight > 0 {
-                let request = connection.flow.take(ring);
+            let times = &self.times[index * self.pipeline..][..self.pipeline];
+            while let Some((token, request)) = connection.flow.oldest(times) {
+                connection.flow.take(token, times, now);
                 self.recorder.unfinished(request, now);
             }
             for due in connection.backlog.drain(..) {

@@ -2,7 +2,7 @@
 
 use super::{Event, Worker};
 use crate::clock::Nanos;
-use crate::protocol::{Pace, Protocol};
+use crate::protocol::{Pace, Session};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
 use std::cmp::Reverse;
@@ -52,7 +52,7 @@ impl Rests {
     }
 }
 
-impl<S: Schedule, P: Protocol, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     /// Does the protocol want the next request of an open connection to be sent now? If it shall
     /// rest, that begins.
     #[inline]

@@ -12,6 +12,8 @@ mod open_loop;
 mod own;
 mod property;
 mod servers;
+mod session;
+mod sessions;
 mod sizes;
 mod steering;
 mod support;

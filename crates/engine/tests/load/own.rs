@@ -3,7 +3,7 @@
 use crate::servers::{Server, answer_and_close, echo};
 use crate::support::{Ended, HANGS, HELLO, MS, POISSON, With, plan, transports};
 use prony_engine::protocol::{
-    Answer, Echo, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace, Protocol,
+    Answer, Echo, Events, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace, Session,
 };
 use prony_engine::{Control, Dialogue, Nanos, Plan, Target, run, run_with};
 use prony_record::{Transport, Window};
@@ -51,36 +51,63 @@ impl<P> Mannered<P> {
     }
 }
 
-impl<P: Protocol> Protocol for Mannered<P> {
-    type Conn = MannersConn<P::Conn>;
+/// Passes on what the other protocol reports, and counts its answers.
+struct Counted<'a, E> {
+    events: &'a mut E,
+    log: &'a Mutex<String>,
+    answers: u32,
+}
 
-    fn encode(&mut self, conn: &mut Self::Conn, slot: u32, out: &mut Vec<u8>) {
+impl<T, E: Events<T>> Events<T> for Counted<'_, E> {
+    fn ready(&mut self) {
+        self.events.ready();
+    }
+
+    fn answered(&mut self, token: T, answer: Answer) {
+        self.answers += 1;
+        self.log.lock().unwrap().push('a');
+        self.events.answered(token, answer);
+    }
+
+    fn closing(&mut self) {
+        self.events.closing();
+    }
+}
+
+impl<P: Session> Session for Mannered<P> {
+    type Conn = MannersConn<P::Conn>;
+    type Token = P::Token;
+
+    fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: P::Token, out: &mut Vec<u8>) {
         self.seen.events.lock().unwrap().push('s');
         conn.sent += 1;
         conn.in_flight += 1;
-        self.inner.encode(&mut conn.inner, slot, out);
+        self.inner.request(&mut conn.inner, slot, token, out);
     }
 
-    fn decode(
+    fn received(
         &mut self,
         conn: &mut Self::Conn,
         slot: u32,
         bytes: &[u8],
-        mut done: impl FnMut(Answer),
+        out: &mut Vec<u8>,
+        events: &mut impl Events<P::Token>,
     ) -> Result<(), Fault> {
-        let mut answers = 0;
-        let result = self.inner.decode(&mut conn.inner, slot, bytes, |answer| {
-            answers += 1;
-            self.seen.events.lock().unwrap().push('a');
-            done(answer);
-        });
-        conn.in_flight -= answers;
-        self.answers += u64::from(answers);
+        let mut counted = Counted {
+            events,
+            log: &self.seen.events,
+            answers: 0,
+        };
+        let result = self
+            .inner
+            .received(&mut conn.inner, slot, bytes, out, &mut counted);
+        conn.in_flight -= counted.answers;
+        self.answers += u64::from(counted.answers);
         result
     }
 
-    fn end(&mut self, conn: &mut Self::Conn, slot: u32, done: impl FnMut(Answer)) {
-        self.inner.end(&mut conn.inner, slot, done);
+    fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<P::Token>) {
+        self.inner.end(&mut conn.inner, slot, events);
     }
 
     fn rests(&self) -> bool {
@@ -105,12 +132,12 @@ impl<P: Protocol> Protocol for Mannered<P> {
     }
 }
 
-fn own(server: &Server, connections: u32, requests: u64, kind: Transport) -> Plan {
+pub fn own(server: &Server, connections: u32, requests: u64, kind: Transport) -> Plan {
     plan(&server.target, Dialogue::Own, connections, kind).ends_after(requests)
 }
 
 /// Until the number of requests is reached, with a guard against hanging.
-fn carry_out<P: Protocol>(
+pub fn carry_out<P: Session>(
     plan: &Plan,
     part: impl Fn(u32) -> (Target, P) + Send + Sync + 'static,
 ) -> Ended {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::protocol::Mismatch;
+use crate::protocol::seen::Seen;
 use proptest::prelude::*;
 
 fn http(expect: Expect) -> Http {
@@ -19,23 +20,23 @@ fn feed(
 ) -> (Vec<Answer>, Result<(), Fault>) {
     let mut conn = HttpConn::default();
     for _ in 0..requests {
-        http.encode(&mut conn, 0, &mut Vec::new());
+        http.request(&mut conn, 0, Fifo, &mut Vec::new());
     }
-    let mut answers = Vec::new();
+    let mut seen = Seen::default();
     let mut cuts = cuts.iter().cycle();
     let mut rest = wire;
     while !rest.is_empty() {
         let n = cuts.next().map_or(rest.len(), |&n| n.min(rest.len()));
         let (piece, tail) = rest.split_at(n);
-        if let Err(fault) = http.decode(&mut conn, 0, piece, |answer| answers.push(answer)) {
-            return (answers, Err(fault));
+        if let Err(fault) = http.received(&mut conn, 0, piece, &mut Vec::new(), &mut seen) {
+            return (seen.answers(), Err(fault));
         }
         rest = tail;
     }
     if close {
-        http.end(&mut conn, 0, |answer| answers.push(answer));
+        http.end(&mut conn, 0, &mut seen);
     }
-    (answers, Ok(()))
+    (seen.answers(), Ok(()))
 }
 
 /// An answer of `hello`, as most of the wires below have it.
@@ -260,9 +261,9 @@ fn several_requests_take_turns_and_each_has_its_own_expectation() {
     let mut conn = HttpConn::default();
     let mut out = Vec::new();
     for _ in 0..3 {
-        http.encode(&mut conn, 1, &mut out);
+        http.request(&mut conn, 1, Fifo, &mut out);
     }
-    let sent = String::from_utf8(out).unwrap();
+    let sent = String::from_utf8(std::mem::take(&mut out)).unwrap();
     let lines: Vec<&str> = sent
         .lines()
         .filter(|line| line.starts_with("GET"))
@@ -271,15 +272,18 @@ fn several_requests_take_turns_and_each_has_its_own_expectation() {
         lines,
         ["GET /b HTTP/1.1", "GET /a HTTP/1.1", "GET /b HTTP/1.1"]
     );
-    let mut answers = Vec::new();
+    let mut seen = Seen::default();
     for body in ["/b", "/b", "/b"] {
         let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{body}");
-        http.decode(&mut conn, 1, wire.as_bytes(), |answer| {
-            answers.push(answer.wrong);
-        })
-        .unwrap();
+        http.received(&mut conn, 1, wire.as_bytes(), &mut out, &mut seen)
+            .unwrap();
     }
-    assert_eq!(answers, [None, Some(Mismatch::Body), None]);
+    let wrong: Vec<_> = seen
+        .answers()
+        .into_iter()
+        .map(|answer| answer.wrong)
+        .collect();
+    assert_eq!(wrong, [None, Some(Mismatch::Body), None]);
 }
 
 #[test]
@@ -366,10 +370,11 @@ fn a_raw_request_is_sent_as_it_is() {
     );
     let mut conn = HttpConn::default();
     let mut out = Vec::new();
-    http.encode(&mut conn, 0, &mut out);
+    http.request(&mut conn, 0, Fifo, &mut out);
     assert_eq!(out, raw.as_bytes());
-    let mut answers = 0;
+    let mut seen = Seen::default();
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
-    http.decode(&mut conn, 0, wire, |_| answers += 1).unwrap();
-    assert_eq!(answers, 1, "an answer to HEAD has no body");
+    http.received(&mut conn, 0, wire, &mut out, &mut seen)
+        .unwrap();
+    assert_eq!(seen.answers().len(), 1, "an answer to HEAD has no body");
 }

@@ -1,0 +1,42 @@
+//! What a session has reported, for tests without a worker.
+
+use super::{Answer, Events};
+
+pub(super) struct Seen<T> {
+    pub(super) ready: u32,
+    pub(super) answered: Vec<(T, Answer)>,
+    pub(super) closing: bool,
+}
+
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Self {
+            ready: 0,
+            answered: Vec::new(),
+            closing: false,
+        }
+    }
+}
+
+impl<T> Seen<T> {
+    pub(super) fn answers(self) -> Vec<Answer> {
+        self.answered
+            .into_iter()
+            .map(|(_, answer)| answer)
+            .collect()
+    }
+}
+
+impl<T> Events<T> for Seen<T> {
+    fn ready(&mut self) {
+        self.ready += 1;
+    }
+
+    fn answered(&mut self, token: T, answer: Answer) {
+        self.answered.push((token, answer));
+    }
+
+    fn closing(&mut self) {
+        self.closing = true;
+    }
+}
