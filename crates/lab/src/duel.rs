@@ -17,7 +17,8 @@ use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Durations, Failure, Load, Percentiles};
 use prony_stats::StatsError;
 use prony_stats::sequential::Plan;
-use prony_verdict::duel::{Seen, common_rate, may_end, plan};
+use prony_verdict::duel::{common_rate, may_end, plan};
+use prony_verdict::seen::Seen;
 use rand::seq::SliceRandom;
 use std::time::{Duration, Instant};
 

@@ -90,8 +90,6 @@ impl fmt::Display for Ask {
     }
 }
 
-static NONE: BTreeMap<String, String> = BTreeMap::new();
-
 impl Side {
     /// A command line as a side: `{port}` in it, and the variable PORT, are the port.
     ///
@@ -159,10 +157,4 @@ impl Candidate<'_> {
     pub fn expected_failures(&self) -> &BTreeMap<String, String> {
         &self.server.manifest.expected_failures
     }
-}
-
-/// No expected failures.
-#[must_use]
-pub(crate) fn none() -> &'static BTreeMap<String, String> {
-    &NONE
 }

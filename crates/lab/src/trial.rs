@@ -10,7 +10,7 @@ use crate::generator::{Generator, Steer, Wheel};
 use crate::host::{Host, Looks, Proof, Started, Watched};
 use crate::interrupt::Interrupt;
 use crate::placement::Placement;
-use crate::side::{Ask, Candidate, Role, Side, What};
+use crate::side::{Ask, Candidate, Side, What};
 use crate::warmup::{WarmUp, Warming, until};
 use jiff::Timestamp;
 use prony_checks::{Evidence, examine};
@@ -93,7 +93,6 @@ pub struct Up<'a, H: Host, G> {
     dialogue: Dialogue,
     ask: &'a Ask,
     seed: u64,
-    workers: u32,
     begun: Instant,
     verified: Duration,
     /// Of the warm-up, until it has been recorded.
@@ -180,7 +179,6 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
             dialogue,
             ask,
             seed,
-            workers: side.workers(),
             begun,
             verified,
             warmed: None,
