@@ -7,9 +7,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
-    cause: "Client and server were on one machine, so they took CPU time, caches and memory from each other, and there was no network.",
+    cause: "Client and server ran on one machine, so they took CPU time, caches and memory from each other, and there was no network between them.",
     evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
-    remedy: "Use two machines; or give each its own CPUs, and say so.",
+    remedy: "Use two machines, or give each program its own CPUs and say so.",
 };
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {

@@ -8,8 +8,8 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "label-disagrees",
-    cause: "An output is not of the load that its label, or the command line above it, names.",
-    evidence: "Connections and threads of the label or the command line beside those that the output prints; the duration too.",
+    cause: "An output comes from a different load than its label, or the command line above it, says.",
+    evidence: "Connections, threads and duration in the label or the command line, compared with those in the output.",
     remedy: "Run that load, or correct the label.",
 };
 

@@ -10,8 +10,8 @@ use prony_stats::summary::{average, median};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "mean-disagrees",
-    cause: "A printed mean is not that of the figures that stand with it: they are of different measurements.",
-    evidence: "Rows called mean or average beside the rows above them, columns called so beside the columns of runs. Arithmetic, geometric and harmonic means and the median are all accepted, and roundings.",
+    cause: "A printed mean is not the mean of the figures next to it: they come from different measurements.",
+    evidence: "Rows called mean or average, compared with the rows above them, and columns called so, compared with the columns of runs. Arithmetic, geometric and harmonic means, the median, and rounded values are all accepted.",
     remedy: "Ask for the raw figures.",
 };
 

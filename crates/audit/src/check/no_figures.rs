@@ -6,8 +6,8 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "no-figures",
-    cause: "The results are pictures, so that nothing in them can be checked, nor does anything say how far runs differ.",
-    evidence: "Command lines and pictures, and no output and no table of figures.",
+    cause: "The results are pictures only: no figure can be checked, and the spread between runs is not given.",
+    evidence: "Command lines and pictures, but no output and no table of figures.",
     remedy: "Publish the figures of every run.",
 };
 

@@ -9,9 +9,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "percentile-order",
-    cause: "Percentiles that fall are no distribution: a column is not what its name says, or a figure was changed. A mean above the 99th percentile says that the slowest hundredth takes more time than all others together.",
-    evidence: "The order of minimum, percentiles and maximum; the mean beside maximum and p99.",
-    remedy: "For what falls: ask for the raw output. For a high mean: look at p99.9 and at the slowest requests.",
+    cause: "Percentiles that decrease are impossible: a column is not what its name says, or a figure was changed. A mean above the 99th percentile means that the slowest hundredth of the requests takes more time than all others together.",
+    evidence: "The order of minimum, percentiles and maximum; the mean compared with the maximum and p99.",
+    remedy: "If percentiles decrease: ask for the raw output. If the mean is high: look at p99.9 and at the slowest requests.",
 };
 
 /// `HdrHistogram` gives the upper end of a bucket for a percentile, and the maximum itself for the

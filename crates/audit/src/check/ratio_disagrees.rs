@@ -14,8 +14,8 @@ use prony_stats::summary::average;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "ratio-disagrees",
-    cause: "A printed ratio is not that of the figures it is of; or a rate is not requests divided by time. One of the figures was changed, or belongs elsewhere.",
-    evidence: "A / B = x beside the figures of A and B above it, columns called ratio, relative or speedup, and each output's own requests, time and rate.",
+    cause: "A printed ratio is not the ratio of its figures, or a rate is not requests divided by time. One of the figures was changed, or belongs to something else.",
+    evidence: "A / B = x compared with the figures of A and B above it; columns called ratio, relative or speedup; and each output's own requests, time and rate.",
     remedy: "Ask for the raw figures.",
 };
 

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
-    cause: "A run was over before a just-in-time compiler was done (10 s), or so soon that a single hiccup is a visible part of it (1 s).",
-    evidence: "The durations of the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
-    remedy: "Load until the rate is steady, then measure for 10 s or more.",
+    cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (1 s).",
+    evidence: "The durations in the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
+    remedy: "Load until the rate is steady, then measure for at least 10 s.",
 };
 
 /// Seconds. Virtual machines go on compiling for seconds to minutes (Barrett et al., OOPSLA 2017),

@@ -5,7 +5,7 @@ use prony_engine::{Control, Error, Nanos, Observation, Plan, Window, descriptors
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Carries out `plan` for `length` nanoseconds at the most, telling the console's guard before it.
+/// Carries out `plan` for at most `length` nanoseconds, and tells the console's guard first.
 /// `progress` hears of each window, and may stop the load or write to the console's streams: standard
 /// output first.
 pub(crate) fn carry_out(
