@@ -115,7 +115,7 @@ fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
     let systems: BTreeSet<&str> = at.iter().map(|(system, ..)| &*system.name).collect();
     let text = format!(
         "{}{} are as fast as '{}' alone; the closest, {} under {load}, reaches {:.0} % of it: the \
-         upstream behind them was measured, not they",
+         upstream behind them was measured, not the systems",
         of_all(at.len(), compared, "figures"),
         systems.into_iter().collect::<Vec<_>>().join(", "),
         upstream.name,

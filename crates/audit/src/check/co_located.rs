@@ -28,9 +28,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         if lines.is_empty() {
             continue;
         }
-        let text = "client and server were on one machine: they take CPU time, caches and memory \
-            from each other, and the network is missing. A server that leaves the client more looks \
-            better than it is; give each its own CPUs and say so, or use two machines"
+        let text = "client and server ran on one machine: they take CPU time, caches and memory from \
+            each other, and there is no network between them. A server that leaves more of them to the \
+            client looks better than it is; give each its own CPUs and say so, or use two machines"
             .to_owned();
         remarks.push(remark(
             EXPLANATION.name,

@@ -58,8 +58,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             more => format!(" and {more} more"),
         };
         let text = format!(
-            "{}{}{more}. Up to {:.3} % of the requests of an output failed: an error is often quicker \
-             than an answer, so find out why before the rates are compared",
+            "{}{}{more}. Up to {:.3} % of the requests of an output failed: an error is often faster \
+             than an answer, so find out why they failed before you compare the rates",
             of_all(failing.len(), document.outputs.len(), "outputs have errors"),
             told.join("; "),
             100.0 * share,

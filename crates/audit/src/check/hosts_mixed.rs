@@ -55,8 +55,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             })
             .collect();
         let text = format!(
-            "one system, several machines: {}. What differs between its rows may be the machine: \
-             machines of one type differ, and virtual ones have neighbours",
+            "one system, several machines: {}. Its rows may differ because of the machine: \
+             machines of one type differ, and virtual machines have neighbours",
             parts.join("; ")
         );
         let lines = mixed

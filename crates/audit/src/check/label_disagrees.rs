@@ -27,7 +27,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             }
             let parts: Vec<&str> = wrong.iter().map(|(.., text)| text.as_str()).collect();
             let text = format!(
-                "{}: {}. The row belongs to another load than the one it stands for",
+                "{}: {}. The row belongs to a different load than its label says",
                 output.called(),
                 parts.join("; ")
             );

@@ -49,7 +49,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             Severity::Warning
         };
         let text = format!(
-            "{}{} is off the most, {ratio:.1} times: {}. Only the rate can be believed",
+            "{}{} is off by the largest factor, {ratio:.1} times: {}. Trust only the rate",
             of_all(
                 broken.len(),
                 looked_at.len(),

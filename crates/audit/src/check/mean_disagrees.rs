@@ -57,8 +57,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 })
                 .collect();
             let text = format!(
-                "means{title} that are not those of their figures: {}. The mean and the figures are \
-                 of different measurements: ask for the raw ones",
+                "means{title} that do not match their figures: {}. The mean and the figures come from \
+                 different measurements: ask for the raw figures",
                 parts.join("; ")
             );
             let lines = wrong

@@ -49,7 +49,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             fixed => format!("; {}", fixed.join("; ")),
         };
         let text = format!(
-            "the results are pictures: no figure can be checked, and {repeated}{fixed}. Publish the \
+            "the results are pictures only: no figure can be checked, and {repeated}{fixed}. Publish the \
              figures of every run"
         );
         let commands = document.commands.iter().map(|command| command.line);

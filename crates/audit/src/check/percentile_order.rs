@@ -46,7 +46,7 @@ fn order(document: &Document, output: &Output) -> Option<Remark> {
     let pair = steps.windows(2).find(falls)?;
     let ((low, lower), (high, higher)) = (&pair[0], &pair[1]);
     let text = format!(
-        "in {} the {low} is {}, above the {high} of {}: that is no distribution, so a column is not \
+        "in {} the {low} is {}, above the {high} of {}: that is impossible, so a column is not \
          what its name says, or a figure was changed",
         output.called(),
         time(lower.what.value),
@@ -70,7 +70,7 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
         .filter(|max| mean.what.low() > max.what.high() * BUCKET)
     {
         let text = format!(
-            "in {} the mean of {} is above the maximum of {}: they are not of the same samples",
+            "in {} the mean of {} is above the maximum of {}: they do not come from the same samples",
             output.called(),
             time(mean.what.value),
             time(max.what.value),

@@ -49,8 +49,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             });
             let text = format!(
                 "--rate {rate} is connections per second, not requests{opened}, and with {calls} \
-                 calls on each, {} requests per second are asked for{reached}. That is no rate but a \
-                 burst, and the figures are those of httperf's own limit as much as the server's",
+                 calls on each, this means {} requests per second{reached}. That is a burst, not a rate, \
+                 and the figures depend on httperf's own limit as much as on the server's",
                 whole(asked)
             );
             let lines = [command.line];

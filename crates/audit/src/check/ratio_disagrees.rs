@@ -76,7 +76,7 @@ fn claimed(
     };
     let text = format!(
         "{a} / {b} is said to be {}, but {} / {} is {last:.6}{upside_down}: the ratio and its figures \
-         are of different measurements",
+         come from different measurements",
         ratio.value, last_over.rate.value, last_under.rate.value,
     );
     let document = &seen.documents[index];
@@ -185,7 +185,7 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
         })
         .collect();
     let text = format!(
-        "ratios that are not those of their figures, in column '{}': {}",
+        "ratios that do not match their figures, in column '{}': {}",
         table.name(ratios),
         parts.join("; ")
     );

@@ -78,7 +78,7 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
         let same = (d0, t0) == (d, t);
         let text = format!(
             "{} of {} repeat {}{where_first} figure by figure: {}. Two measurements never agree in \
-             every digit, so what was measured for one of them is not shown",
+             every digit, so the measurement of one of them is missing",
             match rows.len() {
                 1 => "a row".to_owned(),
                 n => format!("{n} rows"),

@@ -50,10 +50,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             format!("{} is really {}", whole(printed.what.value), whole(*really))
         };
         let text = format!(
-            "this client's threads sleep a second within the time that requests are divided by, and \
-             connecting is in it too: {}, and the fastest, {}. The faster a server, the more is \
-             taken from it, so ratios are wrong as well. Nor does the client look at what comes back \
-             but for its length, or tell when replies were lost",
+            "this client divides by a time in which its threads also connect and sleep for a second: \
+             {}, and the fastest, {}. The faster a server, the more its rate is reduced, so ratios are \
+             wrong as well. The client also checks only the length of replies, and does not report \
+             lost ones",
             told(first),
             told(fastest)
         );

@@ -54,7 +54,7 @@ impl<'a> Cell<'a> {
 
     fn told(&self) -> String {
         format!(
-            "{} {:.0} to {:.0} (the most is {:.1} % above the least)",
+            "{} {:.0} to {:.0} (the largest is {:.1} % above the smallest)",
             self.name,
             self.least,
             self.most,
@@ -120,7 +120,7 @@ fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -
         told.get_or_insert_with(|| format!("{}. Runs: {}", finding.text, spreads.join(", ")));
     }
     let text = format!(
-        "claimed is {}. Over all runs: {}",
+        "the text claims {}. Over all runs: {}",
         claims.join(", "),
         told?.replace("it differs from the baseline", "the two differ")
     );

@@ -45,8 +45,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         });
         let text = format!(
             "{} requests of {} timed out and are not in its distribution{end}{at_least}. Above the \
-             {:.4}th percentile nothing is known, and mean and maximum are too low; a time-out is a \
-             sample of its full length",
+             {:.4}th percentile nothing is known, and mean and maximum are too low; a time-out should be \
+             a sample with its full length",
             worst.block.timed_out(),
             worst.called(),
             100.0 * (1.0 - share(worst)),
