@@ -14,7 +14,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The process with few connections has so many.
+/// Connections of the smaller process.
 const FEW: u32 = 10;
 /// Descriptors that a process needs beside its connections.
 const SPARE: u64 = 64;
@@ -58,7 +58,7 @@ pub struct Memory {
 /// round.
 ///
 /// # Errors
-/// When so many connections cannot be had, or not all of them are used.
+/// When not all `connections` can be opened, or not all of them are used.
 pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32) -> Result<Memory> {
     let limit =
         place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;

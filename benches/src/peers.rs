@@ -1,4 +1,4 @@
-//! prony beside the floor and beside other load generators: closed loop, keep-alive, against
+//! prony compared with bare loops and with other load generators: closed loop, keep-alive, against
 //! prony's own epoll server, at several numbers of connections.
 
 use crate::bare::{self, Exchange, Loop, Span};
@@ -23,7 +23,7 @@ const CONNECTIONS: [u32; 5] = [1, 4, 64, 256, 1_024];
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who loads the server.
+/// A load generator.
 #[derive(Debug, Clone, PartialEq)]
 enum Contestant {
     Bare(TransportKind),

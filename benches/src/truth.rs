@@ -417,12 +417,12 @@ impl fmt::Display for Truth {
              {TOLERANCE_US:.0} µs, the way there and back included.",
             TOLERANCE * 100.0
         )?;
-        // Said, because a row that is hardly ever within would pass for the generator's fault.
+        // Printed, because a row that is rarely within would look like the generator's fault.
         writeln!(
             f,
-            "Under stalls p90 stands on an edge: they hold exactly a tenth of the requests, so each further\n\
-             request a second that is held up by anything, on either side, moves it by one gap between two\n\
-             requests. p89 and p91 stand beside the edge."
+            "Under stalls p90 lies on an edge: they delay exactly a tenth of the requests, so each additional\n\
+             request per second that is delayed, on either side, moves it by one gap between two requests.\n\
+             p89 and p91 lie next to the edge."
         )?;
         let truths: [(&str, Truths); 2] = [
             ("what the script implies", |round| &round.script),

@@ -3,8 +3,8 @@
 //! and ratios, a log of outputs under labels, and reStructuredText with bare throughputs. Each raises
 //! what is wrong with it, in its lines, and nothing else.
 //!
-//! The texts themselves belong to others and are not here. Whoever has them in a folder can audit
-//! them whole: `PRONY_PUBLISHED_TEXTS=folder cargo test -p prony-audit --test published -- --ignored`.
+//! The texts themselves belong to others and are not part of the repository. To audit complete copies
+//! in a folder: `PRONY_PUBLISHED_TEXTS=folder cargo test -p prony-audit --test published -- --ignored`.
 
 use prony_audit::{Remark, Severity, audit};
 use std::collections::BTreeSet;

@@ -56,7 +56,7 @@ pub struct EchoClient {
     /// that each of its threads sleeps
     #[arg(long)]
     pub as_published: bool,
-    /// Give up an answer after so many seconds (the original waits for ever)
+    /// Time-out of an answer, in seconds (the original waits for ever)
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Print JSON
@@ -78,7 +78,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Nobody listens.
+    /// No server listens there.
     #[error("cannot connect to {addr}: {reason}")]
     Refused {
         /// Where.
@@ -86,7 +86,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// More sockets than anybody can have.
+    /// More sockets than a process can have.
     #[error("{threads} threads with {sockets} sockets each are too many connections")]
     TooMany {
         /// `-c`.

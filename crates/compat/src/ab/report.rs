@@ -139,7 +139,7 @@ impl Report {
         per(self.complete as f64, self.seconds)
     }
 
-    /// KiB per second of so many bytes.
+    /// KiB per second, for `bytes` bytes in total.
     pub(super) fn transfer(&self, bytes: u64) -> f64 {
         per(bytes as f64 / 1024.0, self.seconds)
     }

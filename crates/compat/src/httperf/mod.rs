@@ -1,7 +1,7 @@
 //! `httperf`: connections at a rate, a number of calls on each.
 //!
 //! Without a rate connections follow one another; with one, each is due at its time whatever the
-//! others do. The original never sleeps and gives the CPU up to nobody; this sleeps when nothing
+//! others do. The original never sleeps and never yields the CPU; this one sleeps when nothing
 //! is due.
 
 mod flags;

@@ -6,8 +6,9 @@ use prony_record::{Observation, Outcomes, Window};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Carries out `plan` for `length` nanoseconds at the most, telling the console's guard before it.
-/// `progress` hears of each window.
+/// Carries out `plan` for at most `length` nanoseconds, and tells the console's guard first.
+/// `progress` hears of each window, and may stop the load or write to the console's streams: standard
+/// output first.
 pub(crate) fn carry_out(
     plan: &Plan,
     length: Nanos,
