@@ -179,7 +179,7 @@ fn trial(
         true => 1e9 / base * (1.0 + 0.25 * busy / (1.0 - busy)),
         false => 1e9 * connections / rate,
     };
-    let mut times = Distributions::default();
+    let mut times = Distributions::with_room();
     for i in 0..plan.samples {
         let u = noise(seed ^ (u64::from(i) << 40) ^ 0x55);
         // A long tail, and one pause in a thousand.
