@@ -14,6 +14,7 @@
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`display`] | what does the live view cost? |
+//! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
 mod audit;
@@ -40,6 +41,7 @@ mod spread;
 mod table;
 mod truth;
 mod verdicts;
+mod verify;
 mod view;
 
 use clap::{Parser, Subcommand};
@@ -66,6 +68,7 @@ Examples:
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
+  prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches memory --connections 5000      where fewer descriptors are to be had
   prony-benches all > figures.txt              everything; progress goes to standard error
 
@@ -148,6 +151,15 @@ enum What {
     },
     /// A load with its live view and without: throughput, and CPU per request
     Display,
+    /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
+    Verify {
+        /// Checks
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        times: u32,
+        /// Processes that never sleep
+        #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+        under_load: u32,
+    },
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -218,6 +230,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
         What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
+        What::Verify { times, under_load } => {
+            bench.run("verify", |rig| verify::run(rig, times, under_load))?;
+        }
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

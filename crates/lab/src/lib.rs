@@ -18,6 +18,7 @@ pub mod process;
 pub mod setup;
 pub mod source;
 mod spread;
+mod starting;
 pub mod supervisor;
 pub mod text;
 mod tree;

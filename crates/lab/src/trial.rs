@@ -8,6 +8,7 @@ use crate::load::Load;
 use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::Placement;
 use crate::process::{Launch, Process, free_port};
+use crate::starting::{Starting, active};
 use crate::warmup::{WarmUp, Warming};
 use crate::watch::{Resources, Roots, Watch};
 use prony_engine::{Control, Dialogue, Nanos, Observation, Plan, Window, clock, descriptors};
@@ -20,10 +21,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two tries to reach a server that is starting.
-const PROBE_PAUSE: Duration = Duration::from_millis(2);
-/// How long one try may take.
-const PROBE_LIMIT: Duration = Duration::from_millis(500);
 /// More connections at once than a verification makes.
 const VERIFIER_CONNECTIONS: u64 = 256;
 
@@ -295,23 +292,23 @@ impl Bench {
             )
         })?;
         let addr = SocketAddr::from(([127, 0, 0, 1], port));
-        let limit = server.manifest.start_timeout();
+        let mut starting = Starting::new(server.manifest.start_timeout());
         loop {
             if let Some(exit) = process.exited() {
                 let message = format!("it ended {exit} before it answered");
                 return Err(fail(Step::Ready, message, process.output()));
             }
-            match contract.probe(addr, PROBE_LIMIT) {
-                Ok(()) => break,
-                Err(error) if begun.elapsed() > limit => {
-                    let message = format!("no answer within {limit:?} of its start: {error}");
-                    return Err(fail(Step::Ready, message, process.output()));
-                }
-                Err(_) if self.interrupt.fired() => {
-                    return Err(fail(Step::Ready, "interrupted".into(), String::new()));
-                }
-                Err(_) => std::thread::sleep(PROBE_PAUSE),
+            let Err(error) = contract.probe(addr, starting.patience()) else {
+                break;
+            };
+            if self.interrupt.fired() {
+                return Err(fail(Step::Ready, "interrupted".into(), String::new()));
             }
+            if let Some(why) = starting.look(begun.elapsed(), || active(process.root())) {
+                let message = format!("{why}: {error}");
+                return Err(fail(Step::Ready, message, process.output()));
+            }
+            std::thread::sleep(starting.pause());
         }
         Ok(Running {
             process,
