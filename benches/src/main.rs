@@ -15,6 +15,7 @@
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`display`] | what does the live view cost? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
+//! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
 mod audit;
@@ -42,6 +43,7 @@ mod spread;
 mod table;
 mod truth;
 mod verdicts;
+mod verify;
 mod view;
 
 use clap::{Parser, Subcommand};
@@ -69,6 +71,7 @@ Examples:
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
+  prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
   prony-benches all > figures.txt              everything; progress goes to standard error
@@ -157,6 +160,14 @@ enum What {
         /// The command as it was before; what it is compared with lies beside this program
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
+    /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
+    Verify {
+        /// Checks
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        times: u32,
+        /// Processes that never sleep
+        #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+        under_load: u32,
     },
     /// The first four
     All,
@@ -231,6 +242,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Instructions { ref before } => bench.run("instructions", |rig| {
             instructions::run(rig, &before, rounds(5))
         })?,
+        What::Verify { times, under_load } => {
+            bench.run("verify", |rig| verify::run(rig, times, under_load))?;
+        }
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

@@ -30,6 +30,7 @@ pub mod setup;
 pub mod side;
 pub mod source;
 mod spread;
+mod starting;
 pub mod supervisor;
 mod tree;
 pub mod trial;

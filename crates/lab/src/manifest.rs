@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a server may take until it answers, unless its manifest says otherwise.
+/// How long a server may be idle before it answers, unless its manifest says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server of the catalog.
@@ -51,7 +51,8 @@ pub struct Manifest {
     /// How many workers it can have. Absent: its model has exactly one.
     #[serde(default)]
     pub workers: Option<Workers>,
-    /// How long it may take until it answers; 10 s unless said otherwise.
+    /// How long it may be idle before it answers, 10 s unless said otherwise; in all it may take ten times as
+    /// long.
     #[serde(default)]
     pub start_timeout: Option<Span>,
     /// Steps of the verification that its stack cannot pass, each with the reason. A check proves
@@ -180,7 +181,7 @@ impl Manifest {
         Ok(this)
     }
 
-    /// How long it may take until it answers.
+    /// How long it may be idle before it answers.
     pub fn start_timeout(&self) -> Duration {
         self.start_timeout.map_or(START_TIMEOUT, |span| span.0)
     }

@@ -64,16 +64,16 @@ fn a_stop_keeps_what_was_measured() {
                 let plan = plan(&server.target, hello(), 6, kind)
                     .due(arrival)
                     .threads(threads)
-                    .timeout(Duration::from_secs(60));
+                    .timeout(HANGS * 10);
                 let control = Arc::new(Control::at_once(Nanos::MAX));
                 let running = begin(&plan, &control);
                 eventually("it begins", || control.started().is_some());
                 sleep(Duration::from_millis(100));
                 control.stop();
-                let stopped = clock::now();
+                let stopped = Instant::now();
                 let seen = running.end();
                 hold(&plan, &seen);
-                assert!(clock::now() - stopped < 5_000 * MS);
+                assert!(stopped.elapsed() < HANGS);
                 assert!(seen.measured_ns >= 50 * MS, "{}", seen.measured_ns);
                 assert!(seen.outcomes.ok > 0 && seen.outcomes.failed() == 0);
                 assert!(seen.outcomes.in_flight_at_end <= 6);
@@ -155,9 +155,9 @@ fn progress_tells_of_each_window_and_may_stop() {
         let plan = plan(&server.target, hello(), 6, kind)
             .threads(3)
             .window(Duration::from_millis(20));
-        let control = Control::at_once(10_000 * MS);
+        // Longer than any test: only the stop ends it.
+        let control = Control::at_once(Nanos::MAX);
         let mut told = Vec::new();
-        let begun = Instant::now();
         let ended = run(&plan, &control, |window: &Window| {
             told.push((window.index, window.verified_answers));
             if window.index == 5 {
@@ -167,7 +167,6 @@ fn progress_tells_of_each_window_and_may_stop() {
         .unwrap();
         let seen = Ended::from(ended);
         hold(&plan, &seen);
-        assert!(begun.elapsed() < Duration::from_secs(9), "it was stopped");
         let indices: Vec<u32> = told.iter().map(|told| told.0).collect();
         assert_eq!(indices, (0..indices.len() as u32).collect::<Vec<_>>());
         assert!(indices.len() > 5);

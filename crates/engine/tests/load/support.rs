@@ -12,7 +12,7 @@ use std::time::Duration;
 pub const MS: Nanos = 1_000_000;
 pub const HELLO: &[u8] = b"hello\n";
 /// Longer than this, and it hangs.
-pub const HANGS: Duration = Duration::from_secs(20);
+pub const HANGS: Duration = Duration::from_secs(120);
 
 pub const CLOSED: Arrival = Arrival::Closed;
 pub const CONSTANT: Arrival = Arrival::Constant(5_000.0);

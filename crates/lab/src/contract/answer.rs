@@ -1,5 +1,5 @@
 //! Reading HTTP/1.x answers from a server that is not trusted: bounded in time by the step's
-//! deadline, in memory by [`ANSWER_LIMIT`].
+//! patience, in memory by [`ANSWER_LIMIT`].
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
 
@@ -145,7 +145,7 @@ impl Listener {
             }
             Ok(Heard::Silence) => Err(Fault::new(
                 expected,
-                format!("{}, after {so_far}", self.wire.deadline().silence()),
+                format!("{}, after {so_far}", self.wire.patience().ran_out()),
             )),
             Err(error) => Err(Fault::new(
                 expected,

@@ -11,6 +11,7 @@ use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::Placement;
 use crate::process::{Launch, Process, free_port};
 use crate::side::{Ask, Candidate, Role};
+use crate::starting::{Starting, active};
 use crate::watch::{ProcWatch, Roots};
 use prony_engine::{Dialogue, Nanos, Target, clock, descriptors};
 use prony_record::{Failure, Load, Resources, Step};
@@ -23,10 +24,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two tries to reach a server that is starting.
-const PROBE_PAUSE: Duration = Duration::from_millis(2);
-/// How long one try may take.
-const PROBE_LIMIT: Duration = Duration::from_millis(500);
 /// More connections at once than a verification makes.
 const VERIFIER_CONNECTIONS: u64 = 256;
 
@@ -153,23 +150,23 @@ impl LocalHost {
         addr: SocketAddr,
         limit: Duration,
     ) -> Result<(), Failure> {
-        let begun = Instant::now();
+        let (begun, mut starting) = (Instant::now(), Starting::new(limit));
         loop {
             if let Some(exit) = process.exited() {
                 let message = format!("it ended {exit} before it answered");
                 return Err(Failure::new(Step::Ready, message).with_output(process.output()));
             }
-            match contract.probe(addr, PROBE_LIMIT) {
-                Ok(()) => return Ok(()),
-                Err(error) if begun.elapsed() > limit => {
-                    let message = format!("no answer within {limit:?} of its start: {error}");
-                    return Err(Failure::new(Step::Ready, message).with_output(process.output()));
-                }
-                Err(_) if self.interrupt.fired() => {
-                    return Err(Failure::new(Step::Ready, "interrupted"));
-                }
-                Err(_) => std::thread::sleep(PROBE_PAUSE),
+            let Err(error) = contract.probe(addr, starting.patience()) else {
+                return Ok(());
+            };
+            if self.interrupt.fired() {
+                return Err(Failure::new(Step::Ready, "interrupted"));
             }
+            if let Some(why) = starting.look(begun.elapsed(), || active(process.root())) {
+                let message = format!("{why}: {error}");
+                return Err(Failure::new(Step::Ready, message).with_output(process.output()));
+            }
+            std::thread::sleep(starting.pause());
         }
     }
 
