@@ -162,7 +162,7 @@ fn facts(
             .upstream
             .as_ref()
             .map(|server| server.name.clone()),
-        limits: limited
+        expected_failures: limited
             .map(|server| {
                 (
                     server.name.clone(),
