@@ -215,12 +215,12 @@ pub struct Run {
 
 /// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
 ///
-/// A side is a command line (with `{port}` where the port goes; PORT is set as well), a server of the
-/// catalog, or the URL of a server that is already running. In every round all sides are started anew
-/// and loaded in turns, as fast as answers come and then at a rate that all of them can keep. The
-/// others are compared with the first: throughput, response times, and CPU time per request, each
-/// with a verdict of its own. The duel ends when all are settled, or time is up; its intervals allow
-/// for being looked at after every round.
+/// A side is a command line (with `{port}` where the port goes, and `{host}` where the address goes;
+/// PORT and HOST are set as well), a server of the catalog, or the URL of a server that is already
+/// running. In every round all sides are started anew and loaded in turns, as fast as answers come and
+/// then at a rate that all of them can keep. The others are compared with the first: throughput,
+/// response times, and CPU time per request, each with a verdict of its own. The duel ends when all
+/// are settled, or time is up; its intervals allow for being looked at after every round.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
@@ -648,16 +648,20 @@ pub enum ServersAction {
     /// Its address goes to standard output.
     #[command(after_help = "Examples:\n  \
         prony servers start go-copy\n  \
-        prony servers start node@2 --contract http-echo --port 8000")]
+        prony servers start node@2 --contract http-echo --port 8000\n  \
+        prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
     Start {
         /// The server, as `name` or `name@workers`
         name: String,
         /// The contract, where the server keeps several
         #[arg(long, value_parser = contract)]
         contract: Option<Contract>,
-        /// The port [default: a free one]
-        #[arg(long)]
-        port: Option<u16>,
+        /// The IP address to listen on
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+        host: IpAddr,
+        /// The port; 0: a free one
+        #[arg(long, default_value_t = 0)]
+        port: u16,
     },
 }
 

@@ -152,7 +152,8 @@ const SEGMENTS: u32 = 2;
 /// Windows of a warm-up, and of a segment.
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// A command line as a side: `{port}` in it, and the variable PORT, are the port.
+/// A command line as a side: `{host}` and `{port}` in it, and the variables HOST and PORT, are where
+/// it must listen.
 ///
 /// # Errors
 /// When it cannot be split as a shell would.
@@ -163,7 +164,7 @@ pub fn command_side(name: &str, line: &str, folder: &Path) -> Result<Side, Strin
         model = "any"
         contracts = ["tcp-echo"]
         run = "true"
-        env = { PORT = "{port}" }
+        env = { HOST = "{host}", PORT = "{port}" }
     };
     let mut manifest: Manifest = text.try_into().expect("a constant manifest");
     crate::manifest::command(line, &crate::manifest::Fill::default())

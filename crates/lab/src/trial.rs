@@ -15,7 +15,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 const PROBE_PAUSE: Duration = Duration::from_millis(2);
 /// How long one try may take.
 const PROBE_LIMIT: Duration = Duration::from_millis(500);
+/// Where a server listens unless asked otherwise: on a free port.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// More connections at once than a verification makes.
 const VERIFIER_CONNECTIONS: u64 = 256;
 
@@ -224,11 +226,13 @@ pub struct Candidate<'a> {
 }
 
 impl Bench {
-    /// Starts a server and waits until it answers.
+    /// Starts a server on `at` and waits until it answers. Port 0 stands for a free one, `None` for a
+    /// free one of 127.0.0.1.
     ///
     /// # Errors
-    /// When it does not start, ends by itself, or does not answer in time.
-    pub fn start(&self, who: &Candidate<'_>, port: Option<u16>) -> Result<Running, Failure> {
+    /// When the address cannot be used, or the server does not start, ends by itself, or does not
+    /// answer in time.
+    pub fn start(&self, who: &Candidate<'_>, at: Option<SocketAddr>) -> Result<Running, Failure> {
         let Candidate {
             server,
             built,
@@ -248,21 +252,18 @@ impl Bench {
         descriptors::reserve(VERIFIER_CONNECTIONS).map_err(|error| cannot(&error))?;
         let fixture = Fixture::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
-        let port = match port {
-            // Whoever has it would answer in the server's place.
-            Some(port) => match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-                Ok(_) => port,
-                Err(error) => {
-                    let message = format!("port {port} cannot be used: {error}");
-                    return Err(fail(Step::Start, message, String::new()));
-                }
-            },
-            None => free_port(&mut rng).map_err(|error| cannot(&error))?,
-        };
+        let mut addr = at.unwrap_or(LOOPBACK);
+        if addr.port() == 0 {
+            addr.set_port(free_port(&mut rng).map_err(|error| cannot(&error))?);
+        }
+        // A server that is there already would answer in this one's place.
+        TcpListener::bind(addr)
+            .map_err(|error| cannot(&format_args!("{addr} cannot be used: {error}")))?;
         let with = Fill {
             build: built.build.display().to_string(),
             src: built.src.display().to_string(),
-            port,
+            host: addr.ip().to_string(),
+            port: addr.port(),
             workers,
             contract: contract.to_string(),
             prony: self.prony.display().to_string(),
@@ -284,7 +285,9 @@ impl Bench {
             env,
             cpus: cpus.to_vec(),
             folder: built.src.clone(),
-            log: self.scratch.join(format!("{}-{port}.log", server.name)),
+            log: self
+                .scratch
+                .join(format!("{}-{}.log", server.name, addr.port())),
         };
         let begun = Instant::now();
         let mut process = Process::start(&self.prony, &launch).map_err(|error| {
@@ -294,7 +297,6 @@ impl Bench {
                 String::new(),
             )
         })?;
-        let addr = SocketAddr::from(([127, 0, 0, 1], port));
         let limit = server.manifest.start_timeout();
         loop {
             if let Some(exit) = process.exited() {
@@ -364,7 +366,7 @@ impl Bench {
             None => None,
             Some((addr, upstream)) => {
                 running.fixture.release();
-                let behind = self.start(upstream, Some(addr.port()))?;
+                let behind = self.start(upstream, Some(addr))?;
                 running.fixture.hand_over(&behind.fixture);
                 Some(behind)
             }

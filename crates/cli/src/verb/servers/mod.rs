@@ -16,6 +16,7 @@ use prony_lab::trial::{Bench, Candidate, Failure, Interrupt};
 use prony_report::table::{Align, Table};
 use serde_json::json;
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +33,9 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
         ServersAction::Start {
             name,
             contract,
+            host,
             port,
-        } => start(places, name, *contract, *port),
+        } => start(places, name, *contract, SocketAddr::new(*host, *port)),
     }
 }
 
@@ -292,12 +294,7 @@ fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contra
     }
 }
 
-fn start(
-    places: &Places,
-    name: &str,
-    contract: Option<Contract>,
-    port: Option<u16>,
-) -> Result<Ended> {
+fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr) -> Result<Ended> {
     let catalog = places.catalog()?;
     let (name, workers) = match name.split_once('@') {
         None => (name, None),
@@ -346,7 +343,7 @@ fn start(
         cpus: &bench.placement.server,
     };
     let mut running = bench
-        .start(&candidate, port)
+        .start(&candidate, Some(at))
         .map_err(|failure| explain(&failure))?;
     println!("{}", running.addr);
     eprintln!(
