@@ -141,16 +141,13 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
 /// prony's own server, twice.
 fn reference(prony: &std::path::Path) -> Result<Vec<Side>> {
     let folder = std::env::current_dir().into_diagnostic()?;
-    let program = shell_quoted(&prony.display().to_string());
-    let line = format!("{program} serve {{contract}} --port {{port}}");
+    let program = prony.display().to_string();
+    let program = shlex::try_quote(&program).into_diagnostic()?;
+    let line = format!("{program} serve {{contract}} --host {{host}} --port {{port}}");
     ["reference-epoll", &format!("reference-epoll{AGAIN}")]
         .into_iter()
         .map(|name| command_side(name, &line, &folder).map_err(|error| miette!("{error}")))
         .collect()
-}
-
-fn shell_quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Contracts that prony's own servers keep.

@@ -9,6 +9,7 @@ use prony_lab::catalog::Catalog;
 use prony_lab::contract::{Contract, Depth};
 use prony_lab::duel::{Ask, Manner, Side, What, command_side};
 use prony_lab::get::Get;
+use prony_lab::manifest::on_path;
 use prony_lab::trial::Failure;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -132,7 +133,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
     };
     let Ok(server) = catalog.get(name) else {
         // One word that is neither a server nor a program is most likely a mistyped name.
-        if !word.contains(char::is_whitespace) && !word.contains('/') && !is_program(word) {
+        if !word.contains(char::is_whitespace) && !word.contains('/') && !on_path(word) {
             catalog.get(name)?;
         }
         let folder = std::env::current_dir().into_diagnostic()?;
@@ -160,11 +161,6 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
         },
     };
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
-}
-
-fn is_program(word: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(word).is_file()))
 }
 
 /// What all sides are asked: what the user says; else the one contract that all of them keep; else
