@@ -20,7 +20,12 @@ func main() {
 		Handler:        echo,
 		ReadBufferSize: 16 << 10, // the longest head
 	}
-	log.Fatal(server.ListenAndServe(net.JoinHostPort(os.Args[1], os.Args[2])))
+	// ListenAndServe is for IPv4 alone.
+	listener, err := net.Listen("tcp", net.JoinHostPort(os.Args[1], os.Args[2]))
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(server.Serve(listener))
 }
 
 // The buffers behind ctx belong to fasthttp, which uses them again: nothing is allocated.
