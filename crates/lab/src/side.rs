@@ -91,7 +91,8 @@ impl fmt::Display for Ask {
 }
 
 impl Side {
-    /// A command line as a side: `{port}` in it, and the variable PORT, are the port.
+    /// A command line as a side: `{host}` and `{port}` in it, and the variables HOST and PORT, are where
+    /// it must listen.
     ///
     /// # Errors
     /// When it cannot be split as a shell would.
@@ -102,7 +103,7 @@ impl Side {
             model = "any"
             contracts = ["tcp-echo"]
             run = "true"
-            env = { PORT = "{port}" }
+            env = { HOST = "{host}", PORT = "{port}" }
         };
         let mut manifest: Manifest = text.try_into().expect("a constant manifest");
         command(line, &Fill::default()).map_err(|error| error.to_string())?;

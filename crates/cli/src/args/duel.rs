@@ -10,12 +10,12 @@ use prony_record::verdict::Quantity;
 
 /// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
 ///
-/// A side is a command line (with `{port}` where the port goes; PORT is set as well), a server of the
-/// catalog, or the URL of a server that is already running. In every round all sides are started anew
-/// and loaded in turns, as fast as answers come and then at a rate that all of them can keep. The
-/// others are compared with the first: throughput, response times, and CPU time per request, each
-/// with a verdict of its own. The duel ends when all are settled, or time is up; its intervals allow
-/// for being looked at after every round.
+/// A side is a command line (with `{port}` where the port goes, and `{host}` where the address goes;
+/// PORT and HOST are set as well), a server of the catalog, or the URL of a server that is already
+/// running. In every round all sides are started anew and loaded in turns, as fast as answers come and
+/// then at a rate that all of them can keep. The others are compared with the first: throughput,
+/// response times, and CPU time per request, each with a verdict of its own. The duel ends when all
+/// are settled, or time is up; its intervals allow for being looked at after every round.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use prony_lab::contract::Contract;
+use std::net::IpAddr;
 
 /// The servers of the catalog: list, setup, check, start
 #[derive(Debug, Args)]
@@ -69,16 +70,20 @@ pub enum ServersAction {
     /// Its address goes to standard output.
     #[command(after_help = "Examples:\n  \
         prony servers start go-copy\n  \
-        prony servers start node@2 --contract http-echo --port 8000")]
+        prony servers start node@2 --contract http-echo --port 8000\n  \
+        prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
     Start {
         /// The server, as `name` or `name@workers`
         name: String,
         /// The contract, where the server keeps several
         #[arg(long, value_parser = contract)]
         contract: Option<Contract>,
-        /// The port [default: a free one]
-        #[arg(long)]
-        port: Option<u16>,
+        /// The IP address to listen on
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+        host: IpAddr,
+        /// The port; 0: a free one
+        #[arg(long, default_value_t = 0)]
+        port: u16,
     },
 }
 

@@ -120,7 +120,7 @@ fn reference(prony: &Path) -> Result<Vec<Side>> {
     let folder = std::env::current_dir().into_diagnostic()?;
     let program = prony.display().to_string();
     let program = shlex::try_quote(&program).into_diagnostic()?;
-    let line = format!("{program} serve {{contract}} --port {{port}}");
+    let line = format!("{program} serve {{contract}} --host {{host}} --port {{port}}");
     ["reference-epoll", &format!("reference-epoll{AGAIN}")]
         .into_iter()
         .map(|name| Side::of_command(name, &line, &folder).map_err(|error| miette!("{error}")))

@@ -19,11 +19,13 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Where a server listens unless asked otherwise: on a free port.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// More connections at once than a verification makes.
 const VERIFIER_CONNECTIONS: u64 = 256;
 
@@ -64,10 +66,11 @@ struct Ours {
 }
 
 impl LocalHost {
-    /// Starts a server on this port, or on a free one, and waits until it answers.
+    /// Starts a server on `at` and waits until it answers. Port 0 stands for a free one.
     ///
     /// # Errors
-    /// When it does not start, ends by itself, or does not answer in time.
+    /// When the address cannot be used, or the server does not start, ends by itself, or does not
+    /// answer in time.
     pub fn start_on(&self, who: &Candidate<'_>, port: Option<u16>) -> Result<LocalServer, Failure> {
         let Candidate {
             server,
@@ -82,11 +85,12 @@ impl LocalHost {
         // descriptors be taken for the server's fault.
         descriptors::reserve(VERIFIER_CONNECTIONS).map_err(|error| cannot(&error))?;
         let fixture = Fixture::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
-        let port = self.port(port)?;
+        let addr = self.address(at)?;
         let with = Fill {
             build: built.build.display().to_string(),
             src: built.src.display().to_string(),
-            port,
+            host: addr.ip().to_string(),
+            port: addr.port(),
             workers,
             contract: contract.to_string(),
             prony: self.prony.display().to_string(),
@@ -111,12 +115,13 @@ impl LocalHost {
                 Role::Upstream => self.placement.upstream.clone(),
             },
             folder: built.src.clone(),
-            log: self.scratch.join(format!("{}-{port}.log", server.name)),
+            log: self
+                .scratch
+                .join(format!("{}-{}.log", server.name, addr.port())),
         };
         let begun = Instant::now();
         let mut process = Process::start(&self.prony, &launch)
             .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
-        let addr = SocketAddr::from(([127, 0, 0, 1], port));
         let limit = server.manifest.start_timeout();
         self.wait_for(&mut process, contract, addr, limit)?;
         Ok(LocalServer(Kind::Ours(Box::new(Ours {
@@ -129,18 +134,17 @@ impl LocalHost {
         }))))
     }
 
-    /// A port that is free: this one, or any.
-    fn port(&self, wanted: Option<u16>) -> Result<u16, Failure> {
+    /// Where a server is to listen: there, or on a free port when it is 0.
+    fn address(&self, mut addr: SocketAddr) -> Result<SocketAddr, Failure> {
         let failed = |message: String| Failure::new(Step::Start, message);
-        let Some(port) = wanted else {
+        if addr.port() == 0 {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
-            return free_port(&mut rng).map_err(|error| failed(error.to_string()));
-        };
-        // What has it would answer in the server's place.
-        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-            Ok(_) => Ok(port),
-            Err(error) => Err(failed(format!("port {port} cannot be used: {error}"))),
+            addr.set_port(free_port(&mut rng).map_err(|error| failed(error.to_string()))?);
         }
+        // A server that is there already would answer in this one's place.
+        TcpListener::bind(addr)
+            .map_err(|error| failed(format!("{addr} cannot be used: {error}")))?;
+        Ok(addr)
     }
 
     fn wait_for(
@@ -175,7 +179,7 @@ impl LocalHost {
     /// # Errors
     /// When it does not start or answer, or answers wrongly.
     pub fn check(&self, who: &Candidate<'_>) -> Result<Verified, Failure> {
-        let LocalServer(Kind::Ours(mut running)) = self.start_on(who, None)? else {
+        let LocalServer(Kind::Ours(mut running)) = self.start_on(who, LOOPBACK)? else {
             unreachable!("it was started here")
         };
         running.inspect(Step::Verify, who.contract, Depth::Thorough, rand::random())
@@ -199,7 +203,7 @@ impl Host for LocalHost {
     }
 
     fn start(&self, who: &Candidate<'_>) -> Result<LocalServer, Failure> {
-        self.start_on(who, None)
+        self.start_on(who, LOOPBACK)
     }
 
     fn attach(&self, addr: SocketAddr, ask: &Ask) -> Result<LocalServer, Failure> {
@@ -217,7 +221,7 @@ impl Host for LocalHost {
         };
         let addr = gateway.fixture.upstream().ok_or_else(none)?;
         gateway.fixture.release();
-        let behind = self.start_on(upstream, Some(addr.port()))?;
+        let behind = self.start_on(upstream, addr)?;
         if let Kind::Ours(behind) = &behind.0 {
             gateway.fixture.hand_over(&behind.fixture);
         }

@@ -9,6 +9,7 @@ use prony_lab::catalog::Catalog;
 use prony_lab::contract::Contract;
 use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::get::Get;
+use prony_lab::manifest::on_path;
 use prony_lab::side::{Ask, Role, Side, What};
 use prony_record::{Failure, Load, Span};
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
     };
     let Ok(server) = catalog.get(name) else {
         // One word that is neither a server nor a program is most likely a mistyped name.
-        if !word.contains(char::is_whitespace) && !word.contains('/') && !is_program(word) {
+        if !word.contains(char::is_whitespace) && !word.contains('/') && !on_path(word) {
             catalog.get(name)?;
         }
         let folder = std::env::current_dir().into_diagnostic()?;
@@ -164,11 +165,6 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
         role: Role::Server,
     };
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
-}
-
-fn is_program(word: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(word).is_file()))
 }
 
 /// What all sides are asked: what the user says; else the one contract that all of them keep; else

@@ -19,6 +19,7 @@ use prony_record::Failure;
 use prony_report::table::{Align, Table};
 use serde_json::json;
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +36,9 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
         ServersAction::Start {
             name,
             contract,
+            host,
             port,
-        } => start(places, name, *contract, *port),
+        } => start(places, name, *contract, SocketAddr::new(*host, *port)),
     }
 }
 
@@ -294,12 +296,7 @@ fn check_one(host: &LocalHost, server: &Server, contract: Contract) -> State {
     }
 }
 
-fn start(
-    places: &Places,
-    name: &str,
-    contract: Option<Contract>,
-    port: Option<u16>,
-) -> Result<Ended> {
+fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr) -> Result<Ended> {
     let catalog = places.catalog()?;
     let (name, workers) = match name.split_once('@') {
         None => (name, None),
@@ -348,7 +345,7 @@ fn start(
         role: Role::Server,
     };
     let mut running = host
-        .start_on(&candidate, port)
+        .start_on(&candidate, at)
         .map_err(|failure| explain(&failure))?;
     let addr = running.addr();
     println!("{addr}");
