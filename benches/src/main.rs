@@ -160,6 +160,7 @@ enum What {
         /// The command as it was before; what it is compared with lies beside this program
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
+    },
     /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
     Verify {
         /// Checks

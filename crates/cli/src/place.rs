@@ -9,7 +9,6 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, bind};
 use prony_lab::source::Source;
 use prony_notebook::Notebook;
-use prony_record::published::Published;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -62,8 +61,7 @@ impl Places {
         let Some(kept) = self.notebook()?.published(name).into_diagnostic()? else {
             return Ok(None);
         };
-        let table: Published = serde_json::from_value(kept.table).into_diagnostic()?;
-        toml::to_string(&table).map(Some).into_diagnostic()
+        toml::to_string(&kept.table).map(Some).into_diagnostic()
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::show;
 use crate::table::{Align, Table};
-use prony_record::{Finding, Generator, Latency, Outcomes, Percentiles};
-use prony_stats::Estimate;
+use prony_record::{Finding, Generator, Latency, Observation, Outcomes, Percentiles};
+use prony_stats::throughput::Count;
+use prony_stats::{Estimate, Interval, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -49,6 +50,30 @@ pub struct LoadReport {
     pub wrong_answers: Vec<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
+}
+
+/// The rate of a single load, with the interval of its windows.
+#[must_use]
+pub fn throughput(seen: &Observation) -> Estimate {
+    let windows: Vec<Count> = seen
+        .measured_windows()
+        .map(|window| Count {
+            answers: window.verified_answers,
+            seconds: window.seconds(),
+        })
+        .collect();
+    // The value is that of the whole measurement; windows that it cuts only lend their spread.
+    let value = seen.throughput();
+    let spread = prony_stats::throughput::throughput(&windows).ok();
+    let interval = spread.and_then(|estimate| {
+        let shift = value - estimate.value();
+        let interval = estimate.interval()?;
+        Interval::new((interval.low() + shift).max(0.0), interval.high() + shift)
+    });
+    let n = spread.map_or(1, |estimate| estimate.n());
+    Estimate::new(value, interval, n, Unit::PerSecond)
+        .or_else(|_| Estimate::new(value, None, 1, Unit::PerSecond))
+        .expect("a rate is finite")
 }
 
 impl LoadReport {

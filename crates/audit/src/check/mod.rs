@@ -142,7 +142,7 @@ fn remark(
     lines.dedup();
     Remark {
         finding: Finding {
-            name,
+            name: name.to_owned(),
             severity,
             text,
         },

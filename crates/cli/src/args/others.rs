@@ -1,9 +1,7 @@
 //! Audit, import, the reference servers, schemas, completions.
 
 use clap::{Args, ValueEnum};
-use prony_lab::contract::Contract;
 use prony_record::Span;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Print completions for a shell

@@ -36,6 +36,9 @@ pub struct Report {
     /// Print JSON, as `prony run --json` does
     #[arg(long)]
     pub json: bool,
+    /// Name every server that is not set up
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Write it as a page with charts, which needs nothing but itself; - for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,

@@ -71,7 +71,7 @@ impl LocalHost {
     /// # Errors
     /// When the address cannot be used, or the server does not start, ends by itself, or does not
     /// answer in time.
-    pub fn start_on(&self, who: &Candidate<'_>, port: Option<u16>) -> Result<LocalServer, Failure> {
+    pub fn start_on(&self, who: &Candidate<'_>, at: SocketAddr) -> Result<LocalServer, Failure> {
         let Candidate {
             server,
             built,
