@@ -4,10 +4,10 @@
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::prony;
-use prony_report::band::Bands;
-use prony_report::duel::{Comparison, Quantity, Values, compare, settled};
+use prony_record::verdict::{Bands, Comparison, Quantity, Values};
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
+use prony_verdict::duel::{compare, settled};
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -44,8 +44,8 @@ impl Control {
     }
 
     /// Measures from `from` until `until`, in nanoseconds since the load's start. To be said once,
-    /// after the load has begun. When `from` is too close for every worker to hear of it, both are put
-    /// off by the same time; gives what it has become.
+    /// before the load or while it runs. When `from` is too close for every worker to hear of it, both
+    /// are put off by the same time; gives what it has become.
     pub fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
         let late = self.started().map_or(0, |start| {
             (clock::now() + NOTICE).saturating_sub(start.saturating_add(from))

@@ -214,6 +214,21 @@ fn nothing_before_the_measured_part_is_in_the_histograms() {
 }
 
 #[test]
+fn what_is_measured_may_be_said_before_the_load() {
+    for kind in transports() {
+        let server = Server::tcp(echo);
+        let plan = plan(&server.target, hello(), 6, kind).threads(3);
+        let control = Arc::new(Control::default());
+        let span = (200 * MS, 300 * MS);
+        assert_eq!(control.measure(span.0, span.1), span);
+        let seen = steered(&plan, &control);
+        hold(&plan, &seen);
+        assert_eq!((seen.began_ns, seen.measured_ns), (200 * MS, 100 * MS));
+        assert!(seen.outcomes.ok > 0);
+    }
+}
+
+#[test]
 fn a_number_of_requests_counts_from_where_it_is_measured() {
     for kind in transports() {
         let server = Server::tcp(echo);
