@@ -17,7 +17,13 @@ fn remarks(name: &str, text: &str) -> Vec<Remark> {
 fn told(remarks: &[Remark]) -> Vec<(&str, Severity, &[usize])> {
     let mut told: Vec<_> = remarks
         .iter()
-        .map(|r| (r.finding.name, r.finding.severity, r.lines.as_slice()))
+        .map(|r| {
+            (
+                r.finding.name.as_str(),
+                r.finding.severity,
+                r.lines.as_slice(),
+            )
+        })
         .collect();
     told.sort_by_key(|(name, _, lines)| (*name, lines.first().copied()));
     told
@@ -196,7 +202,7 @@ fn a_readme_with_ratios_within_the_spread() {
     // A ratio that is not that of its figures would be named.
     let wrong = text.replace("Finatra / Finagle = 0.96", "Finatra / Finagle = 0.97");
     let raised = audit(&[("README.md".to_owned(), wrong)]).remarks;
-    let raised: BTreeSet<&str> = raised.iter().map(|r| r.finding.name).collect();
+    let raised: BTreeSet<&str> = raised.iter().map(|r| r.finding.name.as_str()).collect();
     assert!(raised.contains("ratio-disagrees"), "{raised:?}");
 }
 
@@ -294,7 +300,7 @@ fn a_log_of_gateways_at_their_upstream() {
     assert_eq!(of("hosts-mixed").1.len(), 3);
     assert_eq!(of("too-few-runs").0, Severity::Warning);
     assert_eq!(of("errors").1, of("time-outs-missing").1);
-    let names: BTreeSet<&str> = remarks.iter().map(|r| r.finding.name).collect();
+    let names: BTreeSet<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
     let expected = [
         "back-filled",
         "ceiling",
