@@ -7,7 +7,7 @@
 //! waits without sleep, and that is all instructions. `peers` has its CPU time.
 
 use crate::child::Child;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::load;
 use crate::place::Rig;
 use crate::prony;
@@ -69,7 +69,7 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
                 let count =
                     |program: &Path| per_request(program, transport, connections, &url, rig);
                 let (mut old, mut new) = (Vec::new(), Vec::new());
-                let counted = (1..=rounds).try_for_each(|round| {
+                let counted: Result<()> = (1..=rounds).try_for_each(|round| {
                     eprintln!(
                         "instructions: {contract}, {transport}, {connections} connections: \
                          round {round} of {rounds}"

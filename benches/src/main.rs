@@ -241,7 +241,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
         What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
         What::Instructions { ref before } => bench.run("instructions", |rig| {
-            instructions::run(rig, &before, rounds(5))
+            instructions::run(rig, before, rounds(5))
         })?,
         What::Verify { times, under_load } => {
             bench.run("verify", |rig| verify::run(rig, times, under_load))?;

@@ -4,7 +4,7 @@ use crate::invariants::{accounted, hold};
 use crate::servers::{Connection, Server, answer_and_close, echo};
 use crate::support::*;
 use crate::words::CLOSING;
-use prony_engine::{Arrival, Control, Nanos, clock, run};
+use prony_engine::{Arrival, Control, Nanos, run};
 use prony_record::Window;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
