@@ -158,7 +158,7 @@ impl Session for Http {
         out.extend_from_slice(&exchange.request);
     }
 
-    #[inline]
+    #[inline(always)] // once per answer; the worker's bookkeeping becomes a part of it
     fn received(
         &mut self,
         conn: &mut HttpConn,

@@ -125,7 +125,7 @@ impl<T: Token> Events<T> for Booking<'_, T> {
 
 impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     /// Tells the session something about a connection, and books what it reports.
-    #[inline]
+    #[inline(always)] // so that what a booking borrows stays in registers
     fn ask<R>(
         &mut self,
         slot: Slot,
@@ -206,7 +206,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     }
 
     /// Sends on a connection, when the session has taken note of something, what may now be sent.
-    #[inline]
+    #[inline(always)] // one comparison before `fill`, for every answer
     pub(super) fn go_on<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
         let connection = &self.connections[slot as usize];
         match connection.link {

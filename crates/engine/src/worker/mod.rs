@@ -381,7 +381,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     }
 
     /// Writes as many requests as are due and fit on an open connection.
-    #[inline]
+    #[inline(always)] // a part of `fill`
     fn write_requests(&mut self, slot: Slot, at: Nanos) {
         let index = slot as usize;
         let Connection { flow, backlog, .. } = &self.connections[index];
@@ -411,14 +411,14 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     }
 
     /// Can another request be sent on an open connection?
-    #[inline]
+    #[inline(always)]
     fn has_room(&self, index: usize) -> bool {
         let Connection { proto, flow, .. } = &self.connections[index];
         (flow.in_flight.len() as usize) < self.pipeline && self.protocol.accepts(proto)
     }
 
     /// Sends what was written for a connection.
-    #[inline]
+    #[inline(always)]
     fn flush<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
         if self.unsent.is_empty() {
             return;
