@@ -1,7 +1,7 @@
 //! `prony run`, and what the notebook gives back of it.
 
 use crate::support::{Place, raised, schema, valid};
-use prony_report::latency::decode;
+use prony_record::times::decode;
 use rusqlite::Connection;
 use serde_json::Value;
 

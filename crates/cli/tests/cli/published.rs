@@ -100,7 +100,7 @@ fn what_ships_is_right() {
     for entry in std::fs::read_dir(project().join("published")).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let table: prony_report::published::Published =
+        let table: prony_record::published::Published =
             toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         files += 1;
         for server in table.row.iter().filter_map(|row| row.server.as_deref()) {
@@ -114,7 +114,7 @@ fn what_ships_is_right() {
 #[test]
 fn the_corrections_of_the_echo_table_are_those_that_are_known() {
     let text = std::fs::read_to_string(project().join("published/tcp-echo.toml")).unwrap();
-    let table: prony_report::published::Published = toml::from_str(&text).unwrap();
+    let table: prony_record::published::Published = toml::from_str(&text).unwrap();
     let correction = table.correction.unwrap();
     let rate = |server: &str, run: usize| {
         let row = table

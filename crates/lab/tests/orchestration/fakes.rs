@@ -40,19 +40,28 @@ pub struct Behaviour {
     pub retransmits: u64,
     /// CPU time of other processes, as a part of all.
     pub others_busy: f64,
+    /// What is wrong with what the generator sees of it.
+    pub seen: fn(&mut Observation),
+    /// What is wrong with what it uses.
+    pub used: fn(&mut Watched),
+    /// It shares its CPU with the generator.
+    pub co_located: bool,
 }
 
 impl Default for Behaviour {
     fn default() -> Self {
         Self {
             capacity: 10_000.0,
-            cpu_ns: 50_000.0,
+            cpu_ns: 90_000.0,
             noise: |_| 1.0,
             warms_up_for: 0,
             unbuildable: None,
             fails: None,
             retransmits: 0,
             others_busy: 0.0,
+            seen: |_| {},
+            used: |_| {},
+            co_located: false,
         }
     }
 }
@@ -86,7 +95,10 @@ pub fn world(servers: &[(&str, Behaviour)]) -> (Rc<World>, FakeHost, FakeGenerat
     }
     let host = FakeHost {
         world: Rc::clone(&world),
-        placement: Placement::split(&[0, 1]),
+        placement: match servers.iter().any(|(_, it)| it.co_located) {
+            true => Placement::shared(&[0]),
+            false => Placement::split(&[0, 1]),
+        },
     };
     let generator = FakeGenerator(Rc::clone(&world));
     (world, host, generator)
@@ -299,7 +311,7 @@ impl Looks for FakeWatch {
         let seconds = watched_ns as f64 / SECOND as f64;
         let factor = (self.behaviour.noise)(self.loads);
         let work = self.behaviour.capacity * seconds * self.behaviour.cpu_ns * factor;
-        Watched {
+        let mut watched = Watched {
             resources: Resources {
                 watched_ns,
                 server_cpu_ns: work as u64,
@@ -312,7 +324,9 @@ impl Looks for FakeWatch {
             stolen: 0,
             cpus: 2,
             samples: Vec::new(),
-        }
+        };
+        (self.behaviour.used)(&mut watched);
+        watched
     }
 }
 
@@ -390,7 +404,9 @@ impl Generator for FakeGenerator {
                 break;
             }
         }
-        Ok(observation(plan, &wheel, windows, rate, reached))
+        let mut seen = observation(plan, &wheel, windows, rate, reached);
+        (behaviour.seen)(&mut seen);
+        Ok(seen)
     }
 }
 
@@ -409,9 +425,13 @@ fn observation(
     let measured_ns = until.saturating_sub(from);
     let ok = (rate * measured_ns as f64 / SECOND as f64) as u64;
     let mut response = prony_record::times::times();
-    // The closer to what it can do, the longer the queue.
-    let load = (rate / reached).min(1.0);
-    let time = if load > 0.95 { 50_000_000 } else { 1_000_000 };
+    let time = match plan.load.rate {
+        // As Little's law says.
+        None => (f64::from(plan.load.connections) / reached * SECOND as f64) as Nanos,
+        // The closer to what it can do, the longer the queue.
+        Some(_) if rate / reached > 0.95 => 50_000_000,
+        Some(_) => 1_000_000,
+    };
     response.record_n(time, ok.min(100_000)).unwrap();
     let mut seen = Observation {
         began_ns: from,

@@ -2,6 +2,7 @@
 //! up: no sockets, no processes, no clock, milliseconds.
 
 mod capacity;
+mod checks;
 mod duel;
 mod fakes;
 mod run;

@@ -1,7 +1,7 @@
 //! What the pages say.
 
 use crate::support::{Answer, Scene, on, plan};
-use prony_notebook::{Notebook, RunId, TrialId};
+use prony_notebook::{RunId, TrialId};
 use prony_pages::material::Material;
 use prony_pages::sample::{begin, write};
 use prony_pages::{chart, export, page};

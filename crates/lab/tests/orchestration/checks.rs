@@ -1,0 +1,195 @@
+//! Every check of a measurement, planted in a duel and, where it applies, in a capacity search: it is
+//! raised for the side that has the fault, and for no other.
+
+use crate::fakes::{Behaviour, ask, lab, side, world};
+use prony_lab::capacity::Capacity;
+use prony_lab::duel::{Duel, Manner, WINDOW};
+use prony_lab::interrupt::Interrupt;
+use prony_lab::side::{Side, What};
+use prony_record::service::Limits;
+use prony_record::verdict::{Bands, Quantity, Terms};
+use prony_record::{Load, Recording, Span};
+use std::time::Duration;
+
+/// Checks that a duel cannot raise: two look at several measurements, and two judge how long was
+/// measured, which in a duel the number of rounds decides.
+const NOT_IN_A_DUEL: [&str; 4] = [
+    "ceiling",
+    "spread-exceeds-effect",
+    "too-few-samples",
+    "too-short",
+];
+
+/// Of those of a duel, checks that look at closed loops, or at the side's place, alone.
+const NOT_IN_A_SEARCH: [&str; 5] = [
+    "co-located",
+    "littles-law",
+    "oversubscribed",
+    "rate-missed",
+    "server-idle",
+];
+
+/// The cause of each check.
+fn planted() -> Vec<(&'static str, Behaviour)> {
+    let clean = Behaviour::default;
+    let seen = |seen| Behaviour { seen, ..clean() };
+    let used = |used| Behaviour { used, ..clean() };
+    vec![
+        (
+            "wrong-answers",
+            seen(|it| (it.outcomes.ok, it.outcomes.wrong_answer) = (it.outcomes.ok - 10, 10)),
+        ),
+        ("errors", seen(|it| it.outcomes.read_error = 5)),
+        ("generator-saturated", seen(|it| it.generator.busy = 0.99)),
+        ("rate-missed", seen(|it| it.outcomes.ok /= 2)),
+        (
+            "schedule-lag",
+            seen(|it| it.times.late.record_n(5_000_000, 1_000).unwrap()),
+        ),
+        (
+            "littles-law",
+            seen(|it| it.times.response.record_n(500_000_000, 10_000).unwrap()),
+        ),
+        (
+            "listen-overflow",
+            seen(|it| it.times.connect.record(1_100_000_000).unwrap()),
+        ),
+        (
+            "retransmits",
+            Behaviour {
+                retransmits: 1_000,
+                ..seen(|it| it.times.response.record(250_000_000).unwrap())
+            },
+        ),
+        (
+            "server-idle",
+            Behaviour {
+                cpu_ns: 10_000.0,
+                ..clean()
+            },
+        ),
+        (
+            "not-steady",
+            Behaviour {
+                warms_up_for: 400,
+                ..clean()
+            },
+        ),
+        (
+            "noisy-host",
+            Behaviour {
+                others_busy: 0.3,
+                ..clean()
+            },
+        ),
+        (
+            "co-located",
+            Behaviour {
+                co_located: true,
+                ..clean()
+            },
+        ),
+        ("oversubscribed", clean()),
+        (
+            "uneven-connections",
+            used(|it| it.resources.connections_per_loop = vec![60, 4]),
+        ),
+    ]
+}
+
+fn sides(check: &str) -> [Side; 2] {
+    let mut sides = [side("calm"), side("planted")];
+    if let ("oversubscribed", What::Started { workers, .. }) = (check, &mut sides[1].what) {
+        *workers = 4;
+    }
+    sides
+}
+
+fn manner() -> Manner {
+    Manner {
+        ask: ask(),
+        load: Load {
+            window: Span(WINDOW),
+            warmup: Span(Duration::from_secs(2)),
+            ..Load::default()
+        },
+        duration: Duration::from_secs(2),
+    }
+}
+
+fn names(journal: &[Recording], server: &str) -> Vec<String> {
+    let of = journal.iter().filter(|it| it.trial.server == server);
+    of.filter_map(|it| it.trial.observation.as_ref())
+        .flat_map(|measured| measured.checks.iter().map(|check| check.name.clone()))
+        .collect()
+}
+
+#[test]
+fn the_table_is_complete() {
+    let mut known: Vec<&str> = planted().into_iter().map(|(check, _)| check).collect();
+    known.extend(NOT_IN_A_DUEL);
+    known.sort_unstable();
+    let all = prony_checks::explanations();
+    assert_eq!(known, all.iter().map(|it| it.name).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_is_raised_in_a_duel() {
+    for (check, behaviour) in planted() {
+        let shared = behaviour.co_located;
+        let (_world, host, generator) = world(&[("calm", Behaviour::default()), ("planted", behaviour)]);
+        let interrupt = Interrupt::default();
+        let (sides, manner) = (sides(check), manner());
+        let terms = Terms {
+            quantities: Quantity::ALL.to_vec(),
+            most: 3,
+            exact: true,
+            precision: None,
+            band: 0.01,
+            bands: Bands::all(0.01),
+        };
+        let duel = Duel {
+            lab: lab(&host, &generator, &interrupt),
+            sides: &sides,
+            manner: &manner,
+            terms: &terms,
+            rate: Some(2_000.0),
+            deadline: None,
+        };
+        let mut journal: Vec<Recording> = Vec::new();
+        let seen = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
+        let raised = names(&journal, "planted");
+        assert!(raised.iter().any(|it| it == check), "{check}: {raised:?}");
+        let calm = names(&journal, "calm");
+        assert!(shared || calm.is_empty(), "{check}: {calm:?}");
+        let findings = seen.findings();
+        let told = findings.iter().find(|it| it.name == check && it.text.contains("planted"));
+        assert!(told.is_some(), "{check}: {findings:?}");
+    }
+}
+
+#[test]
+fn each_that_applies_is_raised_in_a_capacity_search() {
+    for (check, behaviour) in planted() {
+        if NOT_IN_A_SEARCH.contains(&check) {
+            continue;
+        }
+        let (_world, host, generator) = world(&[("planted", behaviour)]);
+        let interrupt = Interrupt::default();
+        let (side, manner) = (side("planted"), manner());
+        let capacity = Capacity {
+            lab: lab(&host, &generator, &interrupt),
+            side: &side,
+            manner: &manner,
+            limits: Limits {
+                percentile: 99.0,
+                within_ms: 10.0,
+                errors: 0.5,
+            },
+        };
+        let mut journal: Vec<Recording> = Vec::new();
+        capacity.carry_out(&mut journal, &mut |_| {}).unwrap();
+        let raised = names(&journal, "planted");
+        assert!(raised.iter().any(|it| it == check), "{check}: {raised:?}");
+    }
+}
