@@ -230,16 +230,16 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             let slot = self.swept;
             self.swept = if slot + 1 == n { 0 } else { slot + 1 };
             let index = slot as usize;
-            let connection = &self.connections[index];
-            match connection.link {
+            let link = self.connections[index].link;
+            match link {
                 Link::Connecting(since) if now.saturating_sub(since) >= self.timeout => {
                     let error = io::Error::from_raw_os_error(libc::ETIMEDOUT);
                     self.not_connected(out, slot, &error, now);
                 }
-                Link::Open | Link::Draining if self.overdue(index, now) => {
-                    if self.give_up(out, slot, now) {
-                        self.go_on(out, slot, now);
-                    }
+                Link::Open | Link::Draining
+                    if self.overdue(index, now) && self.give_up(out, slot, now) =>
+                {
+                    self.go_on(out, slot, now);
                 }
                 _ => {}
             }
