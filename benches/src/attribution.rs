@@ -63,7 +63,7 @@ fn situations() -> Vec<Situation> {
         hog: None,
         load,
     };
-    // Long enough to settle and to outlast a hiccup, as anybody would measure who means it.
+    // Long enough to settle and to outlast a scheduling delay, as in a careful measurement.
     let rate = "connections = 64\nrate = 5000\nduration = \"5s\"\nwarmup = \"10s\"";
     let few = "connections = 16\nduration = \"5s\"\nwarmup = \"10s\"";
     let many = "connections = 64\nduration = \"5s\"\nwarmup = \"10s\"";
@@ -176,7 +176,7 @@ pub struct Attribution {
     rows: Vec<Row>,
 }
 
-/// Each situation so many times.
+/// Runs each situation `times` times.
 ///
 /// # Errors
 /// When a run cannot be carried out.

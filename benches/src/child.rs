@@ -114,7 +114,7 @@ impl Child {
     /// # Errors
     /// When it takes longer, and is then killed.
     pub fn end(&mut self, limit: Duration) -> Result<Ended> {
-        // Read aside: a process whose output nobody reads never ends.
+        // Read in a thread: a process whose output is not read may block for ever.
         let stdout = self.stdout.take().map(read_aside);
         if !self.ends_within(limit)? {
             self.signal(libc::SIGKILL);
@@ -150,7 +150,7 @@ impl Child {
         if raw < 0 {
             return Err(Error::io("pidfd_open")(io::Error::last_os_error()));
         }
-        // SAFETY: just opened, and nobody else's.
+        // SAFETY: just opened, so this is its only owner.
         let fd = unsafe { OwnedFd::from_raw_fd(raw as libc::c_int) };
         let mut poll = libc::pollfd {
             fd: fd.as_raw_fd(),
@@ -187,7 +187,7 @@ impl Drop for Child {
     fn drop(&mut self) {
         if !self.reaped {
             self.signal(libc::SIGKILL);
-            // Nobody is left to tell.
+            // There is no caller left to report an error to.
             let _ = self.reap();
         }
     }

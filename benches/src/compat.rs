@@ -1,5 +1,5 @@
-//! What `prony wrk` costs: without a script beside `prony load`, and with a script that makes
-//! every request beside wrk running the same script.
+//! What `prony wrk` costs: without a script compared with `prony load`, and with a script that creates
+//! every request compared with wrk running the same script.
 
 use crate::child::Child;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ use std::time::Duration;
 const CONNECTIONS: usize = 64;
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
-/// `prony load` needs so much longer than it was told to at the most.
+/// How much longer than its duration `prony load` may take.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Makes every request anew.
@@ -63,7 +63,7 @@ type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
 /// Runs every pair once per round, each round in another order.
 ///
 /// # Errors
-/// When somebody fails, or the command has not been built.
+/// When one of the contestants fails, or the command has not been built.
 pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
     place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
     let prony = prony::program()?;
@@ -82,7 +82,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
     };
     let load = |address| load_command(&prony, address, seconds, rig);
     let mut pairs = vec![measure(
-        "prony wrk beside prony load, without a script",
+        "prony wrk compared with prony load, without a script",
         "0.98 to 1.02",
         ("prony wrk", &command(None)),
         ("prony load", &load),
@@ -93,7 +93,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
     if let Some(real) = &real {
         let original = |address| wrk(Command::new(real), Some(&script), address, seconds, rig);
         pairs.push(measure(
-            "prony wrk beside wrk, a script that makes every request",
+            "prony wrk compared with wrk, a script that makes every request",
             "at most 0.90",
             ("prony wrk -s", &command(Some(&script))),
             ("wrk -s", &original),

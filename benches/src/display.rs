@@ -1,5 +1,5 @@
-//! What the live view costs: the same load with it and without, in turns, in a terminal that nobody
-//! looks at.
+//! What the live view costs: the same load with it and without, in turns, in a pseudo-terminal whose
+//! output is discarded.
 //!
 //! The command has one CPU, that of the client, as on a machine where server and generator leave none
 //! free: the live view shares it with the generator, which is the worst case.
@@ -23,7 +23,7 @@ use std::process::Command;
 use std::time::Duration;
 
 const CONNECTIONS: usize = 64;
-/// `prony load` needs so much longer than it was told to at the most.
+/// How much longer than its duration `prony load` may take.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// What one load has shown.
@@ -52,7 +52,7 @@ pub struct Display {
     process: Option<Estimate>,
 }
 
-/// So many pairs, each in another order than the one before.
+/// Runs `pairs` pairs, each in the reverse order of the one before.
 ///
 /// # Errors
 /// When the command has not been built or fails, or shows nothing where it should.
@@ -159,8 +159,8 @@ impl fmt::Display for Display {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "prony load with its live view and without, in turns, both in a terminal that nobody looks at and\n\
-             on the one CPU of the client: {} connections, one thread, {} s each. Median (least–greatest) of\n\
+            "prony load with its live view and without, in turns, both in a pseudo-terminal and on the one CPU\n\
+             of the client: {} connections, one thread, {} s each. Median (least–greatest) of\n\
              {} pairs; ratios are paired, with 95 % intervals. Asked: throughput above 0.995.\n",
             self.connections,
             self.seconds,

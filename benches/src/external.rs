@@ -122,7 +122,7 @@ pub fn run(
     measure(tool, command, seconds, cpu)
 }
 
-/// Runs a command that says what `tool` would say, for so many seconds on `cpu`.
+/// Runs a command whose output has the format of `tool`, for `seconds` seconds on `cpu`.
 ///
 /// # Errors
 /// As [`run`].

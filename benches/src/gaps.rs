@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How long it is looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// Between two readings of the clock there are some 30 ns; so much is an interrupt with its work,
-/// and more than that is somebody else.
+/// Between two readings of the clock there are some 30 ns; this much is an interrupt with its
+/// work, and more than that is another process.
 const GAP: Duration = Duration::from_micros(20);
 
 /// Gaps on the worst of the CPUs.
@@ -80,7 +80,7 @@ impl fmt::Display for Gaps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a thread that only spins lost {:.2} % of its time, {:.0} µs at once at the most",
+            "a thread that only spins lost {:.2} % of its time, at most {:.0} µs at once",
             self.lost * 100.0,
             self.longest_us
         )

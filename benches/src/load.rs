@@ -5,22 +5,19 @@ use crate::bare::Span;
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use prony_engine::protocol::{Expect, HttpRequest};
-use prony_engine::{
-    Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, available, clock, run,
-};
+use prony_engine::{Control, Detail, Dialogue, Nanos, Plan, Target, available, clock, run};
+use prony_record::{Observation, Transport, Window};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 /// What every HTTP client here asks for.
 pub const PATH: &str = "/prony/bench";
 
 /// Both transports.
-pub const TRANSPORTS: [TransportKind; 2] = [TransportKind::Epoll, TransportKind::IoUring];
+pub const TRANSPORTS: [Transport; 2] = [Transport::Epoll, Transport::IoUring];
 
 /// The transports that this kernel offers; says so when one is missing.
-pub fn transports() -> Vec<TransportKind> {
+pub fn transports() -> Vec<Transport> {
     let (offered, missing): (Vec<_>, Vec<_>) =
         TRANSPORTS.into_iter().partition(|&kind| available(kind));
     for kind in missing {
@@ -28,9 +25,6 @@ pub fn transports() -> Vec<TransportKind> {
     }
     offered
 }
-
-/// The measurement begins so long, in nanoseconds, after it is announced at the least.
-const AHEAD: Nanos = 10_000_000;
 
 /// How long each measurement takes: a fifth more than what is measured, for a warm-up.
 pub fn span(seconds: f64) -> Span {
@@ -61,10 +55,10 @@ pub fn http(address: SocketAddr) -> Dialogue {
 }
 
 /// A closed loop on the client's CPU.
-pub fn closed(address: SocketAddr, connections: u32, transport: TransportKind, rig: Rig) -> Plan {
+pub fn closed(address: SocketAddr, connections: u32, transport: Transport, rig: Rig) -> Plan {
     let mut plan = Plan::closed(Target::Tcp(address), http(address), connections);
     plan.cpus = vec![rig.client];
-    plan.transport = transport;
+    plan.load.transport = transport;
     plan
 }
 
@@ -73,6 +67,8 @@ pub fn closed(address: SocketAddr, connections: u32, transport: TransportKind, r
 pub struct Seen {
     /// What it has shown.
     pub observation: Observation,
+    /// When it was measured.
+    pub detail: Detail,
     /// The origin of its schedule's due times, on the engine's clock.
     pub start: Nanos,
 }
@@ -84,44 +80,30 @@ pub struct Seen {
 /// a failure is a fault of the rig, and no figure is worth reporting.
 pub fn measure(plan: &Plan, span: Span) -> Result<Seen> {
     let control = Control::default();
-    let over = AtomicBool::new(false);
-    let (result, start) = thread::scope(|scope| {
-        let steer = scope.spawn(|| {
-            while !over.load(Ordering::Acquire) {
-                if let Some(start) = control.started() {
-                    // On a busy machine this thread may wake up so late that the warm-up is
-                    // over: what is measured must still lie ahead, and be as long.
-                    let planned = start + clock::nanos(span.warmup);
-                    let from = planned.max(clock::now() + AHEAD);
-                    control.measure(from, from + clock::nanos(span.measured));
-                    return start;
-                }
-                thread::sleep(Duration::from_millis(1));
-            }
-            0
-        });
-        let result = run(plan, &control, |_| {});
-        over.store(true, Ordering::Release);
-        (result, steer.join().unwrap_or(0))
-    });
-    let observation = result?;
+    let from = clock::nanos(span.warmup);
+    control.measure(from, from + clock::nanos(span.measured));
+    let (observation, detail) = run(plan, &control, |_: &Window| {})?;
     let outcomes = &observation.outcomes;
     if outcomes.failed() > 0 || outcomes.ok == 0 || !observation.errors.is_empty() {
         return Err(Error::Unusable(format!(
             "prony over {} with {} connections: {} right answers and {} failures ({} wrong {:?}, errors {:?})",
-            plan.transport,
-            plan.connections,
+            plan.load.transport,
+            plan.load.connections,
             outcomes.ok,
             outcomes.failed(),
             outcomes.wrong_answer,
-            observation.wrong,
+            observation.wrong_answers,
             observation.errors,
         )));
     }
-    Ok(Seen { observation, start })
+    Ok(Seen {
+        observation,
+        detail,
+        start: control.started().unwrap_or(0),
+    })
 }
 
 /// The generator's CPU time per answer, waiting left out, in microseconds.
 pub fn cpu_us(observation: &Observation) -> f64 {
-    observation.generator.work as f64 / observation.outcomes.ok as f64 / 1e3
+    observation.generator.work_ns as f64 / observation.outcomes.ok as f64 / 1e3
 }

@@ -2,19 +2,20 @@
 //!
 //! | benchmark | question |
 //! |---|---|
-//! | [`peers`] | how much does prony cost beside a bare loop, and beside wrk, h2load and ab? |
+//! | [`peers`] | how much does prony cost, compared with a bare loop, wrk, h2load and ab? |
 //! | [`send_delay`] | does it send when it should? |
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
 //! | [`compat`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
-//! | [`power`] | is a known slowness found? |
+//! | [`power`] | is a known slowdown found? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`display`] | what does the live view cost? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
+//! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
 mod audit;
@@ -42,6 +43,7 @@ mod spread;
 mod table;
 mod truth;
 mod verdicts;
+mod verify;
 mod view;
 
 use clap::{Parser, Subcommand};
@@ -59,9 +61,9 @@ const EXAMPLES: &str = "\
 Examples:
   prony-benches peers                          five rounds of 2 s each, some seven minutes
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
-  prony-benches send_delay --seconds 5                longer measurements, for the far percentiles
+  prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
-  prony-benches compat                          after `cargo build --release`; two minutes
+  prony-benches compat                         after `cargo build --release`; two minutes
   prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
@@ -69,12 +71,13 @@ Examples:
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
+  prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
-  prony-benches memory --connections 5000      where fewer descriptors are to be had
+  prony-benches memory --connections 5000      where fewer file descriptors are available
   prony-benches all > figures.txt              everything; progress goes to standard error
 
 Servers run on the first CPU that this program may use, clients on the second, all on loopback.
-The machine should be quiet: how quiet it was is said with every result.";
+The machine should be quiet; every result says how quiet it was.";
 
 /// prony's generator against bare loops, other load generators and a server that is known exactly.
 #[derive(Debug, Parser)]
@@ -100,43 +103,43 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Rate and CPU per request beside bare loops, wrk, h2load and ab, at 1 to 1,024 connections
+    /// Rate and CPU per request, compared with bare loops, wrk, h2load and ab, at 1 to 1,024 connections
     Peers,
     /// How late requests are sent, open loop at 10, 50 and 80 % of the capacity
     #[command(alias = "lag")]
     SendDelay,
     /// Memory per connection at 10,000 connections
     Memory,
-    /// Reported percentiles beside those that a scripted server implies
+    /// Reported percentiles, compared with those that a scripted server implies
     Truth,
-    /// `prony wrk` beside `prony load`, and with a script beside wrk
+    /// `prony wrk` compared with `prony load`, and with a script compared with wrk
     #[command(alias = "faces")]
     Compat,
-    /// Duels of identical servers: how often is a difference called?
+    /// Duels of identical servers: how often do they report a difference?
     Aa {
-        /// So many duels, each of `--seconds` at most [default: 8]
+        /// Number of duels, each of at most `--seconds` [default: 8]
         #[arg(long, value_name = "N", default_value_t = 200)]
         duels: u32,
     },
     /// Duels with a server that is slower by a known amount, and the same by two runs of wrk
     Power {
-        /// So many duels for each amount, each of `--seconds` at most [default: 60]
+        /// Number of duels for each amount, each of at most `--seconds` [default: 60]
         #[arg(long, value_name = "N", default_value_t = 20)]
         duels: u32,
     },
     /// Classes of planted series of windows
     Warmups {
-        /// So many series of each shape
+        /// Number of series of each shape
         #[arg(long, value_name = "N", default_value_t = 200)]
         series: u32,
     },
-    /// Planted faults: is the right check raised, and none without a fault?
+    /// Planted faults: is the right check raised, and no check without a fault?
     Attribution {
-        /// Each situation so many times
+        /// How often to run each situation
         #[arg(long, value_name = "N", default_value_t = 5)]
         times: u32,
     },
-    /// Time to audit a megabyte of outputs, of pages, and of what is made to take long
+    /// Time to audit a megabyte of outputs, of pages, and of texts made to take long
     Audit,
     /// The report of a long run as a page: time and size
     Pages {
@@ -150,13 +153,22 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         trials: u32,
     },
-    /// A load with its live view and without: throughput, and CPU per request
+    /// A load with and without its live view: throughput and CPU per request
     Display,
     /// Instructions per request of two builds of the command, counted by valgrind
     Instructions {
         /// The command as it was before; what it is compared with lies beside this program
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
+    },
+    /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
+    Verify {
+        /// Checks
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        times: u32,
+        /// Processes that never sleep
+        #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+        under_load: u32,
     },
     /// The first four
     All,
@@ -229,8 +241,11 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
         What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
         What::Instructions { ref before } => bench.run("instructions", |rig| {
-            instructions::run(rig, &before, rounds(5))
+            instructions::run(rig, before, rounds(5))
         })?,
+        What::Verify { times, under_load } => {
+            bench.run("verify", |rig| verify::run(rig, times, under_load))?;
+        }
         What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }

@@ -8,13 +8,13 @@ use crate::place::{self, Rig};
 use crate::server::{Ceiling, ourselves, say};
 use crate::spread::{Spread, number, show};
 use crate::table::Table;
-use prony_engine::TransportKind;
+use prony_record::Transport;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The process with few connections has so many.
+/// Connections of the smaller process.
 const FEW: u32 = 10;
 /// Descriptors that a process needs beside its connections.
 const SPARE: u64 = 64;
@@ -58,7 +58,7 @@ pub struct Memory {
 /// round.
 ///
 /// # Errors
-/// When so many connections cannot be had, or not all of them are used.
+/// When not all `connections` can be opened, or not all of them are used.
 pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32) -> Result<Memory> {
     let limit =
         place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
@@ -105,7 +105,7 @@ fn enough(limit: u64, connections: u32) -> Result<()> {
     Ok(())
 }
 
-fn peak(rig: Rig, transport: TransportKind, connections: u32, seconds: f64) -> Result<Peak> {
+fn peak(rig: Rig, transport: Transport, connections: u32, seconds: f64) -> Result<Peak> {
     // A server of its own for each: no connection of the one before is still being closed, and the
     // addresses that it left in TIME_WAIT are not in the way.
     let server = Ceiling::start(rig.server)?;
@@ -114,7 +114,7 @@ fn peak(rig: Rig, transport: TransportKind, connections: u32, seconds: f64) -> R
         .args(["--address", &server.address.to_string()])
         .args(["--connections", &connections.to_string()])
         .args(["--seconds", &seconds.to_string()]);
-    if transport == TransportKind::IoUring {
+    if transport == Transport::IoUring {
         command.arg("--io-uring");
     }
     let mut child = Child::start(command, rig.client)?;
@@ -149,9 +149,9 @@ pub struct GenerateArgs {
 /// When the load cannot be carried out.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     let transport = if args.io_uring {
-        TransportKind::IoUring
+        Transport::IoUring
     } else {
-        TransportKind::Epoll
+        Transport::Epoll
     };
     let rig = Rig::here().map_err(Error::io("cannot see the CPUs"))?;
     let plan = load::closed(args.address, args.connections, transport, rig);

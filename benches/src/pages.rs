@@ -26,7 +26,7 @@ pub struct Pages {
     seconds: Vec<f64>,
 }
 
-/// Writes the report of a run of about so many trials, so often.
+/// Writes the report of a run with about `trials` trials, `times` times.
 ///
 /// # Errors
 /// When the notebook or the file cannot be written.

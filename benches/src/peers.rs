@@ -1,4 +1,4 @@
-//! prony beside the floor and beside other load generators: closed loop, keep-alive, against
+//! prony compared with bare loops and with other load generators: closed loop, keep-alive, against
 //! prony's own epoll server, at several numbers of connections.
 
 use crate::bare::{self, Exchange, Loop, Span};
@@ -9,7 +9,7 @@ use crate::place::{self, Rig};
 use crate::server::Ceiling;
 use crate::spread::{Spread, better, paired, show};
 use crate::table::Table;
-use prony_engine::TransportKind;
+use prony_record::Transport;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use std::fmt;
@@ -23,11 +23,11 @@ const CONNECTIONS: [u32; 5] = [1, 4, 64, 256, 1_024];
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who loads the server.
+/// A load generator.
 #[derive(Debug, Clone, PartialEq)]
 enum Contestant {
-    Bare(TransportKind),
-    Prony(TransportKind),
+    Bare(Transport),
+    Prony(Transport),
     Tool(Tool, PathBuf),
 }
 
@@ -168,8 +168,8 @@ struct Trial<'a> {
 impl Trial<'_> {
     fn run(&self, contestant: &Contestant) -> Result<Sample> {
         match contestant {
-            Contestant::Bare(TransportKind::Epoll) => self.bare(bare::epoll),
-            Contestant::Bare(TransportKind::IoUring) => self.bare(bare::uring),
+            Contestant::Bare(Transport::Auto | Transport::Epoll) => self.bare(bare::epoll),
+            Contestant::Bare(Transport::IoUring) => self.bare(bare::uring),
             Contestant::Prony(kind) => self.prony(*kind),
             Contestant::Tool(tool, program) => {
                 let whole = self.seconds.ceil() as u64;
@@ -217,7 +217,7 @@ impl Trial<'_> {
         })
     }
 
-    fn prony(&self, kind: TransportKind) -> Result<Sample> {
+    fn prony(&self, kind: Transport) -> Result<Sample> {
         let plan = load::closed(self.address, self.connections, kind, self.rig);
         let seen = load::measure(&plan, self.span())?.observation;
         Ok(Sample {
@@ -335,9 +335,9 @@ mod tests {
     #[test]
     fn prony_is_held_against_the_better_loop_of_each_round() {
         let contestants = [
-            Contestant::Bare(TransportKind::Epoll),
-            Contestant::Bare(TransportKind::IoUring),
-            Contestant::Prony(TransportKind::Epoll),
+            Contestant::Bare(Transport::Epoll),
+            Contestant::Bare(Transport::IoUring),
+            Contestant::Prony(Transport::Epoll),
             Contestant::Tool(Tool::Wrk, PathBuf::new()),
         ];
         let samples = [
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn without_wrk_there_is_no_ratio_to_it() {
-        let contestants = [Contestant::Prony(TransportKind::Epoll)];
+        let contestants = [Contestant::Prony(Transport::Epoll)];
         let rows = rows(&contestants, &[vec![sample(1.0, 1.0)]]);
         assert_eq!(rows[0].rate_to_wrk, None);
         assert_eq!(rows[0].rate_to_bare, None);

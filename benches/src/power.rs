@@ -1,5 +1,5 @@
-//! Is a known slowness found? Duels of the reference server with itself, one side slowed by planted work;
-//! beside them what people do today: run wrk twice and compare the numbers.
+//! Is a known slowdown found? Duels of the reference server with itself, one side slowed by planted work;
+//! compared with the usual method: run wrk twice and compare the numbers.
 
 use crate::error::{Error, Result};
 use crate::external::Tool;
@@ -7,8 +7,7 @@ use crate::place::Rig;
 use crate::prony;
 use crate::table::Table;
 use crate::verdicts::{Drawn, RESAMPLED, duel};
-use prony_report::band::Bands;
-use prony_report::duel::{Quantity, Values};
+use prony_record::verdict::{Bands, Quantity, Values};
 use serde::Serialize;
 use std::fmt;
 use std::process::Command;
@@ -48,7 +47,7 @@ struct Case {
 }
 
 impl Case {
-    /// CPU time is asked alone, as whoever looks for 1 % of it would.
+    /// CPU time is compared alone, as one would when looking for a difference of 1 %.
     fn only(&self) -> Option<&'static str> {
         (self.of == Quantity::Cpu).then_some("cpu")
     }
@@ -103,8 +102,8 @@ pub fn run(rig: Rig, duels: u32, seconds: f64) -> Result<Power> {
     })
 }
 
-/// Duels with this work planted. Half of what is planted counts as none: whoever looks for 1 % does not
-/// say that differences below 1 % count as none.
+/// Duels with this work planted. The equivalence margin is half of what is planted: a user who looks for
+/// 1 % would not choose a margin of 1 %.
 fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     let band = case.slowed_percent / 200.0;
     let mut recorded: Vec<Vec<Values>> = Vec::new();
@@ -154,8 +153,8 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     Ok(())
 }
 
-/// Two runs of wrk, one against each server, and the larger number wins: whoever differs by more than
-/// half of what was planted is called.
+/// Two runs of wrk, one against each server, and the larger number wins: a difference of more than half
+/// of what was planted is reported.
 fn wrk(rig: Rig, case: &mut Case) -> Result<()> {
     let Some(program) = Tool::Wrk.find() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A terminal that nobody looks at: what is written to it is read and thrown away.
+//! A pseudo-terminal whose output is read and discarded.
 
 use crate::error::{Error, Result};
 use rustix::io::Errno;
@@ -17,8 +17,8 @@ const SIZE: Winsize = Winsize {
     ws_ypixel: 0,
 };
 
-/// Opens one: the end for a command, and what counts the bytes that were written until nobody has that
-/// end any more.
+/// Opens one: returns the end for a command, and a thread that counts the bytes written to it until the
+/// last process has closed that end.
 ///
 /// # Errors
 /// When the system has none.
@@ -36,7 +36,7 @@ pub fn open() -> Result<(OwnedFd, JoinHandle<u64>)> {
         pair().map_err(|error| Error::io("cannot open a terminal")(io::Error::from(error)))?;
     let reader = thread::spawn(move || {
         let (mut from, mut buffer, mut bytes) = (File::from(controller), [0; 4096], 0);
-        // That nobody writes any more is an error to whoever reads.
+        // Once no process can write any more, reading fails.
         while let Ok(n @ 1..) = from.read(&mut buffer) {
             bytes += n as u64;
         }

@@ -98,8 +98,8 @@ impl Watch {
         let own = own_ns()?.saturating_sub(self.own_ns);
         let ticks = Ticks {
             work: now.work.saturating_sub(self.ticks.work),
-            // Where interrupts have an account of their own, a process's time holds none of them,
-            // and whose they were cannot be told.
+            // If the kernel accounts for interrupts separately, a process's time contains none of
+            // them, and they cannot be attributed to a process.
             interrupts: if interrupts_apart() {
                 0
             } else {
@@ -139,8 +139,8 @@ pub fn now(rig: Rig) -> io::Result<Quiet> {
 }
 
 impl Quiet {
-    /// Is there too much going on? Before a benchmark everything that is busy is somebody else's,
-    /// so its part of the time counts, and not its part of the busy time.
+    /// Is the machine too busy? Before a benchmark, all busy time belongs to other processes, so their
+    /// share of the whole time counts, and not their share of the busy time.
     pub fn is_loud(&self, during: bool) -> bool {
         let others = if during {
             self.others_of_busy
@@ -193,7 +193,7 @@ fn own_ns() -> io::Result<u64> {
 }
 
 /// Was the kernel built to keep interrupts out of the time of the processes that they interrupt? On
-/// loopback they are the better part of the receiving, so it matters. No, where it cannot be told.
+/// loopback they are most of the cost of receiving, so it matters. `false` if this is unknown.
 fn interrupts_apart() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let config = fs::read_to_string(format!("/boot/config-{}", release.trim()));

@@ -6,7 +6,7 @@ use crate::place::Rig;
 use crate::server::Ceiling;
 use crate::spread::{Spread, show};
 use crate::table::Table;
-use prony_engine::{Arrival, Observation, Times, TransportKind};
+use prony_record::{Observation, Spacing, Times, Transport};
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use std::fmt;
@@ -22,37 +22,19 @@ const LEAST_BEYOND: f64 = 10.0;
 /// Between two loads: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How requests arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Constant,
-    Poisson,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Poisson => "Poisson",
-        }
-    }
-
-    fn arrival(self, rate: f64, round: u32) -> Arrival {
-        match self {
-            Self::Constant => Arrival::Constant(rate),
-            Self::Poisson => Arrival::Poisson {
-                rate,
-                seed: u64::from(round),
-            },
-        }
+/// How requests arrive, in words.
+fn name(arrival: Spacing) -> &'static str {
+    match arrival {
+        Spacing::Constant => "constant",
+        Spacing::Poisson => "Poisson",
     }
 }
 
 /// One load of one transport.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    transport: TransportKind,
-    kind: Kind,
+    transport: Transport,
+    arrival: Spacing,
     part: f64,
 }
 
@@ -84,7 +66,7 @@ struct Sample {
     capacity: f64,
     target: f64,
     achieved_to_target: f64,
-    lag_us: Percentiles,
+    send_delay_us: Percentiles,
     lateness_us: Percentiles,
     response_us: Percentiles,
     cpu_us_per_request: f64,
@@ -97,11 +79,11 @@ impl Sample {
             capacity,
             target,
             achieved_to_target: seen.throughput() / target,
-            lag_us: Percentiles::of(&seen.send_delay),
-            lateness_us: Percentiles::of(&seen.late),
-            response_us: Percentiles::of(&seen.response),
+            send_delay_us: Percentiles::of(&seen.times.send_delay),
+            lateness_us: Percentiles::of(&seen.times.late),
+            response_us: Percentiles::of(&seen.times.response),
             cpu_us_per_request: load::cpu_us(seen),
-            spin_share: seen.generator.spin as f64 / seen.measured() as f64,
+            spin_share: seen.generator.spin_ns as f64 / seen.measured_ns as f64,
         }
     }
 }
@@ -130,12 +112,12 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<SendDelay> {
     let cells: Vec<Cell> = transports
         .iter()
         .flat_map(|&transport| {
-            [Kind::Constant, Kind::Poisson]
+            [Spacing::Constant, Spacing::Poisson]
                 .into_iter()
-                .flat_map(move |kind| {
+                .flat_map(move |arrival| {
                     LOADS.map(|part| Cell {
                         transport,
-                        kind,
+                        arrival,
                         part,
                     })
                 })
@@ -162,11 +144,12 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<SendDelay> {
                 let target = capacity * cell.part;
                 eprintln!(
                     "send-delay: round {round} of {rounds}, {transport}, {} arrivals at {:.0} %",
-                    cell.kind.name(),
+                    name(cell.arrival),
                     cell.part * 100.0
                 );
                 let mut plan = closed(transport);
-                plan.arrival = cell.kind.arrival(target, round);
+                (plan.load.rate, plan.load.arrival) = (Some(target), cell.arrival);
+                plan.seed = u64::from(round);
                 thread::sleep(PAUSE);
                 let seen = load::measure(&plan, load::span(seconds))?;
                 samples[index].push(Sample::of(&seen.observation, capacity, target));
@@ -175,7 +158,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<SendDelay> {
     }
     let rows = cells.into_iter().zip(samples).map(|(cell, rounds)| Row {
         transport: cell.transport.to_string(),
-        arrivals: cell.kind.name(),
+        arrivals: name(cell.arrival),
         part_of_capacity: cell.part,
         rounds,
     });
@@ -205,7 +188,7 @@ impl fmt::Display for SendDelay {
             f,
             "Open loop over {CONNECTIONS} connections with one request in flight each, at parts of the rate that the same\n\
              transport reached in a closed loop just before. Median (least–greatest) over the rounds.\n\
-             SendDelay is sent − due: it holds the time that a request waited for a free connection. Lateness is\n\
+             Send delay is sent − due: it holds the time that a request waited for a free connection. Lateness is\n\
              sent − max(due, when the connection was free): the generator's own fault alone.\n\n\
              µs"
         )?;
@@ -230,9 +213,9 @@ impl fmt::Display for SendDelay {
         for row in &self.rows {
             times.row([
                 row.name(),
-                row.show(1, |it| it.lag_us.p50),
-                row.show(1, |it| it.lag_us.p99),
-                row.show(1, |it| it.lag_us.p999),
+                row.show(1, |it| it.send_delay_us.p50),
+                row.show(1, |it| it.send_delay_us.p99),
+                row.show(1, |it| it.send_delay_us.p999),
                 row.show(1, |it| it.lateness_us.p50),
                 row.show(1, |it| it.lateness_us.p99),
                 row.show(1, |it| it.lateness_us.p999),
@@ -257,7 +240,7 @@ mod tests {
 
     #[test]
     fn percentiles_need_samples_beyond_them() {
-        let mut times = prony_engine::times();
+        let mut times = prony_record::times::times();
         for us in 1..=1_000 {
             times.record(us * 1_000).unwrap();
         }

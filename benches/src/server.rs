@@ -212,7 +212,7 @@ pub fn ourselves(subcommand: &str) -> Result<Command> {
 /// Writes one line of JSON to standard output.
 ///
 /// # Errors
-/// When nobody reads it.
+/// When standard output is closed.
 pub fn say(what: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string(what).map_err(|error| Error::Unusable(error.to_string()))?;
     let mut out = std::io::stdout().lock();

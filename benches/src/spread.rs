@@ -37,7 +37,7 @@ impl Spread {
         })
     }
 
-    /// `median (min–max)`, with so many decimals.
+    /// `median (min–max)`, with `decimals` decimals.
     pub fn show(&self, decimals: usize) -> String {
         let number = |value| number(value, decimals);
         match self.n {

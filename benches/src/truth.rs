@@ -10,7 +10,8 @@ use crate::server::{Clockwork, Clockworks, Kept, Lateness};
 use crate::spread::{Spread, number, show};
 use crate::table::Table;
 use prony_engine::schedule::{Constant, Poisson, Schedule, Share};
-use prony_engine::{Arrival, Dialogue, Plan, Target, TransportKind};
+use prony_engine::{Dialogue, Plan, Target};
+use prony_record::{Spacing, Transport};
 use prony_reference::Contract;
 use prony_reference::clockwork::{Delay, Script, Stall, Timeline, quantile};
 use serde::Serialize;
@@ -230,7 +231,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Truth> {
 impl Case {
     fn round(
         &self,
-        transport: TransportKind,
+        transport: Transport,
         rig: Rig,
         rate: f64,
         seconds: f64,
@@ -252,17 +253,18 @@ impl Case {
             Contract::HttpEcho => load::http(clockwork.address),
         };
         let mut plan = Plan::closed(Target::Tcp(clockwork.address), dialogue, self.connections);
-        plan.arrival = if self.poisson {
-            Arrival::Poisson { rate, seed }
+        plan.load.rate = Some(rate);
+        plan.load.arrival = if self.poisson {
+            Spacing::Poisson
         } else {
-            Arrival::Constant(rate)
+            Spacing::Constant
         };
-        plan.pipeline = self.pipeline;
-        plan.cpus = vec![rig.client];
-        plan.transport = transport;
+        plan.load.pipeline = self.pipeline;
+        plan.load.transport = transport;
+        (plan.seed, plan.cpus) = (seed, vec![rig.client]);
         let seen = load::measure(&plan, load::span(seconds))?;
         let Kept { lateness, released } = clockwork.stop()?;
-        let (from, until) = (seen.observation.from, seen.observation.until);
+        let (from, until) = (seen.detail.from, seen.detail.until);
         let share = Share {
             worker: 0,
             workers: 1,
@@ -281,20 +283,20 @@ impl Case {
         if expected.is_empty() {
             return Err(Error::Unusable("no request was due".into()));
         }
-        let observation = &seen.observation;
+        let times = &seen.observation.times;
         let compare = |truth: &[u64]| -> Vec<Compared> {
             let one = |q| {
-                let measured = observation.response.value_at_quantile(q) as f64 / 1e3;
+                let measured = times.response.value_at_quantile(q) as f64 / 1e3;
                 Compared::new(q, quantile(truth, q) as f64 / 1e3, measured)
             };
             QUANTILES.into_iter().map(one).collect()
         };
-        let late = &observation.late;
+        let late = &times.late;
         Ok(Round {
             script: compare(&expected),
             done: compare(&done),
             due: expected.len(),
-            recorded: observation.response.len(),
+            recorded: times.response.len(),
             clockwork: lateness,
             lateness_p50_us: late.value_at_quantile(0.5) as f64 / 1e3,
             lateness_p99_us: late.value_at_quantile(0.99) as f64 / 1e3,
@@ -417,12 +419,12 @@ impl fmt::Display for Truth {
              {TOLERANCE_US:.0} µs, the way there and back included.",
             TOLERANCE * 100.0
         )?;
-        // Said, because a row that is hardly ever within would pass for the generator's fault.
+        // Printed, because a row that is rarely within would look like the generator's fault.
         writeln!(
             f,
-            "Under stalls p90 stands on an edge: they hold exactly a tenth of the requests, so each further\n\
-             request a second that is held up by anything, on either side, moves it by one gap between two\n\
-             requests. p89 and p91 stand beside the edge."
+            "Under stalls p90 lies on an edge: they delay exactly a tenth of the requests, so each additional\n\
+             request per second that is delayed, on either side, moves it by one gap between two requests.\n\
+             p89 and p91 lie next to the edge."
         )?;
         let truths: [(&str, Truths); 2] = [
             ("what the script implies", |round| &round.script),

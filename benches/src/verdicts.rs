@@ -4,10 +4,10 @@
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::prony;
-use prony_report::band::Bands;
-use prony_report::duel::{Comparison, Quantity, Values, compare, settled};
+use prony_record::verdict::{Bands, Comparison, Quantity, Values};
 use prony_stats::compare::BAND;
 use prony_stats::sequential::Plan;
+use prony_verdict::duel::{compare, settled};
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -144,8 +144,8 @@ fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
     Ok((RESAMPLED, called))
 }
 
-/// Draws duels from recorded rounds, each looked at after every round as `prony duel` does it, until it
-/// is settled, or its time is up after so many rounds.
+/// Draws duels from recorded rounds. Each is evaluated after every round, as `prony duel` does, until it
+/// is settled, or until it has used up its rounds.
 pub struct Drawn<'a> {
     recorded: &'a [Vec<Values>],
     rng: rand_xoshiro::Xoshiro256PlusPlus,

@@ -63,7 +63,7 @@ struct Timed {
     bytes: usize,
 }
 
-/// Asks a view over about so many trials for each page: so often cold, and ten times as often warm.
+/// Requests each page of a view over about `trials` trials: `times` times cold, ten times as often warm.
 ///
 /// # Errors
 /// When the notebook cannot be written, or the view does not answer.

@@ -16,15 +16,17 @@ main :: IO ()
 main = do
   args <- getArgs
   case args of
-    [port] -> serve =<< listenOn (read port)
-    _ -> die "usage: server PORT"
+    [host, port] -> serve =<< listenOn host port
+    _ -> die "usage: server HOST PORT"
 
-listenOn :: PortNumber -> IO Socket
-listenOn port = do
-  listener <- socket AF_INET Stream defaultProtocol
+listenOn :: HostName -> ServiceName -> IO Socket
+listenOn host port = do
+  let numeric = defaultHints {addrFlags = [AI_NUMERICHOST], addrSocketType = Stream}
+  address <- head <$> getAddrInfo (Just numeric) (Just host) (Just port)
+  listener <- openSocket address
   setSocketOption listener ReuseAddr 1
   setSocketOption listener NoDelay 1 -- accepted sockets inherit it
-  bind listener $ SockAddrInet port $ tupleToHostAddress (127, 0, 0, 1)
+  bind listener $ addrAddress address
   listen listener 4096
   return listener
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A TCP echo server on Cool.io: echo.rb PORT
+# A TCP echo server on Cool.io: echo.rb HOST PORT
 require 'cool.io'
 
 class Echo < Cool.io::TCPSocket
@@ -9,7 +9,7 @@ class Echo < Cool.io::TCPSocket
   end
 end
 
-listener = TCPServer.new('127.0.0.1', Integer(ARGV[0]))
+listener = TCPServer.new(ARGV[0], Integer(ARGV[1]))
 listener.setsockopt(:TCP, :NODELAY, true) # connections inherit it
 server = Cool.io::TCPServer.new(listener, nil, Echo)
 server.listen(4096)

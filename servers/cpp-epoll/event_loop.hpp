@@ -6,7 +6,7 @@
 //   After after() const                               what to do once the answer is sent
 #pragma once
 
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -35,20 +35,24 @@ enum class After {
     std::exit(1);
 }
 
-inline int bind_to(int port, bool share_port) {
-    const std::string where = "cannot listen on 127.0.0.1:" + std::to_string(port);
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+inline int bind_to(const char* host, const char* port, bool share_port) {
+    const std::string where = std::string("cannot listen on ") + host + ", port " + port;
+    addrinfo hints{}, *address = nullptr;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    hints.ai_socktype = SOCK_STREAM;
+    if (const int error = ::getaddrinfo(host, port, &hints, &address)) {
+        std::fprintf(stderr, "%s: %s\n", where.c_str(), ::gai_strerror(error));
+        std::exit(1);
+    }
+    const int fd = ::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) die(where);
     const int on = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (share_port) ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     // Accepted sockets inherit this: no system call per connection.
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0) die(where);
+    if (::bind(fd, address->ai_addr, address->ai_addrlen) < 0) die(where);
+    ::freeaddrinfo(address);
     return fd;
 }
 
@@ -178,16 +182,16 @@ inline int fork_workers(int workers) {
     return 0;
 }
 
-// Arguments: PORT [WORKERS]. Each worker is a process with its own listener on the port, and
+// Arguments: HOST PORT [WORKERS]. Each worker is a process with its own listener on the port, and
 // the kernel spreads the connections: no lock, no thundering herd, nothing shared.
 template <class Protocol>
 int serve_main(int argc, char** argv) {
-    const int port = argc > 1 ? std::atoi(argv[1]) : 0;
-    const int workers = argc > 2 ? std::atoi(argv[2]) : 1;
-    if (port < 1 || port > 65535 || workers < 1) {
-        std::fprintf(stderr, "usage: %s PORT [WORKERS]\n", argv[0]);
+    const int workers = argc > 3 ? std::atoi(argv[3]) : 1;
+    if (argc < 3 || workers < 1) {
+        std::fprintf(stderr, "usage: %s HOST PORT [WORKERS]\n", argv[0]);
         return 2;
     }
+    const char *host = argv[1], *port = argv[2];
     rlimit files{};
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
@@ -195,11 +199,11 @@ int serve_main(int argc, char** argv) {
 
     // SO_REUSEPORT would let us join a port that another server of ours holds, so a bind
     // without it comes first.
-    std::vector<int> listeners{bind_to(port, false)};
+    std::vector<int> listeners{bind_to(host, port, false)};
     if (workers > 1) {
         ::close(listeners[0]);
         listeners.resize(workers);
-        for (int& listener : listeners) listener = bind_to(port, true);
+        for (int& listener : listeners) listener = bind_to(host, port, true);
     }
     // All listen before the first worker runs: none is missing from the spread.
     for (int listener : listeners) {

@@ -1,6 +1,6 @@
 // A TCP echo server: a thread per connection, blocking calls in each.
-#include <arpa/inet.h>
 #include <limits.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -28,19 +28,23 @@ constexpr size_t kBuffer = 32 * 1024;
     std::exit(1);
 }
 
-int listen_on(int port) {
-    const std::string where = "cannot listen on 127.0.0.1:" + std::to_string(port);
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+int listen_on(const char* host, const char* port) {
+    const std::string where = std::string("cannot listen on ") + host + ", port " + port;
+    addrinfo hints{}, *address = nullptr;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    hints.ai_socktype = SOCK_STREAM;
+    if (const int error = ::getaddrinfo(host, port, &hints, &address)) {
+        std::fprintf(stderr, "%s: %s\n", where.c_str(), ::gai_strerror(error));
+        std::exit(1);
+    }
+    const int fd = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) die(where);
     const int on = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     // Accepted sockets inherit this: no system call per connection.
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0) die(where);
+    if (::bind(fd, address->ai_addr, address->ai_addrlen) < 0) die(where);
+    ::freeaddrinfo(address);
     if (::listen(fd, 4096) < 0) die(where);
     return fd;
 }
@@ -69,12 +73,11 @@ void echo(int fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int port = argc == 2 ? std::atoi(argv[1]) : 0;
-    if (port < 1 || port > 65535) {
-        std::fprintf(stderr, "usage: %s PORT\n", argv[0]);
+    if (argc != 3) {
+        std::fprintf(stderr, "usage: %s HOST PORT\n", argv[0]);
         return 2;
     }
-    const int listener = listen_on(port);
+    const int listener = listen_on(argv[1], argv[2]);
     use_small_stacks();
     for (;;) {
         const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);

@@ -2,22 +2,22 @@
 -module(echo).
 -export([start/1]).
 
-%% Called by `erl -s echo start PORT`.
-start([Port]) ->
+%% Called by `erl -s echo start HOST PORT`.
+start([Host, Port]) ->
     os:set_signal(sigterm, default),  % end at once: there is nothing to wind up
-    case gen_tcp:listen(list_to_integer(atom_to_list(Port)), options()) of
+    {ok, Address} = inet:parse_address(atom_to_list(Host)),
+    case gen_tcp:listen(list_to_integer(atom_to_list(Port)), [{ip, Address} | options()]) of
         {ok, Listener} ->
             spawn(fun() -> accept(Listener) end),
             timer:sleep(infinity);  % the listener closes with the process that made it
         {error, Reason} ->
-            io:format(standard_error, "cannot listen on 127.0.0.1:~s: ~s~n",
-                      [Port, inet:format_error(Reason)]),
+            io:format(standard_error, "cannot listen on ~s, port ~s: ~s~n",
+                      [Host, Port, inet:format_error(Reason)]),
             halt(1)
     end.
 
 options() ->
-    [binary, {packet, raw}, {active, false}, {ip, loopback}, {reuseaddr, true}, {backlog, 4096},
-     {nodelay, true},
+    [binary, {packet, raw}, {active, false}, {reuseaddr, true}, {backlog, 4096}, {nodelay, true},
      %% A peer that has closed its sending side still gets its answers.
      {exit_on_close, false}].
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# An HTTP server on EventMachine that answers "<path> at <date>": echo.rb PORT
+# An HTTP server on EventMachine that answers "<path> at <date>": echo.rb HOST PORT
 require 'eventmachine'
 require 'http/parser'
 require 'socket'
@@ -32,5 +32,5 @@ end
 EM.epoll
 EM.run do
   # The backlog of EM.start_server is 100.
-  EM.attach_server Addrinfo.tcp('127.0.0.1', Integer(ARGV[0])).listen(4096), Connection
+  EM.attach_server Addrinfo.tcp(ARGV[0], Integer(ARGV[1])).listen(4096), Connection
 end

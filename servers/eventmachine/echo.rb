@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A TCP echo server on EventMachine: echo.rb PORT
+# A TCP echo server on EventMachine: echo.rb HOST PORT
 require 'eventmachine'
 require 'socket'
 
@@ -15,5 +15,5 @@ end
 EM.epoll
 EM.run do
   # EM.start_server would listen with a backlog of 100.
-  EM.attach_server Addrinfo.tcp('127.0.0.1', Integer(ARGV[0])).listen(4096), Echo
+  EM.attach_server Addrinfo.tcp(ARGV[0], Integer(ARGV[1])).listen(4096), Echo
 end

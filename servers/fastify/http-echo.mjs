@@ -1,8 +1,9 @@
-// Fastify, answering "<path> at <date>": http-echo.mjs PORT [WORKERS]
+// Fastify, answering "<path> at <date>": http-echo.mjs HOST PORT [WORKERS]
 import cluster from 'node:cluster';
 import fastify from 'fastify';
 
-const [port, workers] = [Number(process.argv[2]), Number(process.argv[3] ?? 1)];
+const [host, ...numbers] = process.argv.slice(2);
+const [port, workers = 1] = numbers.map(Number);
 
 if (workers > 1 && cluster.isPrimary) {
   // The primary accepts and hands connections out in turn. Workers end with it, and it ends
@@ -18,5 +19,5 @@ if (workers > 1 && cluster.isPrimary) {
     // toUTCString() is an IMF-fixdate.
     reply.type('text/plain').send(`${request.raw.url} at ${new Date().toUTCString()}`);
   });
-  await app.listen({ host: '127.0.0.1', port, backlog: 4096 });
+  await app.listen({ host, port, backlog: 4096 });
 }

@@ -3,18 +3,18 @@ import com.twitter.finagle.server.Listener
 import com.twitter.util.Await
 import java.net.InetSocketAddress
 
-/** Serves one contract with finagle-http: Main CONTRACT PORT [UPSTREAM]. */
+/** Serves one contract with finagle-http: Main CONTRACT HOST PORT [UPSTREAM]. */
 object Main {
   def main(args: Array[String]): Unit = {
-    val (port, service) = args match {
-      case Array("http-echo", port, _*)     => (port, HttpEcho.service)
-      case Array("fibonacci", port, _*)     => (port, Fibonacci.service)
-      case Array("weather", port, upstream) => (port, Weather.service(upstream))
+    val (host, port, service) = args match {
+      case Array("http-echo", host, port, _*)     => (host, port, HttpEcho.service)
+      case Array("fibonacci", host, port, _*)     => (host, port, Fibonacci.service)
+      case Array("weather", host, port, upstream) => (host, port, Weather.service(upstream))
       case _ =>
-        Console.err.println("usage: Main http-echo|fibonacci|weather PORT [UPSTREAM]")
+        Console.err.println("usage: Main http-echo|fibonacci|weather HOST PORT [UPSTREAM]")
         sys.exit(2)
     }
     val server = Http.server.configured(Listener.Backlog(Some(4096)))
-    Await.ready(server.serve(new InetSocketAddress("127.0.0.1", port.toInt), service))
+    Await.ready(server.serve(new InetSocketAddress(host, port.toInt), service))
   }
 }

@@ -1,4 +1,4 @@
-"""A TCP echo server of callbacks on gevent's own event loop, without greenlets: echo.py PORT."""
+"""A TCP echo server of callbacks on gevent's own event loop, without greenlets: echo.py HOST PORT."""
 
 import socket
 import sys
@@ -65,7 +65,9 @@ def accept(listener: socket.socket) -> None:
 
 
 def main() -> None:
-    listener = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=4096)
+    host, port = sys.argv[1], int(sys.argv[2])
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family, backlog=4096)
     listener.setblocking(False)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
     acceptable = loop.io(listener.fileno(), READ)

@@ -1,4 +1,4 @@
-"""A TCP echo server on gevent, with a greenlet per connection: echo.py PORT."""
+"""A TCP echo server on gevent, with a greenlet per connection: echo.py HOST PORT."""
 
 import sys
 
@@ -17,4 +17,4 @@ def echo(client: socket, address: tuple[str, int]) -> None:
         pass
 
 
-StreamServer(("127.0.0.1", int(sys.argv[1])), echo, backlog=4096).serve_forever()
+StreamServer((sys.argv[1], int(sys.argv[2])), echo, backlog=4096).serve_forever()

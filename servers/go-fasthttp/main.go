@@ -3,6 +3,7 @@ package main
 
 import (
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -12,14 +13,19 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("usage: server PORT")
+	if len(os.Args) != 3 {
+		log.Fatal("usage: server HOST PORT")
 	}
 	server := &fasthttp.Server{
 		Handler:        echo,
 		ReadBufferSize: 16 << 10, // the longest head
 	}
-	log.Fatal(server.ListenAndServe("127.0.0.1:" + os.Args[1]))
+	// ListenAndServe is for IPv4 alone.
+	listener, err := net.Listen("tcp", net.JoinHostPort(os.Args[1], os.Args[2]))
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(server.Serve(listener))
 }
 
 // The buffers behind ctx belong to fasthttp, which uses them again: nothing is allocated.

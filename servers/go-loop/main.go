@@ -9,10 +9,10 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("usage: server PORT")
+	if len(os.Args) != 3 {
+		log.Fatal("usage: server HOST PORT")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Args[1])
+	listener, err := net.Listen("tcp", net.JoinHostPort(os.Args[1], os.Args[2]))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"log"
+	"net"
 	"net/http"
 	"os"
 )
@@ -14,11 +15,11 @@ var contracts = map[string]http.HandlerFunc{
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 || contracts[os.Args[1]] == nil {
-		log.Fatal("usage: server http-echo|fibonacci PORT")
+	if len(os.Args) != 4 || contracts[os.Args[1]] == nil {
+		log.Fatal("usage: server http-echo|fibonacci HOST PORT")
 	}
 	server := &http.Server{
-		Addr: "127.0.0.1:" + os.Args[2],
+		Addr: net.JoinHostPort(os.Args[2], os.Args[3]),
 		// A bare handler: http.ServeMux would clean paths and redirect.
 		Handler: contracts[os.Args[1]],
 		// net/http allows 4 KiB more than this: 16 KiB in all.

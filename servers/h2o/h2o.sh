@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs h2o with a configuration of its own: h2o.sh PORT DOCROOT WORKERS
+# Runs h2o with a configuration of its own: h2o.sh HOST PORT DOCROOT WORKERS
 
 # Root's h2o would become somebody who may not be allowed to read the files.
 user=
@@ -8,18 +8,18 @@ user=
 # The crash handler runs beside the server all the time; h2o's own one is in Perl.
 h2o -c /dev/stdin <<CONF &
 $user
-num-threads: $3
+num-threads: $4
 max-connections: 8192
 http1-request-timeout: 3600
 crash-handler: /bin/cat
 listen:
-  host: 127.0.0.1
-  port: $1
+  host: "$1"
+  port: $2
 hosts:
   default:
     paths:
       /:
-        file.dir: "$2"
+        file.dir: "$3"
 CONF
 
 # h2o itself would wait for idle connections.

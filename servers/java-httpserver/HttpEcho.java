@@ -20,8 +20,8 @@ public final class HttpEcho {
     private static volatile Date date = new Date(0, "");
 
     public static void main(String[] args) throws IOException {
-        if (args.length != 1) {
-            System.err.println("usage: HttpEcho PORT");
+        if (args.length != 2) {
+            System.err.println("usage: HttpEcho HOST PORT");
             System.exit(2);
         }
         // The server writes head and body apart: without this, the second waits for an ACK.
@@ -31,12 +31,12 @@ public final class HttpEcho {
         System.setProperty("sun.net.httpserver.idleInterval", "3600");
         System.setProperty("sun.net.httpserver.maxReqHeaderSize", "16384");
 
-        int port = Integer.parseInt(args[0]);
+        var address = new InetSocketAddress(args[0], Integer.parseInt(args[1]));
         HttpServer server = null;
         try {
-            server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 4096);
+            server = HttpServer.create(address, 4096);
         } catch (IOException e) {
-            System.err.println("cannot listen on 127.0.0.1:" + port + ": " + e.getMessage());
+            System.err.println("cannot listen on " + args[0] + ", port " + args[1] + ": " + e.getMessage());
             System.exit(1);
         }
         // Every target but one that begins with "//": the library takes that for a host, and

@@ -13,19 +13,19 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 /** A TCP echo server: one selector per worker thread. The first worker accepts as well. */
 public final class TcpEcho {
     public static void main(String[] args) throws IOException {
-        if (args.length < 1 || args.length > 2) {
-            System.err.println("usage: TcpEcho PORT [WORKERS]");
+        if (args.length < 2 || args.length > 3) {
+            System.err.println("usage: TcpEcho HOST PORT [WORKERS]");
             System.exit(2);
         }
-        int port = Integer.parseInt(args[0]);
-        var loops = new EventLoop[args.length == 2 ? Integer.parseInt(args[1]) : 1];
+        var address = new InetSocketAddress(args[0], Integer.parseInt(args[1]));
+        var loops = new EventLoop[args.length == 3 ? Integer.parseInt(args[2]) : 1];
         for (int i = 0; i < loops.length; i++) loops[i] = new EventLoop();
 
         var listener = ServerSocketChannel.open();
         try {
-            listener.bind(new InetSocketAddress("127.0.0.1", port), 4096);
+            listener.bind(address, 4096);
         } catch (IOException e) {
-            System.err.println("cannot listen on 127.0.0.1:" + port + ": " + e.getMessage());
+            System.err.println("cannot listen on " + args[0] + ", port " + args[1] + ": " + e.getMessage());
             System.exit(1);
         }
         loops[0].accept(listener, loops);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs mighty processes with a configuration of their own, until one of them ends:
-# mighty.sh PORT DOCROOT PROCESSES [RUNTIME OPTION...]
-port=$1 docroot=$2 processes=$3
-shift 3
+# mighty.sh HOST PORT DOCROOT PROCESSES [RUNTIME OPTION...]
+host=$1 port=$2 docroot=$3 processes=$4
+shift 4
 
 folder=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; wait; rm -r "$folder"' EXIT
@@ -11,7 +11,7 @@ trap exit INT TERM
 # In debug mode it stays in the foreground.
 cat >"$folder/conf" <<CONF
 Port: $port
-Host: 127.0.0.1
+Host: $host
 Debug_Mode: Yes
 Logging: No
 Report_File: $folder/report

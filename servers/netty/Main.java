@@ -13,15 +13,15 @@ import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Serves one contract with Netty: Main CONTRACT PORT. */
+/** Serves one contract with Netty: Main CONTRACT HOST PORT. */
 public final class Main {
     private static final Map<String, Function<FullHttpRequest, FullHttpResponse>> CONTRACTS =
             Map.of("http-echo", HttpEcho::answer, "fibonacci", Fibonacci::answer);
     private static final int MAX_BODY = 64 * 1024;
 
     public static void main(String[] args) throws InterruptedException {
-        if (args.length != 2 || !CONTRACTS.containsKey(args[0])) {
-            System.err.println("usage: Main http-echo|fibonacci PORT");
+        if (args.length != 3 || !CONTRACTS.containsKey(args[0])) {
+            System.err.println("usage: Main http-echo|fibonacci HOST PORT");
             System.exit(2);
         }
         var contract = CONTRACTS.get(args[0]);
@@ -42,7 +42,7 @@ public final class Main {
                                     new Handler(contract));
                         }
                     })
-                    .bind("127.0.0.1", Integer.parseInt(args[1])).sync()
+                    .bind(args[1], Integer.parseInt(args[2])).sync()
                     .channel().closeFuture().sync();
         } finally {
             loops.shutdownGracefully();

@@ -1,13 +1,16 @@
 #!/bin/sh
-# Runs nginx with a configuration of its own: nginx.sh CONTRACT PORT DOCROOT WORKERS
+# Runs nginx with a configuration of its own: nginx.sh CONTRACT HOST PORT DOCROOT WORKERS
 set -eu
-contract=$1 port=$2 docroot=$3 workers=$4
+contract=$1 host=$2 port=$3 docroot=$4 workers=$5
 
 case $contract in
     static-file) cache='open_file_cache max=1024;' ;;
     # A changed file is to be seen by the very next request.
     weather-upstream) cache= ;;
 esac
+
+# nginx wants an IPv6 address in brackets.
+case $host in *:*) host="[$host]" ;; esac
 
 # The workers of root's nginx are somebody else, who may not be allowed to read the files.
 user=
@@ -50,7 +53,7 @@ http {
     scgi_temp_path temp;
 
     server {
-        listen 127.0.0.1:$port backlog=4096 $reuseport;
+        listen $host:$port backlog=4096 $reuseport;
         root "$docroot";
     }
 }

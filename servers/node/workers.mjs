@@ -1,11 +1,12 @@
-// Starts a server's workers: `node SCRIPT PORT [WORKERS]`.
+// Starts a server's workers: `node SCRIPT HOST PORT [WORKERS]`.
 import cluster from 'node:cluster';
 
 /** @param {() => import('node:net').Server} createServer */
 export function serve(createServer) {
-  const [port, workers] = [Number(process.argv[2]), Number(process.argv[3] ?? 1)];
+  const [host, ...numbers] = process.argv.slice(2);
+  const [port, workers = 1] = numbers.map(Number);
   if (!(port >= 1 && port <= 65535 && workers >= 1)) {
-    console.error('usage: node SCRIPT PORT [WORKERS]');
+    console.error('usage: node SCRIPT HOST PORT [WORKERS]');
     process.exit(2);
   }
   if (workers > 1 && cluster.isPrimary) {
@@ -17,7 +18,7 @@ export function serve(createServer) {
     console.error(error.message);
     process.exit(1);
   });
-  server.listen({ host: '127.0.0.1', port, backlog: 4096 });
+  server.listen({ host, port, backlog: 4096 });
 }
 
 // The primary accepts and hands connections out in turn, which spreads them evenly.

@@ -2,11 +2,11 @@ import play.api.routing.Router
 import play.core.server.{DefaultPekkoHttpServerComponents, ServerConfig}
 import scala.util.control.NonFatal
 
-/** Serves a weather gateway: Main PORT UPSTREAM. */
+/** Serves a weather gateway: Main HOST PORT UPSTREAM. */
 object Main {
   def main(args: Array[String]): Unit = args match {
-    case Array(port, upstream) =>
-      try new Components(port.toInt, upstream).server
+    case Array(host, port, upstream) =>
+      try new Components(host, port.toInt, upstream).server
       catch {
         // Other threads would keep the program alive.
         case NonFatal(error) =>
@@ -14,14 +14,15 @@ object Main {
           sys.exit(1)
       }
     case _ =>
-      Console.err.println("usage: Main PORT UPSTREAM")
+      Console.err.println("usage: Main HOST PORT UPSTREAM")
       sys.exit(2)
   }
 }
 
-class Components(port: Int, upstream: String) extends DefaultPekkoHttpServerComponents {
+class Components(host: String, port: Int, upstream: String)
+    extends DefaultPekkoHttpServerComponents {
   override lazy val serverConfig: ServerConfig =
-    ServerConfig(address = "127.0.0.1", port = Some(port))
+    ServerConfig(address = host, port = Some(port))
 
   override lazy val router: Router = new WeatherRouter(Action, upstream)
 }

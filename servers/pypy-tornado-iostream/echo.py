@@ -1,4 +1,4 @@
-"""A TCP echo server on Tornado's streams: echo.py PORT."""
+"""A TCP echo server on Tornado's streams: echo.py HOST PORT."""
 
 import asyncio
 import sys
@@ -21,10 +21,10 @@ class Echo(TCPServer):
             pass
 
 
-async def main(port: int) -> None:
-    Echo().listen(port, "127.0.0.1", backlog=4096)
+async def main(host: str, port: int) -> None:
+    Echo().listen(port, host, backlog=4096)
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

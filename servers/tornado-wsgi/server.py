@@ -1,4 +1,4 @@
-"""A WSGI application in Tornado's WSGIContainer, answering "<path> at <date>": server.py PORT."""
+"""A WSGI application in Tornado's WSGIContainer, answering "<path> at <date>": server.py HOST PORT."""
 
 import asyncio
 import sys
@@ -29,7 +29,7 @@ def echo(environ: dict[str, Any], start_response: Callable[..., object]) -> list
 
 async def main() -> None:
     server = HTTPServer(Container(echo))
-    server.add_sockets(bind_sockets(int(sys.argv[1]), "127.0.0.1", backlog=4096))
+    server.add_sockets(bind_sockets(int(sys.argv[2]), sys.argv[1], backlog=4096))
     await asyncio.Event().wait()
 
 

@@ -1,4 +1,4 @@
-"""A TCP echo server on Tornado's bare IOLoop, without its streams: echo.py PORT WORKERS."""
+"""A TCP echo server on Tornado's bare IOLoop, without its streams: echo.py HOST PORT WORKERS."""
 
 import asyncio
 import os
@@ -48,9 +48,9 @@ class Connection:
         self.client.close()
 
 
-def listen(port: int, workers: int) -> list[socket.socket]:
+def listen(host: str, port: int, workers: int) -> list[socket.socket]:
     """One listener for each worker, between which the kernel spreads the connections."""
-    bind = partial(bind_sockets, port, "127.0.0.1", backlog=4096)
+    bind = partial(bind_sockets, port, host, backlog=4096)
     # SO_REUSEPORT would let us join a port that another server of ours holds, so a bind
     # without it comes first.
     listeners = bind()
@@ -73,8 +73,8 @@ async def serve_in_worker(listener: socket.socket, parent_alive: int) -> None:
 
 
 def main() -> None:
-    port, workers = map(int, sys.argv[1:])
-    listeners = listen(port, workers)
+    host, (port, workers) = sys.argv[1], map(int, sys.argv[2:])
+    listeners = listen(host, port, workers)
     if workers == 1:
         asyncio.run(serve(listeners[0]))
     # Tornado does not pass a signal on to its workers: a pipe tells them when the parent ends.

@@ -1,4 +1,4 @@
-"""A TCP echo server on Twisted: echo.py PORT."""
+"""A TCP echo server on Twisted: echo.py HOST PORT."""
 
 import sys
 
@@ -27,5 +27,6 @@ class Echo(Protocol):
         """Demanded by the interface; this side is never closed alone."""
 
 
-reactor.listenTCP(int(sys.argv[1]), Factory.forProtocol(Echo), backlog=4096, interface="127.0.0.1")
+host, port = sys.argv[1], int(sys.argv[2])
+reactor.listenTCP(port, Factory.forProtocol(Echo), backlog=4096, interface=host)
 reactor.run()

@@ -16,10 +16,10 @@ main :: IO ()
 main = do
   args <- getArgs
   case args of
-    [port, docroot] -> do
-      listener <- listenOn $ read port
+    [host, port, docroot] -> do
+      listener <- listenOn host port
       runSettingsSocket settings listener $ files docroot
-    _ -> die "usage: server PORT DOCROOT"
+    _ -> die "usage: server HOST PORT DOCROOT"
 
 -- | Descriptors and facts of files are kept for 10 seconds, idle connections for an hour.
 settings :: Settings
@@ -27,11 +27,13 @@ settings =
   setFdCacheDuration 10 $ setFileInfoCacheDuration 10 $ setTimeout 3600 defaultSettings
 
 -- | Warp itself sets TCP_NODELAY.
-listenOn :: PortNumber -> IO Socket
-listenOn port = do
-  listener <- socket AF_INET Stream defaultProtocol
+listenOn :: HostName -> ServiceName -> IO Socket
+listenOn host port = do
+  let numeric = defaultHints {addrFlags = [AI_NUMERICHOST], addrSocketType = Stream}
+  address <- head <$> getAddrInfo (Just numeric) (Just host) (Just port)
+  listener <- openSocket address
   setSocketOption listener ReuseAddr 1
-  bind listener $ SockAddrInet port $ tupleToHostAddress (127, 0, 0, 1)
+  bind listener $ addrAddress address
   listen listener 4096
   return listener
 

@@ -10,7 +10,7 @@ const BATCH: usize = 256;
 /// Far longer than an answer: what one `recv` leaves behind is never reported again, since the
 /// loop is edge-triggered. That saves the kernel a second look at each connection.
 const BUFFER: usize = 64 << 10;
-/// After so many milliseconds without any answer the server is taken for dead.
+/// After this many milliseconds without an answer the server counts as dead.
 const SILENCE_MS: libc::c_int = 5_000;
 
 /// Runs the loop on the calling thread.
@@ -29,7 +29,7 @@ pub fn epoll(
     if raw < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, so this is its only owner.
     let epoll = unsafe { OwnedFd::from_raw_fd(raw) };
     let mut missing = vec![exchange.answer; connections];
     let fds: Vec<RawFd> = streams.iter().map(AsRawFd::as_raw_fd).collect();

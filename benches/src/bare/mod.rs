@@ -19,7 +19,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The clock is read once in so many turns of a loop: with few connections a turn is one request,
+/// The clock is read once in this many turns of a loop: with few connections a turn is one request,
 /// and reading it each time would be a visible part of its cost. A power of two.
 const LOOK: u32 = 16;
 

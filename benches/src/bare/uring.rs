@@ -15,7 +15,7 @@ const COMPLETIONS: u32 = 8192;
 const SEND: u64 = u64::MAX;
 /// User data of the one timer, which is there to notice a dead server.
 const TIMER: u64 = u64::MAX - 1;
-/// After so many seconds without any answer the server is taken for dead.
+/// After this many seconds without an answer the server counts as dead.
 const SILENCE_SECONDS: u64 = 5;
 /// The kernel's limit on the buffers of one ring.
 const MOST_BUFFERS: usize = 32_768;

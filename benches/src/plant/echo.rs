@@ -125,7 +125,7 @@ fn epoll() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new, so this is its only owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -151,7 +151,7 @@ fn turn(poller: i32) {
     }
 }
 
-/// Connections that nobody accepts in time: SYNs are dropped, and come again after a second.
+/// Connections that are not accepted in time: SYNs are dropped, and sent again after a second.
 pub fn backlog(address: SocketAddr) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     // A second listen() changes the backlog.

@@ -77,7 +77,7 @@ fn read(input: &mut impl BufRead) -> io::Result<Option<Request>> {
     }
 }
 
-/// One answer a millisecond, whoever asks.
+/// One answer per millisecond, over all clients.
 pub fn upstream(address: SocketAddr, docroot: PathBuf) -> io::Result<()> {
     let turn = Arc::new(Mutex::new(()));
     serve(address, move || {

@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub struct Audit {
     /// What was read.
     pub files: Vec<ReadFile>,
-    /// What is wrong, the gravest first.
+    /// What is wrong, the most serious first.
     pub remarks: Vec<Remark>,
 }
 
@@ -87,7 +87,7 @@ impl ReadFile {
     }
 }
 
-/// So many lines are listed in the text; JSON has them all.
+/// The text lists at most this many lines; JSON has them all.
 const LISTED: usize = 8;
 /// The width of the text.
 const WIDTH: usize = 100;

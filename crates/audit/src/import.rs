@@ -56,7 +56,7 @@ pub struct FigureRow {
     pub note: Option<String>,
 }
 
-/// So many command lines are named.
+/// At most this many command lines are named.
 const NAMED: usize = 4;
 
 /// Reads texts, each with its name, for their figures. A table whose header does not say what is

@@ -15,7 +15,11 @@ fn every_finding_has_an_example_that_raises_it() {
         let (example, behind) = example.split_once("```\n").unwrap();
         assert!(!behind.contains("```"), "{name}: more than one example");
         let audit = audit(&[("example.md".to_owned(), example.to_owned())]);
-        let raised: Vec<&str> = audit.remarks.iter().map(|r| r.finding.name).collect();
+        let raised: Vec<&str> = audit
+            .remarks
+            .iter()
+            .map(|r| r.finding.name.as_str())
+            .collect();
         assert!(raised.contains(&name), "{name}: {raised:?}");
         names.push(name);
     }

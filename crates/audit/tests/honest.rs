@@ -40,7 +40,7 @@ fn short_runs_are_only_short() {
         "weighttp-0.5.txt",
     ] {
         let remarks = remarks(name, &elsewhere(name));
-        let names: Vec<&str> = remarks.iter().map(|r| r.finding.name).collect();
+        let names: Vec<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
         assert_eq!(names, ["too-short"], "{name}");
     }
 }
@@ -49,7 +49,7 @@ fn short_runs_are_only_short() {
 #[test]
 fn wrk_invents_even_with_a_good_server() {
     let remarks = remarks("wrk.txt", &elsewhere("wrk.txt"));
-    let names: Vec<&str> = remarks.iter().map(|r| r.finding.name).collect();
+    let names: Vec<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
     assert_eq!(names, ["littles-law", "back-filled"]);
 }
 

@@ -3,8 +3,8 @@
 //! and ratios, a log of outputs under labels, and reStructuredText with bare throughputs. Each raises
 //! what is wrong with it, in its lines, and nothing else.
 //!
-//! The texts themselves belong to others and are not here. Whoever has them in a folder can audit
-//! them whole: `PRONY_PUBLISHED_TEXTS=folder cargo test -p prony-audit --test published -- --ignored`.
+//! The texts themselves belong to others and are not part of the repository. To audit complete copies
+//! in a folder: `PRONY_PUBLISHED_TEXTS=folder cargo test -p prony-audit --test published -- --ignored`.
 
 use prony_audit::{Remark, Severity, audit};
 use std::collections::BTreeSet;
@@ -17,7 +17,13 @@ fn remarks(name: &str, text: &str) -> Vec<Remark> {
 fn told(remarks: &[Remark]) -> Vec<(&str, Severity, &[usize])> {
     let mut told: Vec<_> = remarks
         .iter()
-        .map(|r| (r.finding.name, r.finding.severity, r.lines.as_slice()))
+        .map(|r| {
+            (
+                r.finding.name.as_str(),
+                r.finding.severity,
+                r.lines.as_slice(),
+            )
+        })
         .collect();
     told.sort_by_key(|(name, _, lines)| (*name, lines.first().copied()));
     told
@@ -196,7 +202,7 @@ fn a_readme_with_ratios_within_the_spread() {
     // A ratio that is not that of its figures would be named.
     let wrong = text.replace("Finatra / Finagle = 0.96", "Finatra / Finagle = 0.97");
     let raised = audit(&[("README.md".to_owned(), wrong)]).remarks;
-    let raised: BTreeSet<&str> = raised.iter().map(|r| r.finding.name).collect();
+    let raised: BTreeSet<&str> = raised.iter().map(|r| r.finding.name.as_str()).collect();
     assert!(raised.contains("ratio-disagrees"), "{raised:?}");
 }
 
@@ -294,7 +300,7 @@ fn a_log_of_gateways_at_their_upstream() {
     assert_eq!(of("hosts-mixed").1.len(), 3);
     assert_eq!(of("too-few-runs").0, Severity::Warning);
     assert_eq!(of("errors").1, of("time-outs-missing").1);
-    let names: BTreeSet<&str> = remarks.iter().map(|r| r.finding.name).collect();
+    let names: BTreeSet<&str> = remarks.iter().map(|r| r.finding.name.as_str()).collect();
     let expected = [
         "back-filled",
         "ceiling",

@@ -1,12 +1,12 @@
 //! `ceiling`: the rate is that of something else.
 
-use crate::{Explanation, Finding, Severity};
+use crate::{Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "ceiling",
-    cause: "The rate is within 5 % of what the rig can do at all: of the upstream alone, or of prony's own server, which does next to nothing. So the rig was measured, not the server.",
-    evidence: "The rate of the upstream under the same load in the same run, or of the reference server when the rig was last weighed (`prony calibrate`).",
-    remedy: "Use a faster upstream, fewer connections, or give the generator more CPUs; or compare CPU time per request at a fixed rate.",
+    cause: "The server's rate is within 5 % of the most that this machine can measure under this load: the rate of the upstream alone, or that of prony's reference server, which does almost no work. The limit was measured, not the server.",
+    evidence: "The rate of the upstream alone under the same load in the same run, or the rate of the reference server from the last calibration (`prony calibrate`).",
+    remedy: "Use a faster upstream, use fewer connections, or give the generator more CPUs. Or compare CPU time per request at a fixed rate.",
 };
 
 /// Closer than this to what the rig can do at all, and the rig is what was measured: a server that
@@ -19,11 +19,11 @@ pub fn ceiling(rate: f64, limit: f64) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{:.0} % of what this rig can do under this load without the server (its upstream alone, or \
-         prony's own server): the rig was measured, not this server",
+        "reached {:.0} % of the ceiling under this load (the rate of the upstream alone, or of prony's \
+         reference server): the ceiling was measured, not this server",
         100.0 * rate / limit
     );
-    Finding::new("ceiling", Severity::Warning, text)
+    finding("ceiling", Severity::Warning, text)
 }
 
 #[cfg(test)]

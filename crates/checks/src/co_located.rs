@@ -1,12 +1,12 @@
 //! `co-located`: server and generator share a CPU.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
-    cause: "The generator shares CPUs with the server or its upstream, so each slows the other, and what is measured is both together.",
-    evidence: "The placement.",
-    remedy: "Use a machine with more CPUs. Where sharing cannot be helped, compare only servers that were measured like this, and prefer CPU time per request.",
+    cause: "The generator shares CPUs with the server or its upstream. Each slows the other down, so the figures describe both together.",
+    evidence: "The CPUs that were assigned to the server, its upstream and the generator.",
+    remedy: "Use a machine with more CPUs. If that is not possible, compare only servers that were measured in the same way, and prefer CPU time per request.",
 };
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
@@ -14,10 +14,10 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text =
-        "server and generator share a CPU: each takes time from the other, so throughput and \
-                latency belong to the pair; compare CPU per request, or use a machine with two CPUs"
+        "server and generator share a CPU and take time from each other, so throughput and latency \
+         describe both together; compare CPU per request, or use a machine with two CPUs or more"
             .to_owned();
-    Finding::new("co-located", Severity::Warning, text)
+    finding("co-located", Severity::Warning, text)
 }
 
 #[cfg(test)]

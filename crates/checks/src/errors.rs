@@ -1,12 +1,12 @@
 //! `errors`: requests ended without an answer.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "errors",
-    cause: "Requests ended without an answer: no connection could be made, it broke, or the time-out came first.",
-    evidence: "The outcomes by kind, and the system's own words with how often each occurred. Time-outs are in the latency distribution at their full length.",
-    remedy: "Read the words: 'connection refused' means nothing listens or the queue is full, 'reset' that the server gave up, 'cannot assign requested address' that this machine has run out of ports. Fewer connections or a larger backlog help against most.",
+    cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out.",
+    evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length.",
+    remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'cannot assign requested address': this machine has run out of ports. Fewer connections or a larger backlog fix most of these.",
 };
 
 /// Up to this share of failed requests the figures of the others still stand: a thousandth.
@@ -28,13 +28,13 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         texts => format!(" ({})", texts.join("; ")),
     };
     let text = format!(
-        "{failed} of {} requests ended without an answer: {} timed out, {} met a socket error{texts}; \
-         time-outs are in the latency distribution at their full length",
+        "{failed} of {} requests ended without an answer: {} timed out, {} failed with a socket \
+         error{texts}; time-outs are in the latency distribution at their full length",
         seen.finished(),
         seen.timeouts,
         seen.socket_errors
     );
-    Finding::new("errors", severity, text)
+    finding("errors", severity, text)
 }
 
 #[cfg(test)]

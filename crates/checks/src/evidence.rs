@@ -1,3 +1,8 @@
+use prony_record::{Load, Observation, Resources, SECOND};
+
+/// Errors told in words.
+const ERROR_TEXTS: usize = 3;
+
 /// What is known of one measurement. What is not known is `None`, and checks that need it are
 /// silent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -90,6 +95,76 @@ pub struct Tcp {
 const RETRANSMISSION: f64 = 0.2;
 
 impl Evidence {
+    /// What is known of a load by itself: how it was asked for, and what the generator saw. Nothing of
+    /// its server and the host.
+    pub fn of(load: &Load, seen: &Observation) -> Self {
+        let (outcomes, times) = (&seen.outcomes, &seen.times);
+        let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
+        let at = |times: &prony_record::Times, quantile: f64| {
+            (!times.is_empty()).then(|| seconds(times.value_at_quantile(quantile)))
+        };
+        let mut errors: Vec<_> = seen.errors.iter().collect();
+        errors.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
+        Self {
+            seconds: seen.seconds(),
+            ok: outcomes.ok,
+            wrong: outcomes.wrong_answer,
+            wrong_examples: seen.wrong_answers.clone(),
+            timeouts: outcomes.timeout,
+            socket_errors: outcomes.socket_errors(),
+            error_texts: errors
+                .into_iter()
+                .take(ERROR_TEXTS)
+                .map(|(text, n)| format!("{text} ×{n}"))
+                .collect(),
+            mean_response: times.response.mean() / SECOND as f64,
+            max_response: seconds(times.response.max()),
+            samples: times.response.len(),
+            late_p99: at(&times.late, 0.99),
+            median_response: at(&times.response, 0.5),
+            generator_busy: seen.generator.busy,
+            generator_waiting: seen.generator.waiting,
+            connect_max: at(&times.connect, 1.0),
+            per_connection: seen.per_connection.clone(),
+            window_rates: seen
+                .measured_windows()
+                .map(prony_record::Window::rate)
+                .collect(),
+            ..Self::of_load(load)
+        }
+    }
+
+    /// What is known before anything was seen.
+    pub fn of_load(load: &Load) -> Self {
+        Self {
+            closed_loop: load.rate.is_none(),
+            rate: load.rate,
+            connections: load.connections,
+            pipeline: load.pipeline,
+            keepalive: load.keepalive,
+            ..Self::default()
+        }
+    }
+
+    /// With what the server and the host used. `cpus` is the number of CPUs that the server could use
+    /// at once, by its placement and its number of workers.
+    #[must_use]
+    pub fn with_resources(self, used: &Resources, cpus: f64) -> Self {
+        let watched = used.watched_ns > 0;
+        Self {
+            server: used.server_cpus().map(|used| Server { cpus, used }),
+            tcp: Some(Tcp {
+                listen_overflows: used.listen_overflows,
+                syn_retransmits: used.syn_retransmits,
+                retransmits: used.retransmits,
+            }),
+            others_busy: watched.then_some(used.others_busy),
+            stolen: watched.then_some(used.stolen),
+            connections_per_loop: used.connections_per_loop.clone(),
+            ..self
+        }
+    }
+
     /// Did some request take long enough to have waited for a retransmission?
     pub(crate) fn waited_for_retransmission(&self) -> bool {
         self.max_response.max(self.connect_max.unwrap_or(0.0)) >= RETRANSMISSION

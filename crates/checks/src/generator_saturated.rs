@@ -1,12 +1,12 @@
 //! `generator-saturated`: the load generator had no time left, so its speed was measured.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "generator-saturated",
-    cause: "A thread of the load generator worked nearly all the time, or was ready to and did not get the CPU: it could not have asked for more, so its speed may be what was measured.",
-    evidence: "CPU time of the generator's own threads over the measurement, waiting for answers left out; and the time in which the kernel had them ready and ran somebody else.",
-    remedy: "Give it more threads and CPUs (-t, --cpus), or end what else runs on its CPUs, or compare CPU time per request at a fixed rate, which does not need saturation: `prony duel` does.",
+    cause: "A thread of the load generator worked nearly all the time, or was ready to run and did not get a CPU. It could not have sent more requests, so the measured rate may be the generator's limit.",
+    evidence: "CPU time of the generator's threads during the measurement, without the time spent waiting for answers, and the time in which they were ready to run while the kernel ran other tasks on their CPUs.",
+    remedy: "Give the generator more threads and CPUs (-t, --cpus), stop other processes on its CPUs, or compare CPU time per request at a fixed rate, which needs no saturation: `prony duel` does that.",
 };
 
 /// A thread that works this share of its time cannot ask for more: what is left is the kernel's
@@ -29,19 +29,19 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let (severity, meaning) = if both {
         (
             Severity::Note,
-            "the server was busy as well, so it is at most a little faster than shown",
+            "the server was busy as well, so it is at most slightly faster than shown",
         )
     } else {
         (Severity::Warning, "the server may be faster than shown")
     };
     let (waited, remedy) = if seen.generator_waiting >= STARVED {
         let waited = format!(
-            " and waited for a CPU that others used another {:.0} %",
+            " and waited for a CPU for another {:.0} %",
             seen.generator_waiting * 100.0
         );
         (
             waited,
-            "end what else runs there, or give the generator CPUs of its own",
+            "stop other processes on its CPUs, or give the generator CPUs of its own",
         )
     } else {
         (
@@ -53,7 +53,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         "the busiest generator thread worked {:.0} % of the time{waited}: {meaning}; {remedy}",
         seen.generator_busy * 100.0
     );
-    Finding::new("generator-saturated", severity, text)
+    finding("generator-saturated", severity, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `listen-overflow`: connections waited for the retransmission of a SYN.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "listen-overflow",
-    cause: "Connections waited for a SYN to be sent again, which takes one second, then two, then four: the accept queue of the server was full.",
-    evidence: "The kernel's counters of this machine, together with a connection of this load that took about a second or more.",
-    remedy: "Raise the backlog that the server gives to listen(), and net.core.somaxconn; or open connections more slowly. Rates measured like this are those of the retransmission timer.",
+    cause: "The server's accept queue was full, so connections waited until their SYN was sent again: after one second, then two more, then four more.",
+    evidence: "The kernel's TCP counters for this machine, together with a connection or a request of this load that took long enough to have waited for a retransmission.",
+    remedy: "Raise the backlog that the server passes to listen(), and net.core.somaxconn, or open connections more slowly. Until then the rate depends on the retransmission timer, not on the server.",
 };
 
 /// The first retransmission of a SYN comes after one second (RFC 6298); nothing else on a local
@@ -24,17 +24,16 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     }
     let counters = match seen.tcp {
         Some(tcp) => format!(
-            "an accept queue overflowed {} times, {} SYNs were sent again, and ",
+            "an accept queue overflowed {} times, {} SYNs were retransmitted, and ",
             tcp.listen_overflows, tcp.syn_retransmits
         ),
         None => String::new(),
     };
     let text = format!(
-        "{counters}the slowest connection took {slowest:.2} s: such a run measures the \
-         retransmission timer; raise the server's backlog and net.core.somaxconn, or keep \
-         connections open"
+        "{counters}the slowest connection took {slowest:.2} s to open: the retransmission timer was \
+         measured; raise the server's backlog and net.core.somaxconn, or keep connections open"
     );
-    Finding::new("listen-overflow", Severity::Warning, text)
+    finding("listen-overflow", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `littles-law`: rate, response time and number in flight contradict each other.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "littles-law",
-    cause: "Rate, mean response time and number in flight contradict each other, so one of them is not what it says: in a closed loop rate x time = connections.",
-    evidence: "The three figures of this measurement.",
-    remedy: "With prony's own figures this means a defect: please report it. In other tools' output it is most often a mean over samples that were made up afterwards.",
+    cause: "Rate, mean response time and the number of requests in flight contradict each other, so at least one of them is wrong: in a closed loop, rate × mean response time equals the number of requests in flight (Little's law).",
+    evidence: "These three figures of the measurement.",
+    remedy: "If the figures are prony's own, this is a bug: please report it. In another tool's output the usual cause is a mean that includes back-filled samples.",
 };
 
 /// Little's law holds exactly for a stable system; at the ends of a measurement some requests are
@@ -38,10 +38,10 @@ pub fn littles_law(rate: f64, mean_response: f64, depth: f64) -> Option<Finding>
         return None;
     }
     let text = format!(
-        "throughput × mean response time says that {in_flight:.1} requests were in flight, but the \
-         load keeps {depth:.0} in flight: one of the figures is not what it seems (Little's law)"
+        "throughput × mean response time gives {in_flight:.1} requests in flight, but the load keeps \
+         {depth:.0} in flight: at least one of these figures is wrong (Little's law)"
     );
-    Finding::new("littles-law", Severity::Warning, text)
+    finding("littles-law", Severity::Warning, text)
 }
 
 #[cfg(test)]

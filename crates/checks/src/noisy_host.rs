@@ -1,12 +1,12 @@
 //! `noisy-host`: somebody else used the CPUs.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "noisy-host",
-    cause: "Somebody else used the CPUs of server and generator, or the hypervisor took them away.",
-    evidence: "Busy time of those CPUs that is neither the server's nor the generator's, and stolen time.",
-    remedy: "Measure on a quiet machine, or with more rounds: rounds in random order let noise hit all alike. `prony duel` loads its sides in turns for just this reason.",
+    cause: "Other processes used the CPUs of server and generator, or the hypervisor took them away.",
+    evidence: "Busy time of these CPUs that belongs neither to the server nor to the generator, and stolen time.",
+    remedy: "Measure on a quiet machine, or take more rounds: their order is random, so that noise affects all servers alike. `prony duel` loads its sides in turns for the same reason.",
 };
 
 /// Others' share of the CPUs from which on differences of a few percent mean nothing.
@@ -21,12 +21,12 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "others used {:.1} % of the CPUs, and the hypervisor took away {:.1} %: measure on a quiet \
-         machine, or with more rounds",
+        "other processes used {:.1} % of the CPUs, and the hypervisor took away {:.1} %: measure on a \
+         quiet machine, or take more rounds",
         others * 100.0,
         stolen * 100.0
     );
-    Finding::new("noisy-host", Severity::Warning, text)
+    finding("noisy-host", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `not-steady`: the rate was still changing.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 use prony_stats::compare::Better;
 use prony_stats::warmup_class::{Class, classify};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "not-steady",
-    cause: "The rate was still changing: parts of the measurement disagree, or the warm-up ended because its time was up and the measurement is too short to show by itself that the rate was steady.",
-    evidence: "The rates of the windows: their halves; with 20 windows or more also their thirds, and their class (flat, warm-up, slowdown, no steady state) by change points.",
-    remedy: "Give it a longer warm-up and a longer measurement. A server that never becomes steady has no single throughput: look at its windows over time.",
+    cause: "The rate was still changing: parts of the measurement differ, or the warm-up reached its time limit and the measurement is too short to show that the rate was steady.",
+    evidence: "The rates of the windows: first half against second half. With 20 windows or more, also the thirds, and a classification by change points (flat, warm-up, slowdown, no steady state).",
+    remedy: "Use a longer warm-up and a longer measurement. A server that never becomes steady has no single throughput: look at its rate over time.",
 };
 
 /// The two halves of a steady measurement agree within this share.
@@ -42,8 +42,8 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     } else {
         return None;
     };
-    let text = format!("{text}: give it a longer warm-up and a longer measurement");
-    Finding::new("not-steady", Severity::Warning, text)
+    let text = format!("{text}: use a longer warm-up and a longer measurement");
+    finding("not-steady", Severity::Warning, text)
 }
 
 fn mean(part: &[f64]) -> f64 {
@@ -80,11 +80,11 @@ fn changing(rates: &[f64]) -> Option<String> {
         Class::WarmUp { ends_at } => {
             format!("the server was still warming up for {ends_at} windows")
         }
-        Class::Slowdown { ends_at } => format!("the server became slower until window {ends_at}"),
+        Class::Slowdown { ends_at } => format!("the server slowed down until window {ends_at}"),
         Class::NoSteadyState => "the rate never became steady".to_owned(),
     };
     Some(format!(
-        "{text} of {}, with thirds of the measurement {:.0} % apart",
+        "{text} of {}, and the thirds of the measurement differ by {:.0} %",
         rates.len(),
         apart * 100.0
     ))

@@ -1,12 +1,12 @@
 //! `oversubscribed`: more workers than CPUs.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "oversubscribed",
-    cause: "The server had more workers than CPUs, so they took turns: what was measured is their taking turns too.",
-    evidence: "The number of workers and the placement.",
-    remedy: "Use no more workers than the server has CPUs, or a machine with more of them. A table over workers says nothing of scaling beyond that point.",
+    cause: "The server had more workers than CPUs, so its workers took turns, and the cost of switching between them is part of the figures.",
+    evidence: "The number of workers and the number of CPUs assigned to the server.",
+    remedy: "Use at most as many workers as the server has CPUs, or a machine with more CPUs. A table over workers shows nothing about scaling beyond that point.",
 };
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
@@ -15,10 +15,10 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{workers} workers shared {cpus} CPU{}: this says nothing of how the server scales",
+        "{workers} workers shared {cpus} CPU{}: this shows nothing about how the server scales",
         if cpus == 1 { "" } else { "s" }
     );
-    Finding::new("oversubscribed", Severity::Note, text)
+    finding("oversubscribed", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `rate-missed`: an open loop did not get the rate that it was to keep.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "rate-missed",
-    cause: "An open loop did not get the rate that it was to keep: requests wait for free connections, and response times grow for as long as that lasts.",
-    evidence: "Requests that finished in the measurement, against those that were due.",
-    remedy: "Ask for less: `prony capacity` finds the highest rate that is kept. Or measure the closed loop, if throughput is the question.",
+    cause: "An open loop did not reach its target rate. Requests wait for a free connection, and response times grow for as long as the load lasts.",
+    evidence: "The number of requests that finished during the measurement, compared with the number that were due.",
+    remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop.",
 };
 
 /// A rate within this share of the target is kept: more than the jitter at the ends of a
@@ -24,12 +24,12 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{:.0} requests per second were asked for and {:.0} finished: the server could not keep up, \
-         and response times grow for as long as that lasts; ask for less, or measure the closed loop",
+        "the target was {:.0} requests per second and {:.0} finished: the server could not keep up, \
+         and response times grow for as long as the load lasts; lower the rate, or use a closed loop",
         target,
         seen.finished() as f64 / seen.seconds
     );
-    Finding::new("rate-missed", Severity::Serious, text)
+    finding("rate-missed", Severity::Serious, text)
 }
 
 #[cfg(test)]

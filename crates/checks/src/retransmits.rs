@@ -1,12 +1,12 @@
 //! `retransmits`: segments were lost and sent again.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "retransmits",
-    cause: "TCP segments were lost and sent again; each costs a request 200 ms or more.",
-    evidence: "The kernel's counter, together with requests of this load that took long enough.",
-    remedy: "On loopback this means that buffers overflowed: look for a server that does not read, or memory limits of TCP. On a network: look there first.",
+    cause: "TCP segments were lost and sent again. Each retransmission delays a request by 200 ms or more.",
+    evidence: "The kernel's counter of retransmitted segments, together with requests of this load that took long enough to have waited for one.",
+    remedy: "On loopback, buffers overflowed: look for a server that does not read, or for TCP memory limits. Between machines, look at the network first.",
 };
 
 /// Each costs 200 ms or more; from one in a thousand requests on, p99.9 is made of them.
@@ -20,11 +20,11 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{data} segments were sent again during {} requests: the network or a full buffer is being \
-         measured as well",
+        "{data} TCP segments were retransmitted during {} requests: the figures include the network or \
+         a full buffer",
         seen.finished()
     );
-    Finding::new("retransmits", Severity::Warning, text)
+    finding("retransmits", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `schedule-lag`: the generator itself sent requests late.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "schedule-lag",
-    cause: "The generator itself sent requests late, by an amount that matters beside the response times.",
-    evidence: "The histogram of lateness: sent minus due, from when the connection was free.",
-    remedy: "Give the generator a CPU of its own (--cpus), or more threads; stop whatever else runs there. On a virtual machine some 50 microseconds are the cost of waking up.",
+    cause: "The generator sent requests late, by an amount that is significant compared with the response times.",
+    evidence: "The histogram of the generator's lateness: the time a request was sent minus the time it was due, or minus the time its connection became free if that was later.",
+    remedy: "Give the generator a CPU of its own (--cpus) or more threads, and stop other processes on its CPUs. On a virtual machine, waking up a thread costs about 50 microseconds.",
 };
 
 /// Lateness below this is the cost of one wake-up, and can be subtracted by nobody.
@@ -20,11 +20,11 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "one request in a hundred was sent {:.3} ms late or later by the generator itself: its \
-         response times contain that; give the generator a CPU of its own, or more threads",
+        "the generator sent one request in a hundred {:.3} ms late or more, which is part of the \
+         response times; give the generator a CPU of its own, or more threads",
         late * 1e3
     );
-    Finding::new("schedule-lag", Severity::Warning, text)
+    finding("schedule-lag", Severity::Warning, text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! `server-idle`: a closed loop did not keep the server busy.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "server-idle",
-    cause: "The closed loop kept enough requests in flight, the generator had time left, and yet the server's CPUs were not busy: it was waiting for something.",
-    evidence: "CPU time of the server's processes against the CPUs that it may use.",
+    cause: "The closed loop kept enough requests in flight and the generator had time to spare, yet the server's CPUs were not busy: the server was waiting for something.",
+    evidence: "CPU time of the server's processes, compared with the CPUs that it may use.",
     remedy: "Look for a lock, a timer, a pool that is too small, a slow upstream, or an acknowledgement that is delayed by 40 ms (Nagle's algorithm: set TCP_NODELAY).",
 };
 
@@ -29,14 +29,13 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{:.0} requests were in flight all the time, yet the server used {:.2} of its {:.0} CPUs: it \
-         was waiting for something else, such as a lock, a timer, a delayed acknowledgement or \
-         another server",
+        "{:.0} requests were always in flight, yet the server used only {:.2} of its {:.0} CPUs: it was \
+         waiting for something, such as a lock, a timer, a delayed acknowledgement or another server",
         seen.depth(),
         server.used,
         server.cpus
     );
-    Finding::new("server-idle", Severity::Warning, text)
+    finding("server-idle", Severity::Warning, text)
 }
 
 #[cfg(test)]

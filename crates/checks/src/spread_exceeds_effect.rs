@@ -1,12 +1,12 @@
 //! `spread-exceeds-effect`: two servers differ by less than each differs from itself.
 
-use crate::{Explanation, Finding, Severity};
+use crate::{Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "spread-exceeds-effect",
-    cause: "Two servers differ by less than each differs from itself between rounds.",
-    evidence: "The spread over the trials of each, against the ratio between them.",
-    remedy: "Do not believe the ratio by its value alone: its interval says what can be said. More rounds make it narrower.",
+    cause: "The difference between two servers is smaller than the spread between trials of the same server.",
+    evidence: "The spread over the trials of each server, compared with the ratio between them.",
+    remedy: "Do not quote the ratio alone: its interval says how certain it is. More rounds make the interval narrower.",
 };
 
 /// Raised for a server whose ratio to the baseline lies closer to 1 than the spread of its own
@@ -19,12 +19,12 @@ pub fn spread_exceeds_effect(ratio: f64, own_spread: f64, baseline_spread: f64) 
         return None;
     }
     let text = format!(
-        "it differs from the baseline by {:.1} %, and trials of one and the same server differ by \
-         {:.1} %: the order of the two is not shown by these figures; more rounds would",
+        "it differs from the baseline by {:.1} %, while trials of the same server differ by {:.1} %: \
+         these figures do not show which of the two is faster; take more rounds",
         effect * 100.0,
         spread * 100.0
     );
-    Finding::new("spread-exceeds-effect", Severity::Note, text)
+    finding("spread-exceeds-effect", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `too-few-samples`: not enough answers for a 99th percentile.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "too-few-samples",
     cause: "There are not enough answers for a 99th percentile: fewer than ten would lie beyond it.",
     evidence: "The number of samples.",
-    remedy: "Measure longer, or look at lower percentiles. prony does not show a percentile that its samples do not support.",
+    remedy: "Measure longer, or use lower percentiles. prony leaves out percentiles that have fewer than ten samples beyond them.",
 };
 
 /// Samples from which a 99th percentile has ten beyond it.
@@ -17,11 +17,11 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{} samples do not support a 99th percentile (ten beyond it are needed): percentiles that \
-         they do not support are left out; measure longer",
+        "{} samples are too few for a 99th percentile, which needs ten samples beyond it: percentiles \
+         with fewer are left out; measure longer",
         seen.samples
     );
-    Finding::new("too-few-samples", Severity::Note, text)
+    finding("too-few-samples", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `too-short`: the measurement is too short to mean much.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
-    cause: "Less than a second was measured: a single hiccup of the machine is a visible part of that.",
+    cause: "The measurement lasted less than a second, so a single scheduling delay or garbage collection is a visible part of it.",
     evidence: "The length of the measurement.",
-    remedy: "Measure longer; without --quick, if that was given.",
+    remedy: "Measure longer, and leave out --quick if it was given.",
 };
 
 /// Seconds. Below one, a single scheduler hiccup or garbage collection is a visible part of it.
@@ -20,10 +20,11 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "only {:.2} s were measured: a single hiccup is a visible part of that; measure longer",
+        "the measurement lasted only {:.2} s: a single scheduling delay is a visible part of it; \
+         measure longer",
         seen.seconds
     );
-    Finding::new("too-short", Severity::Note, text)
+    finding("too-short", Severity::Note, text)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `uneven-connections`: some connections were served much more often than others.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "uneven-connections",
-    cause: "Event loops or connections were not treated alike: some workers have many more connections than others, or some connections were answered far more often.",
-    evidence: "Connections of each event loop as the kernel lists them, and answers per connection.",
-    remedy: "Give each worker a listener of its own (SO_REUSEPORT), or hand connections out in turn. Percentiles over uneven connections mix two servers.",
+    cause: "Connections were not shared evenly: some workers have many more connections than others, or some connections got far more answers than others.",
+    evidence: "The connections of each event loop, as the kernel lists them, and the number of answers per connection.",
+    remedy: "Give each worker a listener of its own (SO_REUSEPORT), or distribute connections in turn. Percentiles over uneven connections mix two different behaviours.",
 };
 
 /// In a closed loop with the same request everywhere, connections differ by chance and by the
@@ -37,13 +37,13 @@ fn workers(seen: &Evidence) -> Option<Finding> {
     }
     let list: Vec<String> = counts.iter().map(u32::to_string).collect();
     let text = format!(
-        "the server's {} event loops have {} connections: the measurement is of how they were \
-         handed out as much as of the server (a listener per worker with SO_REUSEPORT spreads them \
-         by chance, a shared one may give nearly all of them to one)",
+        "the server's {} event loops have {} connections: the figures depend on this distribution as \
+         much as on the server (a listener per worker with SO_REUSEPORT distributes them at random, \
+         a shared listener may give nearly all of them to one worker)",
         counts.len(),
         list.join(", ")
     );
-    Finding::new("uneven-connections", Severity::Warning, text)
+    finding("uneven-connections", Severity::Warning, text)
 }
 
 /// Connections that were answered much more often than others.
@@ -58,11 +58,11 @@ fn connections(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "the busiest connection had {most} answers and the least busy {least}: the server does not \
-         share its time evenly (its workers may have different numbers of connections), and \
-         latency percentiles mix the two kinds"
+        "the busiest connection got {most} answers and the least busy one {least}: the server does not \
+         serve connections evenly (its workers may have different numbers of connections), and \
+         latency percentiles mix fast and slow connections"
     );
-    Finding::new("uneven-connections", Severity::Note, text)
+    finding("uneven-connections", Severity::Note, text)
 }
 
 #[cfg(test)]

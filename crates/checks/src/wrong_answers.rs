@@ -1,12 +1,12 @@
 //! `wrong-answers`: answers came that were not what the contract says.
 
-use crate::{Evidence, Explanation, Finding, Severity};
+use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "wrong-answers",
-    cause: "Answers came that were not what was asked for: another status, length or content.",
-    evidence: "The outcomes count them, and the first ones are quoted. They are not in the throughput, but they used the server's time.",
-    remedy: "Look at the quoted answer. A server that is right before the load and wrong under it has a race or gives up work when it is busy; a wrong expectation (--expect-body) shows at once with every answer.",
+    cause: "Some answers did not match what was expected: they had a different status, length or content.",
+    evidence: "The count of wrong answers, with the first ones quoted. Wrong answers are left out of the throughput, but they used the server's time.",
+    remedy: "Look at the quoted answers. A server that is right before the load and wrong under load has a race, or rejects work when it is busy. A wrong expectation (--expect-body) fails with every answer.",
 };
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
@@ -18,12 +18,12 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         examples => format!(" (first: {})", examples.join("; ")),
     };
     let text = format!(
-        "{} of {} answers were wrong{examples}: they are not counted as throughput, and a server \
-         that answers wrongly under load is not to be compared with one that does not",
+        "{} of {} answers were wrong{examples}: they are not counted as throughput; do not compare a \
+         server that gives wrong answers under load with one that does not",
         seen.wrong,
         seen.ok + seen.wrong
     );
-    Finding::new("wrong-answers", Severity::Serious, text)
+    finding("wrong-answers", Severity::Serious, text)
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@
 mod out;
 
 mod args;
-mod kept;
+mod journal;
 mod live;
-mod measured;
 mod place;
 mod target;
 mod texts;

@@ -2,12 +2,13 @@
 
 use crate::args::Places;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::builder::Builder;
 use prony_lab::catalog::Catalog;
+use prony_lab::host::LocalHost;
+use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, bind};
 use prony_lab::source::Source;
-use prony_lab::trial::{Bench, Interrupt};
 use prony_notebook::Notebook;
-use prony_report::published::Published;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -60,13 +61,16 @@ impl Places {
         let Some(kept) = self.notebook()?.published(name).into_diagnostic()? else {
             return Ok(None);
         };
-        let table: Published = serde_json::from_value(kept.table).into_diagnostic()?;
-        toml::to_string(&table).map(Some).into_diagnostic()
+        toml::to_string(&kept.table).map(Some).into_diagnostic()
     }
 }
 
-/// Where trials are carried out, and the folder that goes with it.
-pub fn bench(interrupt: Arc<Interrupt>, placement: Placement) -> Result<(Bench, TempDir)> {
+/// This machine as a host, and the folder that goes with it.
+pub fn local_host(
+    places: &Places,
+    interrupt: &Arc<Interrupt>,
+    placement: Placement,
+) -> Result<(LocalHost, TempDir)> {
     let scratch = tempfile::Builder::new()
         .prefix("prony-")
         .tempdir()
@@ -76,15 +80,16 @@ pub fn bench(interrupt: Arc<Interrupt>, placement: Placement) -> Result<(Bench, 
     bind(&placement.generator)
         .into_diagnostic()
         .wrap_err("cannot bind to the generator's CPUs")?;
-    let bench = Bench {
+    let host = LocalHost {
         prony: std::env::current_exe()
             .into_diagnostic()
             .wrap_err("cannot find this program")?,
         scratch: scratch.path().to_owned(),
         placement,
-        interrupt,
+        interrupt: Arc::clone(interrupt),
+        builder: Builder::new(&places.cache()?),
     };
-    Ok((bench, scratch))
+    Ok((host, scratch))
 }
 
 /// Ctrl-C, a TERM or a hang-up fires the interrupt; a second one ends prony at once (servers end

@@ -8,8 +8,8 @@
 //! compared, and a lost answer is an error. The sockets of a thread do not wait for each other.
 
 use clap::Args;
-use prony_engine::clock::SECOND;
-use prony_engine::{Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, automatic};
+use prony_engine::{Control, Dialogue, Nanos, Plan, Target};
+use prony_record::{Extent, Load, Observation, Span, Window};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -56,7 +56,7 @@ pub struct EchoClient {
     /// that each of its threads sleeps
     #[arg(long)]
     pub as_published: bool,
-    /// Give up an answer after so many seconds (the original waits for ever)
+    /// Time-out of an answer, in seconds (the original waits for ever)
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Print JSON
@@ -78,7 +78,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Nobody listens.
+    /// No server listens there.
     #[error("cannot connect to {addr}: {reason}")]
     Refused {
         /// Where.
@@ -86,7 +86,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// More sockets than anybody can have.
+    /// More sockets than a process can have.
     #[error("{threads} threads with {sockets} sockets each are too many connections")]
     TooMany {
         /// `-c`.
@@ -158,7 +158,7 @@ impl EchoClient {
             let control = Arc::new(Control::at_once(Nanos::MAX));
             guard(&control);
             let begun = Instant::now();
-            let seen = prony_engine::run(&plan, &control, |_| {})?;
+            let (seen, _) = prony_engine::run(&plan, &control, |_: &Window| {})?;
             outcome.add(&seen, begun.elapsed());
             if control.stopped() {
                 break;
@@ -168,22 +168,14 @@ impl EchoClient {
     }
 
     fn plan(&self, target: SocketAddr, connections: u32, echoes: u64) -> Plan {
-        Plan {
-            target: Target::Tcp(target),
-            dialogue: Dialogue::Echo(MESSAGE.to_vec()),
-            arrival: Arrival::Closed,
+        let load = Load {
             connections,
-            threads: 1,
-            cpus: Vec::new(),
-            pipeline: 1,
-            keepalive: true,
-            calls: 1,
-            trace: false,
-            timeout: Duration::from_secs(self.timeout),
-            window: Duration::from_secs(1),
-            requests: Some(echoes),
-            transport: automatic(&Arrival::Closed),
-        }
+            extent: Extent::Requests(echoes),
+            timeout: Span(Duration::from_secs(self.timeout)),
+            window: Span(Duration::from_secs(1)),
+            ..Load::default()
+        };
+        Plan::new(load, Target::Tcp(target), Dialogue::Echo(MESSAGE.to_vec()))
     }
 
     /// The first address of the host that accepts a connection.
@@ -223,7 +215,7 @@ impl EchoClient {
 
 impl Outcome {
     fn add(&mut self, seen: &Observation, took: Duration) {
-        let measured = seen.measured() as f64 / SECOND as f64;
+        let measured = seen.seconds();
         self.echoes += seen.outcomes.ok;
         self.wrong += seen.outcomes.wrong_answer;
         self.seconds += measured;
@@ -232,7 +224,7 @@ impl Outcome {
             *self.errors.entry(text.clone()).or_default() += n;
         }
         if !self.buckets.is_empty() {
-            for value in seen.response.iter_recorded() {
+            for value in seen.times.response.iter_recorded() {
                 let bucket = (value.value_iterated_to() / BUCKET).min(BUCKETS as u64);
                 self.buckets[bucket as usize] += value.count_since_last_iteration();
             }

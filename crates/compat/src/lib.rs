@@ -10,4 +10,3 @@ pub mod weighttp;
 pub mod wrk;
 
 pub use console::Console;
-pub use shared::evidence::evidence;

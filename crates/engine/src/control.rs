@@ -1,20 +1,22 @@
-//! What somebody outside may say to a load while it runs.
+//! Steering a load while it runs.
 
 use crate::clock::{self, Nanos};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// So long before something is to happen it must be said: the length of a turn of a worker's loop,
+/// How long before something is to happen it must be said: the length of a turn of a worker's loop,
 /// with much to spare.
 const NOTICE: Nanos = 1_000_000;
 
-/// Says when a running load is measured and when it ends. Shared between whoever steers and the
+/// Says when a running load is measured and when it ends. Shared between the steering thread and the
 /// workers, which look at it once per turn of their loop.
 ///
-/// A load begins unmeasured. [`measure`](Self::measure) says from when to when it is measured;
-/// after that it ends by itself.
+/// A load begins unmeasured. [`measure`](Self::measure) says from when to when it is measured, in
+/// nanoseconds since the load's start; after that it ends by itself.
 #[derive(Debug)]
 pub struct Control {
+    /// On the engine's clock; `Nanos::MAX` until the load begins.
     start: AtomicU64,
+    /// Since the start; `Nanos::MAX` while it is not known.
     from: AtomicU64,
     until: AtomicU64,
     stop: AtomicBool,
@@ -41,11 +43,13 @@ impl Control {
         this
     }
 
-    /// Measures from `from` until `until`, on the engine's clock. To be said once. When `from` is
-    /// too close for every worker to hear of it, both are put off by the same time; gives what it
-    /// has become.
+    /// Measures from `from` until `until`, in nanoseconds since the load's start. To be said once,
+    /// before the load or while it runs. When `from` is too close for every worker to hear of it, both
+    /// are put off by the same time; gives what it has become.
     pub fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
-        let late = (clock::now() + NOTICE).saturating_sub(from);
+        let late = self.started().map_or(0, |start| {
+            (clock::now() + NOTICE).saturating_sub(start.saturating_add(from))
+        });
         let (from, until) = (from + late, until.saturating_add(late));
         self.until.store(until, Ordering::Relaxed);
         self.from.store(from, Ordering::Release);
@@ -62,33 +66,42 @@ impl Control {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// When the load began, once it has.
+    /// When the load began, on the engine's clock, once it has.
     pub fn started(&self) -> Option<Nanos> {
         Some(self.start.load(Ordering::Acquire)).filter(|&start| start != Nanos::MAX)
     }
 
-    /// Lets the workers begin a moment from now. A load that is measured at once gets its times.
+    /// How long the load has lasted, once it has begun.
+    pub fn elapsed(&self) -> Option<Nanos> {
+        let start = self.started()?;
+        Some(clock::now().saturating_sub(start))
+    }
+
+    /// Lets the workers begin a moment from now; gives when, on the engine's clock.
     pub(crate) fn begin(&self) -> Nanos {
         // Late enough that every worker sees it before it has come.
         let start = clock::now() + 2 * NOTICE;
-        if self.from.load(Ordering::Acquire) == 0 {
-            let length = self.until.load(Ordering::Relaxed);
-            self.measure(start, start.saturating_add(length));
-        }
         self.start.store(start, Ordering::Release);
         start
     }
 
-    /// Nothing after `at` is measured any more.
+    /// Nothing after `at`, since the load's start, is measured any more.
     pub(crate) fn end(&self, at: Nanos) {
         self.until.fetch_min(at, Ordering::Relaxed);
         self.from.fetch_min(at, Ordering::Release);
     }
 
-    /// From when and until when to measure.
+    /// From when and until when to measure, since the load's start.
     #[inline]
     pub(crate) fn measured(&self) -> (Nanos, Nanos) {
         let from = self.from.load(Ordering::Acquire);
         (from, self.until.load(Ordering::Relaxed))
+    }
+
+    /// The same on the engine's clock, of a load that began at `start`.
+    #[inline]
+    pub(crate) fn measured_after(&self, start: Nanos) -> (Nanos, Nanos) {
+        let (from, until) = self.measured();
+        (start.saturating_add(from), start.saturating_add(until))
     }
 }

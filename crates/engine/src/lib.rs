@@ -16,11 +16,12 @@
 //!
 //! ```no_run
 //! use prony_engine::{Control, Dialogue, Plan, Target, protocol, run};
+//! use prony_record::Window;
 //!
 //! let request = protocol::HttpRequest::get("localhost", "/");
 //! let dialogue = Dialogue::http(&request, protocol::Expect::default());
 //! let plan = Plan::closed(Target::Tcp(([127, 0, 0, 1], 8000).into()), dialogue, 64);
-//! let seen = run(&plan, &Control::at_once(10_000_000_000), |_| {})?;
+//! let (seen, _) = run(&plan, &Control::at_once(10_000_000_000), |_: &Window| {})?;
 //! println!("{} answers per second", seen.throughput());
 //! # Ok::<(), prony_engine::Error>(())
 //! ```
@@ -28,6 +29,7 @@
 pub mod clock;
 mod control;
 pub mod descriptors;
+mod gather;
 mod plan;
 pub mod protocol;
 mod recorder;
@@ -39,7 +41,7 @@ mod worker;
 
 pub use clock::Nanos;
 pub use control::Control;
-pub use plan::{Arrival, Dialogue, Invalid, Plan, Target, TransportKind};
-pub use recorder::{Outcomes, Times, Window, times};
-pub use run::{Error, Generator, Observation, automatic, available, run, run_with};
+pub use plan::{Arrival, Dialogue, Plan, Target};
+pub use prony_record::load::Invalid;
+pub use run::{Detail, Error, Progress, available, run, run_with, transport};
 pub use trace::{Opening, Sample};

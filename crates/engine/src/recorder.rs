@@ -1,78 +1,16 @@
 //! What was seen: histograms, counters and windows of one worker, and their merging.
 
-use crate::clock::{Nanos, SECOND};
+use crate::clock::Nanos;
 use crate::protocol::{Answer, Mismatch};
 use hdrhistogram::Histogram;
+use prony_record::observation::EXAMPLES;
+use prony_record::times::HIGHEST;
+use prony_record::{Distributions, Outcomes, Phase, Window};
 use std::collections::BTreeMap;
 
-/// The longest time that a histogram tells apart from longer ones.
-const HIGHEST: Nanos = 1_000 * SECOND;
-/// Significant decimal digits of the run's histograms: values are within 0.1 %.
-const DIGITS: u8 = 3;
-/// The same of a window's: within 1 %, in a tenth of the memory.
+/// Significant decimal digits of a window's histogram: values are within 1 %, in a tenth of the memory
+/// of the load's.
 const WINDOW_DIGITS: u8 = 2;
-/// So many wrong answers are kept in words.
-const EXAMPLES: usize = 3;
-
-/// A histogram of times in nanoseconds, from 1 ns to 1,000 s.
-pub type Times = Histogram<u64>;
-
-/// An empty histogram of [`Times`].
-pub fn times() -> Times {
-    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("constant bounds are valid")
-}
-
-/// What became of the requests.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcomes {
-    /// Answered as expected.
-    pub ok: u64,
-    /// Answered, but not as expected.
-    pub wrong_answer: u64,
-    /// Given up after the time-out.
-    pub timeout: u64,
-    /// No connection could be made.
-    pub connect_error: u64,
-    /// The connection ended or broke before the answer.
-    pub read_error: u64,
-    /// The request could not be sent.
-    pub write_error: u64,
-    /// Sent, and neither answered nor given up when the measurement ended.
-    pub in_flight_at_end: u64,
-    /// Due in the measurement, and not sent when it ended: the open loop had fallen behind.
-    pub unsent_at_end: u64,
-    /// Answers, right or wrong, by the first digit of their status: 1xx to 5xx; index 0: without
-    /// a status or with another one.
-    pub status: [u64; 6],
-}
-
-impl Outcomes {
-    /// Requests that ended in the measurement without the answer that was expected.
-    pub fn failed(&self) -> u64 {
-        self.wrong_answer + self.timeout + self.connect_error + self.read_error + self.write_error
-    }
-
-    /// Requests that ended in the measurement, whichever way.
-    pub fn finished(&self) -> u64 {
-        self.ok + self.failed()
-    }
-}
-
-impl std::ops::AddAssign<&Outcomes> for Outcomes {
-    fn add_assign(&mut self, other: &Self) {
-        self.ok += other.ok;
-        self.wrong_answer += other.wrong_answer;
-        self.timeout += other.timeout;
-        self.connect_error += other.connect_error;
-        self.read_error += other.read_error;
-        self.write_error += other.write_error;
-        self.in_flight_at_end += other.in_flight_at_end;
-        self.unsent_at_end += other.unsent_at_end;
-        for (mine, theirs) in self.status.iter_mut().zip(other.status) {
-            *mine += theirs;
-        }
-    }
-}
 
 /// How a request ended without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +21,9 @@ pub(crate) enum Failure {
     Write,
 }
 
-/// What happened in one window.
+/// What happened in one window, to one worker or (merged) to all.
 #[derive(Debug, Clone)]
-pub struct Window {
+pub(crate) struct Slice {
     /// 0-based since the load began.
     pub index: u32,
     /// When it began, on the engine's clock.
@@ -100,9 +38,8 @@ pub struct Window {
     pub work: Nanos,
 }
 
-impl Window {
-    /// A window in which nothing has happened.
-    pub fn empty(index: u32, start: Nanos, length: Nanos) -> Self {
+impl Slice {
+    fn empty(index: u32, start: Nanos, length: Nanos) -> Self {
         Self {
             index,
             start,
@@ -112,11 +49,6 @@ impl Window {
                 .expect("constant bounds are valid"),
             work: 0,
         }
-    }
-
-    /// Answers as expected per second.
-    pub fn rate(&self) -> f64 {
-        self.outcomes.ok as f64 * SECOND as f64 / self.length as f64
     }
 
     /// Adds what another worker saw in the same window.
@@ -129,6 +61,28 @@ impl Window {
             .add(&other.response)
             .expect("all windows have the same bounds");
     }
+
+    /// As the record has it, of a load that began at `start` and whose measurement is from `from`
+    /// until `until` since then.
+    pub(crate) fn window(&self, start: Nanos, (from, until): (Nanos, Nanos)) -> Window {
+        let begun = self.start.saturating_sub(start);
+        let at = |q| (!self.response.is_empty()).then(|| self.response.value_at_quantile(q));
+        let outcomes = &self.outcomes;
+        Window {
+            phase: match begun >= from && begun.saturating_add(self.length) <= until {
+                true => Phase::Measure,
+                false => Phase::Warmup,
+            },
+            verified_answers: outcomes.ok,
+            wrong_answers: outcomes.wrong_answer,
+            errors: outcomes.socket_errors(),
+            timeouts: outcomes.timeout,
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            generator_cpu_ns: Some(self.work),
+            ..Window::empty(self.index, begun, self.length)
+        }
+    }
 }
 
 /// Everything one worker records; merged when all have ended.
@@ -138,7 +92,7 @@ pub(crate) struct Recorder {
     pub from: Nanos,
     pub until: Nanos,
     pub record: Record,
-    window: Window,
+    window: Slice,
     window_end: Nanos,
     window_length: Nanos,
 }
@@ -146,11 +100,7 @@ pub(crate) struct Recorder {
 /// What a worker hands over at the end.
 #[derive(Debug)]
 pub(crate) struct Record {
-    pub response: Times,
-    pub service: Times,
-    pub send_delay: Times,
-    pub late: Times,
-    pub connect: Times,
+    pub times: Distributions,
     pub outcomes: Outcomes,
     pub last_finish: Nanos,
     pub bytes_received: u64,
@@ -163,11 +113,7 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn new() -> Self {
         Self {
-            response: times(),
-            service: times(),
-            send_delay: times(),
-            late: times(),
-            connect: times(),
+            times: Distributions::with_room(),
             outcomes: Outcomes::default(),
             last_finish: 0,
             bytes_received: 0,
@@ -179,16 +125,7 @@ impl Record {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in [
-            (&mut self.response, &other.response),
-            (&mut self.service, &other.service),
-            (&mut self.send_delay, &other.send_delay),
-            (&mut self.late, &other.late),
-            (&mut self.connect, &other.connect),
-        ] {
-            mine.add(theirs)
-                .expect("all histograms have the same bounds");
-        }
+        self.times.merge(&other.times);
         self.outcomes += &other.outcomes;
         self.last_finish = self.last_finish.max(other.last_finish);
         self.bytes_received += other.bytes_received;
@@ -227,7 +164,7 @@ impl Recorder {
             from: Nanos::MAX,
             until: Nanos::MAX,
             record: Record::new(),
-            window: Window::empty(0, start, window_length),
+            window: Slice::empty(0, start, window_length),
             window_end: start + window_length,
             window_length,
         }
@@ -244,9 +181,13 @@ impl Recorder {
     pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) {
         let response = at - request.due;
         if self.measured(request.due) {
-            self.record.response.saturating_record(response);
-            self.record.service.saturating_record(at - request.sent);
+            self.record.times.response.saturating_record(response);
             self.record
+                .times
+                .service
+                .saturating_record(at - request.sent);
+            self.record
+                .times
                 .send_delay
                 .saturating_record(request.sent - request.due);
         }
@@ -269,7 +210,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn late(&mut self, due: Nanos, late: Nanos) {
         if self.measured(due) {
-            self.record.late.saturating_record(late);
+            self.record.times.late.saturating_record(late);
         }
     }
 
@@ -280,9 +221,12 @@ impl Recorder {
     pub(crate) fn failure(&mut self, request: Sent, at: Nanos, failure: Failure, timeout: Nanos) {
         if failure == Failure::Timeout && self.measured(request.due) {
             let send_delay = request.sent.saturating_sub(request.due);
-            self.record.response.saturating_record(send_delay + timeout);
-            self.record.service.saturating_record(timeout);
-            self.record.send_delay.saturating_record(send_delay);
+            self.record
+                .times
+                .response
+                .saturating_record(send_delay + timeout);
+            self.record.times.service.saturating_record(timeout);
+            self.record.times.send_delay.saturating_record(send_delay);
         }
         count_failure(&mut self.window.outcomes, failure);
         if self.measured(at) {
@@ -299,10 +243,16 @@ impl Recorder {
     pub(crate) fn unfinished(&mut self, request: Sent, now: Nanos) {
         if self.measured(request.due) {
             let sent = request.sent.min(now);
-            self.record.response.saturating_record(now - request.due);
-            self.record.send_delay.saturating_record(sent - request.due);
+            self.record
+                .times
+                .response
+                .saturating_record(now - request.due);
+            self.record
+                .times
+                .send_delay
+                .saturating_record(sent - request.due);
             if request.sent <= now {
-                self.record.service.saturating_record(now - sent);
+                self.record.times.service.saturating_record(now - sent);
             }
         }
         self.outlived(request, now);
@@ -322,7 +272,7 @@ impl Recorder {
 
     /// A connection was made.
     pub(crate) fn connected(&mut self, took: Nanos) {
-        self.record.connect.saturating_record(took);
+        self.record.times.connect.saturating_record(took);
     }
 
     /// Counts an error under its text.
@@ -348,19 +298,19 @@ impl Recorder {
 
     /// Closes every window that has ended by `now`.
     #[cold]
-    pub(crate) fn roll(&mut self, now: Nanos, mut finished: impl FnMut(Window)) {
+    pub(crate) fn roll(&mut self, now: Nanos, mut finished: impl FnMut(Slice)) {
         while now >= self.window_end {
             finished(self.take_window(self.window_length));
         }
     }
 
     /// Closes the window under way, which ends at `now`.
-    pub(crate) fn last_window(&mut self, now: Nanos) -> Option<Window> {
+    pub(crate) fn last_window(&mut self, now: Nanos) -> Option<Slice> {
         let length = now.saturating_sub(self.window.start);
         (length > 0).then(|| self.take_window(length))
     }
 
-    fn take_window(&mut self, length: Nanos) -> Window {
+    fn take_window(&mut self, length: Nanos) -> Slice {
         let mut next = self.window.clone();
         next.index += 1;
         next.start += length;
@@ -380,8 +330,7 @@ fn count_answer(outcomes: &mut Outcomes, right: bool, status: u16) {
     } else {
         outcomes.wrong_answer += 1;
     }
-    let class = usize::from(status / 100);
-    outcomes.status[if class < 6 { class } else { 0 }] += 1;
+    outcomes.status.count(status);
 }
 
 fn count_failure(outcomes: &mut Outcomes, failure: Failure) {

@@ -2,6 +2,7 @@
 
 use crate::catalog::Server;
 use crate::manifest::{Fill, fill};
+use prony_record::{Failure, Step};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
@@ -87,6 +88,16 @@ impl BuildError {
             self,
             Self::Programs { .. } | Self::Toolchain { .. } | Self::Dependencies { .. }
         )
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let failure = Self::new(Step::Build, error.to_string());
+        match error {
+            BuildError::Command { output, .. } => failure.with_output(output),
+            _ => failure,
+        }
     }
 }
 

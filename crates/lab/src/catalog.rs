@@ -187,6 +187,63 @@ mod tests {
         assert_eq!(error.help.as_deref(), Some("did you mean \"cpp-epoll\"?"));
     }
 
+    /// Files of the catalog, those of folders within servers too.
+    fn files(folder: &'static Dir<'_>) -> Vec<&'static include_dir::File<'static>> {
+        let within = folder.dirs().flat_map(files);
+        folder.files().chain(within).collect()
+    }
+
+    /// The first address of its own that a program listens on, as languages write them.
+    fn address_in(text: &str) -> Option<&'static str> {
+        let text = text.to_ascii_lowercase();
+        let words = [
+            "localhost",
+            "loopback",
+            "inaddr",
+            "in6addr",
+            "0.0.0.0",
+            "::1\"",
+            "[::",
+        ];
+        let word = words.into_iter().find(|word| text.contains(word));
+        // 127.0.0.1, and also [127, 0, 0, 1] and the like.
+        let mut numbers = text.split(|c: char| !c.is_ascii_alphanumeric());
+        word.or_else(|| numbers.any(|number| number == "127").then_some("127"))
+    }
+
+    #[test]
+    fn no_server_that_ships_has_an_address_written_in() {
+        for written in [
+            "bind((\"127.0.0.1\", port))",
+            "SocketAddr::from(([127, 0, 0, 1], port))",
+            "htonl(INADDR_LOOPBACK)",
+            "listen(port, \"localhost\")",
+            "listen 0.0.0.0:$port",
+            "listen(\"[::]:80\")",
+            "bind(\"::1\")",
+        ] {
+            assert!(address_in(written).is_some(), "{written}");
+        }
+        let mut seen = 0;
+        for file in files(&EMBEDDED) {
+            let path = file.path();
+            let lock = path
+                .extension()
+                .is_some_and(|is| is == "lock" || is == "sum");
+            if let (Some(text), false) = (file.contents_utf8(), lock) {
+                assert_eq!(address_in(text), None, "{}", path.display());
+                seen += 1;
+            }
+        }
+        assert!(seen > 100, "{seen}");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
+        for server in Catalog::open(&folder).unwrap().servers() {
+            let manifest = &server.manifest;
+            let mut texts = std::iter::once(&manifest.run).chain(manifest.env.values());
+            assert!(texts.any(|text| text.contains("{host}")), "{}", server.name);
+        }
+    }
+
     #[test]
     fn a_server_may_take_the_files_of_another() {
         let dir = tempfile::tempdir().unwrap();

@@ -5,118 +5,37 @@
 //! segments in an order and its reverse (A B B A): a drift of the machine within the round adds the
 //! same to each. A server that is not loaded sleeps.
 
-use crate::builder::Built;
-use crate::catalog::Server;
-use crate::contract::{Contract, Depth, Inspection, Wanted};
-use crate::get::Get;
-use crate::load::Extent;
-use crate::manifest::Manifest;
-use crate::text::Span;
-use crate::tree;
-use crate::trial::{Bench, Candidate, Failure, Running, Step};
-use crate::warmup::Warming;
-use prony_engine::{
-    Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, Window, automatic,
-    descriptors,
-};
+use crate::contract::Depth;
+use crate::event::{Event, Journal, JournalError, Observer};
+use crate::generator::Generator;
+use crate::host::Host;
+use crate::side::{Ask, Side};
+use crate::trial::{Doing, Lab, Measured, Progress, Slot, Up, Whole, findings, part_of};
+use jiff::Timestamp;
+use prony_record::trial::Figures;
+use prony_record::verdict::{Comparison, Quantity, Terms, Values};
+use prony_record::{Durations, Failure, Load, Percentiles};
+use prony_stats::StatsError;
+use prony_stats::sequential::Plan;
+use prony_verdict::duel::{common_rate, may_end, plan};
+use prony_verdict::seen::Seen;
 use rand::seq::SliceRandom;
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Who takes part.
-#[derive(Debug, Clone)]
-pub struct Side {
-    /// What it is called.
-    pub name: String,
-    /// What it is.
-    pub what: What,
-}
-
-/// What a side is.
-#[derive(Debug, Clone)]
-pub enum What {
-    /// Started anew in every round.
-    Started {
-        /// The server.
-        server: Box<Server>,
-        /// Its build.
-        built: Box<Built>,
-        /// Its workers.
-        workers: u32,
-    },
-    /// Somebody else has started it; it is only loaded.
-    Running(SocketAddr),
-}
-
-/// What is asked of all sides.
-#[derive(Debug, Clone)]
-pub enum Ask {
-    /// A contract, which is verified.
-    Contract(Contract),
-    /// A request.
-    Get(Get),
-}
+/// Segments of a part of a round: the order, and its reverse.
+const SEGMENTS: u32 = 2;
+/// Windows of a warm-up, and of a segment.
+pub const WINDOW: Duration = Duration::from_millis(100);
 
 /// How all sides are loaded.
 #[derive(Debug, Clone)]
 pub struct Manner {
     /// What is asked.
     pub ask: Ask,
-    /// What is echoed, for tcp-echo.
-    pub message: String,
-    /// Connections.
-    pub connections: u32,
-    /// Generator threads.
-    pub threads: u32,
+    /// The load, but for rate and length.
+    pub load: Load,
     /// How long each side is loaded in each part of a round.
     pub duration: Duration,
-    /// The longest that the warm-up of a start may take.
-    pub warmup: Duration,
-    /// After this, a request is given up.
-    pub timeout: Duration,
-    /// How bytes are moved; `None`: what suits each part.
-    pub transport: Option<TransportKind>,
-    /// How thoroughly each start is verified.
-    pub depth: Depth,
-}
-
-/// One part of a round for one side.
-#[derive(Debug)]
-pub struct Part {
-    /// The plan of its segments.
-    pub plan: Plan,
-    /// What was seen in each of them.
-    pub segments: Vec<Observation>,
-    /// CPU time of the server over all of them; `None` when it is somebody else's.
-    pub cpu: Option<Nanos>,
-}
-
-/// A side in a round.
-#[derive(Debug)]
-pub struct Bout {
-    /// As fast as answers come; `None` if that was not wanted.
-    pub saturation: Option<Part>,
-    /// At the rate that is common to all sides; `None` until there is one.
-    pub fixed: Option<Part>,
-    /// Its command line; empty when it is somebody else's.
-    pub command: Vec<String>,
-    /// The most memory of its processes, in bytes.
-    pub rss_peak: u64,
-}
-
-impl Bout {
-    /// Answers per second, as fast as they came.
-    pub fn throughput(&self) -> Option<f64> {
-        self.saturation.as_ref().map(Part::throughput)
-    }
-
-    /// What it was loaded with, in order.
-    pub fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.saturation.iter().chain(&self.fixed)
-    }
 }
 
 /// The parts of a round.
@@ -128,124 +47,237 @@ pub struct Parts {
     pub rate: Option<f64>,
 }
 
-/// What a side tells while it takes part.
+/// A side in a round.
 #[derive(Debug)]
-pub enum Now<'a> {
-    /// What is done with it from here on.
-    Step(&'static str),
-    /// A window has ended.
-    Window {
-        /// The window.
-        window: &'a Window,
-        /// It was not measured.
-        warmup: bool,
+pub struct Bout {
+    /// What it was loaded with, in order, and what was measured.
+    pub parts: Vec<(Load, Measured)>,
+    /// Its command line; empty when another program has started it.
+    pub command: String,
+    /// When its round began.
+    pub started: Timestamp,
+    /// How long its start, its verification and its end took.
+    pub durations: Durations,
+}
+
+impl Bout {
+    /// Answers per second, as fast as they came.
+    #[must_use]
+    pub fn throughput(&self) -> Option<f64> {
+        let saturation = self.parts.iter().find(|(load, _)| load.rate.is_none());
+        saturation.map(|(_, measured)| measured.seen.throughput())
+    }
+
+    /// What it has shown.
+    #[must_use]
+    pub fn values(&self) -> Values {
+        let mut values = Values::default();
+        for (load, measured) in &self.parts {
+            let times = Percentiles::of(&measured.seen.times.response);
+            if load.rate.is_none() {
+                values.throughput = Some(measured.seen.throughput());
+            } else {
+                values.p50 = times.p50.map(|ns| ns as f64);
+                values.p99 = times.p99.map(|ns| ns as f64);
+                values.cpu = measured.cpu_per_request();
+            }
+        }
+        values
+    }
+}
+
+/// What can end a duel before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum DuelError {
+    /// A side failed.
+    #[error("{side}: {failure}")]
+    Side {
+        /// Its name.
+        side: String,
+        /// At which step, and why.
+        failure: Failure,
     },
-    /// It has been loaded, and used so many CPUs meanwhile.
-    Used(f64),
+    /// The sides are too slow to have a common rate.
+    #[error(
+        "no common rate was found: the slowest side gives less than two answers a second; give one with --rate"
+    )]
+    NoRate,
+    /// What was measured could not be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// More rounds than a plan can have.
+    #[error(transparent)]
+    Rounds(#[from] StatsError),
 }
 
-/// Told what goes on, and with which side.
-pub type Told<'t> = &'t mut dyn FnMut(&Side, Now<'_>);
-
-/// Segments of a part of a round: the order, and its reverse.
-const SEGMENTS: u32 = 2;
-/// Windows of a warm-up, and of a segment.
-const WINDOW: Duration = Duration::from_millis(100);
-
-/// A command line as a side: `{port}` in it, and the variable PORT, are the port.
-///
-/// # Errors
-/// When it cannot be split as a shell would.
-pub fn command_side(name: &str, line: &str, folder: &Path) -> Result<Side, String> {
-    let text = toml::toml! {
-        title = "given on the command line"
-        language = "any"
-        model = "any"
-        contracts = ["tcp-echo"]
-        run = "true"
-        env = { PORT = "{port}" }
-    };
-    let mut manifest: Manifest = text.try_into().expect("a constant manifest");
-    crate::manifest::command(line, &crate::manifest::Fill::default())
-        .map_err(|error| error.to_string())?;
-    line.clone_into(&mut manifest.run);
-    let server = Server {
-        // Files are called after it.
-        name: "command".into(),
-        folder: folder.to_owned(),
-        manifest,
-    };
-    let built = Built {
-        src: folder.to_owned(),
-        build: folder.to_owned(),
-        deps: folder.to_owned(),
-        shared: folder.to_owned(),
-        version: String::new(),
-        cached: true,
-    };
-    Ok(Side {
-        name: name.to_owned(),
-        what: What::Started {
-            server: Box::new(server),
-            built: Box::new(built),
-            workers: 1,
-        },
-    })
+/// Which parts a round must have for these quantities: as fast as answers come, and at a common rate.
+#[must_use]
+pub fn parts_for(quantities: &[Quantity]) -> (bool, bool) {
+    let throughput = quantities.contains(&Quantity::Throughput);
+    let fixed = quantities.iter().any(|q| *q != Quantity::Throughput);
+    (throughput, fixed)
 }
 
-/// A side that is up, verified, and can be loaded.
+/// A duel.
 #[derive(Debug)]
-pub struct Up<'a> {
-    side: &'a Side,
-    running: Option<Running>,
-    addr: SocketAddr,
-    dialogue: Dialogue,
+pub struct Duel<'a, H, G> {
+    /// With what it is measured.
+    pub lab: Lab<'a, H, G>,
+    /// Who takes part; the others are compared with the first.
+    pub sides: &'a [Side],
+    /// How they are loaded.
+    pub manner: &'a Manner,
+    /// How it is decided.
+    pub terms: &'a Terms,
+    /// The common rate, when it is given.
+    pub rate: Option<f64>,
+    /// No round is begun that would end after this.
+    pub deadline: Option<Instant>,
 }
 
-impl<'a> Up<'a> {
-    /// Starts a side (unless somebody else has), verifies it, and warms it up.
+impl<H: Host, G: Generator> Duel<'_, H, G> {
+    /// Carries it out: rounds until it is decided, its rounds or its time are over, or the user
+    /// interrupts it. Every part of every round is recorded. Gives what was seen in whole rounds.
     ///
     /// # Errors
-    /// When it does not start or answer as it should.
-    pub fn start(
-        bench: &Bench,
-        side: &'a Side,
-        manner: &Manner,
-        told: Told<'_>,
-    ) -> Result<Self, Failure> {
-        told(side, Now::Step("starting"));
-        let mut up = start(bench, side, manner)?;
-        told(side, Now::Step("warming up"));
-        warm_up(bench, &mut up, manner, told)?;
-        Ok(up)
+    /// When a side fails, there is no common rate, or what was measured cannot be kept; what was
+    /// recorded until then is.
+    pub fn carry_out(
+        &self,
+        journal: &mut dyn Journal,
+        observer: Observer<'_>,
+    ) -> Result<Seen, DuelError> {
+        let names = self.sides.iter().map(|side| side.name.clone()).collect();
+        let mut seen = Seen::nothing(names);
+        let (saturation, fixed) = parts_for(&self.terms.quantities);
+        // A rate is of no use where nothing that is compared is measured at it.
+        seen.rate = self.rate.filter(|_| fixed);
+        let mut depth = Depth::Full;
+        if seen.rate.is_none() && fixed {
+            // A round that is not counted finds the common rate.
+            let parts = Parts {
+                saturation: true,
+                rate: None,
+            };
+            observer(Event::Round(None));
+            let Some(bouts) = self.round(parts, depth, observer)? else {
+                return Ok(seen);
+            };
+            depth = Depth::Quick;
+            seen.rate = common_rate(bouts.iter().filter_map(Bout::throughput));
+        }
+        let parts = Parts {
+            saturation,
+            rate: seen.rate,
+        };
+        if !parts.saturation && parts.rate.is_none() {
+            return Err(DuelError::NoRate);
+        }
+        let plan = plan(self.terms, self.sides.len())?;
+        let (mut longest, mut ordinal) = (Duration::ZERO, 0);
+        while (seen.rounds.len() as u32) < self.terms.most {
+            let begun = Instant::now();
+            let number = seen.rounds.len() as u32;
+            observer(Event::Round(Some(number)));
+            let Some(bouts) = self.round(parts, depth, observer)? else {
+                break;
+            };
+            // Everything once; later starts of the same program only have to show that they answer.
+            depth = Depth::Quick;
+            self.keep(&bouts, number, &mut ordinal, &mut seen, journal)?;
+            let comparisons = self.compare(&seen, &plan)?;
+            observer(Event::Compared {
+                comparisons: &comparisons,
+                findings: &seen.findings,
+            });
+            if may_end(self.terms, seen.rounds.len() as u32, &comparisons) {
+                break;
+            }
+            longest = longest.max(begun.elapsed());
+            let ends = Instant::now() + longest;
+            if self.deadline.is_some_and(|deadline| ends > deadline) {
+                break;
+            }
+        }
+        Ok(seen)
     }
 
-    /// Loads it once.
-    ///
-    /// # Errors
-    /// When it ends under the load, or the generator cannot go on.
-    pub fn load(
-        &mut self,
-        bench: &Bench,
-        manner: &Manner,
-        arrival: Arrival,
-        length: Duration,
-        told: Told<'_>,
-    ) -> Result<Part, Failure> {
-        let mut part = empty(self, manner, arrival, bench);
-        segment(bench, self, length, &mut part, told)?;
-        Ok(part)
+    fn compare(&self, seen: &Seen, plan: &Plan) -> Result<Vec<Comparison>, StatsError> {
+        seen.compare(plan, self.terms)
     }
 
-    /// Its command line; empty when it is somebody else's.
-    pub fn command(&self) -> Vec<String> {
-        let running = self.running.as_ref();
-        running.map_or_else(Vec::new, |running| running.command.clone())
+    fn round(
+        &self,
+        parts: Parts,
+        depth: Depth,
+        observer: Observer<'_>,
+    ) -> Result<Option<Vec<Bout>>, DuelError> {
+        match round(self.lab, self.sides, self.manner, parts, depth, observer) {
+            Ok(bouts) => Ok(bouts),
+            Err(_) if self.lab.interrupt.fired() => Ok(None),
+            Err((side, failure)) => Err(DuelError::Side { side, failure }),
+        }
     }
 
-    /// The most memory of its processes, in bytes; 0 when it is somebody else's.
-    pub fn rss_peak(&self) -> u64 {
-        self.running.as_ref().map_or(0, peak)
+    /// Records what a round has shown.
+    fn keep(
+        &self,
+        bouts: &[Bout],
+        round: u32,
+        ordinal: &mut u32,
+        seen: &mut Seen,
+        journal: &mut dyn Journal,
+    ) -> Result<(), JournalError> {
+        let placement = self.lab.host.placement();
+        for (i, (bout, side)) in bouts.iter().zip(self.sides).enumerate() {
+            for (load, measured) in &bout.parts {
+                let found = findings(load, measured, side.workers(), placement, Whole::Part);
+                seen.add(i, &bout.command, measured.used.rss_peak_bytes, &found);
+                let slot = Slot {
+                    ordinal: *ordinal,
+                    round,
+                    server: side.name.clone(),
+                    workers: 1,
+                    cell: label(load),
+                    load: Load {
+                        contract: Some(self.manner.ask.to_string()),
+                        ..load.clone()
+                    },
+                    started: bout.started,
+                    command: bout.command.clone(),
+                    version: side.version().to_owned(),
+                };
+                *ordinal += 1;
+                journal.add(&part_recording(&slot, measured, bout.durations, found))?;
+            }
+        }
+        seen.rounds.push(bouts.iter().map(Bout::values).collect());
+        Ok(())
+    }
+}
+
+/// A part of a round, as it is recorded: a server that gave no answer has failed in it; its CPU time
+/// counts every request that it was given.
+pub(crate) fn part_recording(
+    slot: &Slot,
+    measured: &Measured,
+    durations: Durations,
+    found: Vec<prony_record::Finding>,
+) -> prony_record::Recording {
+    let mut recording = slot.recording(measured, durations, found, false);
+    recording.trial.figures = Figures {
+        cpu_ns_per_request: measured.cpu_per_request(),
+        ..recording.trial.figures
+    };
+    recording
+}
+
+/// What tells a part from others of its side.
+#[must_use]
+pub fn label(load: &Load) -> String {
+    match load.rate {
+        None => "saturation".to_owned(),
+        Some(rate) => format!("{rate}/s"),
     }
 }
 
@@ -253,273 +285,61 @@ impl<'a> Up<'a> {
 ///
 /// # Errors
 /// The side that failed, and how. An interrupt is no failure: `None`.
-pub fn round(
-    bench: &Bench,
+pub fn round<H: Host, G: Generator>(
+    lab: Lab<'_, H, G>,
     sides: &[Side],
     manner: &Manner,
     parts: Parts,
-    told: Told<'_>,
+    depth: Depth,
+    observer: Observer<'_>,
 ) -> Result<Option<Vec<Bout>>, (String, Failure)> {
+    let started = Timestamp::now();
     let mut order: Vec<usize> = (0..sides.len()).collect();
     order.shuffle(&mut rand::rng());
-    let mut up: Vec<Option<Up<'_>>> = sides.iter().map(|_| None).collect();
+    let mut up: Vec<Option<Up<'_, H, G>>> = sides.iter().map(|_| None).collect();
+    let failed = |i: usize| move |failure| (sides[i].name.clone(), failure);
     for &i in &order {
-        told(&sides[i], Now::Step("starting"));
-        let failed = |failure| (sides[i].name.clone(), failure);
-        up[i] = Some(start(bench, &sides[i], manner).map_err(failed)?);
+        let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        let one = lab.bring_up(&sides[i], &manner.ask, None, &manner.load, depth, &mut told);
+        up[i] = Some(one.map_err(failed(i))?);
     }
-    let mut up: Vec<Up<'_>> = up.into_iter().flatten().collect();
+    let mut up: Vec<Up<'_, H, G>> = up.into_iter().flatten().collect();
     for &i in &order {
-        told(up[i].side, Now::Step("warming up"));
-        let failed = |failure| (sides[i].name.clone(), failure);
-        warm_up(bench, &mut up[i], manner, told).map_err(failed)?;
+        let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        up[i]
+            .warm_up(&part_of(&manner.load, None, WINDOW), &mut told)
+            .map_err(failed(i))?;
     }
-    let mut part = |up: &mut Vec<Up<'_>>, arrival: Arrival, what: &'static str| {
-        let mut parts: Vec<Part> = up
-            .iter()
-            .map(|up| empty(up, manner, arrival, bench))
-            .collect();
-        let there_and_back = order.iter().chain(order.iter().rev());
-        for &i in there_and_back {
-            if bench.interrupt.fired() {
+    let mut measured: Vec<Vec<(Load, Measured)>> = sides.iter().map(|_| Vec::new()).collect();
+    let wanted = [
+        parts.saturation.then_some((None, Doing::Saturation)),
+        parts.rate.map(|rate| (Some(rate), Doing::CommonRate)),
+    ];
+    for (rate, doing) in wanted.into_iter().flatten() {
+        let load = part_of(&manner.load, rate, manner.duration / SEGMENTS);
+        let mut all: Vec<Option<Measured>> = sides.iter().map(|_| None).collect();
+        for &i in order.iter().chain(order.iter().rev()) {
+            if lab.interrupt.fired() {
                 return Ok(None);
             }
-            told(up[i].side, Now::Step(what));
-            let length = manner.duration / SEGMENTS;
-            segment(bench, &mut up[i], length, &mut parts[i], told)
-                .map_err(|failure| (sides[i].name.clone(), failure))?;
+            let name = &sides[i].name;
+            observer(Event::Progress(name, Progress::Doing(doing)));
+            let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+            let segment = up[i].measure(&load, &mut told).map_err(failed(i))?;
+            match &mut all[i] {
+                None => all[i] = Some(segment),
+                Some(sum) => sum.merge(&segment),
+            }
         }
-        Ok(Some(parts))
-    };
-    let wanted = [
-        (
-            parts.saturation.then_some(Arrival::Closed),
-            "as fast as it can",
-        ),
-        (parts.rate.map(Arrival::Constant), "at the common rate"),
-    ];
-    let mut loaded = Vec::new();
-    for (arrival, what) in wanted {
-        loaded.push(match arrival {
-            None => sides.iter().map(|_| None).collect::<Vec<_>>(),
-            Some(arrival) => match part(&mut up, arrival, what)? {
-                Some(parts) => parts.into_iter().map(Some).collect(),
-                None => return Ok(None),
-            },
-        });
+        for (side, sum) in measured.iter_mut().zip(all) {
+            side.extend(sum.map(|sum| (load.clone(), sum)));
+        }
     }
-    let [saturation, fixed] = loaded.try_into().expect("one for each part");
-    let bouts = up.into_iter().zip(saturation).zip(fixed);
-    Ok(Some(
-        bouts
-            .map(|((up, saturation), fixed)| Bout {
-                saturation,
-                fixed,
-                rss_peak: up.rss_peak(),
-                command: up.command(),
-            })
-            .collect(),
-    ))
-}
-
-fn peak(running: &Running) -> u64 {
-    let pids = tree::descendants(running.process.root());
-    let status = pids.into_iter().filter_map(tree::status);
-    status.map(|status| status.rss_peak).sum()
-}
-
-fn start<'a>(bench: &Bench, side: &'a Side, manner: &Manner) -> Result<Up<'a>, Failure> {
-    let cannot = |step, message: String| Failure {
-        step,
-        message,
-        output: String::new(),
-    };
-    descriptors::reserve(u64::from(manner.connections))
-        .map_err(|error| cannot(Step::Load, error.to_string()))?;
-    let (mut running, addr) = match &side.what {
-        What::Running(addr) => (None, *addr),
-        What::Started {
-            server,
-            built,
-            workers,
-        } => {
-            let contract = match manner.ask {
-                Ask::Contract(contract) => contract,
-                Ask::Get(_) => Contract::Http,
-            };
-            let candidate = Candidate {
-                server,
-                built,
-                workers: *workers,
-                contract,
-                cpus: &bench.placement.server,
-            };
-            let running = bench.start(&candidate, None)?;
-            let addr = running.addr;
-            (Some(running), addr)
-        }
-    };
-    let none = BTreeMap::new();
-    let known = match &side.what {
-        What::Started { server, .. } => &server.manifest.expected_failures,
-        What::Running(_) => &none,
-    };
-    let dialogue = match (&manner.ask, &mut running) {
-        (Ask::Get(get), running) => get.dialogue(addr).map_err(|message| Failure {
-            step: Step::Verify,
-            message,
-            output: running
-                .as_ref()
-                .map_or_else(String::new, |r| r.process.output()),
-        })?,
-        (Ask::Contract(contract), Some(running)) => {
-            let how = Inspection::new(manner.depth, rand::random()).knowing(known);
-            running.verify(Step::Verify, *contract, &how)?;
-            running.dialogue(*contract, &how, &manner.message, true)?
-        }
-        (Ask::Contract(contract), None) => {
-            let how = Inspection::new(manner.depth, rand::random());
-            let failed = |message: String| cannot(Step::Verify, message);
-            let fixture = crate::contract::Fixture::set_up(*contract, &bench.scratch)
-                .map_err(|error| failed(error.to_string()))?;
-            how.of(*contract, addr, &fixture)
-                .map_err(|violation| failed(violation.to_string()))?;
-            let wanted = Wanted {
-                message: &manner.message,
-                keepalive: true,
-            };
-            how.dialogue(*contract, addr, &fixture, wanted)
-                .map_err(|violation| failed(violation.to_string()))?
-        }
-    };
-    Ok(Up {
-        side,
-        running,
-        addr,
-        dialogue,
-    })
-}
-
-fn plan(up: &Up<'_>, manner: &Manner, arrival: Arrival, bench: &Bench) -> Plan {
-    Plan {
-        target: Target::Tcp(up.addr),
-        dialogue: up.dialogue.clone(),
-        arrival,
-        connections: manner.connections,
-        threads: manner.threads,
-        cpus: bench.placement.pinned().to_vec(),
-        pipeline: 1,
-        keepalive: true,
-        calls: 1,
-        trace: false,
-        timeout: manner.timeout,
-        window: WINDOW,
-        requests: None,
-        transport: manner.transport.unwrap_or_else(|| automatic(&arrival)),
-    }
-}
-
-fn empty(up: &Up<'_>, manner: &Manner, arrival: Arrival, bench: &Bench) -> Part {
-    Part {
-        plan: plan(up, manner, arrival, bench),
-        segments: Vec::new(),
-        cpu: up.running.is_some().then_some(0),
-    }
-}
-
-fn warm_up(bench: &Bench, up: &mut Up<'_>, manner: &Manner, told: Told<'_>) -> Result<(), Failure> {
-    let plan = plan(up, manner, Arrival::Closed, bench);
-    let control = Arc::new(Control::default());
-    bench.interrupt.guard(&control);
-    let mut warming = Warming::new(Span(manner.warmup), Extent::Duration(Span(WINDOW)));
-    let side = up.side;
-    let result = prony_engine::run(&plan, &control, |window| {
-        let warmup = true;
-        told(side, Now::Window { window, warmup });
-        if warming.after(window).is_some() {
-            control.stop();
-        }
+    let bouts = up.into_iter().zip(measured).map(|(up, parts)| Bout {
+        parts,
+        command: up.command(),
+        started,
+        durations: up.take_down(),
     });
-    done(up, result).map(drop)
-}
-
-/// Loads one side for a segment.
-fn segment(
-    bench: &Bench,
-    up: &mut Up<'_>,
-    length: Duration,
-    part: &mut Part,
-    told: Told<'_>,
-) -> Result<(), Failure> {
-    let control = Arc::new(Control::at_once(prony_engine::clock::nanos(length)));
-    bench.interrupt.guard(&control);
-    let root = up.running.as_ref().map(|running| running.process.root());
-    let before = root.map(cpu);
-    let side = up.side;
-    let result = prony_engine::run(&part.plan, &control, |window| {
-        let warmup = false;
-        told(side, Now::Window { window, warmup });
-    });
-    let used = root.map(cpu).zip(before);
-    let seen = done(up, result)?;
-    if let Some((sum, (after, before))) = part.cpu.as_mut().zip(used) {
-        let used = after.saturating_sub(before);
-        *sum += used;
-        told(side, Now::Used(used as f64 / seen.measured().max(1) as f64));
-    }
-    part.segments.push(seen);
-    Ok(())
-}
-
-/// CPU time of everything below a process.
-fn cpu(root: libc::pid_t) -> Nanos {
-    let pids = tree::descendants(root);
-    pids.into_iter().filter_map(tree::cpu_time).sum()
-}
-
-fn done(
-    up: &mut Up<'_>,
-    result: Result<Observation, prony_engine::Error>,
-) -> Result<Observation, Failure> {
-    let fail = |message: String, output: String| Failure {
-        step: Step::Load,
-        message,
-        output,
-    };
-    let process = up.running.as_mut().map(|running| &mut running.process);
-    if let Some(process) = process
-        && let Some(exit) = process.exited()
-    {
-        let message = format!("it ended {exit} under the load");
-        return Err(fail(message, process.output()));
-    }
-    result.map_err(|error| fail(error.to_string(), String::new()))
-}
-
-impl Part {
-    /// Length of what was measured, in seconds.
-    pub fn seconds(&self) -> f64 {
-        let nanos: Nanos = self.segments.iter().map(Observation::measured).sum();
-        nanos as f64 / prony_engine::clock::SECOND as f64
-    }
-
-    /// Answers as expected.
-    pub fn ok(&self) -> u64 {
-        self.segments.iter().map(|seen| seen.outcomes.ok).sum()
-    }
-
-    /// Answers per second.
-    pub fn throughput(&self) -> f64 {
-        self.ok() as f64 / self.seconds()
-    }
-
-    /// CPU time of the server per request that ended, in nanoseconds.
-    pub fn cpu_per_request(&self) -> Option<f64> {
-        let finished: u64 = self
-            .segments
-            .iter()
-            .map(|seen| seen.outcomes.finished() + seen.outcomes.in_flight_at_end)
-            .sum();
-        Some(self.cpu? as f64 / finished as f64).filter(|_| finished > 0)
-    }
+    Ok(Some(bouts.collect()))
 }

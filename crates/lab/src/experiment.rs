@@ -2,10 +2,11 @@
 
 use crate::catalog::{Catalog, Server, project_root};
 use crate::contract::Contract;
-use crate::load::{Load, LoadTable};
+use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};
+use prony_record::Load;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,25 +1,37 @@
 //! Everything around a load: what a server must answer ([`contract`]), which servers there are
-//! ([`catalog`], [`manifest`]), how they are built ([`builder`]), started and stopped
-//! ([`process`], [`supervisor`]), where everybody runs ([`placement`]), what they use ([`watch`],
-//! [`host`]), and how all of this is put together to a trial ([`trial`]) and trials to an
-//! experiment ([`experiment`], [`load`]).
+//! ([`catalog`], [`manifest`]), how they are built ([`builder`]), started and stopped ([`process`],
+//! [`supervisor`]), on which CPUs everything runs ([`placement`]), what it uses ([`watch`],
+//! [`machine`]), and how measurements are made of all this.
+//!
+//! Measurements ask two things of the world, each behind a small trait: a [`generator`] that carries
+//! out loads, and a [`host`] on which servers run. [`trial`] is the one way in which a server is
+//! brought up, measured and recorded; [`run`], [`duel`], [`capacity`] and [`calibration`] orchestrate
+//! trials, tell an observer how it goes, and put what was measured into a journal ([`event`]).
 
 pub mod builder;
+pub mod calibration;
+pub mod capacity;
 pub mod catalog;
 pub mod contract;
 pub mod duel;
+pub mod event;
 pub mod experiment;
+pub mod generator;
 pub mod get;
 pub mod host;
-pub mod load;
+pub mod interrupt;
+pub mod load_table;
+pub mod machine;
 pub mod manifest;
 pub mod placement;
 pub mod process;
+pub mod run;
 pub mod setup;
+pub mod side;
 pub mod source;
 mod spread;
+mod starting;
 pub mod supervisor;
-pub mod text;
 mod tree;
 pub mod trial;
 pub mod warmup;

@@ -2,13 +2,13 @@
 
 use crate::contract::Contract;
 use crate::source::{Mistake, Source};
-use crate::text::Span;
+use prony_record::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a server may take until it answers, unless its manifest says otherwise.
+/// How long a server may be idle before it answers, unless its manifest says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server of the catalog.
@@ -51,7 +51,8 @@ pub struct Manifest {
     /// How many workers it can have. Absent: its model has exactly one.
     #[serde(default)]
     pub workers: Option<Workers>,
-    /// How long it may take until it answers; 10 s unless said otherwise.
+    /// How long it may be idle before it answers, 10 s unless said otherwise; in all it may take ten times as
+    /// long.
     #[serde(default)]
     pub start_timeout: Option<Span>,
     /// Steps of the verification that its stack cannot pass, each with the reason. A check proves
@@ -98,6 +99,8 @@ pub struct Fill {
     pub build: String,
     /// `{src}`: a copy of the server's folder.
     pub src: String,
+    /// `{host}`: the IP address to listen on, without brackets.
+    pub host: String,
     /// `{port}`.
     pub port: u16,
     /// `{workers}`.
@@ -126,7 +129,7 @@ pub enum CommandError {
     Split(String),
     /// An unknown placeholder.
     #[error(
-        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{port}}, {{workers}}, {{contract}}, {{docroot}}, {{upstream}} and {{prony}}"
+        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{host}}, {{port}}, {{workers}}, {{contract}}, {{docroot}}, {{upstream}} and {{prony}}"
     )]
     Placeholder(String),
 }
@@ -180,7 +183,7 @@ impl Manifest {
         Ok(this)
     }
 
-    /// How long it may take until it answers.
+    /// How long it may be idle before it answers.
     pub fn start_timeout(&self) -> Duration {
         self.start_timeout.map_or(START_TIMEOUT, |span| span.0)
     }
@@ -208,8 +211,8 @@ impl Manifest {
     }
 }
 
-/// Is there a program of this name?
-pub(crate) fn on_path(program: &str) -> bool {
+/// Is there a program of this name in a folder of the PATH?
+pub fn on_path(program: &str) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let runs = |path: &std::path::Path| {
         path.metadata()
@@ -244,6 +247,7 @@ pub fn fill(text: &str, with: &Fill) -> Result<String, CommandError> {
         match word {
             "build" => out.push_str(&with.build),
             "src" => out.push_str(&with.src),
+            "host" => out.push_str(&with.host),
             "port" => out.push_str(&with.port.to_string()),
             "workers" => out.push_str(&with.workers.to_string()),
             "contract" => out.push_str(&with.contract),
@@ -283,7 +287,7 @@ language = "C"
 contracts = ["tcp-echo"]
 model = "m"
 build = "cc -o {build}/x x.c"
-run = "{build}/x '{port}' --workers={workers}"
+run = "{build}/x {host} '{port}' --workers={workers}"
 workers = { min = 1, max = 4 }
 start_timeout = "30s"
 "#;
@@ -303,13 +307,14 @@ start_timeout = "30s"
         let manifest = parse(GOOD).unwrap();
         let with = Fill {
             build: "/b c".into(),
+            host: "127.0.0.7".into(),
             port: 5000,
             workers: 2,
             ..Fill::default()
         };
         assert_eq!(
             command(&manifest.run, &with).unwrap(),
-            ["/b c/x", "5000", "--workers=2"]
+            ["/b c/x", "127.0.0.7", "5000", "--workers=2"]
         );
         assert!(manifest.allows(4) && !manifest.allows(5) && !manifest.allows(0));
         assert_eq!(manifest.start_timeout(), Duration::from_secs(30));

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 /// How much of a server's output is shown when something is wrong with it.
 const SHOWN: u64 = 2_000;
-/// The longest that the supervisor may take to stop a server (it needs two seconds and a little).
-const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// The longest that the supervisor may take to stop a server. It needs two seconds and a little, longer on
+/// a busy machine; only one that hangs gets here, and what it was to stop may outlive it.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// What to start.
 #[derive(Debug, Clone)]
@@ -119,11 +120,8 @@ impl Process {
         // The end of its standard input tells the supervisor to stop the server.
         drop(self.supervisor.stdin.take());
         let fd = self.reports.get_ref().as_raw_fd();
-        let deadline = std::time::Instant::now() + STOP_LIMIT;
-        while self.exit.is_none() && std::time::Instant::now() < deadline {
-            if wait_for(&[fd], Some(STOP_LIMIT)).is_ok_and(|ready| ready != 0) {
-                self.exit = Some(self.line().unwrap_or_default());
-            }
+        if self.exit.is_none() && wait_for(&[fd], Some(STOP_LIMIT)).is_ok_and(|ready| ready != 0) {
+            self.exit = Some(self.line().unwrap_or_default());
         }
         if self.exit.is_none() {
             let _ = self.supervisor.kill();

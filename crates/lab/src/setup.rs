@@ -3,6 +3,7 @@
 
 use crate::builder::{BuildError, Builder, tail};
 use crate::catalog::Server;
+use crate::manifest::on_path;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -167,18 +168,14 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-fn command_exists(name: &str) -> bool {
-    crate::manifest::on_path(name)
-}
-
 fn apt(arguments: &[&str], packages: &[&str]) -> Result<(), SetupError> {
     let owned = || packages.iter().map(|&name| name.to_owned()).collect();
-    if !command_exists("apt-get") {
+    if !on_path("apt-get") {
         return Err(SetupError::NotDebian(owned()));
     }
     let mut words = vec!["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
     if !is_root() {
-        if !command_exists("sudo") {
+        if !on_path("sudo") {
             return Err(SetupError::NotRoot(owned()));
         }
         words.insert(0, "sudo");

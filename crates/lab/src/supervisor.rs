@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
+/// The longest wait for killed processes to be gone, who need a CPU for that. Only one that is stuck in
+/// the kernel takes so long.
+const KILL_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the supervisor is started with, after the name of its command:
 /// `CPUS PROGRAM ARGUMENT...`. The environment is the server's.
@@ -130,8 +133,9 @@ fn signal_group(pid: libc::pid_t, signal: libc::c_int) {
 /// Kills the server's group and everything else below the supervisor, until nothing is left.
 fn kill_all(pid: libc::pid_t) {
     signal_group(pid, libc::SIGKILL);
+    let deadline = Instant::now() + KILL_LIMIT;
     // What has left the group is our child or grandchild; killing may bring up new ones.
-    for _ in 0..100 {
+    while Instant::now() < deadline {
         let below: Vec<libc::pid_t> = crate::tree::descendants(std::process::id() as libc::pid_t)
             .into_iter()
             .filter(|&other| other != pid && !crate::tree::is_zombie(other))

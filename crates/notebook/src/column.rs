@@ -1,9 +1,12 @@
 //! How values that SQLite does not know are kept in a column.
 
 use jiff::Timestamp;
+use prony_record::times::Kind;
+use prony_record::{Phase, RunStatus, Severity, Step, TrialStatus};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// A time of day: RFC 3339 in UTC, always with six decimals, so that text order is time order.
 /// What is finer than a microsecond is cut off.
@@ -28,13 +31,15 @@ impl FromSql for Moment {
 /// JSON as text.
 pub(crate) struct Json<T>(pub T);
 
-impl ToSql for Json<&Value> {
+impl<T: Serialize> ToSql for Json<&T> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.0.to_string().into())
+        serde_json::to_string(self.0)
+            .map(Into::into)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
     }
 }
 
-impl FromSql for Json<Value> {
+impl<T: DeserializeOwned> FromSql for Json<T> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         serde_json::from_str(value.as_str()?)
             .map(Self)
@@ -88,46 +93,41 @@ impl FromSql for Seed {
 }
 
 /// An enum of words, kept as its word, in SQL as in JSON.
+pub(crate) struct Word<T>(pub T);
+
+/// An enum of the record whose variants are words.
+pub(crate) trait Words: Sized {
+    /// The word that stands in the file.
+    fn to_word(&self) -> &'static str;
+    /// The one that a word stands for.
+    fn from_word(word: &str) -> Option<Self>;
+}
+
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
-        }
-
-        impl $name {
-            /// The word used in the file.
-            #[must_use]
-            pub const fn word(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
+    ($($name:ty),+) => {
+        $(impl Words for $name {
+            fn to_word(&self) -> &'static str {
+                self.word()
             }
-        }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.word())
+            fn from_word(word: &str) -> Option<Self> {
+                Self::of_word(word)
             }
-        }
-
-        impl rusqlite::types::ToSql for $name {
-            fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
-                Ok(self.word().into())
-            }
-        }
-
-        impl rusqlite::types::FromSql for $name {
-            fn column_result(
-                value: rusqlite::types::ValueRef<'_>,
-            ) -> rusqlite::types::FromSqlResult<Self> {
-                match value.as_str()? {
-                    $($word => Ok(Self::$variant),)+
-                    _ => Err(rusqlite::types::FromSqlError::InvalidType),
-                }
-            }
-        }
+        })+
     };
 }
-pub(crate) use words;
+words!(RunStatus, TrialStatus, Step, Phase, Kind, Severity);
+
+impl<T: Words> ToSql for Word<T> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.to_word().into())
+    }
+}
+
+impl<T: Words> FromSql for Word<T> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        T::from_word(value.as_str()?)
+            .map(Self)
+            .ok_or(FromSqlError::InvalidType)
+    }
+}

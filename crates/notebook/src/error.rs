@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::run::{RunId, RunStatus};
+use crate::run::RunId;
+use prony_record::RunStatus;
 
 /// Why the notebook could not do what was asked.
 #[derive(Debug, thiserror::Error)]

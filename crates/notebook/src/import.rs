@@ -1,16 +1,17 @@
 //! Runs that were measured elsewhere, put in whole.
 
 use jiff::Timestamp;
+use prony_record::calibration::Calibration;
+use prony_record::{Recording, RunFacts, RunStatus};
 use rusqlite::{Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::column::{Json, Moment};
+use crate::column::{Json, Moment, Word};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
-use crate::run::{self, Run, RunFacts, RunId, RunStatus};
-use crate::trial::{self, NewTrial};
+use crate::run::{self, Run, RunId};
+use crate::trial;
 
 /// Where a run comes from that was not measured into this notebook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,8 +20,8 @@ pub struct Origin {
     pub imported: Timestamp,
     /// Its number in the notebook that it comes from.
     pub number: i64,
-    /// What the rig weighed there, if that was known.
-    pub calibration: Option<Value>,
+    /// The calibration of the host there, if that was known.
+    pub calibration: Option<Calibration>,
 }
 
 /// A run to be put in.
@@ -35,7 +36,7 @@ pub struct Import {
     /// Where it comes from.
     pub origin: Origin,
     /// Its trials.
-    pub trials: Vec<NewTrial>,
+    pub trials: Vec<Recording>,
 }
 
 impl Notebook {
@@ -54,7 +55,7 @@ impl Notebook {
             .doing(what)?;
         let id = run::insert(&transaction, &import.facts, &process).doing(what)?;
         for trial in &import.trials {
-            let ordinal = trial.facts.ordinal;
+            let ordinal = trial.trial.ordinal;
             trial::insert(&transaction, id, trial)
                 .doing(|| format!("importing trial {ordinal} of the run {name:?}"))?;
         }
@@ -65,7 +66,7 @@ impl Notebook {
                      imported_calibration_json = ?6 WHERE id = ?1",
                 params![
                     id.0,
-                    import.status,
+                    Word(import.status),
                     Moment(import.finished),
                     Moment(origin.imported),
                     origin.number,
@@ -97,7 +98,7 @@ pub(crate) fn read_origin(row: &Row<'_>) -> rusqlite::Result<Option<Origin>> {
         imported,
         number: row.get("imported_number")?,
         calibration: row
-            .get::<_, Option<Json<Value>>>("imported_calibration_json")?
+            .get::<_, Option<Json<Calibration>>>("imported_calibration_json")?
             .map(|json| json.0),
     }))
 }

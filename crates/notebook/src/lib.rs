@@ -5,11 +5,11 @@
 //! is lost, and a run that its process did not finish can be told from one still going on
 //! ([`Notebook::abandoned`]). Several processes may use one file at once.
 //!
-//! The notebook knows no types but its own: experiment, host, load and observation are JSON to it.
-//! The columns beside them are for those who look with SQL; `src/schema` explains them.
+//! It keeps the types of [`prony_record`]: their main figures as columns, for queries, and the rest as
+//! JSON beside them; `src/schema` explains both.
 //!
 //! - [`open`]: the file: where it is, opening it, bringing an older one up to date
-//! - [`run`], [`trial`], [`window`], [`histogram`]: what goes in and what comes out
+//! - [`run`], [`trial`]: what goes in and what comes out
 //! - [`overview`]: many runs at a glance
 //! - [`past`]: what the same server gave under the same load, in all runs
 //! - [`import`]: runs that were measured elsewhere
@@ -20,7 +20,7 @@
 
 mod column;
 pub mod error;
-pub mod histogram;
+mod histogram;
 pub mod import;
 mod migrate;
 pub mod open;
@@ -30,16 +30,14 @@ pub mod process;
 pub mod published;
 pub mod run;
 pub mod trial;
-pub mod window;
+mod window;
 
 pub use error::NotebookError;
-pub use histogram::{Histogram, HistogramKind};
 pub use import::{Import, Origin};
 pub use open::{Notebook, default_path};
 pub use overview::{Found, Overview, TrialLine, Wanted};
 pub use past::{PastRun, PastTrial};
 pub use process::ProcessKey;
-pub use published::Published;
-pub use run::{Run, RunFacts, RunId, RunStatus};
-pub use trial::{NewTrial, Trial, TrialFacts, TrialId, TrialStatus};
-pub use window::{Phase, Window};
+pub use published::StoredFigures;
+pub use run::{Run, RunId};
+pub use trial::{StoredTrial, TrialId};

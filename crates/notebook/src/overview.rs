@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use prony_record::{Host, RunStatus, Severity, Step, TrialStatus};
 use rusqlite::types::{ToSqlOutput, Value as Bound};
 use rusqlite::{Row, ToSql, params_from_iter};
-use serde_json::Value;
 
-use crate::column::{Json, Moment, Whole, whole};
+use crate::column::{Json, Moment, Whole, Word, whole};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
-use crate::run::{RunId, RunStatus};
-use crate::trial::{TrialId, TrialStatus};
+use crate::run::RunId;
+use crate::trial::TrialId;
 
 /// A server's name, and its workers if it was given a number.
 pub type Entrant = (String, Option<u32>);
@@ -35,7 +35,7 @@ pub struct Overview {
     /// The process that wrote it.
     pub process: ProcessKey,
     /// The host it ran on.
-    pub host: Value,
+    pub host: Host,
     /// The command line, as typed.
     pub command_line: String,
     /// Trials that are in the notebook.
@@ -70,7 +70,7 @@ pub struct Wanted {
     pub only: Option<RunId>,
     /// Those alone that are marked as running.
     pub unfinished: bool,
-    /// So many at the most.
+    /// At most this many.
     pub limit: u32,
 }
 
@@ -92,7 +92,7 @@ pub struct TrialLine {
     /// What became of it.
     pub status: TrialStatus,
     /// The step that failed.
-    pub failed_step: Option<String>,
+    pub failed_step: Option<Step>,
     /// Why it failed.
     pub message: Option<String>,
     /// Right answers a second.
@@ -105,14 +105,14 @@ pub struct TrialLine {
     pub p99_ns: Option<u64>,
 }
 
-/// Something found in the JSON of a run's trials, and how often.
+/// What a check found in a run's trials, and in how many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The first word of it.
+    /// The check's name.
     pub name: String,
-    /// The second.
-    pub severity: String,
-    /// In so many trials.
+    /// How serious it is.
+    pub severity: Severity,
+    /// The number of trials.
     pub trials: u64,
 }
 
@@ -209,50 +209,35 @@ impl Notebook {
         Ok(all)
     }
 
-    /// What a list in the trials' JSON holds, by run: of each of its entries the words under two keys,
-    /// with the number of trials that have them, the most frequent first. `list` is a path of SQLite's
-    /// JSON functions, such as `$.checks`.
+    /// What the checks found in these runs, the most frequent first.
     ///
     /// # Errors
     ///
-    /// If the notebook cannot be read, or the path is none.
-    pub fn found(
-        &self,
-        runs: &[RunId],
-        list: &str,
-        keys: [&str; 2],
-    ) -> Result<HashMap<RunId, Vec<Found>>, NotebookError> {
-        let n = runs.len();
+    /// If the notebook cannot be read.
+    pub fn findings(&self, runs: &[RunId]) -> Result<HashMap<RunId, Vec<Found>>, NotebookError> {
+        // Read by SQLite's own JSON functions: a trial's measurement is large, and this is a list of
+        // many runs.
         let sql = format!(
-            "SELECT run_id, entry.value ->> ?{}, entry.value ->> ?{}, count(*) AS trials
-             FROM trial, json_each(observation_json, ?{}) AS entry
+            "SELECT run_id, finding.value ->> 'name', finding.value ->> 'severity', count(*) AS trials
+             FROM trial, json_each(observation_json, '$.checks') AS finding
              WHERE run_id IN ({}) GROUP BY 1, 2, 3 ORDER BY trials DESC, 2",
-            n + 1,
-            n + 2,
-            n + 3,
-            places(n)
+            places(runs.len())
         );
-        let ids = runs.iter().map(|run| Bound::from(run.0));
-        let words = [keys[0], keys[1], list].map(|word| Bound::from(word.to_owned()));
         let read = || -> rusqlite::Result<_> {
             let mut all: HashMap<RunId, Vec<Found>> = HashMap::new();
             let mut statement = self.connection.prepare(&sql)?;
-            let mut rows = statement.query(params_from_iter(ids.chain(words)))?;
+            let mut rows = statement.query(params_from_iter(runs))?;
             while let Some(row) = rows.next()? {
-                let text = |at: usize| {
-                    row.get::<_, Option<String>>(at)
-                        .map(Option::unwrap_or_default)
-                };
                 let found = Found {
-                    name: text(1)?,
-                    severity: text(2)?,
+                    name: row.get(1)?,
+                    severity: row.get::<_, Word<_>>(2)?.0,
                     trials: row.get::<_, Whole>(3)?.0,
                 };
                 all.entry(RunId(row.get(0)?)).or_default().push(found);
             }
             Ok(all)
         };
-        read().doing(|| format!("reading {list} of {n} runs"))
+        read().doing(|| format!("reading the findings of {} runs", runs.len()))
     }
 
     /// The names of all experiments, in alphabetical order.
@@ -270,7 +255,7 @@ impl Notebook {
         read().doing(|| "reading the experiments' names".to_owned())
     }
 
-    /// The trials of a run that were written last, the latest first: so many at the most.
+    /// The trials of a run that were written last, the latest first: at most this many.
     ///
     /// # Errors
     ///
@@ -285,7 +270,7 @@ impl Notebook {
     }
 
     /// Of each server under each load of a run the first trial that yielded figures, in the order of
-    /// the loads: so many at the most.
+    /// the loads: at most this many.
     ///
     /// # Errors
     ///
@@ -355,13 +340,13 @@ fn read_overview(row: &Row<'_>) -> rusqlite::Result<Overview> {
         finished: row
             .get::<_, Option<Moment>>("finished")?
             .map(|moment| moment.0),
-        status: row.get("status")?,
+        status: row.get::<_, Word<_>>("status")?.0,
         process: ProcessKey {
             pid: row.get("pid")?,
             boot_id: row.get("boot_id")?,
             start_ticks: row.get::<_, Whole>("pid_start_ticks")?.0,
         },
-        host: row.get::<_, Json<Value>>("host_json")?.0,
+        host: row.get::<_, Json<_>>("host_json")?.0,
         command_line: row.get("command_line")?,
         trials: 0,
         failed: 0,
@@ -378,8 +363,10 @@ fn read_line(row: &Row<'_>) -> rusqlite::Result<TrialLine> {
         server: row.get("server")?,
         workers: row.get("workers")?,
         cell: row.get("cell")?,
-        status: row.get("status")?,
-        failed_step: row.get("failed_step")?,
+        status: row.get::<_, Word<_>>("status")?.0,
+        failed_step: row
+            .get::<_, Option<Word<_>>>("failed_step")?
+            .map(|word| word.0),
         message: row.get("message")?,
         throughput: row.get("throughput")?,
         cpu_ns_per_request: row.get("cpu_ns_per_request")?,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use prony_record::{Host, Subject};
 use rusqlite::Row;
-use serde_json::Value;
 
 use crate::column::{Json, Moment, whole};
 use crate::error::{Doing, NotebookError};
@@ -33,7 +33,7 @@ pub struct PastTrial {
     pub p99_ns: Option<u64>,
 }
 
-/// What is known of a run, for telling which runs may be held against each other.
+/// What is known of a run, to tell which runs may be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastRun {
     /// Its number.
@@ -42,10 +42,10 @@ pub struct PastRun {
     pub name: String,
     /// When it began.
     pub started: Timestamp,
-    /// The experiment, whole.
-    pub experiment: Value,
+    /// What it is about.
+    pub experiment: Subject,
     /// The host it ran on.
-    pub host: Value,
+    pub host: Host,
     /// prony's version.
     pub prony_version: String,
 }
@@ -111,8 +111,8 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<PastRun> {
         id: RunId(row.get("id")?),
         name: row.get("name")?,
         started: row.get::<_, Moment>("started")?.0,
-        experiment: row.get::<_, Json<Value>>("experiment_json")?.0,
-        host: row.get::<_, Json<Value>>("host_json")?.0,
+        experiment: row.get::<_, Json<_>>("experiment_json")?.0,
+        host: row.get::<_, Json<_>>("host_json")?.0,
         prony_version: row.get("prony_version")?,
     })
 }

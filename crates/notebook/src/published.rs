@@ -1,8 +1,8 @@
 //! Figures that others have published, put in by name.
 
 use jiff::Timestamp;
+use prony_record::published::Published;
 use rusqlite::{OptionalExtension, Row, named_params};
-use serde_json::Value;
 
 use crate::column::{Json, Moment};
 use crate::error::{Doing, NotebookError};
@@ -10,7 +10,7 @@ use crate::open::Notebook;
 
 /// A table of published figures as the notebook has it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Published {
+pub struct StoredFigures {
     /// The name by which experiments find it.
     pub name: String,
     /// When it was put in; kept to the microsecond.
@@ -18,7 +18,7 @@ pub struct Published {
     /// The command line that put it in.
     pub command_line: String,
     /// The table, whole.
-    pub table: Value,
+    pub table: Published,
 }
 
 impl Notebook {
@@ -27,7 +27,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn keep_published(&mut self, published: &Published) -> Result<bool, NotebookError> {
+    pub fn keep_published(&mut self, published: &StoredFigures) -> Result<bool, NotebookError> {
         let doing = || format!("keeping the figures {:?}", published.name);
         let transaction = self.connection.transaction().doing(doing)?;
         let replaced = transaction
@@ -54,7 +54,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn published(&self, name: &str) -> Result<Option<Published>, NotebookError> {
+    pub fn published(&self, name: &str) -> Result<Option<StoredFigures>, NotebookError> {
         self.connection
             .query_row("SELECT * FROM published WHERE name = ?1", [name], read)
             .optional()
@@ -62,11 +62,11 @@ impl Notebook {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Published> {
-    Ok(Published {
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredFigures> {
+    Ok(StoredFigures {
         name: row.get("name")?,
         imported: row.get::<_, Moment>("imported")?.0,
         command_line: row.get("command_line")?,
-        table: row.get::<_, Json<Value>>("table_json")?.0,
+        table: row.get::<_, Json<_>>("table_json")?.0,
     })
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use prony_record::{RunFacts, RunStatus};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::column::{Json, Moment, Seed, Whole, words};
+use crate::column::{Json, Moment, Seed, Whole, Word};
 use crate::error::{Doing, NotebookError};
 use crate::import::{Origin, read_origin};
 use crate::open::Notebook;
@@ -22,43 +22,6 @@ impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
-}
-
-words! {
-    /// What became of a run.
-    RunStatus {
-        /// Under way, or left behind by a process that died: see [`Run::is_abandoned`].
-        Running = "running",
-        /// Every trial of its plan was done.
-        Finished = "finished",
-        /// It was stopped by its user.
-        Interrupted = "interrupted",
-        /// It could not go on.
-        Failed = "failed",
-    }
-}
-
-/// What is known of a run when it begins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunFacts {
-    /// The experiment's name, by which the latest run is found.
-    pub name: String,
-    /// A title for people.
-    pub title: String,
-    /// When it began; kept to the microsecond.
-    pub started: Timestamp,
-    /// What every random choice of the run follows from.
-    pub seed: u64,
-    /// The experiment, whole, as it was run.
-    pub experiment: Value,
-    /// The host it ran on.
-    pub host: Value,
-    /// prony's version.
-    pub prony_version: String,
-    /// The commit prony was built from, if known.
-    pub prony_commit: Option<String>,
-    /// The command line, as typed.
-    pub command_line: String,
 }
 
 /// A run as the notebook has it.
@@ -113,7 +76,7 @@ impl Notebook {
             .connection
             .execute(
                 "UPDATE run SET status = ?2, finished = ?3 WHERE id = ?1 AND status = 'running'",
-                params![id.0, status, Moment(finished)],
+                params![id.0, Word(status), Moment(finished)],
             )
             .doing(|| format!("finishing run {id}"))?;
         if changed == 1 {
@@ -179,23 +142,6 @@ impl Notebook {
         Ok(runs)
     }
 
-    /// Removes a run with all its trials.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such run, or it cannot be removed.
-    pub fn delete_run(&self, id: RunId) -> Result<(), NotebookError> {
-        let deleted = self
-            .connection
-            .execute("DELETE FROM run WHERE id = ?1", [id.0])
-            .doing(|| format!("removing run {id}"))?;
-        if deleted == 1 {
-            Ok(())
-        } else {
-            Err(NotebookError::NoSuchRun(id))
-        }
-    }
-
     fn select_runs(
         &self,
         which: &str,
@@ -222,7 +168,7 @@ pub(crate) fn insert(
             ":name": facts.name,
             ":title": facts.title,
             ":started": Moment(facts.started),
-            ":status": RunStatus::Running,
+            ":status": Word(RunStatus::Running),
             ":seed": Seed(facts.seed),
             ":experiment": Json(&facts.experiment),
             ":host": Json(&facts.host),
@@ -245,13 +191,13 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
             title: row.get("title")?,
             started: row.get::<_, Moment>("started")?.0,
             seed: row.get::<_, Seed>("seed")?.0,
-            experiment: row.get::<_, Json<Value>>("experiment_json")?.0,
-            host: row.get::<_, Json<Value>>("host_json")?.0,
+            experiment: row.get::<_, Json<_>>("experiment_json")?.0,
+            host: row.get::<_, Json<_>>("host_json")?.0,
             prony_version: row.get("prony_version")?,
             prony_commit: row.get("prony_commit")?,
             command_line: row.get("command_line")?,
         },
-        status: row.get("status")?,
+        status: row.get::<_, Word<_>>("status")?.0,
         finished: row
             .get::<_, Option<Moment>>("finished")?
             .map(|moment| moment.0),

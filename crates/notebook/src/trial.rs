@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
+use prony_record::trial::Figures;
+use prony_record::{Failure, Recording, Trial};
 use rusqlite::{ErrorCode, Row, Transaction, TransactionBehavior, named_params};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::column::{Json, Moment, Whole, whole, words};
+use crate::column::{Json, Moment, Whole, Word, whole};
 use crate::error::{Doing, NotebookError};
-use crate::histogram::{self, Histogram};
+use crate::histogram;
 use crate::open::Notebook;
 use crate::run::RunId;
-use crate::window::{self, Window};
+use crate::window;
 
 /// A trial's number, from 1, never used twice, whatever the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,89 +25,15 @@ impl fmt::Display for TrialId {
     }
 }
 
-words! {
-    /// What became of a trial.
-    TrialStatus {
-        /// It was measured to its end.
-        Ok = "ok",
-        /// A step failed; which one, and how, stands beside it.
-        Failed = "failed",
-        /// It was not tried.
-        Skipped = "skipped",
-        /// It was stopped by its user.
-        Interrupted = "interrupted",
-    }
-}
-
-/// What is known of a trial, but for its windows and histograms.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TrialFacts {
-    /// Its place in the run's plan; unique in the run.
-    pub ordinal: u32,
-    /// Its round.
-    pub round: u32,
-    /// The server's name.
-    pub server: String,
-    /// The server's workers, if it was given a number.
-    pub workers: Option<u32>,
-    /// The load.
-    pub load: Value,
-    /// What trials of the same server under the same load have in common.
-    pub cell: String,
-    /// What became of it.
-    pub status: TrialStatus,
-    /// The step that failed.
-    pub failed_step: Option<String>,
-    /// Why it failed.
-    pub message: Option<String>,
-    /// The end of what the server printed, when it failed.
-    pub last_output: Option<String>,
-    /// When it began; kept to the microsecond.
-    pub started: Timestamp,
-    /// The server's command line.
-    pub command_line: String,
-    /// What the server says its version is.
-    pub server_version: Option<String>,
-    /// The length of what was measured, in seconds.
-    pub measured_seconds: Option<f64>,
-    /// Right answers finished in that time.
-    pub verified_answers: Option<u64>,
-    /// Right answers a second.
-    pub throughput: Option<f64>,
-    /// CPU time of the server's processes for each right answer, in nanoseconds.
-    pub cpu_ns_per_request: Option<f64>,
-    /// The most memory the server's processes held, in bytes.
-    pub rss_peak_bytes: Option<u64>,
-    /// The median response time, in nanoseconds.
-    pub p50_ns: Option<u64>,
-    /// The 99th percentile of the response time, in nanoseconds.
-    pub p99_ns: Option<u64>,
-    /// The longest response time, in nanoseconds.
-    pub max_ns: Option<u64>,
-    /// Everything else: counters, resources, environment, checks.
-    pub observation: Value,
-}
-
-/// A trial to be written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewTrial {
-    /// What is known of it.
-    pub facts: TrialFacts,
-    /// Its windows, in any order.
-    pub windows: Vec<Window>,
-    /// Its histograms, at most one of a kind.
-    pub histograms: Vec<Histogram>,
-}
-
 /// A trial as the notebook has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct StoredTrial {
     /// Its number.
     pub id: TrialId,
     /// The run it belongs to.
     pub run_id: RunId,
     /// What is known of it.
-    pub facts: TrialFacts,
+    pub trial: Trial,
 }
 
 impl Notebook {
@@ -116,10 +42,10 @@ impl Notebook {
     ///
     /// # Errors
     ///
-    /// If there is no such run, the run has a trial with that ordinal already, two windows or
-    /// histograms say they are the same, or the file cannot be written.
-    pub fn add_trial(&mut self, run: RunId, trial: &NewTrial) -> Result<TrialId, NotebookError> {
-        let ordinal = trial.facts.ordinal;
+    /// If there is no such run, the run has a trial with that ordinal already, two windows have the
+    /// same index, or the file cannot be written.
+    pub fn add_trial(&mut self, run: RunId, trial: &Recording) -> Result<TrialId, NotebookError> {
+        let ordinal = trial.trial.ordinal;
         let missing = |error: &rusqlite::Error| {
             error.sqlite_error().is_some_and(|e| {
                 e.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY
@@ -145,7 +71,7 @@ impl Notebook {
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn trials(&self, run: RunId) -> Result<Vec<Trial>, NotebookError> {
+    pub fn trials(&self, run: RunId) -> Result<Vec<StoredTrial>, NotebookError> {
         self.select(
             "SELECT * FROM trial WHERE run_id = ?1 ORDER BY ordinal",
             run.0,
@@ -170,19 +96,21 @@ impl Notebook {
 pub(crate) fn insert(
     transaction: &Transaction<'_>,
     run: RunId,
-    trial: &NewTrial,
+    recording: &Recording,
 ) -> rusqlite::Result<TrialId> {
-    let id = insert_trial(transaction, run, &trial.facts)?;
-    window::insert(transaction, id, &trial.windows)?;
-    histogram::insert(transaction, id, &trial.histograms)?;
+    let id = insert_trial(transaction, run, &recording.trial)?;
+    window::insert(transaction, id, &recording.windows)?;
+    histogram::insert(transaction, id, &recording.histograms)?;
     Ok(id)
 }
 
 fn insert_trial(
     transaction: &Transaction<'_>,
     run: RunId,
-    facts: &TrialFacts,
+    trial: &Trial,
 ) -> rusqlite::Result<TrialId> {
+    let (figures, failure) = (&trial.figures, trial.failure.as_ref());
+    let output = failure.map(|failure| failure.output.as_str());
     transaction
         .prepare_cached(
             "INSERT INTO trial (run_id, ordinal, round, server, workers, load_json, cell, status,
@@ -196,59 +124,74 @@ fn insert_trial(
         )?
         .execute(named_params! {
             ":run": run.0,
-            ":ordinal": facts.ordinal,
-            ":round": facts.round,
-            ":server": facts.server,
-            ":workers": facts.workers,
-            ":load": Json(&facts.load),
-            ":cell": facts.cell,
-            ":status": facts.status,
-            ":failed_step": facts.failed_step,
-            ":message": facts.message,
-            ":last_output": facts.last_output,
-            ":started": Moment(facts.started),
-            ":command_line": facts.command_line,
-            ":server_version": facts.server_version,
-            ":measured_seconds": facts.measured_seconds,
-            ":verified_answers": facts.verified_answers.map(Whole),
-            ":throughput": facts.throughput,
-            ":cpu_ns_per_request": facts.cpu_ns_per_request,
-            ":rss_peak_bytes": facts.rss_peak_bytes.map(Whole),
-            ":p50": facts.p50_ns.map(Whole),
-            ":p99": facts.p99_ns.map(Whole),
-            ":max": facts.max_ns.map(Whole),
-            ":observation": Json(&facts.observation),
+            ":ordinal": trial.ordinal,
+            ":round": trial.round,
+            ":server": trial.server,
+            ":workers": trial.workers,
+            ":load": Json(&trial.load),
+            ":cell": trial.cell,
+            ":status": Word(trial.status),
+            ":failed_step": failure.map(|failure| Word(failure.step)),
+            ":message": failure.map(|failure| &failure.message),
+            ":last_output": output.filter(|output| !output.is_empty()),
+            ":started": Moment(trial.started),
+            ":command_line": trial.command_line,
+            ":server_version": trial.server_version,
+            ":measured_seconds": figures.measured_seconds,
+            ":verified_answers": figures.verified_answers.map(Whole),
+            ":throughput": figures.throughput,
+            ":cpu_ns_per_request": figures.cpu_ns_per_request,
+            ":rss_peak_bytes": figures.rss_peak_bytes.map(Whole),
+            ":p50": figures.p50_ns.map(Whole),
+            ":p99": figures.p99_ns.map(Whole),
+            ":max": figures.max_ns.map(Whole),
+            ":observation": Json(&trial.observation),
         })?;
     Ok(TrialId(transaction.last_insert_rowid()))
 }
 
-fn read_trial(row: &Row<'_>) -> rusqlite::Result<Trial> {
-    Ok(Trial {
+fn read_trial(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
+    Ok(StoredTrial {
         id: TrialId(row.get("id")?),
         run_id: RunId(row.get("run_id")?),
-        facts: TrialFacts {
+        trial: Trial {
             ordinal: row.get("ordinal")?,
             round: row.get("round")?,
             server: row.get("server")?,
             workers: row.get("workers")?,
-            load: row.get::<_, Json<Value>>("load_json")?.0,
+            load: row.get::<_, Json<_>>("load_json")?.0,
             cell: row.get("cell")?,
-            status: row.get("status")?,
-            failed_step: row.get("failed_step")?,
-            message: row.get("message")?,
-            last_output: row.get("last_output")?,
+            status: row.get::<_, Word<_>>("status")?.0,
+            failure: read_failure(row)?,
             started: row.get::<_, Moment>("started")?.0,
             command_line: row.get("command_line")?,
             server_version: row.get("server_version")?,
-            measured_seconds: row.get("measured_seconds")?,
-            verified_answers: whole(row, "verified_answers")?,
-            throughput: row.get("throughput")?,
-            cpu_ns_per_request: row.get("cpu_ns_per_request")?,
-            rss_peak_bytes: whole(row, "rss_peak_bytes")?,
-            p50_ns: whole(row, "p50_ns")?,
-            p99_ns: whole(row, "p99_ns")?,
-            max_ns: whole(row, "max_ns")?,
-            observation: row.get::<_, Json<Value>>("observation_json")?.0,
+            figures: Figures {
+                measured_seconds: row.get("measured_seconds")?,
+                verified_answers: whole(row, "verified_answers")?,
+                throughput: row.get("throughput")?,
+                cpu_ns_per_request: row.get("cpu_ns_per_request")?,
+                rss_peak_bytes: whole(row, "rss_peak_bytes")?,
+                p50_ns: whole(row, "p50_ns")?,
+                p99_ns: whole(row, "p99_ns")?,
+                max_ns: whole(row, "max_ns")?,
+            },
+            observation: row.get::<_, Json<_>>("observation_json")?.0,
         },
     })
+}
+
+fn read_failure(row: &Row<'_>) -> rusqlite::Result<Option<Failure>> {
+    let Some(Word(step)) = row.get("failed_step")? else {
+        return Ok(None);
+    };
+    let text = |column| {
+        row.get::<_, Option<String>>(column)
+            .map(Option::unwrap_or_default)
+    };
+    Ok(Some(Failure {
+        step,
+        message: text("message")?,
+        output: text("last_output")?,
+    }))
 }

@@ -1,56 +1,12 @@
-//! Windows: a second, or whatever the experiment says, inside a trial.
+//! Windows: equal pieces of a trial's time.
 
+use prony_record::Window;
 use rusqlite::{Row, Transaction, named_params};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::column::{Json, Whole, whole, words};
+use crate::column::{Whole, Word, whole};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
 use crate::trial::TrialId;
-
-words! {
-    /// The part of a trial that a window belongs to.
-    Phase {
-        /// Before the load was steady: kept, not counted.
-        Warmup = "warmup",
-        /// Counted.
-        Measure = "measure",
-    }
-}
-
-/// One window of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Window {
-    /// Its place in the trial, from 0; unique in the trial.
-    pub index: u32,
-    /// Its start since the load's start, in nanoseconds.
-    pub start_ns: u64,
-    /// Its length, in nanoseconds.
-    pub length_ns: u64,
-    /// Before or during the measurement.
-    pub phase: Phase,
-    /// Right answers finished in it.
-    pub verified_answers: u64,
-    /// Wrong answers.
-    pub wrong_answers: u64,
-    /// Connections that failed, in any way but a time-out.
-    pub errors: u64,
-    /// Requests that took too long.
-    pub timeouts: u64,
-    /// The median response time, in nanoseconds; None without an answer.
-    pub p50_ns: Option<u64>,
-    /// The 99th percentile of the response time, in nanoseconds.
-    pub p99_ns: Option<u64>,
-    /// CPU time of the server's processes, in nanoseconds.
-    pub server_cpu_ns: Option<u64>,
-    /// CPU time of the load's threads, in nanoseconds.
-    pub generator_cpu_ns: Option<u64>,
-    /// Memory of the server's processes at its end, in bytes.
-    pub rss_bytes: Option<u64>,
-    /// Everything else; null if there is nothing.
-    pub more: Value,
-}
 
 impl Notebook {
     /// A trial's windows, in order.
@@ -73,9 +29,9 @@ pub(crate) fn insert(
     let mut insert = transaction.prepare_cached(
         "INSERT INTO window (trial_id, \"index\", start_ns, length_ns, phase, verified_answers,
              wrong_answers, errors, timeouts, p50_ns, p99_ns, server_cpu_ns, generator_cpu_ns,
-             rss_bytes, more_json)
+             rss_bytes)
          VALUES (:trial, :index, :start, :length, :phase, :verified, :wrong, :errors, :timeouts,
-             :p50, :p99, :server_cpu, :generator_cpu, :rss, :more)",
+             :p50, :p99, :server_cpu, :generator_cpu, :rss)",
     )?;
     for window in windows {
         insert.execute(named_params! {
@@ -83,7 +39,7 @@ pub(crate) fn insert(
             ":index": window.index,
             ":start": Whole(window.start_ns),
             ":length": Whole(window.length_ns),
-            ":phase": window.phase,
+            ":phase": Word(window.phase),
             ":verified": Whole(window.verified_answers),
             ":wrong": Whole(window.wrong_answers),
             ":errors": Whole(window.errors),
@@ -93,7 +49,6 @@ pub(crate) fn insert(
             ":server_cpu": window.server_cpu_ns.map(Whole),
             ":generator_cpu": window.generator_cpu_ns.map(Whole),
             ":rss": window.rss_bytes.map(Whole),
-            ":more": Json(&window.more),
         })?;
     }
     Ok(())
@@ -105,7 +60,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Window> {
         index: row.get("index")?,
         start_ns: number("start_ns")?,
         length_ns: number("length_ns")?,
-        phase: row.get("phase")?,
+        phase: row.get::<_, Word<_>>("phase")?.0,
         verified_answers: number("verified_answers")?,
         wrong_answers: number("wrong_answers")?,
         errors: number("errors")?,
@@ -115,6 +70,5 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Window> {
         server_cpu_ns: whole(row, "server_cpu_ns")?,
         generator_cpu_ns: whole(row, "generator_cpu_ns")?,
         rss_bytes: whole(row, "rss_bytes")?,
-        more: row.get::<_, Json<Value>>("more_json")?.0,
     })
 }

@@ -6,11 +6,15 @@ use std::process::Command;
 use std::thread;
 
 use jiff::Timestamp;
-use prony_notebook::{
-    Histogram, HistogramKind, Import, NewTrial, Notebook, NotebookError, Origin, Phase, ProcessKey,
-    Published, RunFacts, RunId, RunStatus, TrialFacts, TrialStatus, Window,
+use prony_notebook::{Import, Notebook, NotebookError, Origin, ProcessKey, RunId, StoredFigures};
+use prony_record::calibration::Calibration;
+use prony_record::published::Published;
+use prony_record::times::EffectiveSamples;
+use prony_record::trial::Figures;
+use prony_record::{
+    Distributions, Failure, Finding, Host, Load, Measurement, Phase, Recording, RunFacts,
+    RunStatus, Severity, Step, Subject, Trial, TrialStatus, Window,
 };
-use serde_json::{Value, json};
 
 fn time(text: &str) -> Timestamp {
     text.parse().expect("a time")
@@ -22,8 +26,16 @@ fn run(name: &str) -> RunFacts {
         title: "Echo servers, ‘quoted’".to_owned(),
         started: time("2026-11-21T10:09:54.25Z"),
         seed: u64::MAX,
-        experiment: json!({"servers": ["a", "b@2"], "rounds": 3, "z": 1, "a": 2}),
-        host: json!({"cores": 2, "share": 0.1 + 0.2}),
+        experiment: Subject {
+            servers: vec!["a".into(), "b@2".into()],
+            rounds: 3,
+            ..Subject::default()
+        },
+        host: Host {
+            cpus: 2,
+            memory: i64::MAX as u64,
+            ..Host::default()
+        },
         prony_version: "0.1.0".to_owned(),
         prony_commit: Some("abc123".to_owned()),
         command_line: "prony run tcp-echo".to_owned(),
@@ -45,49 +57,55 @@ fn window(index: u32, phase: Phase) -> Window {
         server_cpu_ns: Some(999_999_999),
         generator_cpu_ns: Some(1),
         rss_bytes: Some(1 << 40),
-        more: json!({"retransmits": 1}),
     }
 }
 
-fn trial(ordinal: u32) -> NewTrial {
-    NewTrial {
-        facts: TrialFacts {
+fn trial(ordinal: u32) -> Recording {
+    let mut seen = Measurement::default();
+    seen.generator.busy = 0.1 + 0.2;
+    seen.checks.push(Finding {
+        name: "errors".to_owned(),
+        severity: Severity::Serious,
+        text: "many".to_owned(),
+    });
+    let mut times = Distributions::default();
+    times.response.record_n(900_000, 3).unwrap();
+    times.send_delay.record(0).unwrap();
+    times.effective = EffectiveSamples {
+        p50: 2.5,
+        ..EffectiveSamples::default()
+    };
+    Recording {
+        trial: Trial {
             ordinal,
             round: 1,
             server: "cpp-epoll".to_owned(),
             workers: Some(2),
-            load: json!({"connections": 100}),
+            load: Load {
+                connections: 100,
+                rate: Some(1e-9),
+                ..Load::default()
+            },
             cell: "cpp-epoll@2/c100".to_owned(),
             status: TrialStatus::Ok,
-            failed_step: None,
-            message: None,
-            last_output: None,
+            failure: None,
             started: time("2026-11-21T10:10:00.000001Z"),
             command_line: "./echo 5000".to_owned(),
             server_version: Some("g++ 14".to_owned()),
-            measured_seconds: Some(10.000_000_1),
-            verified_answers: Some(1_000_000),
-            throughput: Some(99_999.999),
-            cpu_ns_per_request: Some(5_613.25),
-            rss_peak_bytes: Some(3_000_000),
-            p50_ns: Some(900_000),
-            p99_ns: Some(2_000_000),
-            max_ns: Some(i64::MAX as u64),
-            observation: json!({"checks": [{"name": "errors", "ok": true}], "nothing": null}),
+            figures: Figures {
+                measured_seconds: Some(10.000_000_1),
+                verified_answers: Some(1_000_000),
+                throughput: Some(99_999.999),
+                cpu_ns_per_request: Some(5_613.25),
+                rss_peak_bytes: Some(3_000_000),
+                p50_ns: Some(900_000),
+                p99_ns: Some(2_000_000),
+                max_ns: Some(i64::MAX as u64),
+            },
+            observation: Some(seen),
         },
         windows: vec![window(0, Phase::Warmup), window(1, Phase::Measure)],
-        histograms: vec![
-            Histogram {
-                kind: HistogramKind::Response,
-                count: 3,
-                data: vec![0, 255, 1],
-            },
-            Histogram {
-                kind: HistogramKind::SendDelay,
-                count: 0,
-                data: Vec::new(),
-            },
-        ],
+        histograms: times,
     }
 }
 
@@ -95,28 +113,22 @@ fn trial(ordinal: u32) -> NewTrial {
 fn what_goes_in_comes_out() {
     let mut notebook = Notebook::in_memory().unwrap();
     let id = notebook.begin_run(&run("echo")).unwrap();
-    let failed = TrialFacts {
+    let failed = Trial {
         workers: None,
         status: TrialStatus::Failed,
-        failed_step: Some("ready".to_owned()),
-        message: Some("no answer within 10 s".to_owned()),
-        last_output: Some("bind: Address already in use\n".to_owned()),
+        failure: Some(
+            Failure::new(Step::Ready, "no answer within 10 s")
+                .with_output("bind: Address already in use\n".to_owned()),
+        ),
         server_version: None,
-        measured_seconds: None,
-        verified_answers: None,
-        throughput: None,
-        cpu_ns_per_request: None,
-        rss_peak_bytes: None,
-        p50_ns: None,
-        p99_ns: None,
-        max_ns: None,
-        observation: Value::Null,
-        ..trial(1).facts
+        figures: Figures::default(),
+        observation: None,
+        ..trial(1).trial
     };
-    let second = NewTrial {
-        facts: failed,
+    let second = Recording {
+        trial: failed,
         windows: Vec::new(),
-        histograms: Vec::new(),
+        histograms: Distributions::default(),
     };
     let second_id = notebook.add_trial(id, &second).unwrap();
     let first = trial(0);
@@ -132,15 +144,18 @@ fn what_goes_in_comes_out() {
     assert_eq!(kept.process, ProcessKey::current().unwrap());
 
     let trials = notebook.trials(id).unwrap();
-    let found: Vec<_> = trials.iter().map(|t| (t.id, t.run_id, &t.facts)).collect();
+    let found: Vec<_> = trials.iter().map(|t| (t.id, t.run_id, &t.trial)).collect();
     assert_eq!(
         found,
-        [(first_id, id, &first.facts), (second_id, id, &second.facts)]
+        [(first_id, id, &first.trial), (second_id, id, &second.trial)]
     );
     assert_eq!(notebook.windows(first_id).unwrap(), first.windows);
-    assert_eq!(notebook.histograms(first_id).unwrap(), first.histograms);
+    assert_eq!(notebook.distributions(first_id).unwrap(), first.histograms);
     assert_eq!(notebook.windows(second_id).unwrap(), []);
-    assert_eq!(notebook.histograms(second_id).unwrap(), []);
+    assert_eq!(
+        notebook.distributions(second_id).unwrap(),
+        Distributions::default()
+    );
 }
 
 #[test]
@@ -213,7 +228,7 @@ fn a_trial_is_written_whole_or_not_at_all() {
     let mut notebook = Notebook::in_memory().unwrap();
     let id = notebook.begin_run(&run("echo")).unwrap();
     let mut twice = trial(0);
-    twice.histograms.push(twice.histograms[0].clone());
+    twice.windows.push(twice.windows[0].clone());
     let error = notebook.add_trial(id, &twice).unwrap_err();
     assert!(
         error
@@ -238,26 +253,6 @@ fn a_trial_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_run_is_removed_with_all_it_has() {
-    let mut notebook = Notebook::in_memory().unwrap();
-    let id = notebook.begin_run(&run("echo")).unwrap();
-    let trial_id = notebook.add_trial(id, &trial(0)).unwrap();
-    notebook.delete_run(id).unwrap();
-    assert!(notebook.trials(id).unwrap().is_empty());
-    assert!(notebook.windows(trial_id).unwrap().is_empty());
-    assert!(notebook.histograms(trial_id).unwrap().is_empty());
-    assert!(matches!(
-        notebook.delete_run(id),
-        Err(NotebookError::NoSuchRun(_))
-    ));
-    assert_ne!(
-        notebook.begin_run(&run("echo")).unwrap(),
-        id,
-        "a number is never used twice"
-    );
-}
-
-#[test]
 fn folders_are_made_and_a_notebook_is_found_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/notebook.db");
@@ -267,7 +262,7 @@ fn folders_are_made_and_a_notebook_is_found_again() {
     notebook.add_trial(id, &trial(0)).unwrap();
     drop(notebook);
     let again = Notebook::open(&path).unwrap();
-    assert_eq!(again.trials(id).unwrap()[0].facts, trial(0).facts);
+    assert_eq!(again.trials(id).unwrap()[0].trial, trial(0).trial);
 }
 
 #[test]
@@ -335,7 +330,7 @@ fn what_a_dead_process_leaves_is_whole_and_recognised() {
     assert_eq!(abandoned.len(), 1);
     assert!(abandoned[0].is_abandoned());
     let id = abandoned[0].id;
-    assert_eq!(notebook.trials(id).unwrap()[0].facts, trial(0).facts);
+    assert_eq!(notebook.trials(id).unwrap()[0].trial, trial(0).trial);
     notebook
         .finish_run(id, RunStatus::Interrupted, time("2026-11-21T10:20:00Z"))
         .unwrap();
@@ -438,17 +433,25 @@ fn a_folder_without_permission_is_named() {
 #[test]
 fn published_figures_stand_under_their_name() {
     let mut notebook = Notebook::in_memory().unwrap();
-    let mine = Published {
+    let table = |title: &str| Published {
+        title: title.to_owned(),
+        origin: "a page".to_owned(),
+        rig: "a machine".to_owned(),
+        unit: "requests/s".to_owned(),
+        correction: None,
+        row: Vec::new(),
+    };
+    let mine = StoredFigures {
         name: "mine".to_owned(),
         imported: time("2026-11-21T10:09:54.25Z"),
         command_line: "prony import a.txt --as mine".to_owned(),
-        table: json!({"title": "A", "row": [{"rates": [1.5]}]}),
+        table: table("A"),
     };
     assert_eq!(notebook.published("mine").unwrap(), None);
     assert!(!notebook.keep_published(&mine).unwrap());
     assert_eq!(notebook.published("mine").unwrap(), Some(mine.clone()));
-    let newer = Published {
-        table: json!({"title": "B"}),
+    let newer = StoredFigures {
+        table: table("B"),
         ..mine
     };
     assert!(notebook.keep_published(&newer).unwrap());
@@ -469,7 +472,11 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
         origin: Origin {
             imported: time("2026-11-22T00:00:00.5Z"),
             number: 77,
-            calibration: Some(json!({"cells": []})),
+            calibration: Some(Calibration {
+                run: 4,
+                made: "2026-11-20T00:00:00Z".to_owned(),
+                cells: Vec::new(),
+            }),
         },
         trials: vec![trial(0), trial(3)],
     };
@@ -482,7 +489,7 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
     );
     let trials = notebook.trials(id).unwrap();
     assert_eq!(trials.len(), 2);
-    assert_eq!(trials[1].facts, import.trials[1].facts);
+    assert_eq!(trials[1].trial, import.trials[1].trial);
     assert_eq!(
         notebook.windows(trials[1].id).unwrap().len(),
         import.trials[1].windows.len()

@@ -1,9 +1,11 @@
 //! Many runs at a glance, and the same cell in all of them.
 
-use prony_notebook::{
-    NewTrial, Notebook, RunFacts, RunId, RunStatus, TrialFacts, TrialId, TrialStatus, Wanted,
+use prony_notebook::{Notebook, RunId, TrialId, Wanted};
+use prony_record::trial::Figures;
+use prony_record::{
+    Distributions, Finding, Host, Load, Measurement, Recording, RunFacts, RunStatus, Severity,
+    Subject, Trial, TrialStatus,
 };
-use serde_json::{Value, json};
 
 fn begin(notebook: &Notebook, name: &str, title: &str) -> RunId {
     let facts = RunFacts {
@@ -11,8 +13,8 @@ fn begin(notebook: &Notebook, name: &str, title: &str) -> RunId {
         title: title.into(),
         started: "2026-11-21T10:00:00Z".parse().unwrap(),
         seed: 1,
-        experiment: json!({"contract": "tcp-echo"}),
-        host: json!({"cpu": "X"}),
+        experiment: Subject::default(),
+        host: Host::default(),
         prony_version: "0.1.0".into(),
         prony_commit: None,
         command_line: format!("prony run {name}"),
@@ -24,45 +26,40 @@ fn add(
     notebook: &mut Notebook,
     run: RunId,
     ordinal: u32,
-    more: impl FnOnce(&mut TrialFacts),
+    more: impl FnOnce(&mut Trial),
 ) -> TrialId {
-    let mut facts = TrialFacts {
+    let mut trial = Trial {
         ordinal,
         round: 0,
         server: "it".into(),
         workers: None,
-        load: Value::Null,
+        load: Load::default(),
         cell: "c64".into(),
         status: TrialStatus::Ok,
-        failed_step: None,
-        message: None,
-        last_output: None,
+        failure: None,
         started: "2026-11-21T10:00:00Z".parse().unwrap(),
         command_line: "it".into(),
         server_version: None,
-        measured_seconds: Some(1.0),
-        verified_answers: Some(10),
-        throughput: Some(10.0),
-        cpu_ns_per_request: None,
-        rss_peak_bytes: None,
-        p50_ns: None,
-        p99_ns: Some(7),
-        max_ns: None,
-        observation: json!({"checks": []}),
+        figures: Figures {
+            throughput: Some(10.0),
+            p99_ns: Some(7),
+            ..Figures::default()
+        },
+        observation: Some(Measurement::default()),
     };
-    more(&mut facts);
-    let trial = NewTrial {
-        facts,
+    more(&mut trial);
+    let trial = Recording {
+        trial,
         windows: Vec::new(),
-        histograms: Vec::new(),
+        histograms: Distributions::default(),
     };
     notebook.add_trial(run, &trial).unwrap()
 }
 
-fn failed(facts: &mut TrialFacts) {
-    facts.status = TrialStatus::Failed;
-    facts.throughput = None;
-    facts.server = "gone".into();
+fn failed(trial: &mut Trial) {
+    trial.status = TrialStatus::Failed;
+    trial.figures.throughput = None;
+    trial.server = "gone".into();
 }
 
 fn limit(limit: u32) -> Wanted {
@@ -78,7 +75,7 @@ fn a_glance_counts_what_is_there() {
     let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
     add(&mut notebook, one, 0, |_| {});
     let last = add(&mut notebook, one, 1, failed);
-    add(&mut notebook, two, 0, |facts| facts.workers = Some(2));
+    add(&mut notebook, two, 0, |trial| trial.workers = Some(2));
     let end = "2026-11-21T11:00:00Z".parse().unwrap();
     notebook.finish_run(one, RunStatus::Finished, end).unwrap();
     let runs = notebook.overviews(&limit(9)).unwrap();
@@ -100,8 +97,8 @@ fn runs_are_narrowed_down() {
     let one = begin(&notebook, "echo", "100 % of it");
     let two = begin(&notebook, "weather", "Slow_ly");
     let three = begin(&notebook, "echo", "plain");
-    add(&mut notebook, three, 0, |facts| {
-        facts.server = "Erlang".into();
+    add(&mut notebook, three, 0, |trial| {
+        trial.server = "Erlang".into();
     });
     notebook
         .finish_run(
@@ -154,38 +151,36 @@ fn runs_are_narrowed_down() {
 }
 
 #[test]
-fn what_trials_hold_in_a_list_is_counted_by_run() {
+fn findings_are_counted_by_run() {
     let mut notebook = Notebook::in_memory().unwrap();
     let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
-    let noisy = json!({"name": "noisy", "severity": "warning"});
-    let short = json!({"name": "short", "severity": "note"});
-    for (ordinal, checks) in [json!([noisy, short]), json!([noisy]), json!([])]
-        .into_iter()
-        .enumerate()
-    {
-        let observation = json!({"checks": checks, "more": 1});
-        add(&mut notebook, one, ordinal as u32, |facts| {
-            facts.observation = observation;
+    let finding = |name: &str, severity| Finding {
+        name: name.into(),
+        severity,
+        text: "why".into(),
+    };
+    let noisy = finding("noisy", Severity::Warning);
+    let short = finding("short", Severity::Note);
+    for (ordinal, checks) in (0..).zip([vec![noisy.clone(), short], vec![noisy], vec![]]) {
+        add(&mut notebook, one, ordinal, |trial| {
+            trial.observation.as_mut().unwrap().checks = checks;
         });
     }
-    add(&mut notebook, two, 0, |facts| {
-        facts.observation = Value::Null;
-    });
-    let found = notebook
-        .found(&[one, two], "$.checks", ["name", "severity"])
-        .unwrap();
+    add(&mut notebook, two, 0, |trial| trial.observation = None);
+    let found = notebook.findings(&[one, two]).unwrap();
     let words: Vec<_> = found[&one]
         .iter()
-        .map(|found| (&*found.name, &*found.severity, found.trials))
+        .map(|found| (&*found.name, found.severity, found.trials))
         .collect();
-    assert_eq!(words, [("noisy", "warning", 2), ("short", "note", 1)]);
-    assert!(!found.contains_key(&two));
-    assert!(
-        notebook
-            .found(&[], "$.checks", ["name", "severity"])
-            .unwrap()
-            .is_empty()
+    assert_eq!(
+        words,
+        [
+            ("noisy", Severity::Warning, 2),
+            ("short", Severity::Note, 1)
+        ]
     );
+    assert!(!found.contains_key(&two));
+    assert!(notebook.findings(&[]).unwrap().is_empty());
 }
 
 #[test]
@@ -193,11 +188,11 @@ fn a_cell_is_followed_through_all_runs() {
     let mut notebook = Notebook::in_memory().unwrap();
     let (one, two) = (begin(&notebook, "a", "A"), begin(&notebook, "b", "B"));
     let first = add(&mut notebook, one, 0, |_| {});
-    let other = add(&mut notebook, one, 1, |facts| facts.cell = "c1".into());
+    let other = add(&mut notebook, one, 1, |trial| trial.cell = "c1".into());
     add(&mut notebook, one, 2, failed);
     // One worker is what a server has that was given no number.
-    let again = add(&mut notebook, two, 0, |facts| facts.workers = Some(1));
-    let more = add(&mut notebook, two, 1, |facts| facts.workers = Some(2));
+    let again = add(&mut notebook, two, 0, |trial| trial.workers = Some(1));
+    let more = add(&mut notebook, two, 1, |trial| trial.workers = Some(2));
     let ids = |like| -> Vec<TrialId> {
         let trials = notebook.past_trials(like).unwrap();
         trials.iter().map(|trial| trial.id).collect()

@@ -5,8 +5,9 @@ use prony_notebook::Notebook;
 use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_pages::sample::{Plan, write};
-use prony_report::capacity::Limits;
-use prony_report::published::Published;
+use prony_record::Load;
+use prony_record::published::Published;
+use prony_record::service::Limits;
 use serde_json::json;
 use std::error::Error;
 use std::path::Path;
@@ -29,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             .map(|(_, cells)| material.report.sentence(&cells))
             .collect();
         let trials = material.trials.iter().filter_map(|part| {
-            let rate = part.facts.throughput?;
-            Some(json!({"server": part.label(), "load": part.facts.cell, "round": part.facts.round + 1, "rate": rate.round()}))
+            let rate = part.trial().figures.throughput?;
+            Some(json!({"server": part.label(), "load": part.trial().cell, "round": part.trial().round + 1, "rate": rate.round()}))
         });
         let facts = json!({
             "title": plan.title,
@@ -98,7 +99,10 @@ fn plans() -> Result<Vec<(&'static str, Plan)>, Box<dyn Error>> {
         .map(|n| {
             (
                 format!("c{n}"),
-                json!({"connections": n, "threads": 1, "rate": null}),
+                Load {
+                    connections: n,
+                    ..Load::default()
+                },
             )
         })
         .to_vec();
@@ -123,7 +127,10 @@ fn plans() -> Result<Vec<(&'static str, Plan)>, Box<dyn Error>> {
         .map(|n| {
             (
                 format!("{n}/s"),
-                json!({"connections": 64, "threads": 1, "rate": n}),
+                Load {
+                    rate: Some(f64::from(n)),
+                    ..Load::default()
+                },
             )
         })
         .to_vec();

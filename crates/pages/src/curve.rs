@@ -1,6 +1,6 @@
 //! The percentile curve of a distribution, as far as its samples support it.
 
-use prony_report::latency::Times;
+use prony_record::Times;
 use prony_stats::percentile::supported;
 
 /// Points for each halving of what is left above: HdrHistogram's own figure for plots.

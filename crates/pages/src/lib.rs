@@ -30,9 +30,9 @@ pub enum PageError {
     /// The run cannot be reported.
     #[error(transparent)]
     Report(#[from] prony_report::kept::ReportError),
-    /// A histogram of the notebook is none.
+    /// A histogram of the notebook cannot be read.
     #[error(transparent)]
-    Histogram(#[from] prony_report::latency::Unreadable),
+    Histogram(#[from] prony_record::times::Unreadable),
     /// Data do not become JSON.
     #[error("the run cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),

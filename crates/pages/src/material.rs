@@ -2,26 +2,27 @@
 
 use crate::PageError;
 use crate::series::Series;
-use prony_notebook::{Histogram, Notebook, Run, TrialFacts, TrialId, Window};
-use prony_report::calibration::CalibrationReport;
-use prony_report::duel::DuelReport;
-use prony_report::kept::{About, about, calibration, measured, report_of};
-use prony_report::latency::Distributions;
-use prony_report::run::{CellReport, RunReport, label};
+use prony_notebook::{Notebook, Run, TrialId};
+use prony_record::calibration::Calibration;
+use prony_record::times::Encoded;
+use prony_record::{Distributions, Measurement, Recording, Subject, Trial};
+use prony_report::duel;
+use prony_report::kept::{Measured, calibration, report_of};
+use prony_report::run::times::CellTimes;
+use prony_report::run::{CellReport, RunReport};
+use prony_verdict::seen::DuelReport;
 
 /// A run with all its trials.
 #[derive(Debug)]
 pub struct Material {
     /// The run.
     pub run: Run,
-    /// What it is about.
-    pub about: About,
     /// What it says.
     pub report: RunReport,
     /// What it says as a duel, if it is one.
     pub duel: Option<DuelReport>,
-    /// What the rig weighed on its host, if that is known.
-    pub calibration: Option<CalibrationReport>,
+    /// The calibration of its host, if there is one.
+    pub calibration: Option<Calibration>,
     /// All trials, in the order of the plan.
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
@@ -35,18 +36,27 @@ pub struct Material {
 pub struct Part {
     /// Its number.
     pub id: TrialId,
-    /// What is known of it.
-    pub facts: TrialFacts,
-    /// Its windows.
-    pub windows: Vec<Window>,
-    /// Its histograms.
-    pub histograms: Vec<Histogram>,
+    /// Everything that is known of it.
+    pub recording: Recording<Encoded>,
 }
 
 impl Part {
+    /// What is known of it besides its windows and distributions.
+    #[must_use]
+    pub fn trial(&self) -> &Trial {
+        &self.recording.trial
+    }
+
+    /// What was measured in it; none where it failed before.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Measurement> {
+        self.trial().observation.as_ref()
+    }
+
     /// The server's label.
+    #[must_use]
     pub fn label(&self) -> String {
-        label(&self.facts.server, self.facts.workers.unwrap_or(1))
+        self.trial().label()
     }
 }
 
@@ -56,35 +66,43 @@ impl Material {
     /// # Errors
     /// When the notebook cannot be read, or the run is none that can be reported.
     pub fn read(notebook: &Notebook, run: &Run) -> Result<Self, PageError> {
-        let mut measured = measured(notebook, run)?;
+        let (mut measured, mut trials) = (Measured::default(), Vec::new());
+        for stored in notebook.trials(run.id)? {
+            let recording = Recording {
+                windows: notebook.windows(stored.id)?,
+                histograms: notebook.encoded(stored.id)?,
+                trial: stored.trial,
+            };
+            measured.add(&recording.trial, &(&recording.histograms).try_into()?);
+            trials.push(Part {
+                id: stored.id,
+                recording,
+            });
+        }
         let report = report_of(notebook, run, &measured)?;
         let times = report.cells.iter().map(|cell| {
             let key = (cell.load_label().to_owned(), cell.label());
-            measured.times.remove(&key).unwrap_or_default()
+            let found = measured.times.remove(&key);
+            found.map(CellTimes::into_merged).unwrap_or_default()
         });
         let times = times.collect();
-        let mut trials = Vec::new();
-        for trial in notebook.trials(run.id)? {
-            trials.push(Part {
-                windows: notebook.windows(trial.id)?,
-                histograms: notebook.histograms(trial.id)?,
-                id: trial.id,
-                facts: trial.facts,
-            });
-        }
-        let about = about(run)?;
-        let labels = about.servers.iter().cloned();
+        let labels = run.facts.experiment.servers.iter().cloned();
         let series = Series::new(labels.chain(report.cells.iter().map(CellReport::label)));
         Ok(Self {
             run: run.clone(),
-            about,
             report,
-            duel: DuelReport::read(notebook, run)?,
+            duel: duel::read(notebook, run)?,
             calibration: calibration(notebook, run)?,
             trials,
             times,
             series,
         })
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn about(&self) -> &Subject {
+        &self.run.facts.experiment
     }
 
     /// The loads, in the report's order, with their cells: the cells' places in the report, the
@@ -103,12 +121,12 @@ impl Material {
     /// Is it one of many rates, as a capacity run is? Then its picture is latency against rate, and
     /// a picture for each rate would be none.
     pub fn sweeps_rates(&self) -> bool {
-        let rates = self
-            .report
-            .cells
-            .iter()
-            .map(|cell| cell.load["rate"].is_number());
-        self.loads().len() > 3 && rates.into_iter().all(|at_rate| at_rate)
+        self.loads().len() > 3
+            && self
+                .report
+                .cells
+                .iter()
+                .all(|cell| cell.load.rate.is_some())
     }
 
     /// The trials of a cell that yielded figures, in the order of their rounds.
@@ -117,14 +135,14 @@ impl Material {
             .trials
             .iter()
             .filter(|part| {
-                let facts = &part.facts;
-                facts.throughput.is_some()
-                    && facts.server == cell.server
-                    && facts.workers.unwrap_or(1) == cell.workers
-                    && facts.cell == cell.load_label()
+                let trial = part.trial();
+                trial.figures.throughput.is_some()
+                    && trial.server == cell.server
+                    && trial.workers.unwrap_or(1) == cell.workers
+                    && trial.cell == cell.load_label()
             })
             .collect();
-        found.sort_by_key(|part| part.facts.round);
+        found.sort_by_key(|part| part.trial().round);
         found
     }
 }

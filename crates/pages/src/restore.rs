@@ -2,14 +2,11 @@
 
 use crate::PageError;
 use crate::material::Material;
-use crate::raw::{FORMAT, Raw, RawTrial, VERSION};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crate::raw::{FORMAT, Raw, VERSION};
 use jiff::Timestamp;
-use prony_notebook::{
-    Histogram, HistogramKind, Import, NewTrial, Notebook, NotebookError, Origin, RunId, RunStatus,
-};
-use prony_report::latency::decode;
+use prony_notebook::{Import, Notebook, NotebookError, Origin, RunId};
+use prony_record::times::Unreadable;
+use prony_record::{Recording, RunStatus};
 use serde::Deserialize;
 
 /// Why a run cannot be put into a notebook.
@@ -27,15 +24,13 @@ pub enum RestoreError {
          smaller; `prony export --format json` writes all of them"
     )]
     Lean,
-    /// A histogram is none.
-    #[error("trial {trial}: its {kind} histogram cannot be read: {why}")]
+    /// A histogram cannot be read.
+    #[error("trial {trial}: {source}")]
     Histogram {
         /// The trial's place in the plan, from 0.
         trial: u32,
-        /// Which.
-        kind: String,
-        /// Why not.
-        why: String,
+        /// Which, and why not.
+        source: Unreadable,
     },
     /// No report could be made of it.
     #[error("no report can be made of it: {0}")]
@@ -102,24 +97,23 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
     if !raw.cells.is_empty() {
         return Err(RestoreError::Lean);
     }
-    let mut trials = Vec::new();
-    for trial in &raw.trials {
-        trials.push(NewTrial {
-            facts: trial.facts.clone().into_owned(),
-            windows: trial.windows.to_vec(),
-            histograms: histograms(trial)?,
-        });
-    }
+    let decoded = raw.trials.iter().map(|trial| {
+        let histograms = (&trial.histograms).try_into();
+        Ok(Recording {
+            trial: trial.trial.clone(),
+            windows: trial.windows.clone(),
+            histograms: histograms.map_err(|source| RestoreError::Histogram {
+                trial: trial.trial.ordinal,
+                source,
+            })?,
+        })
+    });
+    let trials = decoded.collect::<Result<_, RestoreError>>()?;
     let (status, finished) = match (raw.run.status, raw.run.finished) {
         // A run that was under way when it was exported does not go on here.
         (RunStatus::Running, _) => (RunStatus::Interrupted, None),
         other => other,
     };
-    let calibration = raw
-        .calibration
-        .as_ref()
-        .map(serde_json::to_value)
-        .transpose()?;
     let import = Import {
         facts: raw.run.facts.clone().into_owned(),
         status,
@@ -127,37 +121,14 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
         origin: Origin {
             imported: Timestamp::now(),
             number: raw.run.id,
-            calibration,
+            calibration: raw.calibration.as_deref().cloned(),
         },
         trials,
     };
-    // What is JSON to the notebook means something to a report: better known now than later.
+    // A run that cannot be reported is better refused now than found out later.
     let mut rehearsal = Notebook::in_memory()?;
     let id = rehearsal.import(&import)?;
     let run = rehearsal.run(id)?;
     Material::read(&rehearsal, &run).map_err(RestoreError::Unreportable)?;
     Ok(notebook.import(&import)?)
-}
-
-fn histograms(trial: &RawTrial<'_>) -> Result<Vec<Histogram>, RestoreError> {
-    let mut all = Vec::new();
-    for (word, text) in &trial.histograms {
-        let wrong = |why: String| RestoreError::Histogram {
-            trial: trial.facts.ordinal,
-            kind: word.clone(),
-            why,
-        };
-        let kind: HistogramKind = serde_json::from_value(word.as_str().into())
-            .map_err(|error| wrong(error.to_string()))?;
-        let data = STANDARD
-            .decode(text)
-            .map_err(|error| wrong(error.to_string()))?;
-        let times = decode(&data).map_err(|error| wrong(error.to_string()))?;
-        all.push(Histogram {
-            kind,
-            count: times.len(),
-            data,
-        });
-    }
-    Ok(all)
 }

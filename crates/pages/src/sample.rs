@@ -1,16 +1,17 @@
 //! Runs that nobody has measured: for tests and benchmarks, made from a number.
 
 use jiff::{SignedDuration, Timestamp};
-use prony_notebook::{
-    Histogram, HistogramKind, NewTrial, Notebook, NotebookError, Phase, RunFacts, RunId, RunStatus,
-    TrialFacts, TrialStatus, Window,
+use prony_notebook::{Notebook, NotebookError, RunId};
+use prony_record::published::Published;
+use prony_record::service::Limits;
+use prony_record::times::EffectiveSamples;
+use prony_record::trial::{Figures, label};
+use prony_record::{
+    Distributions, Durations, Failure, Finding, Generator, Host, Load, Measurement, Outcomes,
+    Percentiles, Phase, Recording, Resources, RunFacts, RunStatus, Severity, Step, Subject,
+    Transport, Trial, TrialStatus, Window,
 };
-use prony_report::capacity::Limits;
-use prony_report::facts::{Durations, Facts, Finding, Generator, Outcomes, Resources};
-use prony_report::kept::About;
-use prony_report::latency::{Percentiles, Times, encode};
-use prony_report::published::Published;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What is made up.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub struct Plan {
     /// Servers: name, workers, and about how many answers they give per second.
     pub servers: Vec<(String, u32, f64)>,
     /// Loads: label, and what they are.
-    pub loads: Vec<(String, Value)>,
+    pub loads: Vec<(String, Load)>,
     /// Rounds.
     pub rounds: u32,
     /// Windows of a trial, of which a third is warm-up.
@@ -55,10 +56,7 @@ impl Plan {
             servers: servers
                 .map(|(name, workers, rate)| ((*name).to_owned(), *workers, *rate))
                 .collect(),
-            loads: vec![(
-                "c64".into(),
-                json!({"connections": 64, "threads": 1, "rate": null}),
-            )],
+            loads: vec![("c64".into(), Load::default())],
             rounds: 3,
             windows: 30,
             samples: 5_000,
@@ -97,8 +95,8 @@ pub fn write(notebook: &mut Notebook, plan: &Plan) -> Result<RunId, NotebookErro
 /// # Errors
 /// When the notebook cannot be written.
 pub fn begin(notebook: &Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
-    let label = |(name, workers, _): &(String, u32, f64)| prony_report::run::label(name, *workers);
-    let about = About {
+    let label = |(name, workers, _): &(String, u32, f64)| label(name, *workers);
+    let about = Subject {
         contract: "http-echo".into(),
         baseline: plan.servers.first().map(label).unwrap_or_default(),
         rounds: plan.rounds,
@@ -114,15 +112,22 @@ pub fn begin(notebook: &Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
                 (name.clone(), manifest)
             })
             .collect(),
-        ..About::default()
+        ..Subject::default()
     };
     notebook.begin_run(&RunFacts {
         name: plan.name.clone(),
         title: plan.title.clone(),
         started: plan.started,
         seed: 7,
-        experiment: serde_json::to_value(about).expect("plain data"),
-        host: json!({"kernel": "Linux 6.1", "cpu": "A processor", "cpus": 2, "memory": 8_u64 << 30, "virtual_machine": true, "governor": null}),
+        experiment: about,
+        host: Host {
+            kernel: "Linux 6.1".into(),
+            cpu: "A processor".into(),
+            cpus: 2,
+            memory: 8 << 30,
+            virtual_machine: true,
+            ..Host::default()
+        },
         prony_version: env!("CARGO_PKG_VERSION").into(),
         prony_commit: None,
         command_line: "prony run sample".into(),
@@ -130,9 +135,9 @@ pub fn begin(notebook: &Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
 }
 
 /// Its trials, in the order of its plan.
-pub fn trials(plan: &Plan) -> Vec<NewTrial> {
+pub fn trials(plan: &Plan) -> Vec<Recording> {
     let mut all = Vec::new();
-    let ordinal = |all: &Vec<NewTrial>| u32::try_from(all.len()).unwrap_or(u32::MAX);
+    let ordinal = |all: &Vec<Recording>| u32::try_from(all.len()).unwrap_or(u32::MAX);
     for round in 0..plan.rounds {
         for (s, server) in plan.servers.iter().enumerate() {
             for (l, load) in plan.loads.iter().enumerate() {
@@ -145,16 +150,12 @@ pub fn trials(plan: &Plan) -> Vec<NewTrial> {
     if let Some((server, message, output)) = &plan.failed {
         let blank = (server.clone(), 1, 1.0);
         let mut trial = trial(plan, &blank, &plan.loads[0], 0, ordinal(&all), 1);
-        trial.facts = TrialFacts {
-            status: TrialStatus::Failed,
-            failed_step: Some("build".into()),
-            message: Some(message.clone()),
-            last_output: Some(output.clone()),
-            throughput: None,
-            ..trial.facts
-        };
+        trial.trial.status = TrialStatus::Failed;
+        let failure = Failure::new(Step::Build, message).with_output(output.clone());
+        trial.trial.failure = Some(failure);
+        trial.trial.figures = Figures::default();
         trial.windows.clear();
-        trial.histograms.clear();
+        trial.histograms = Distributions::default();
         all.push(trial);
     }
     all
@@ -163,36 +164,45 @@ pub fn trials(plan: &Plan) -> Vec<NewTrial> {
 fn trial(
     plan: &Plan,
     (name, workers, base): &(String, u32, f64),
-    (label, load): &(String, Value),
+    (label, load): &(String, Load),
     round: u32,
     ordinal: u32,
     seed: u64,
-) -> NewTrial {
+) -> Recording {
     // More connections bring more up to a point, and a rate is kept while it can be.
-    let connections = load["connections"].as_f64().unwrap_or(64.0);
+    let connections = f64::from(load.connections);
     let able = base * connections / (connections + 12.0) * (0.985 + 0.03 * noise(seed));
-    let rate = load["rate"].as_f64().map_or(able, |due| due.min(able));
+    let rate = load.rate.map_or(able, |due| due.min(able));
     let busy = (rate / able).min(0.995);
-    let open = load["rate"].is_number();
+    let open = load.rate.is_some();
     let typical = match open {
         true => 1e9 / base * (1.0 + 0.25 * busy / (1.0 - busy)),
         false => 1e9 * connections / rate,
     };
-    let (mut response, mut service, mut send_delay) = (times(), times(), times());
+    let mut times = Distributions::with_room();
     for i in 0..plan.samples {
         let u = noise(seed ^ (u64::from(i) << 40) ^ 0x55);
         // A long tail, and one pause in a thousand.
         let tail = (1.0 - u).powf(-0.22) * if i % 1_000 == 999 { 8.0 } else { 1.0 };
         let ns = (typical * 0.8 * tail).max(1.0) as u64;
         let waited = if open && i % 50 == 0 { ns / 3 } else { 0 };
-        service.saturating_record(ns);
-        response.saturating_record(ns + waited);
-        send_delay.saturating_record(waited);
+        times.service.saturating_record(ns);
+        times.response.saturating_record(ns + waited);
+        times.send_delay.saturating_record(waited);
     }
     let answers = (rate * 2.0) as u64;
     let cpu = 0.9e9 * f64::from(*workers) / base;
-    let of = Percentiles::of(&response);
-    let mut facts = Facts {
+    let response = Percentiles::of(&times.response);
+    // As if every fourth answer were independent of the others.
+    let worth = times.response.len() as f64 / 4.0;
+    times.effective = EffectiveSamples {
+        p50: worth,
+        p75: worth,
+        p90: worth,
+        p99: worth,
+        p99_9: worth,
+    };
+    let mut seen = Measurement {
         outcomes: Outcomes {
             ok: answers,
             ..Outcomes::default()
@@ -201,9 +211,11 @@ fn trial(
             cpu_us_per_request: Some(2.4),
             busy: 0.6,
             threads: 1,
-            transport: "epoll".into(),
+            transport: Transport::Epoll,
+            ..Generator::default()
         },
         resources: Resources {
+            watched_ns: 2_000_000_000,
             server_cpu_ns: (cpu * answers as f64) as u64,
             rss_peak_bytes: 4 << 20,
             threads: 1,
@@ -218,22 +230,17 @@ fn trial(
             ..Durations::default()
         },
         warmed_up: true,
-        ..Facts::default()
+        ..Measurement::default()
     };
     if let Some(text) = plan.check.as_ref().filter(|_| *name == plan.servers[0].0) {
-        facts.checks.push(Finding {
+        seen.checks.push(Finding {
             name: "noisy-host".into(),
-            severity: prony_checks::Severity::Warning,
+            severity: Severity::Warning,
             text: text.clone(),
         });
     }
-    let histogram = |kind, times: &Times| Histogram {
-        kind,
-        count: times.len(),
-        data: encode(times),
-    };
-    NewTrial {
-        facts: TrialFacts {
+    Recording {
+        trial: Trial {
             ordinal,
             round,
             server: name.clone(),
@@ -241,37 +248,29 @@ fn trial(
             load: load.clone(),
             cell: label.clone(),
             status: TrialStatus::Ok,
-            failed_step: None,
-            message: None,
-            last_output: None,
+            failure: None,
             started: plan.started + SignedDuration::from_secs(4 * i64::from(ordinal)),
             command_line: format!("{name} --port 8000"),
             server_version: Some(format!("{name} 1.2.3")),
-            measured_seconds: Some(2.0),
-            verified_answers: Some(answers),
-            throughput: Some(rate),
-            cpu_ns_per_request: Some(cpu * (0.98 + 0.04 * noise(seed ^ 9))),
-            rss_peak_bytes: Some(
-                ((4 << 20) as f64
-                    * (1.0 + 9.0 * noise(name.len() as u64))
-                    * (1.0 + 0.1 * noise(seed))) as u64,
-            ),
-            p50_ns: of.p50,
-            p99_ns: of.p99,
-            max_ns: of.max,
-            observation: serde_json::to_value(facts).expect("plain data"),
+            figures: Figures {
+                measured_seconds: Some(2.0),
+                verified_answers: Some(answers),
+                throughput: Some(rate),
+                cpu_ns_per_request: Some(cpu * (0.98 + 0.04 * noise(seed ^ 9))),
+                rss_peak_bytes: Some(
+                    ((4 << 20) as f64
+                        * (1.0 + 9.0 * noise(name.len() as u64))
+                        * (1.0 + 0.1 * noise(seed))) as u64,
+                ),
+                p50_ns: response.p50,
+                p99_ns: response.p99,
+                max_ns: response.max,
+            },
+            observation: Some(seen),
         },
         windows: windows(plan.windows, rate, seed),
-        histograms: vec![
-            histogram(HistogramKind::Response, &response),
-            histogram(HistogramKind::Service, &service),
-            histogram(HistogramKind::SendDelay, &send_delay),
-        ],
+        histograms: times,
     }
-}
-
-fn times() -> Times {
-    Times::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds that are allowed")
 }
 
 /// Windows of 100 ms; in one trial of five the rate changes while it is measured.
@@ -307,7 +306,6 @@ fn windows(n: u32, rate: f64, seed: u64) -> Vec<Window> {
                 server_cpu_ns: Some(90_000_000),
                 generator_cpu_ns: None,
                 rss_bytes: Some(4 << 20),
-                more: Value::Null,
             }
         })
         .collect()

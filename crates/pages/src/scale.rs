@@ -1,28 +1,25 @@
 //! Axes: from values to places, and where ticks belong.
-//!
-//! The ranges and their key points are plotters'; the two axes that it does not have, a logarithmic
-//! one with ticks at 1, 2 and 5 and HdrHistogram's axis of percentiles, are ranges in its sense.
 
 mod time;
 
-use plotters::coord::ranged1d::{BoldPoints, KeyPointHint, NoDefaultFormatting, Ranged};
-use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
-pub use time::{Time, date_tick};
+pub use time::date_tick;
 
-/// plotters places things on whole units: these are hundredths of a pixel.
-const FINE: f64 = 100.0;
+/// An axis: what its lengths mean, and the values at its ends.
+pub struct Scale {
+    kind: Kind,
+    range: Range<f64>,
+}
 
-/// An axis.
-pub enum Scale {
+enum Kind {
     /// Equal steps are equal lengths.
-    Linear(RangedCoordf64),
+    Linear,
     /// Equal ratios are equal lengths; every value is above zero.
-    Log(Log),
+    Log,
     /// [`Point::nines`](crate::curve::Point::nines): p90, p99, p99.9 at equal distances.
-    Nines(Nines),
-    /// Times of day, in seconds since 1970.
-    Time(Time),
+    Nines,
+    /// Times of day, in seconds since 1970, UTC.
+    Time,
 }
 
 impl Scale {
@@ -36,18 +33,15 @@ impl Scale {
             let room = ((high - low) * 0.08).max(high.abs() * 1e-3).max(1e-9);
             (low - room)..(high + room)
         };
-        Self::Linear(RangedCoordf64::from(if range.is_empty() {
-            0.0..1.0
-        } else {
-            range
-        }))
+        let range = if range.is_empty() { 0.0..1.0 } else { range };
+        Self::new(Kind::Linear, range)
     }
 
     /// A linear axis from zero.
     pub fn from_zero(values: impl IntoIterator<Item = f64>) -> Self {
         let high = bounds(values).map_or(1.0, |(_, high)| high);
         let high = if high > 0.0 { high } else { 1.0 };
-        Self::Linear(RangedCoordf64::from(0.0..high * 1.04))
+        Self::new(Kind::Linear, 0.0..high * 1.04)
     }
 
     /// A logarithmic axis that holds all values above zero. Of none, from 1 to 10.
@@ -58,13 +52,13 @@ impl Scale {
         let room = (high / low).powf(0.04).max(1.05);
         let (low, high) = (low / room, high * room);
         let widen = (2.0 / (high / low)).max(1.0).sqrt();
-        Self::Log(Log(low / widen..high * widen))
+        Self::new(Kind::Log, low / widen..high * widen)
     }
 
     /// HdrHistogram's axis, from p0 to the largest of these places.
     pub fn nines(values: impl IntoIterator<Item = f64>) -> Self {
         let high = bounds(values).map_or(1.0, |(_, high)| high);
-        Self::Nines(Nines(0.0..high.max(1.0)))
+        Self::new(Kind::Nines, 0.0..high.max(1.0))
     }
 
     /// An axis of times of day, in seconds since 1970, with some room. Of none, a day of 1970.
@@ -72,43 +66,49 @@ impl Scale {
         let (first, last) = bounds(values).unwrap_or((0.0, 86_400.0));
         // At least an hour: runs of one minute are not to look a year apart.
         let room = ((last - first) * 0.04).max(1_800.0);
-        Self::Time(Time(first - room..last + room))
+        Self::new(Kind::Time, first - room..last + room)
     }
 
-    /// Where a value lies between `from` and `to`, to a hundredth.
+    fn new(kind: Kind, range: Range<f64>) -> Self {
+        Self { kind, range }
+    }
+
+    /// Where a value lies, in pixels: `from` is the axis' lower end, `to` its upper one. A value
+    /// beyond an end lies beyond it too, an infinite one at it.
     pub fn place(&self, value: f64, from: f64, to: f64) -> f64 {
-        let limit = ((from * FINE).round() as i32, (to * FINE).round() as i32);
-        f64::from(match self {
-            Self::Linear(range) => range.map(&value, limit),
-            Self::Log(range) => range.map(&value, limit),
-            Self::Nines(range) => range.map(&value, limit),
-            Self::Time(range) => range.map(&value, limit),
-        }) / FINE
+        let length = |value: f64| match self.kind {
+            Kind::Log => value.max(f64::MIN_POSITIVE).ln(),
+            Kind::Linear | Kind::Nines | Kind::Time => value,
+        };
+        let (start, end) = (length(self.range.start), length(self.range.end));
+        let share = (length(value) - start) / (end - start);
+        let share = if share.is_infinite() {
+            share.clamp(0.0, 1.0)
+        } else {
+            share
+        };
+        from + (to - from) * share
     }
 
-    /// Values at which ticks belong, about `n` at the most.
+    /// Values at which ticks belong, in ascending order: at most `n` (which is at least 2), but of a
+    /// percentile axis all.
     pub fn ticks(&self, n: usize) -> Vec<f64> {
-        match self {
-            Self::Linear(range) => range.key_points(BoldPoints(n)),
-            Self::Log(range) => range.key_points(BoldPoints(n)),
-            Self::Nines(range) => range.key_points(BoldPoints(n)),
-            Self::Time(range) => range.key_points(BoldPoints(n)),
+        match self.kind {
+            Kind::Linear => linear_ticks(&self.range, n),
+            Kind::Log => log_ticks(&self.range, n),
+            Kind::Nines => nines_ticks(&self.range),
+            Kind::Time => time::ticks(&self.range, n),
         }
     }
 
     /// The values at its ends.
     pub fn range(&self) -> Range<f64> {
-        match self {
-            Self::Linear(range) => range.range(),
-            Self::Log(range) => range.range(),
-            Self::Nines(range) => range.range(),
-            Self::Time(range) => range.range(),
-        }
+        self.range.clone()
     }
 
     /// Does a linear axis leave zero out? A reader who compares lengths has to be told.
     pub fn leaves_zero_out(&self) -> bool {
-        matches!(self, Self::Linear(range) if range.range().start > 0.0)
+        matches!(self.kind, Kind::Linear) && self.range.start > 0.0
     }
 }
 
@@ -122,82 +122,60 @@ fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
         })
 }
 
-fn between(share: f64, limit: (i32, i32)) -> i32 {
-    let length = f64::from(limit.1) - f64::from(limit.0);
-    limit.0 + (length * share).round() as i32
-}
-
-/// A logarithmic range.
-pub struct Log(Range<f64>);
-
-impl Ranged for Log {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let ln = |value: f64| value.max(f64::MIN_POSITIVE).ln();
-        let (start, end) = (ln(self.0.start), ln(self.0.end));
-        between((ln(*value) - start) / (end - start), limit)
-    }
-
-    /// 1, 2 and 5 of every decade, or 1 alone where that is too much, or every few decades.
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        let first = self.0.start.log10().floor() as i32;
-        let last = self.0.end.log10().ceil() as i32;
-        let most = hint.max_num_points().max(2);
-        let all = |digits: &[f64], step: usize| -> Vec<f64> {
-            (first..=last)
-                .step_by(step)
-                .flat_map(|decade| digits.iter().map(move |digit| digit * 10_f64.powi(decade)))
-                .filter(|value| self.0.contains(value))
-                .collect()
+/// The multiples of the smallest step of 1, 2 or 5 times a power of ten that has at most `most`.
+fn linear_ticks(range: &Range<f64>, most: usize) -> Vec<f64> {
+    let finest = ((range.end - range.start) / most as f64).log10().floor() as i32;
+    let mut steps = (finest..).flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| (digit, decade)));
+    let few = |(digit, decade): (f64, i32)| {
+        // Powers with a positive exponent are exact: 3 / 10 is 0.3, 3 * 0.1 is not.
+        let power = 10_f64.powi(decade.abs());
+        let (up, down) = if decade < 0 {
+            (power, 1.0)
+        } else {
+            (1.0, power)
         };
-        let fine = all(&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], 1);
-        if fine.len() < 3 {
-            // So short a piece of it looks linear.
-            let linear = RangedCoordf64::from(self.0.clone());
-            return linear.key_points(BoldPoints(most.min(6)));
-        }
-        if fine.len() <= most {
-            return fine;
-        }
-        let some = all(&[1.0, 2.0, 5.0], 1);
-        if some.len() <= most {
-            return some;
-        }
-        (1..)
-            .map(|step| all(&[1.0], step))
-            .find(|points| points.len() <= most)
-            .unwrap_or_default()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.0.clone()
-    }
+        let first = (range.start * up / down / digit).ceil() as i64;
+        let last = (range.end * up / down / digit).floor() as i64;
+        let multiples = (first..=last).map(|nth| nth as f64 * digit * down / up);
+        (last - first < most as i64).then(|| multiples.collect())
+    };
+    steps.find_map(few).unwrap_or_default()
 }
 
-/// A range of percentiles by the nines in them.
-pub struct Nines(Range<f64>);
-
-impl Ranged for Nines {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        between((value - self.0.start) / (self.0.end - self.0.start), limit)
+/// 1, 2 and 5 of every decade, or 1 alone where that is too much, or every few decades.
+fn log_ticks(range: &Range<f64>, most: usize) -> Vec<f64> {
+    let first = range.start.log10().floor() as i32;
+    let last = range.end.log10().ceil() as i32;
+    let all = |digits: &[f64], step: usize| -> Vec<f64> {
+        (first..=last)
+            .step_by(step)
+            .flat_map(|decade| digits.iter().map(move |digit| digit * 10_f64.powi(decade)))
+            .filter(|value| range.contains(value))
+            .collect()
+    };
+    let fine = all(&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], 1);
+    if fine.len() < 3 {
+        // So short a piece of it looks linear.
+        return linear_ticks(range, most.min(6));
     }
-
-    /// The median, and every further nine.
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        let nines = (0..=self.0.end.floor() as u32).map(f64::from);
-        let mut all: Vec<f64> = nines.collect();
-        all.insert(1, 2_f64.log10());
-        all
+    if fine.len() <= most {
+        return fine;
     }
-
-    fn range(&self) -> Range<f64> {
-        self.0.clone()
+    let some = all(&[1.0, 2.0, 5.0], 1);
+    if some.len() <= most {
+        return some;
     }
+    (1..)
+        .map(|step| all(&[1.0], step))
+        .find(|points| points.len() <= most)
+        .unwrap_or_default()
+}
+
+/// The median, and every further nine.
+fn nines_ticks(range: &Range<f64>) -> Vec<f64> {
+    let mut all: Vec<f64> = (0..=range.end.floor() as u32).map(f64::from).collect();
+    all.insert(1, 2_f64.log10());
+    all
 }
 
 /// The name of a place on HdrHistogram's axis: `p99.9`.
@@ -215,14 +193,15 @@ mod tests {
     fn values_lie_where_they_belong() {
         let linear = Scale::from_zero([50.0, 100.0]);
         assert_eq!(linear.range(), 0.0..104.0);
-        assert!((linear.place(52.0, 0.0, 200.0) - 100.0).abs() < 0.02);
+        assert!((linear.place(52.0, 0.0, 200.0) - 100.0).abs() < 1e-9);
+        assert_eq!(linear.place(f64::INFINITY, 0.0, 200.0), 200.0);
         let log = Scale::log([10.0, 1_000.0]);
         let (a, b, c) = (
             log.place(10.0, 0.0, 100.0),
             log.place(100.0, 0.0, 100.0),
             log.place(1_000.0, 0.0, 100.0),
         );
-        assert!(((b - a) - (c - b)).abs() < 0.03, "{a} {b} {c}");
+        assert!(((b - a) - (c - b)).abs() < 1e-9, "{a} {b} {c}");
         let nines = Scale::nines([3.0]);
         assert_eq!(nines.place(1.5, 0.0, 100.0), 50.0);
         // Downwards, as on a vertical axis.
@@ -238,9 +217,22 @@ mod tests {
         assert_eq!(Scale::log([1.0, 1e9]).ticks(5).len(), 5);
         let close = Scale::log([100.0, 101.0]);
         assert!(close.ticks(6).len() >= 2, "{:?}", close.ticks(6));
-        for tick in Scale::from_zero([87.0]).ticks(6) {
-            assert_eq!(tick % 10.0, 0.0);
-        }
+        assert_eq!(
+            Scale::from_zero([87.0]).ticks(6),
+            [0.0, 20.0, 40.0, 60.0, 80.0]
+        );
+        assert_eq!(
+            Scale::from_zero([0.6]).ticks(7),
+            [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+        );
+        assert_eq!(
+            Scale::from_zero([2.2e7]).ticks(7),
+            [0.0, 5e6, 1e7, 1.5e7, 2e7]
+        );
+        assert_eq!(
+            Scale::linear([-1.0, 1.0]).ticks(5),
+            [-1.0, -0.5, 0.0, 0.5, 1.0]
+        );
         let names: Vec<String> = Scale::nines([3.2])
             .ticks(9)
             .into_iter()

@@ -8,9 +8,9 @@ use prony_pages::page::html;
 use prony_pages::raw::Raw;
 use prony_pages::restore::{RestoreError, is_run, read, restore};
 use prony_pages::sample::{Plan, write};
-use prony_report::latency::decode;
+use prony_record::Load;
+use prony_record::times::{Kind, decode};
 use proptest::prelude::*;
-use serde_json::json;
 
 fn material(plan: &Plan) -> Material {
     let mut notebook = Notebook::in_memory().unwrap();
@@ -86,7 +86,7 @@ proptest! {
         plan.windows = windows;
         plan.samples = samples;
         let rate = at_a_rate.then_some(1_000.0);
-        let load = |name: String| (name, json!({"connections": 8, "threads": 1, "rate": rate}));
+        let load = |name: String| (name, Load { connections: 8, rate, ..Load::default() });
         plan.loads = loads.into_iter().map(load).collect();
         plan.failed = failed.map(|(message, output)| ("gone".into(), message, output));
         plan.check = check;
@@ -121,8 +121,8 @@ fn what_is_no_run_is_not_put_into_a_notebook() {
         Err(RestoreError::Foreign(_))
     ));
     let mut raw: Raw<'_> = serde_json::from_str(&text).unwrap();
-    let histogram = raw.trials[1].histograms.get_mut("response").unwrap();
-    *histogram = "AAAA".into();
+    let histograms = &mut raw.trials[1].to_mut().histograms;
+    histograms.times.insert(Kind::Response, vec![0; 3]);
     let error = restore(&mut notebook, &raw).unwrap_err().to_string();
     assert!(
         error.contains("trial 1") && error.contains("response"),
@@ -130,8 +130,8 @@ fn what_is_no_run_is_not_put_into_a_notebook() {
     );
     let mut raw: Raw<'_> = serde_json::from_str(&text).unwrap();
     // Two trials of one place.
-    let facts = raw.trials[0].facts.clone();
-    raw.trials[1].facts = facts;
+    let first = raw.trials[0].trial.clone();
+    raw.trials[1].to_mut().trial = first;
     assert!(matches!(
         restore(&mut notebook, &raw),
         Err(RestoreError::Notebook(_))
@@ -151,9 +151,9 @@ fn csv_has_a_row_for_every_trial_and_as_many_fields_in_each() {
     );
     let at = |name: &str| rows[0].iter().position(|column| column == name).unwrap();
     for (row, part) in rows[1..].iter().zip(&material.trials) {
-        assert_eq!(row[at("server")], part.facts.server);
+        assert_eq!(row[at("server")], part.trial().server);
         let rate = row[at("answers_per_second")].parse::<f64>().ok();
-        assert_eq!(rate, part.facts.throughput);
+        assert_eq!(rate, part.trial().figures.throughput);
     }
 }
 
@@ -197,10 +197,12 @@ fn the_log_is_read_by_hdrhistograms_reader() {
         let part = material
             .trials
             .iter()
-            .find(|part| (part.facts.server == "alpha") == alike && part.facts.round + 1 == round)
+            .find(|part| {
+                (part.trial().server == "alpha") == alike && part.trial().round + 1 == round
+            })
             .unwrap();
         assert_eq!(interval.duration().as_secs_f64(), 2.0);
-        let kept = decode(&part.histograms[0].data).unwrap();
+        let kept = part.recording.histograms.of(Kind::Response).unwrap();
         use base64::Engine;
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(interval.encoded_histogram())

@@ -5,8 +5,9 @@ use prony_pages::chart::charts;
 use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_pages::sample::{Plan, write};
-use prony_report::capacity::Limits;
-use serde_json::{Value, json};
+use prony_record::Load;
+use prony_record::service::Limits;
+use serde_json::Value;
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&";
 
@@ -149,7 +150,13 @@ fn each_kind_of_run_has_its_charts() {
 
     let mut grid = plan();
     grid.loads = [1, 8, 64]
-        .map(|n| (format!("c{n}"), json!({"connections": n, "rate": null})))
+        .map(|n| {
+            let load = Load {
+                connections: n,
+                ..Load::default()
+            };
+            (format!("c{n}"), load)
+        })
         .to_vec();
     let grid = names(&grid);
     of(&grid, "grid-throughput");
@@ -166,7 +173,13 @@ fn each_kind_of_run_has_its_charts() {
     let mut rates = Plan::of(&[("it", 1, 1e4)]);
     rates.name = "capacity".into();
     rates.loads = [1_000, 2_000, 4_000, 8_000, 12_000]
-        .map(|n| (format!("{n}/s"), json!({"connections": 64, "rate": n})))
+        .map(|n| {
+            let load = Load {
+                rate: Some(f64::from(n)),
+                ..Load::default()
+            };
+            (format!("{n}/s"), load)
+        })
         .to_vec();
     rates.service = Some(Limits {
         percentile: 99.0,

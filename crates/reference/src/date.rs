@@ -1,11 +1,8 @@
 //! The date that HTTP puts into its answers.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-const WEEKDAYS: [&[u8; 3]; 7] = [b"Thu", b"Fri", b"Sat", b"Sun", b"Mon", b"Tue", b"Wed"];
-const MONTHS: [&[u8; 3]; 12] = [
-    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-];
+use httpdate::HttpDate;
+use std::io::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A second, written as RFC 9110's IMF-fixdate: `Sat, 21 Nov 2026 10:09:54 GMT`.
 ///
@@ -21,6 +18,9 @@ impl Date {
     pub const LEN: usize = 29;
 
     /// The given second since 1970-01-01 00:00:00 UTC, up to the end of the year 9999.
+    ///
+    /// # Panics
+    /// When it is later than that.
     pub fn at(unix_second: u64) -> Self {
         Self {
             unix_second,
@@ -60,43 +60,10 @@ fn current_second() -> u64 {
 }
 
 fn format(unix_second: u64) -> [u8; Date::LEN] {
-    let days = unix_second / 86_400;
-    let second = unix_second % 86_400;
-    let (year, month, day) = civil(days);
-    let mut text = *b"Thu, 01 Jan 1970 00:00:00 GMT";
-    text[0..3].copy_from_slice(WEEKDAYS[(days % 7) as usize]);
-    text[5..7].copy_from_slice(&two_digits(day));
-    text[8..11].copy_from_slice(MONTHS[month as usize - 1]);
-    text[12..14].copy_from_slice(&two_digits(year / 100));
-    text[14..16].copy_from_slice(&two_digits(year % 100));
-    text[17..19].copy_from_slice(&two_digits(second / 3_600));
-    text[20..22].copy_from_slice(&two_digits(second / 60 % 60));
-    text[23..25].copy_from_slice(&two_digits(second % 60));
+    let date = HttpDate::from(UNIX_EPOCH + Duration::from_secs(unix_second));
+    let mut text = [0; Date::LEN];
+    write!(&mut text[..], "{date}").expect("an IMF-fixdate has 29 bytes");
     text
-}
-
-fn two_digits(value: u64) -> [u8; 2] {
-    [b'0' + (value / 10 % 10) as u8, b'0' + (value % 10) as u8]
-}
-
-/// Year, month (1 to 12) and day (1 to 31) of a day since 1970-01-01 in the Gregorian calendar.
-///
-/// Howard Hinnant's `civil_from_days`: years begin in March, so that the leap day comes last.
-fn civil(days_since_1970: u64) -> (u64, u64, u64) {
-    let days = days_since_1970 + 719_468; // since 0000-03-01
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let (month, carry) = if month_from_march < 10 {
-        (month_from_march + 3, 0)
-    } else {
-        (month_from_march - 9, 1)
-    };
-    (year_of_era + era * 400 + carry, month, day)
 }
 
 #[cfg(test)]

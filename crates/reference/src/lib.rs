@@ -2,8 +2,8 @@
 //! are known exactly.
 //!
 //! A benchmark needs two servers that it can trust. [`ceiling`] answers with as little work as a
-//! server can do: no other server on the same host is faster, so a measurement near it weighs the
-//! rig rather than the server. [`clockwork`] answers after delays and stalls that are a pure
+//! server can do: no other server on the same host is faster, so a measurement near it is of this
+//! limit rather than of the server. [`clockwork`] answers after delays and stalls that are a pure
 //! function of the arrival times, so what a load generator must report is known beforehand.
 //!
 //! Both speak the same two [`Contract`]s. What a connection answers is one state machine per

@@ -1,10 +1,10 @@
 //! Two runs compared, cell by cell.
 
 use crate::kept::ReportError;
-use crate::run::label;
 use crate::show;
 use crate::table::{Align, Table};
-use prony_notebook::{Notebook, Phase, Run, TrialStatus};
+use prony_notebook::{Notebook, Run};
+use prony_record::{Phase, TrialStatus, Window};
 use prony_stats::bootstrap::{RESAMPLES, ratio_of_means};
 use prony_stats::compare::{Better, Verdict, verdict};
 use prony_stats::{Estimate, StatsError, fieller};
@@ -186,25 +186,25 @@ type Cells = BTreeMap<(String, String), Starts>;
 /// The cells of a run, by load and server.
 fn cells(notebook: &Notebook, run: &Run) -> Result<Cells, ReportError> {
     let mut cells = Cells::new();
-    for trial in notebook.trials(run.id)? {
-        let facts = &trial.facts;
-        let (TrialStatus::Ok, Some(throughput)) = (facts.status, facts.throughput) else {
+    for stored in notebook.trials(run.id)? {
+        let trial = &stored.trial;
+        let (TrialStatus::Ok, Some(throughput)) = (trial.status, trial.figures.throughput) else {
             continue;
         };
         let windows: Vec<f64> = notebook
-            .windows(trial.id)?
+            .windows(stored.id)?
             .iter()
             .filter(|window| window.phase == Phase::Measure && window.length_ns > 0)
-            .map(|window| window.verified_answers as f64 * 1e9 / window.length_ns as f64)
+            .map(Window::rate)
             .collect();
-        let server = label(&facts.server, facts.workers.unwrap_or(1));
-        let starts = cells.entry((facts.cell.clone(), server)).or_default();
+        let key = (trial.cell.clone(), trial.label());
+        let starts = cells.entry(key).or_default();
         // A start without windows counts with the one figure that it has.
         starts.rates.push(match windows.is_empty() {
             true => vec![throughput],
             false => windows,
         });
-        starts.cpu.extend(facts.cpu_ns_per_request);
+        starts.cpu.extend(trial.figures.cpu_ns_per_request);
     }
     Ok(cells)
 }
@@ -245,18 +245,20 @@ fn change(
 }
 
 fn differences(before: &Run, after: &Run) -> Vec<String> {
-    let host = |run: &Run, key: &str| {
-        let value = run.facts.host.get(key);
-        value.map_or_else(String::new, ToString::to_string)
+    let described = |run: &Run| {
+        let host = &run.facts.host;
+        [
+            ("kernel", host.kernel.clone()),
+            ("cpu", host.cpu.clone()),
+            ("cpus", host.cpus.to_string()),
+            ("memory", show::bytes(host.memory as f64)),
+            ("prony", run.facts.prony_version.clone()),
+        ]
     };
-    let mut all: Vec<String> = ["kernel", "cpu", "cpus", "memory"]
-        .iter()
-        .filter(|key| host(before, key) != host(after, key))
-        .map(|key| format!("{key}: {} and {}", host(before, key), host(after, key)))
-        .collect();
-    let versions = (&before.facts.prony_version, &after.facts.prony_version);
-    if versions.0 != versions.1 {
-        all.push(format!("prony: {} and {}", versions.0, versions.1));
-    }
-    all
+    described(before)
+        .into_iter()
+        .zip(described(after))
+        .filter(|(before, after)| before != after)
+        .map(|((what, before), (_, after))| format!("{what}: {before} and {after}"))
+        .collect()
 }

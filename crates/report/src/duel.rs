@@ -1,459 +1,170 @@
-//! What a duel says: for every quantity a verdict of its own, and one sentence.
+//! Duels from the notebook, and their reports as text.
 
-pub mod seen;
-
-use crate::band::Bands;
-use crate::facts::Finding;
-use crate::load::checks;
-use crate::show;
+use crate::kept::ReportError;
+use crate::show::{self, findings};
 use crate::table::{Align, Table};
-use prony_stats::compare::{Better, Verdict, verdict};
-use prony_stats::mean::mean;
-use prony_stats::sequential::Plan;
-use prony_stats::{Estimate, StatsError, Unit};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use prony_notebook::{Notebook, Run};
+use prony_record::verdict::{Quantity, Values};
+use prony_verdict::seen::{DuelReport, Seen};
+use prony_verdict::sentence::more;
 use std::fmt::Write;
 
-/// What is compared.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Quantity {
-    /// Answers per second, as fast as they come.
-    Throughput,
-    /// The median response time at the common rate, in nanoseconds.
-    P50,
-    /// The 99th percentile of the response time at the common rate, in nanoseconds.
-    P99,
-    /// The server's CPU time per request at the common rate, in nanoseconds.
-    Cpu,
-}
-
-impl Quantity {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Throughput, Self::P50, Self::P99, Self::Cpu];
-
-    /// As people call it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::P50 => "p50 at the common rate",
-            Self::P99 => "p99 at the common rate",
-            Self::Cpu => "CPU per request at the common rate",
-        }
-    }
-
-    const fn better(self) -> Better {
-        match self {
-            Self::Throughput => Better::Higher,
-            Self::P50 | Self::P99 | Self::Cpu => Better::Lower,
-        }
-    }
-
-    const fn unit(self) -> Unit {
-        match self {
-            Self::Throughput => Unit::PerSecond,
-            Self::P50 | Self::P99 => Unit::Nanoseconds,
-            Self::Cpu => Unit::CpuNanosecondsPerRequest,
-        }
-    }
-
-    fn show(self, value: f64) -> String {
-        match self {
-            Self::Throughput => show::rate(value),
-            Self::P50 | Self::P99 | Self::Cpu => show::time(value),
-        }
-    }
-}
-
-/// What one round has shown of one side; what is not known is null.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Values {
-    /// Answers per second at saturation.
-    pub throughput: Option<f64>,
-    /// Median response time at the common rate, in nanoseconds.
-    pub p50: Option<f64>,
-    /// 99th percentile of it.
-    pub p99: Option<f64>,
-    /// CPU time per request at the common rate, in nanoseconds.
-    pub cpu: Option<f64>,
-}
-
-impl Values {
-    /// One of them; a value that is not above zero is none.
-    pub fn of(&self, quantity: Quantity) -> Option<f64> {
-        match quantity {
-            Quantity::Throughput => self.throughput,
-            Quantity::P50 => self.p50,
-            Quantity::P99 => self.p99,
-            Quantity::Cpu => self.cpu,
-        }
-        .filter(|value| *value > 0.0)
-    }
-}
-
-/// A duel so far.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(title = "prony duel")]
-pub struct DuelReport {
-    /// Its run in the notebook.
-    pub run: i64,
-    /// The sides; the others are compared with the first.
-    pub sides: Vec<SideReport>,
-    /// Whole rounds.
-    pub rounds: u32,
-    /// The common rate, requests per second; null when there was none.
-    pub rate: Option<f64>,
-    /// Differences smaller than this were to count as none, as a share.
-    pub band: f64,
-    /// Every other side against the first, in every quantity.
-    pub comparisons: Vec<Comparison>,
-    /// What it all says.
-    pub sentences: Vec<String>,
-    /// It ended early: by the user, or because time was up.
-    pub cut_short: bool,
-    /// What the checks found, by side.
-    pub checks: Vec<Finding>,
-    /// Every round, its sides in their order.
-    pub values: Vec<Vec<Values>>,
-}
-
-/// A side.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SideReport {
-    /// What it is called.
-    pub name: String,
-    /// Its command line; empty when somebody else has started it.
-    pub command: String,
-    /// The most memory of its processes, in bytes; 0 when unknown.
-    pub rss_peak_bytes: u64,
-    /// Each quantity's mean over the rounds, with an ordinary 95 % interval.
-    pub figures: Vec<Figure>,
-}
-
-/// A quantity of a side.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Figure {
-    /// Which.
-    pub quantity: Quantity,
-    /// The mean over the rounds.
-    pub value: Estimate,
-}
-
-/// A side against the first.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Comparison {
-    /// The side's name.
-    pub side: String,
-    /// What is compared.
-    pub quantity: Quantity,
-    /// The side's value as a multiple of the first's. Its interval holds at whatever round the duel
-    /// ends, and for all quantities together, in 95 %.
-    pub ratio: Estimate,
-    /// Differences smaller than this count as none, as a share: what was asked, or what this host's
-    /// noise allows, if that is more.
-    pub band: f64,
-    /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `more expensive`.
-    pub verdict: String,
-    /// When inconclusive: about how many more rounds would settle `settles`.
-    pub more_rounds: Option<u32>,
-    /// The difference that they would settle, as a share.
-    pub settles: Option<f64>,
-}
-
-/// Compares every side with the first, in every one of these quantities that is known.
+/// What the notebook has of a duel.
 ///
 /// # Errors
-/// When there are more rounds than were planned.
-pub fn compare(
-    names: &[String],
-    quantities: &[Quantity],
-    rounds: &[Vec<Values>],
-    plan: &Plan,
-    bands: &Bands,
-) -> Result<Vec<Comparison>, StatsError> {
-    let column = |side: usize, quantity: Quantity| -> Vec<Option<f64>> {
-        rounds
-            .iter()
-            .map(|round| round[side].of(quantity))
-            .collect()
-    };
-    let mut all = Vec::new();
-    for (side, name) in names.iter().enumerate().skip(1) {
-        for &quantity in quantities {
-            let (ours, theirs) = (column(side, quantity), column(0, quantity));
-            let ratio = match plan.ratio(&ours, &theirs) {
-                Ok(ratio) => ratio,
-                Err(StatsError::Empty(_)) => continue,
-                Err(error) => return Err(error),
-            };
-            let band = bands.of(quantity);
-            let said = verdict(&ratio, band, quantity.better())?;
-            let (word, settles, more_rounds) = match (said, quantity) {
-                (Verdict::Better, Quantity::Cpu) => ("cheaper", None, None),
-                (Verdict::Worse, Quantity::Cpu) => ("more expensive", None, None),
-                (Verdict::Better, _) => ("faster", None, None),
-                (Verdict::Worse, _) => ("slower", None, None),
-                (Verdict::Same, _) => ("same", None, None),
-                (
-                    Verdict::Inconclusive {
-                        difference,
-                        more_rounds,
-                    },
-                    _,
-                ) => ("inconclusive", Some(difference), more_rounds),
-            };
-            all.push(Comparison {
-                side: name.clone(),
-                quantity,
-                ratio,
-                band,
-                verdict: word.to_owned(),
-                more_rounds,
-                settles,
-            });
+/// When the notebook cannot be read.
+pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
+    let mut seen = Seen::nothing(run.facts.experiment.servers.clone());
+    for stored in notebook.trials(run.id)? {
+        let trial = stored.trial;
+        let Some(side) = seen.names.iter().position(|name| *name == trial.server) else {
+            continue;
+        };
+        let memory = trial.figures.rss_peak_bytes.unwrap_or(0);
+        let found = trial
+            .observation
+            .as_ref()
+            .map_or(&[][..], |seen| &seen.checks);
+        seen.add(side, &trial.command_line, memory, found);
+        let round = trial.round as usize;
+        let empty = || vec![Values::default(); seen.names.len()];
+        while seen.rounds.len() <= round {
+            seen.rounds.push(empty());
         }
+        seen.rounds[round][side].add(&trial);
+        seen.rate = trial.load.rate.or(seen.rate);
     }
-    Ok(all)
+    Ok(seen)
 }
 
-/// Is there a verdict for everything?
-pub fn settled(comparisons: &[Comparison]) -> bool {
-    !comparisons.is_empty() && comparisons.iter().all(|c| c.verdict != "inconclusive")
-}
-
-/// Each quantity's mean over the rounds, for one side.
-pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
-    Quantity::ALL
-        .into_iter()
-        .filter_map(|quantity| {
-            let values: Vec<f64> = rounds
-                .iter()
-                .filter_map(|round| round[side].of(quantity))
-                .collect();
-            let value = mean(&values, quantity.unit()).ok()?;
-            Some(Figure { quantity, value })
-        })
-        .collect()
-}
-
-/// One sentence for each side but the first.
-pub fn sentences(names: &[String], comparisons: &[Comparison], rounds: u32) -> Vec<String> {
-    let Some((first, others)) = names.split_first() else {
-        return Vec::new();
+/// What a duel in the notebook said at its end; None for other runs, for one that was kept without
+/// its terms, and for one without a whole round.
+///
+/// # Errors
+/// When the notebook cannot be read, or holds more rounds than its terms allow.
+pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<DuelReport>, ReportError> {
+    let Some(terms) = &run.facts.experiment.duel else {
+        return Ok(None);
     };
-    others
-        .iter()
-        .map(|name| {
-            let of = |quantity| {
-                comparisons
-                    .iter()
-                    .find(|c| c.side == *name && c.quantity == quantity)
-            };
-            let mut parts: Vec<String> = Vec::new();
-            parts.extend(latency(of(Quantity::P50), of(Quantity::P99)));
-            parts.extend(of(Quantity::Cpu).map(cpu));
-            let found = of(Quantity::Throughput);
-            if found.is_none() && !parts.is_empty() {
-                // Throughput was not asked.
-                return format!(
-                    "{name} beside {first} ({rounds} rounds): {}.",
-                    parts.join("; ")
-                );
-            }
-            parts.insert(0, throughput(name, first, found, rounds));
-            format!("{}.", parts.join("; "))
-        })
-        .collect()
+    let seen = seen(notebook, run)?;
+    if seen.rounds.is_empty() {
+        return Ok(None);
+    }
+    let report = seen.report(run.id.0, terms);
+    report.map(Some).map_err(|error| ReportError::Unreadable {
+        run: run.id.0,
+        what: error.to_string(),
+    })
 }
 
-fn interval(ratio: &Estimate) -> String {
-    ratio.interval().map_or_else(
-        || "no interval yet".to_owned(),
-        |interval| {
-            format!(
-                "95 % interval {:.3} to {:.3}",
-                interval.low(),
-                interval.high()
-            )
-        },
+/// As text for a terminal.
+#[must_use]
+pub fn text(report: &DuelReport) -> String {
+    let mut out = String::new();
+    for sentence in &report.sentences {
+        let _ = writeln!(out, "{sentence}");
+    }
+    for side in report.sides.iter().filter(|side| !side.command.is_empty()) {
+        let _ = writeln!(out, "{}: {}", side.name, side.command);
+    }
+    let _ = write!(out, "\n{}\n{}", figures(report), verdicts(report));
+    let _ = writeln!(out, "\n{}", ending(report));
+    out += &widened(report);
+    out += &findings(&report.checks);
+    out
+}
+
+/// After how much it ended, and what counted as a difference.
+#[must_use]
+pub fn ending(report: &DuelReport) -> String {
+    let rate = report.rate.map_or_else(String::new, |rate| {
+        format!("; the common rate was {}", show::rate(rate))
+    });
+    format!(
+        "{} rounds{rate}; differences below {:.1} % count as none{}",
+        report.rounds,
+        report.band * 100.0,
+        if report.cut_short { "; cut short" } else { "" }
     )
 }
 
-fn throughput(name: &str, first: &str, found: Option<&Comparison>, rounds: u32) -> String {
-    let Some(found) = found else {
-        return format!("{name} and {first} have no throughput to compare");
-    };
-    let (value, interval) = (found.ratio.value(), interval(&found.ratio));
-    let rounds = format!("{rounds} rounds");
-    match found.verdict.as_str() {
-        "faster" => format!("{name} is {value:.3}× faster than {first} ({interval}, {rounds})"),
-        "slower" => format!(
-            "{name} is slower than {first}: {value:.3}× its throughput ({interval}, {rounds})"
+/// Says where the host's noise has widened the band.
+fn widened(report: &DuelReport) -> String {
+    let mut wide: Vec<(Quantity, f64)> = report
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.band > report.band)
+        .map(|comparison| (comparison.quantity, comparison.band))
+        .collect();
+    wide.sort_by_key(|&(quantity, _)| quantity);
+    wide.dedup();
+    let parts: Vec<String> = wide
+        .iter()
+        .map(|(quantity, band)| format!("{} {:.1} %", short(*quantity), band * 100.0))
+        .collect();
+    match parts.as_slice() {
+        [] => String::new(),
+        parts => format!(
+            "equivalence margin widened to this host's noise (`prony calibrate`): {}\n",
+            parts.join(", ")
         ),
-        "same" => format!("{name} is as fast as {first}: {value:.3}× ({interval}, {rounds})"),
-        _ => format!(
-            "{name} cannot be told from {first}: {value:.3}× ({interval}, {rounds}{})",
-            more(found)
-        ),
     }
 }
 
-fn more(found: &Comparison) -> String {
-    match (found.more_rounds, found.settles) {
-        (Some(rounds), Some(settles)) => format!(
-            "; about {rounds} more would settle a difference of {:.1} %",
-            settles * 100.0
-        ),
-        _ => String::new(),
+fn figures(report: &DuelReport) -> Table {
+    let quantities: Vec<Quantity> = Quantity::ALL
+        .into_iter()
+        .filter(|quantity| {
+            let mut figures = report.sides.iter().flat_map(|side| &side.figures);
+            figures.any(|figure| figure.quantity == *quantity)
+        })
+        .collect();
+    let mut columns = vec![("side", Align::Left)];
+    for quantity in &quantities {
+        columns.push((short(*quantity), Align::Right));
+        columns.push(("± 95 %", Align::Right));
     }
-}
-
-fn percent(ratio: f64) -> String {
-    let change = 100.0 * (ratio - 1.0).abs();
-    let word = if ratio < 1.0 { "less" } else { "more" };
-    format!("{change:.1} % {word}")
-}
-
-fn latency(p50: Option<&Comparison>, p99: Option<&Comparison>) -> Option<String> {
-    let told = |name: &str, found: &Comparison| match found.verdict.as_str() {
-        "inconclusive" => format!("{name} not told apart"),
-        "same" => format!("same {name}"),
-        word => format!("{name} {word} ({})", percent(found.ratio.value())),
-    };
-    match (p50, p99) {
-        (None, None) => None,
-        (Some(a), Some(b)) if a.verdict == "same" && b.verdict == "same" => {
-            Some("same latency".to_owned())
-        }
-        (Some(a), Some(b)) if a.verdict == "inconclusive" && b.verdict == "inconclusive" => {
-            Some("latency not told apart".to_owned())
-        }
-        _ => {
-            let parts = [p50.map(|c| told("p50", c)), p99.map(|c| told("p99", c))];
-            Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-fn cpu(found: &Comparison) -> String {
-    match found.verdict.as_str() {
-        "same" => "same CPU per request".to_owned(),
-        "inconclusive" => "CPU per request not told apart".to_owned(),
-        _ => format!("{} CPU per request", percent(found.ratio.value())),
-    }
-}
-
-impl DuelReport {
-    /// As text for a terminal.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        for sentence in &self.sentences {
-            let _ = writeln!(out, "{sentence}");
-        }
-        for side in self.sides.iter().filter(|side| !side.command.is_empty()) {
-            let _ = writeln!(out, "{}: {}", side.name, side.command);
-        }
-        let _ = write!(out, "\n{}\n{}", self.figures(), self.verdicts());
-        let _ = writeln!(out, "\n{}", self.ending());
-        out += &self.widened();
-        out += &checks(&self.checks);
-        out
-    }
-
-    /// After how much it ended, and what counted as a difference.
-    pub fn ending(&self) -> String {
-        let rate = self.rate.map_or_else(String::new, |rate| {
-            format!("; the common rate was {}", show::rate(rate))
-        });
-        format!(
-            "{} rounds{rate}; differences below {:.1} % count as none{}",
-            self.rounds,
-            self.band * 100.0,
-            if self.cut_short { "; cut short" } else { "" }
-        )
-    }
-
-    /// Says where the host's noise has widened the band.
-    fn widened(&self) -> String {
-        let mut wide: Vec<(Quantity, f64)> = self
-            .comparisons
-            .iter()
-            .filter(|comparison| comparison.band > self.band)
-            .map(|comparison| (comparison.quantity, comparison.band))
-            .collect();
-        wide.sort_by_key(|&(quantity, _)| quantity);
-        wide.dedup();
-        let parts: Vec<String> = wide
-            .iter()
-            .map(|(quantity, band)| format!("{} {:.1} %", short(*quantity), band * 100.0))
-            .collect();
-        match parts.as_slice() {
-            [] => String::new(),
-            parts => format!(
-                "as much as this host's noise hides counts as none (`prony calibrate`): {}\n",
-                parts.join(", ")
-            ),
-        }
-    }
-
-    fn figures(&self) -> Table {
-        let quantities: Vec<Quantity> = Quantity::ALL
-            .into_iter()
-            .filter(|quantity| {
-                let mut figures = self.sides.iter().flat_map(|side| &side.figures);
-                figures.any(|figure| figure.quantity == *quantity)
-            })
-            .collect();
-        let mut columns = vec![("side", Align::Left)];
+    columns.push(("memory", Align::Right));
+    let mut table = Table::new(columns);
+    for side in &report.sides {
+        let mut cells = vec![side.name.clone()];
         for quantity in &quantities {
-            columns.push((short(*quantity), Align::Right));
-            columns.push(("± 95 %", Align::Right));
+            let figure = side.figures.iter().find(|f| f.quantity == *quantity);
+            let value = figure.map(|figure| figure.value);
+            cells.push(value.map_or("–".into(), |v| shown(*quantity, v.value())));
+            let half = value.and_then(|v| v.relative_half_width());
+            cells.push(half.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)));
         }
-        columns.push(("memory", Align::Right));
-        let mut table = Table::new(columns);
-        for side in &self.sides {
-            let mut cells = vec![side.name.clone()];
-            for quantity in &quantities {
-                let figure = side.figures.iter().find(|f| f.quantity == *quantity);
-                let value = figure.map(|figure| figure.value);
-                cells.push(value.map_or("–".into(), |v| quantity.show(v.value())));
-                let half = value.and_then(|v| v.relative_half_width());
-                cells.push(half.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)));
-            }
-            cells.push(match side.rss_peak_bytes {
-                0 => "–".into(),
-                bytes => show::bytes(bytes as f64),
-            });
-            table.row(cells);
-        }
-        table
+        cells.push(match side.rss_peak_bytes {
+            0 => "–".into(),
+            bytes => show::bytes(bytes as f64),
+        });
+        table.row(cells);
     }
+    table
+}
 
-    fn verdicts(&self) -> Table {
-        let mut table = Table::new([
-            ("side", Align::Left),
-            ("quantity", Align::Left),
-            ("ratio", Align::Right),
-            ("interval", Align::Left),
-            ("verdict", Align::Left),
+fn verdicts(report: &DuelReport) -> Table {
+    let mut table = Table::new([
+        ("side", Align::Left),
+        ("quantity", Align::Left),
+        ("ratio", Align::Right),
+        ("interval", Align::Left),
+        ("verdict", Align::Left),
+    ]);
+    for comparison in &report.comparisons {
+        let found = comparison.ratio.interval();
+        table.row([
+            comparison.side.clone(),
+            comparison.quantity.name().to_owned(),
+            show::ratio(comparison.ratio.value()),
+            found.map_or("–".into(), |i| {
+                format!("{:.3} to {:.3}", i.low(), i.high())
+            }),
+            format!("{}{}", comparison.verdict, more(comparison)),
         ]);
-        for comparison in &self.comparisons {
-            let found = comparison.ratio.interval();
-            table.row([
-                comparison.side.clone(),
-                comparison.quantity.name().to_owned(),
-                show::ratio(comparison.ratio.value()),
-                found.map_or("–".into(), |i| {
-                    format!("{:.3} to {:.3}", i.low(), i.high())
-                }),
-                format!("{}{}", comparison.verdict, more(comparison)),
-            ]);
-        }
-        table
     }
+    table
 }
 
 fn short(quantity: Quantity) -> &'static str {
@@ -465,96 +176,11 @@ fn short(quantity: Quantity) -> &'static str {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rounds(n: usize, ratio: f64, spread: f64) -> Vec<Vec<Values>> {
-        (0..n)
-            .map(|i| {
-                let drift = 1.0 + 0.1 * i as f64;
-                let noise = 1.0 + spread * [0.5, -1.0, 0.8, -0.3][i % 4];
-                let at = |x: f64| Values {
-                    throughput: Some(1_000.0 * drift * x),
-                    p50: Some(100.0),
-                    p99: Some(500.0 * noise),
-                    cpu: Some(3_000.0 / x),
-                };
-                vec![at(1.0), at(ratio * noise)]
-            })
-            .collect()
-    }
-
-    fn names() -> Vec<String> {
-        vec!["A".into(), "B".into()]
-    }
-
-    #[test]
-    fn a_clear_difference_is_told_in_one_sentence() {
-        let rounds = rounds(12, 1.042, 0.002);
-        let plan = Plan::up_to(20).unwrap();
-        let all = compare(&names(), &Quantity::ALL, &rounds, &plan, &Bands::all(0.01)).unwrap();
-        let verdicts: Vec<&str> = all.iter().map(|c| c.verdict.as_str()).collect();
-        assert_eq!(verdicts, ["faster", "same", "same", "cheaper"]);
-        assert!(settled(&all));
-        let text = &sentences(&names(), &all, 12)[0];
-        assert!(
-            text.starts_with("B is 1.042× faster than A (95 % interval 1.04"),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("12 rounds); same latency; 4.0 % less CPU per request."),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_told_says_how_many_rounds_would() {
-        let rounds = rounds(5, 1.005, 0.05);
-        let all = compare(
-            &names(),
-            &Quantity::ALL,
-            &rounds,
-            &Plan::up_to(20).unwrap(),
-            &Bands::all(0.01),
-        )
-        .unwrap();
-        assert_eq!(all[0].verdict, "inconclusive");
-        assert!(all[0].more_rounds.is_some_and(|n| n > 5));
-        assert!(!settled(&all));
-        let text = &sentences(&names(), &all, 5)[0];
-        assert!(text.contains("more would settle a difference of"), "{text}");
-    }
-
-    #[test]
-    fn a_quantity_that_was_not_asked_is_not_missed() {
-        let rounds = rounds(8, 1.042, 0.002);
-        let plan = Plan::up_to(20).unwrap();
-        let bands = Bands::all(0.01);
-        let all = compare(&names(), &[Quantity::Cpu], &rounds, &plan, &bands).unwrap();
-        let text = &sentences(&names(), &all, 8)[0];
-        assert_eq!(text, "B beside A (8 rounds): 4.0 % less CPU per request.");
-    }
-
-    #[test]
-    fn unknown_quantities_are_left_out() {
-        let only = |x: f64| Values {
-            throughput: Some(x),
-            ..Values::default()
-        };
-        let rounds: Vec<Vec<Values>> = (0..4)
-            .map(|i| vec![only(10.0), only(20.0 + f64::from(i))])
-            .collect();
-        let all = compare(
-            &names(),
-            &Quantity::ALL,
-            &rounds,
-            &Plan::up_to(4).unwrap(),
-            &Bands::all(0.01),
-        )
-        .unwrap();
-        assert_eq!(all.len(), 1);
-        assert!(!sentences(&names(), &all, 4)[0].contains("CPU"));
-        assert_eq!(figures(&rounds, 1).len(), 1);
+/// A value of a quantity, as tables show it.
+#[must_use]
+pub fn shown(quantity: Quantity, value: f64) -> String {
+    match quantity {
+        Quantity::Throughput => show::rate(value),
+        Quantity::P50 | Quantity::P99 | Quantity::Cpu => show::time(value),
     }
 }

@@ -1,49 +1,11 @@
 //! A run's report from the notebook.
 
-use crate::calibration::CalibrationReport;
-use crate::capacity::Limits;
-use crate::duel::seen::Terms;
-use crate::facts::Facts;
-use crate::latency::{Distributions, decode};
-use crate::published::Published;
-use crate::run::{ByCell, FailureReport, RunHead, RunReport, Trial, label};
-use prony_notebook::{HistogramKind, Notebook, NotebookError, Run, TrialStatus};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeMap;
-
-/// What a run is about, as it is kept in the notebook's `experiment`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    /// What the servers had to answer.
-    pub contract: String,
-    /// The label of the server that the others are compared with.
-    pub baseline: String,
-    /// Rounds that were planned.
-    pub rounds: u32,
-    /// Who ran on which CPUs.
-    pub placement: String,
-    /// The servers that took part, by their labels.
-    pub servers: Vec<String>,
-    /// The server that stood behind every gateway.
-    #[serde(default)]
-    pub upstream: Option<String>,
-    /// Figures that others have published for it.
-    #[serde(default)]
-    pub published: Option<Published>,
-    /// By server: steps of the verification that its stack cannot pass, with the reason.
-    #[serde(default, alias = "limits")]
-    pub expected_failures: BTreeMap<String, BTreeMap<String, String>>,
-    /// By server: what its manifest says of it.
-    #[serde(default)]
-    pub manifests: BTreeMap<String, Value>,
-    /// What a capacity run keeps within.
-    #[serde(default)]
-    pub service: Option<Limits>,
-    /// How a duel is to be decided.
-    #[serde(default)]
-    pub duel: Option<Terms>,
-}
+use crate::calibration;
+use crate::run::times::CellTimes;
+use crate::run::{ByCell, FailureReport, RunHead, RunReport, cell_of};
+use prony_notebook::{Notebook, NotebookError, Run};
+use prony_record::calibration::Calibration;
+use prony_record::{Distributions, Host, Trial, TrialStatus};
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -62,25 +24,14 @@ pub enum ReportError {
 }
 
 /// The trials of a run, as a report needs them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Measured {
     /// Those that yielded figures.
     pub trials: Vec<Trial>,
-    /// The distributions of each cell, over all its trials.
-    pub times: ByCell<Distributions>,
+    /// The distributions of each cell.
+    pub times: ByCell<CellTimes>,
     /// Those that did not, and servers that took no part.
     pub failures: Vec<FailureReport>,
-}
-
-/// What a run is about.
-///
-/// # Errors
-/// When it is not what this version of prony writes.
-pub fn about(run: &Run) -> Result<About, ReportError> {
-    serde_json::from_value(run.facts.experiment.clone()).map_err(|error| ReportError::Unreadable {
-        run: run.id.0,
-        what: error.to_string(),
-    })
 }
 
 /// The report of a run, from nothing but the notebook.
@@ -91,65 +42,30 @@ pub fn report(notebook: &Notebook, run: &Run) -> Result<RunReport, ReportError> 
     report_of(notebook, run, &measured(notebook, run)?)
 }
 
+impl Measured {
+    /// Adds a trial with its distributions.
+    pub fn add(&mut self, trial: &Trial, times: &Distributions) {
+        match trial.status {
+            TrialStatus::Ok | TrialStatus::Interrupted if trial.figures.throughput.is_some() => {
+                self.times.entry(cell_of(trial)).or_default().add(times);
+                self.trials.push(trial.clone());
+            }
+            TrialStatus::Interrupted => {}
+            _ => self.failures.push(FailureReport::of(trial)),
+        }
+    }
+}
+
 /// Reads the trials of a run.
 ///
 /// # Errors
-/// When the notebook cannot be read, or a trial is not what this version of prony writes.
+/// When the notebook cannot be read.
 pub fn measured(notebook: &Notebook, run: &Run) -> Result<Measured, ReportError> {
-    let unreadable = |what: String| ReportError::Unreadable {
-        run: run.id.0,
-        what,
-    };
-    let (mut trials, mut failures) = (Vec::new(), Vec::new());
-    let mut times: ByCell<Distributions> = ByCell::new();
-    for row in notebook.trials(run.id)? {
-        let facts = row.facts;
-        let workers = facts.workers.unwrap_or(1);
-        match facts.status {
-            TrialStatus::Ok | TrialStatus::Interrupted if facts.throughput.is_some() => {
-                let trial = Trial {
-                    server: facts.server,
-                    workers,
-                    load_label: facts.cell,
-                    load: facts.load,
-                    round: facts.round,
-                    throughput: facts.throughput.unwrap_or(0.0),
-                    cpu_ns_per_request: facts.cpu_ns_per_request,
-                    rss_peak: facts.rss_peak_bytes.unwrap_or(0),
-                    facts: serde_json::from_value::<Facts>(facts.observation)
-                        .map_err(|error| unreadable(error.to_string()))?,
-                };
-                let cell = times.entry(trial.cell()).or_default();
-                for kept in notebook.histograms(row.id)? {
-                    let all = match kept.kind {
-                        HistogramKind::Response => &mut cell.response,
-                        HistogramKind::Service => &mut cell.service,
-                        HistogramKind::SendDelay => &mut cell.send_delay,
-                        _ => continue,
-                    };
-                    let one = decode(&kept.data).map_err(|error| unreadable(error.to_string()))?;
-                    all.add(one)
-                        .map_err(|error| unreadable(error.to_string()))?;
-                }
-                trials.push(trial);
-            }
-            TrialStatus::Interrupted => {}
-            status => failures.push(FailureReport {
-                server: label(&facts.server, workers),
-                load: facts.cell,
-                round: (status == TrialStatus::Failed).then_some(facts.round + 1),
-                skipped: status == TrialStatus::Skipped,
-                step: facts.failed_step.unwrap_or_default(),
-                message: facts.message.unwrap_or_default(),
-                output: facts.last_output.unwrap_or_default(),
-            }),
-        }
+    let mut all = Measured::default();
+    for stored in notebook.trials(run.id)? {
+        all.add(&stored.trial, &notebook.distributions(stored.id)?);
     }
-    Ok(Measured {
-        trials,
-        times,
-        failures,
-    })
+    Ok(all)
 }
 
 /// The report of a run whose trials have been read.
@@ -161,15 +77,7 @@ pub fn report_of(
     run: &Run,
     measured: &Measured,
 ) -> Result<RunReport, ReportError> {
-    let about = about(run)?;
-    let text = |key: &str| {
-        run.facts
-            .host
-            .get(key)
-            .and_then(|v| v.as_str())
-            .unwrap_or("?")
-            .to_owned()
-    };
+    let about = &run.facts.experiment;
     let head = RunHead {
         id: run.id.0,
         name: run.facts.name.clone(),
@@ -180,12 +88,12 @@ pub fn report_of(
         } else {
             run.status.to_string()
         },
-        contract: about.contract,
-        baseline: about.baseline,
-        upstream: about.upstream,
+        contract: about.contract.clone(),
+        baseline: about.baseline.clone(),
+        upstream: about.upstream.clone(),
         rounds: about.rounds,
-        placement: about.placement,
-        host: format!("{}, {}", text("kernel"), text("cpu")),
+        placement: about.placement.clone(),
+        host: run.facts.host.short(),
         prony: run.facts.prony_version.clone(),
     };
     let Measured {
@@ -204,51 +112,30 @@ pub fn report_of(
     })
 }
 
-/// What the rig weighed on this run's host when it was last weighed. Of a run that was measured
-/// elsewhere, what was known there: two hosts may look the same and weigh differently.
+/// The latest calibration of this run's host. Of a run that was measured elsewhere, what was known
+/// there: two hosts may look the same and still differ.
 ///
 /// # Errors
 /// When the notebook cannot be read.
-pub fn calibration(
-    notebook: &Notebook,
-    run: &Run,
-) -> Result<Option<CalibrationReport>, ReportError> {
+pub fn calibration(notebook: &Notebook, run: &Run) -> Result<Option<Calibration>, ReportError> {
     if let Some(origin) = &run.origin {
-        let calibration = origin
-            .calibration
-            .clone()
-            .map(serde_json::from_value)
-            .transpose();
-        return calibration.map_err(|error| ReportError::Unreadable {
-            run: run.id.0,
-            what: error.to_string(),
-        });
+        return Ok(origin.calibration.clone());
     }
     let calibration = calibration_of(notebook, &run.facts.host)?;
     Ok(calibration.filter(|calibration| calibration.run != run.id.0))
 }
 
-/// What the rig weighed on a host, described as runs have it, when it was last weighed there.
+/// The latest calibration, if it is of this host.
 ///
 /// # Errors
 /// When the notebook cannot be read.
 pub fn calibration_of(
     notebook: &Notebook,
-    host: &Value,
-) -> Result<Option<CalibrationReport>, ReportError> {
-    let here = |run: &Run| {
-        ["cpu", "cpus", "memory"]
-            .iter()
-            .all(|key| run.facts.host.get(key) == host.get(key))
-    };
-    let calibrations = notebook.runs_of(crate::calibration::RUN)?;
-    match calibrations
-        .iter()
-        .find(|calibration| calibration.origin.is_none())
-    {
-        Some(calibration) if here(calibration) => {
-            CalibrationReport::new(notebook, calibration).map(Some)
-        }
+    host: &Host,
+) -> Result<Option<Calibration>, ReportError> {
+    let calibrations = notebook.runs_of(prony_record::calibration::RUN)?;
+    match calibrations.iter().find(|run| run.origin.is_none()) {
+        Some(run) if run.facts.host.is_like(host) => calibration::read(notebook, run).map(Some),
         _ => Ok(None),
     }
 }

@@ -3,15 +3,12 @@
 //!
 //! A run's report is made from the notebook alone, so it can be made again at any time.
 
-pub mod band;
 pub mod calibration;
 pub mod capacity;
 pub mod compare;
 pub mod duel;
-pub mod facts;
 pub mod history;
 pub mod kept;
-pub mod latency;
 pub mod load;
 pub mod published;
 pub mod run;

@@ -1,10 +1,10 @@
 //! The report of a single load, `prony load`.
 
-use crate::facts::{Finding, Generator, Outcomes};
-use crate::latency::{Latency, Percentiles};
 use crate::show;
 use crate::table::{Align, Table};
-use prony_stats::Estimate;
+use prony_record::{Finding, Generator, Latency, Observation, Outcomes, Percentiles};
+use prony_stats::throughput::Count;
+use prony_stats::{Estimate, Interval, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,6 +52,30 @@ pub struct LoadReport {
     pub checks: Vec<Finding>,
 }
 
+/// The rate of a single load, with the interval of its windows.
+#[must_use]
+pub fn throughput(seen: &Observation) -> Estimate {
+    let windows: Vec<Count> = seen
+        .measured_windows()
+        .map(|window| Count {
+            answers: window.verified_answers,
+            seconds: window.seconds(),
+        })
+        .collect();
+    // The value is that of the whole measurement; windows that it cuts only lend their spread.
+    let value = seen.throughput();
+    let spread = prony_stats::throughput::throughput(&windows).ok();
+    let interval = spread.and_then(|estimate| {
+        let shift = value - estimate.value();
+        let interval = estimate.interval()?;
+        Interval::new((interval.low() + shift).max(0.0), interval.high() + shift)
+    });
+    let n = spread.map_or(1, |estimate| estimate.n());
+    Estimate::new(value, interval, n, Unit::PerSecond)
+        .or_else(|_| Estimate::new(value, None, 1, Unit::PerSecond))
+        .expect("a rate is finite")
+}
+
 impl LoadReport {
     /// The report as text for a terminal.
     pub fn text(&self) -> String {
@@ -97,7 +121,7 @@ impl LoadReport {
         let _ = writeln!(out);
         let _ = write!(out, "{}", self.latency_table());
         let _ = write!(out, "{}", self.failures());
-        let _ = write!(out, "{}", checks(&self.checks));
+        let _ = write!(out, "{}", show::findings(&self.checks));
         out
     }
 
@@ -117,10 +141,10 @@ impl LoadReport {
         let mut row = |name: &str, times: &Percentiles| {
             table.row([
                 name.to_owned(),
-                show::time_or_dash(times.p50),
-                show::time_or_dash(times.p90),
-                show::time_or_dash(times.p99),
-                show::time_or_dash(times.p99_9),
+                show::time_within(times.p50, times.intervals.p50),
+                show::time_within(times.p90, times.intervals.p90),
+                show::time_within(times.p99, times.intervals.p99),
+                show::time_within(times.p99_9, times.intervals.p99_9),
                 show::time_or_dash(times.max),
                 show::count(times.n),
             ]);
@@ -140,17 +164,9 @@ impl LoadReport {
 
     fn failures(&self) -> String {
         let outcomes = &self.outcomes;
-        let kinds = [
-            ("wrong answers", outcomes.wrong_answer),
-            ("time-outs", outcomes.timeout),
-            ("connect errors", outcomes.connect_error),
-            ("read errors", outcomes.read_error),
-            ("write errors", outcomes.write_error),
-        ];
-        let failed: Vec<String> = kinds
-            .iter()
-            .filter(|(_, n)| *n > 0)
-            .map(|(name, n)| format!("{name} {}", show::count(*n)))
+        let failed: Vec<String> = outcomes
+            .failures()
+            .map(|(name, n)| format!("{name} {}", show::count(n)))
             .collect();
         let mut out = String::new();
         if !failed.is_empty() {
@@ -165,17 +181,4 @@ impl LoadReport {
         }
         out
     }
-}
-
-/// Findings as text, one paragraph each.
-pub(crate) fn checks(findings: &[Finding]) -> String {
-    findings.iter().fold(String::new(), |mut out, finding| {
-        let mark = match finding.severity {
-            prony_checks::Severity::Note => "note",
-            prony_checks::Severity::Warning => "warning",
-            prony_checks::Severity::Serious => "serious",
-        };
-        let _ = write!(out, "\n{mark}: {}: {}\n", finding.name, finding.text);
-        out
-    })
 }

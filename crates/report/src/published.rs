@@ -1,100 +1,14 @@
 //! Figures that others have published, and how what is measured stands beside them: as published,
 //! as corrected for what is known to be wrong with them, and in which order.
 
-use crate::latency::Percentiles;
 use crate::show;
 use crate::table::{Align, Table};
+use prony_record::Percentiles;
+use prony_record::published::{Published, Row};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// A file of `published/`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it was called.
-    pub title: String,
-    /// Where it stands, and since when.
-    pub origin: String,
-    /// On what it was measured, and how.
-    pub rig: String,
-    /// What was counted per second: `echoes/s`, `requests/s`.
-    pub unit: String,
-    /// What is wrong with all of its rates in the same way.
-    #[serde(default)]
-    pub correction: Option<Correction>,
-    /// Its rows.
-    pub row: Vec<Row>,
-}
-
-/// Rates that were divided by too long a time: a rate of r over n requests was really
-/// n / (n / r − too many seconds).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Correction {
-    /// What was wrong.
-    pub why: String,
-    /// Requests in each run.
-    pub requests: u64,
-    /// Seconds in the timed window that do not belong there.
-    pub too_seconds: f64,
-}
-
-/// A row of a published table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Row {
-    /// What it was called.
-    pub label: String,
-    /// The server of the catalog that stands for it (`name` or `name@workers`). When several rows
-    /// name one, the last of them is compared.
-    #[serde(default)]
-    pub server: Option<String>,
-    /// The load (as reports label it) when the table has several.
-    #[serde(default)]
-    pub load: Option<String>,
-    /// Requests per second, every run that was published.
-    #[serde(default)]
-    pub rates: Vec<f64>,
-    /// The rates as they should have been published, where that is known for this row alone.
-    #[serde(default)]
-    pub corrected: Vec<f64>,
-    /// Latency in milliseconds, by what was published: `p50`, `p99`, `mean`, `max`.
-    #[serde(default)]
-    pub latency_ms: BTreeMap<String, f64>,
-    /// What one has to know of this row.
-    #[serde(default)]
-    pub note: Option<String>,
-}
-
-impl Row {
-    /// The mean of the published rates.
-    pub fn rate(&self) -> Option<f64> {
-        mean(&self.rates)
-    }
-
-    /// The mean of the corrected rates; `None` when there is nothing to correct.
-    pub fn corrected(&self, correction: Option<&Correction>) -> Option<f64> {
-        mean(&self.corrected).or_else(|| {
-            let correction = correction?;
-            let rates: Vec<f64> = self.rates.iter().map(|&r| correction.apply(r)).collect();
-            mean(&rates)
-        })
-    }
-}
-
-impl Correction {
-    /// The rate that a published one should have been.
-    pub fn apply(&self, rate: f64) -> f64 {
-        let n = self.requests as f64;
-        n / (n / rate - self.too_seconds)
-    }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
 
 /// A cell of a run, as it is compared with what was published.
 #[derive(Debug, Clone, Copy)]
@@ -370,6 +284,7 @@ fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<Order>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_record::published::Correction;
     use std::sync::LazyLock;
 
     fn row(label: &str, server: &str, rates: &[f64]) -> Row {

@@ -1,5 +1,8 @@
 //! Numbers as people read them: three significant digits and a unit.
 
+use prony_record::Finding;
+use std::fmt::Write;
+
 /// Three significant digits.
 fn significant(value: f64) -> String {
     match value.abs() {
@@ -33,6 +36,45 @@ pub fn time(nanoseconds: f64) -> String {
 /// A time that may not be known.
 pub fn time_or_dash(nanoseconds: Option<u64>) -> String {
     nanoseconds.map_or_else(|| "–".into(), |n| time(n as f64))
+}
+
+/// A time with half the width of its interval, where that is known: `501 µs ±12 %`.
+pub fn time_within(nanoseconds: Option<u64>, interval: Option<(u64, u64)>) -> String {
+    let text = time_or_dash(nanoseconds);
+    match (nanoseconds, interval) {
+        (Some(value), Some((low, high))) if value > 0 => {
+            format!(
+                "{text} {}",
+                within((high - low) as f64 / 2.0 / value as f64)
+            )
+        }
+        _ => text,
+    }
+}
+
+/// A relative half-width: `±3.2 %`, and from 10 % on without decimals.
+pub fn within(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent < 9.95 {
+        true => format!("±{percent:.1} %"),
+        false => format!("±{percent:.0} %"),
+    }
+}
+
+/// Findings as text, one line each, after an empty line.
+pub fn findings(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    if !findings.is_empty() {
+        out.push('\n');
+    }
+    for finding in findings {
+        let _ = writeln!(
+            out,
+            "{}: {}: {}",
+            finding.severity, finding.name, finding.text
+        );
+    }
+    out
 }
 
 /// A rate per second: `64.2 k/s`.
@@ -88,6 +130,15 @@ mod tests {
         assert_eq!(bytes(3_584.0 * 1024.0), "3.50 MiB");
         assert_eq!(ratio(1.0), "1.000×");
         assert_eq!(time_or_dash(None), "–");
+        assert_eq!(
+            time_within(Some(2_000), Some((1_900, 2_100))),
+            "2.00 µs ±5.0 %"
+        );
+        assert_eq!(
+            time_within(Some(2_000), Some((1_000, 5_000))),
+            "2.00 µs ±100 %"
+        );
+        assert_eq!(time_within(Some(2_000), None), "2.00 µs");
     }
 
     #[test]

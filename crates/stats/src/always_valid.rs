@@ -1,7 +1,7 @@
 //! A ratio's interval that holds at every number of rounds, without a plan.
 //!
-//! For comparisons whose end nobody fixed: rounds are added tomorrow, or as long as somebody is
-//! curious. It costs more than a plan (see [`sequential`](crate::sequential)): with 30 rounds it
+//! For comparisons without a fixed end: rounds may be added tomorrow, or for as long as one likes. It
+//! costs more than a plan (see [`sequential`](crate::sequential)): with 30 rounds it
 //! finds a difference of half a standard deviation of a round in 41 % of all cases, where a plan
 //! finds 69 % and a single look at the end 75 %.
 //!

@@ -9,8 +9,8 @@
 //! | else | [`Verdict::Inconclusive`] |
 //!
 //! So a difference that is certain but does not matter is "the same", and one that is certain and
-//! may matter is named although it may turn out to be smaller than the band: the interval stands
-//! beside the verdict and says how large it can be. Asking for an interval wholly beyond the *band*
+//! may matter is reported although it may turn out to be smaller than the band: the interval next
+//! to the verdict says how large it can be. Asking for an interval wholly beyond the *band*
 //! would be a claim about size, and would need many times the rounds near the band's edge.
 //!
 //! How often it errs, if the interval covers in 95 %: two equal servers are called different in at
@@ -22,11 +22,12 @@
 use crate::mean::t_quantile;
 use crate::{Estimate, StatsError};
 
-/// The difference that does not matter unless somebody says otherwise, as a share: 1 %. A starting
-/// point. It must not be smaller than what two runs of the same server differ by.
+/// The default equivalence margin, as a share: 1 %. A starting point. It must not be smaller than the
+/// difference between two runs of the same server.
 pub const BAND: f64 = 0.01;
 
-/// The most rounds that are worth naming: whoever needs more needs another machine, not patience.
+/// The largest number of rounds that is suggested: needing more calls for a quieter machine, not for
+/// patience.
 pub const MOST_ROUNDS: u32 = 10_000;
 
 /// Which direction is good. For throughput it is higher; for response times, CPU time and memory

@@ -13,8 +13,8 @@ use crate::{Estimate, Interval, StatsError, Unit, finite};
 ///
 /// The interval holds every ρ with (ā − ρb̄)² ≤ t²·(s²ₐ/nₐ + ρ²·s²_b/n_b) (Fieller, *Journal of the
 /// Royal Statistical Society B* 16 (1954)), where t has Welch's degrees of freedom at ρ = ā/b̄. There
-/// is none with a single value on either side, nor if b̄ itself cannot be told from zero: then the
-/// ratio has no bound.
+/// is none with a single value on either side, nor if b̄ does not differ significantly from zero: then
+/// the ratio has no bound.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ fn limits(a: (f64, f64, usize), b: (f64, f64, usize)) -> Option<Interval> {
     Interval::new(low.min(ratio), high.max(ratio))
 }
 
-/// Degrees of freedom of the sum of two variances of means, of groups of so many values (Welch,
+/// Degrees of freedom of the sum of two variances of means, of groups of `n_a` and `n_b` values (Welch,
 /// *Biometrika* 34 (1947)).
 pub(crate) fn welch(var_a: f64, n_a: usize, var_b: f64, n_b: usize) -> f64 {
     let part = |var: f64, n: usize| var * var / (n as f64 - 1.0);

@@ -9,19 +9,19 @@
 //! - [`autocorrelation`]: how many independent samples a series is worth
 //! - [`throughput`]: the rate of one run from its windows
 //! - [`summary`]: median, standard deviation, coefficient of variation
-//! - [`repetitions`]: how often to repeat what, from a pilot
+//! - [`repetitions`]: how often to repeat each level, from a pilot
 //!
 //! Two servers:
 //!
 //! - [`ratio`]: compared, paired by round
-//! - [`compare`]: the verdict, and how many rounds it still takes
+//! - [`compare`]: the verdict, and how many more rounds it needs
 //! - [`sequential`]: looked at while the rounds are made, as often as planned
-//! - [`always_valid`]: looked at as often as anybody likes
+//! - [`always_valid`]: looked at at any time, any number of times
 //! - [`bootstrap`], [`fieller`]: from groups of starts that are not paired
 //!
 //! Many:
 //!
-//! - [`ties`]: in order, with those that cannot be told apart joined
+//! - [`ties`]: in order, with groups of servers without a significant difference
 //! - [`false_discovery`]: which of many tests to believe
 //! - [`scaling`]: one server with more and more workers: Amdahl's law and the Universal Scalability
 //!   Law

@@ -35,8 +35,8 @@ pub fn rank(n: u64, p: f64) -> Option<u64> {
     Some(((product * (1.0 - ROUNDING)).ceil() as u64).clamp(1, n))
 }
 
-/// The ranks, from 1 to `n`, between which the true percentile `p` lies, for whoever holds the
-/// samples or a histogram of them and can look values up.
+/// The ranks, from 1 to `n`, between which the true percentile `p` lies, for a caller that has the
+/// samples, or a histogram of them, and can look values up.
 ///
 /// `n` samples are held, worth `n_eff` independent ones (see
 /// [`effective_samples`](crate::autocorrelation::effective_samples)); give the same number twice

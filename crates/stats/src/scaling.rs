@@ -91,7 +91,7 @@ pub struct Peak {
     pub low: f64,
     /// The upper end. None if there may be no peak at all: the data do not tell κ from zero.
     pub high: Option<f64>,
-    /// Is N* at most the largest N that was measured? If not, nobody has seen it.
+    /// Is N* at most the largest N that was measured? If not, it is an extrapolation.
     pub measured: bool,
 }
 

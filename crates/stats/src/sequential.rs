@@ -1,6 +1,6 @@
 //! Looking at a comparison while it runs, without being wrong more often for it.
 //!
-//! Whoever computes a 95 % interval after every round and stops as soon as it misses 1 finds a
+//! Computing a 95 % interval after every round, and stopping as soon as it excludes 1, finds a
 //! difference between equal servers in far more than 5 % of all cases (in 26 % with 3 to 30 rounds):
 //! each look is another chance to be wrong. Here the looks are fixed in advance and share the 5 %
 //! between them (alpha spending, Lan & DeMets, *Biometrika* 70 (1983)): the intervals of *all* looks
@@ -9,7 +9,7 @@
 //!
 //! By the time n of at most N rounds are made, [`Spending::spent`] of n/N is spent. The critical
 //! value c of each look follows: P(no look before was beyond its own, |t| > c at this one) is what
-//! this look may spend. That is computed for Student's t of *so many* rounds, not for the normal
+//! this look may spend. That is computed for Student's t with this number of rounds, not for the normal
 //! distribution, from which t is still far away after three rounds (see `sequential/crossing.rs`).
 //!
 //! Taken for granted: the logarithms of the rounds' ratios are independent and about normal. Tails
@@ -136,7 +136,7 @@ impl Plan {
         })
     }
 
-    /// The plan for each of so many comparisons that are looked at together: each may spend its
+    /// The plan for each of `comparisons` comparisons that are evaluated together: each may spend its
     /// part of the 5 % (Bonferroni), so that the intervals of *all* of them hold in 95 %, however
     /// they depend on each other. 0 is taken for 1.
     #[must_use]
@@ -154,8 +154,7 @@ impl Plan {
     /// looks until then, the last of which now takes all that is left.
     ///
     /// Only for ends that have nothing to do with the results: a limit in time, rounds that failed.
-    /// Whoever ends because of what was seen needs no such plan: the interval of every look holds as
-    /// it is.
+    /// Ending because of the results needs no such plan: the interval of every look holds as it is.
     ///
     /// # Errors
     ///

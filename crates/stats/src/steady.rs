@@ -27,7 +27,7 @@ pub const P50_BAND: f64 = 0.10;
 
 /// The change over the windows, along a fitted line and as a share of their mean, from which a
 /// trend counts, if it is also larger than chance explains. Smaller ones matter little to a
-/// measurement many times as long, and cannot be told from noise with five windows.
+/// measurement many times as long, and cannot be distinguished from noise with five windows.
 pub const TREND: f64 = 0.02;
 
 /// What the latest windows say.

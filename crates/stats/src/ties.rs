@@ -1,4 +1,4 @@
-//! Many servers in order, with those that cannot be told apart joined.
+//! Many servers in order, in groups without a significant difference.
 //!
 //! Every pair of servers is compared by a paired t test of the logarithms, over the rounds that both
 //! have; of all these tests, those are believed that keep the false discovery rate at 5 %

@@ -11,11 +11,11 @@
 
 use crate::summary::{average, standard_deviation};
 
-/// From so many values on the tails are left out: of fewer a tenth is too little to matter, and what a
-/// degree of freedom is worth is too much.
+/// From this many values on, the tails are left out: with fewer, a tenth is too small to matter, and each
+/// degree of freedom that it costs is worth too much.
 pub const FEWEST: usize = 40;
 
-/// One part in so many is left out at either end.
+/// One value in this many is left out at either end.
 const PART: usize = 10;
 
 /// A mean, trimmed if there are enough values.

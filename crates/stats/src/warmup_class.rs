@@ -25,9 +25,9 @@
 //!
 //! What it cannot see: swings that are shorter than four windows or smaller than [`SWING`]; changes
 //! smaller than [`EQUIVALENT`], or than the noise lets through (at 8 % a drift of 15 % over 60 windows
-//! is seen in half of all cases). Whoever sees less than two periods of a swing sees a warm-up or a
-//! slowdown. And a rate that wanders without aim is often found to have settled: its last quarter may
-//! look as if.
+//! is seen in half of all cases). With less than two periods of a swing it finds a warm-up or a
+//! slowdown. And a rate that drifts at random is often found to have settled: its last quarter may
+//! look as if it had.
 
 mod models;
 mod outliers;

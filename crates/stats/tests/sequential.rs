@@ -58,7 +58,7 @@ fn compare(
     tally
 }
 
-/// 5 % and three standard errors of a share of so many runs.
+/// 5 % plus three standard errors of a share over `runs` runs.
 fn at_most_five_percent(runs: u32) -> f64 {
     0.05 + 3.0 * (0.05 * 0.95 / f64::from(runs)).sqrt()
 }

@@ -5,8 +5,9 @@
 //! of its input leaves it behind as a process does that is killed.
 
 use jiff::Timestamp;
-use prony_notebook::{Notebook, RunId, RunStatus};
+use prony_notebook::{Notebook, RunId};
 use prony_pages::sample::{Plan, begin, trials, write};
+use prony_record::RunStatus;
 use prony_report::compare::CompareReport;
 use prony_report::history::change::History;
 use prony_report::history::{Measure, cells};

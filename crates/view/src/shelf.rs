@@ -4,18 +4,16 @@ use crate::page::state::State;
 use prony_notebook::{Found, Notebook, NotebookError, Overview, RunId, TrialId, Wanted};
 use prony_pages::PageError;
 use prony_pages::material::Material;
-use prony_report::calibration;
+use prony_record::calibration;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Reports that are kept; each is two megabytes at the most.
+/// Reports that are kept; each is at most two megabytes.
 const REPORTS: usize = 12;
 /// Runs whose findings are kept; each is a few names.
 const RUNS: usize = 10_000;
-/// Where a trial keeps what checks have found in it, and the words of each.
-const CHECKS: (&str, [&str; 2]) = ("$.checks", ["name", "severity"]);
 
 /// What is shared by all who look.
 #[derive(Debug)]
@@ -96,7 +94,7 @@ impl Shelf {
             }
         }
         let ids: Vec<RunId> = unknown.iter().map(|run| run.id).collect();
-        let mut read = notebook.found(&ids, CHECKS.0, CHECKS.1)?;
+        let mut read = notebook.findings(&ids)?;
         let mut known = held(&self.findings);
         if known.len() > RUNS {
             known.clear();
@@ -141,8 +139,8 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a report depends on: the run, its trials, and what the rig weighed when it was last weighed,
-/// which is beside it. A run that is not being written does not change.
+/// What a report depends on: the run, its trials, and the latest calibration, which stands
+/// beside it. A run that is not being written does not change.
 fn tag(notebook: &Notebook, run: &Overview) -> Result<String, NotebookError> {
     let wanted = Wanted {
         name: Some(calibration::RUN.into()),

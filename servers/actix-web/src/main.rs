@@ -1,5 +1,6 @@
 //! actix-web, answering "<path> at <date>".
 
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::SystemTime;
 use std::{env, io};
@@ -10,18 +11,20 @@ use actix_web::{web, App, HttpResponse, HttpServer};
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
-    let port = args.first().and_then(|port| port.parse::<u16>().ok());
+    let host = args.first().and_then(|host| host.parse::<IpAddr>().ok());
+    let port = args.get(1).and_then(|port| port.parse::<u16>().ok());
     let workers = args
-        .get(1)
+        .get(2)
         .map_or(Some(1), |workers| workers.parse::<usize>().ok());
-    let (Some(port), Some(workers @ 1..)) = (port, workers) else {
-        eprintln!("usage: actix-web-echo PORT [WORKERS]");
+    let (Some(host), Some(port), Some(workers @ 1..)) = (host, port, workers) else {
+        eprintln!("usage: actix-web-echo HOST PORT [WORKERS]");
         return ExitCode::from(2);
     };
-    match run(port, workers) {
+    let addr = SocketAddr::new(host, port);
+    match run(addr, workers) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cannot serve on 127.0.0.1:{port}: {error}");
+            eprintln!("cannot serve on {addr}: {error}");
             ExitCode::FAILURE
         }
     }
@@ -29,7 +32,7 @@ fn main() -> ExitCode {
 
 /// Besides the workers' threads there is one that accepts connections and hands them out.
 #[actix_web::main]
-async fn run(port: u16, workers: usize) -> io::Result<()> {
+async fn run(addr: SocketAddr, workers: usize) -> io::Result<()> {
     HttpServer::new(|| App::new().default_service(web::get().to(echo)))
         .workers(workers)
         .backlog(4096)
@@ -37,7 +40,7 @@ async fn run(port: u16, workers: usize) -> io::Result<()> {
         .keep_alive(KeepAlive::Os)
         // The default action of SIGTERM ends it at once; actix would wait for connections.
         .disable_signals()
-        .bind(("127.0.0.1", port))?
+        .bind(addr)?
         .run()
         .await
 }

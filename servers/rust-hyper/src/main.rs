@@ -1,6 +1,7 @@
 //! hyper on tokio, answering "<path> at <date>".
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::SystemTime;
 use std::{env, io};
@@ -19,24 +20,26 @@ const MAX_HEAD: usize = 16 * 1024;
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
-    let port = args.first().and_then(|port| port.parse::<u16>().ok());
+    let host = args.first().and_then(|host| host.parse::<IpAddr>().ok());
+    let port = args.get(1).and_then(|port| port.parse::<u16>().ok());
     let workers = args
-        .get(1)
+        .get(2)
         .map_or(Some(1), |workers| workers.parse::<usize>().ok());
-    let (Some(port), Some(workers @ 1..)) = (port, workers) else {
-        eprintln!("usage: rust-hyper PORT [WORKERS]");
+    let (Some(host), Some(port), Some(workers @ 1..)) = (host, port, workers) else {
+        eprintln!("usage: rust-hyper HOST PORT [WORKERS]");
         return ExitCode::from(2);
     };
-    match run(port, workers) {
+    let addr = SocketAddr::new(host, port);
+    match run(addr, workers) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cannot serve on 127.0.0.1:{port}: {error}");
+            eprintln!("cannot serve on {addr}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(port: u16, workers: usize) -> io::Result<()> {
+fn run(addr: SocketAddr, workers: usize) -> io::Result<()> {
     // One worker needs none of the machinery that steals tasks between threads.
     let mut runtime = match workers {
         1 => Builder::new_current_thread(),
@@ -44,7 +47,7 @@ fn run(port: u16, workers: usize) -> io::Result<()> {
     };
     let runtime = runtime.worker_threads(workers).enable_io().build()?;
     runtime.block_on(async {
-        let listener = listen(port)?;
+        let listener = listen(addr)?;
         // A task of its own, because the future given to block_on runs on the main thread:
         // each connection would have to be handed over from there to a worker.
         tokio::spawn(accept(listener)).await?;
@@ -52,12 +55,15 @@ fn run(port: u16, workers: usize) -> io::Result<()> {
     })
 }
 
-fn listen(port: u16) -> io::Result<TcpListener> {
-    let socket = TcpSocket::new_v4()?;
+fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match addr {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
     socket.set_reuseaddr(true)?;
     // Accepted sockets inherit this on Linux.
     socket.set_nodelay(true)?;
-    socket.bind(([127, 0, 0, 1], port).into())?;
+    socket.bind(addr)?;
     socket.listen(4096)
 }
 

@@ -11,9 +11,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "back-filled",
-    cause: "The latencies are in part of requests that were never sent: wrk adds samples after the run for every answer that was late, so mean, deviation and percentiles are of invented times. Rate and maximum are not touched.",
-    evidence: "The longest answer is at least twice the mean time between two requests of a connection (connections / rate), and the mean lies above that time; or a histogram holds more samples than requests were made.",
-    remedy: "Send at a fixed rate, open loop, and time from when each request was due: prony load --rate, or wrk2.",
+    cause: "Part of the latency samples belong to requests that were never sent: after the run, wrk adds samples for every answer that was late. Mean, deviation and percentiles therefore include invented times. Rate and maximum are not affected.",
+    evidence: "The longest answer took at least twice the mean time between two requests of a connection (connections / rate), and the mean is above that time; or a histogram contains more samples than there were requests.",
+    remedy: "Send at a fixed rate in an open loop, and measure from when each request was due: prony load --rate, or wrk2.",
 };
 
 /// Back-filling changes little when the mean stays this near to what Little's law allows.
@@ -46,10 +46,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .max_by(|a, b| (a.2.what.value / a.1).total_cmp(&(b.2.what.value / b.1)));
         if let Some((output, interval, max, _)) = longest {
             let text = format!(
-                "{}wrk adds samples that it never took to every answer later than twice the mean time \
-                 between a connection's requests. In {} that time is {}: the longest answer, {}, \
-                 stands for some {:.0} invented ones. Mean, deviation and percentiles are of such \
-                 samples; the rate and the maximum are not. Send at a fixed rate instead \
+                "{}wrk adds invented samples for every answer that took longer than twice the mean time \
+                 between a connection's requests. In {} that time is {}: for the longest answer, {}, \
+                 it added some {:.0} invented ones. Mean, deviation and percentiles include such \
+                 samples; the rate and the maximum do not. Send at a fixed rate instead \
                  (`prony load --rate`, wrk2)",
                 of_all(filled.len(), of_wrk.len(), "outputs show it"),
                 output.called(),
@@ -109,7 +109,7 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(of("back-filled", &wrk(&[])), []);
-        // Stalled so briefly that nobody sees it.
+        // Stalled too briefly to be visible.
         assert_eq!(of("back-filled", &wrk(&[(" 3.90ms", "202.00ms")])), []);
     }
 

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "ceiling",
-    cause: "Many systems stand at one figure: that of what stands behind them, or of something else that all share. So that was measured, not they.",
-    evidence: "The rate of the upstream alone where the text has it (within 5 % of it, and nobody far above); or three systems and more within 2 % of each other under a load, and well apart under another.",
+    cause: "Several systems reach the same figure: that of the upstream behind them, or of something else that they share. Their common limit was measured, not the systems.",
+    evidence: "The rate of the upstream alone, if the text has it (systems within 5 % of it, and none far above); or three or more systems within 2 % of each other under one load, and well apart under another.",
     remedy: "Use a faster upstream, a faster network or more load generators; or compare CPU time per request at a rate below the ceiling.",
 };
 
@@ -23,7 +23,7 @@ const BELOW: f64 = 0.85;
 /// Systems nearer to each other than this share a limit: servers that have no part in common differ
 /// by more.
 const TOGETHER: f64 = 0.98;
-/// So many systems do not come together by chance.
+/// From this many systems on, equal figures are not chance.
 const SEVERAL: usize = 3;
 /// Systems that differ by this much under another load are not alike.
 const APART: f64 = 1.1;
@@ -114,8 +114,8 @@ fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
     let (system, load, share) = at.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
     let systems: BTreeSet<&str> = at.iter().map(|(system, ..)| &*system.name).collect();
     let text = format!(
-        "{}{} are as fast as '{}' alone; the closest, {} under {load}, reaches {:.0} % of it: what \
-         stands behind them was measured, not they",
+        "{}{} are as fast as '{}' alone; the closest, {} under {load}, reaches {:.0} % of it: the \
+         upstream behind them was measured, not the systems",
         of_all(at.len(), compared, "figures"),
         systems.into_iter().collect::<Vec<_>>().join(", "),
         upstream.name,
@@ -177,8 +177,8 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
     let names: Vec<&str> = systems.iter().map(|system| &*system.name).collect();
     let text = format!(
         "{} all reach {} under {load}, within {:.0} %, and differ by {:.0} % under another load: \
-         something that they share was measured (an upstream, the network, the load generator), not \
-         they",
+         a limit that they share was measured (an upstream, the network, the load generator), not \
+         the systems",
         names.join(", "),
         whole(*top),
         100.0 * (1.0 - TOGETHER),

@@ -7,9 +7,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
-    cause: "Client and server were on one machine, so they took CPU time, caches and memory from each other, and there was no network.",
+    cause: "Client and server ran on one machine, so they took CPU time, caches and memory from each other, and there was no network between them.",
     evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
-    remedy: "Use two machines; or give each its own CPUs, and say so.",
+    remedy: "Use two machines, or give each program its own CPUs and say so.",
 };
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
@@ -28,9 +28,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         if lines.is_empty() {
             continue;
         }
-        let text = "client and server were on one machine: they take CPU time, caches and memory \
-            from each other, and the network is missing. A server that leaves the client more looks \
-            better than it is; give each its own CPUs and say so, or use two machines"
+        let text = "client and server ran on one machine: they take CPU time, caches and memory from \
+            each other, and there is no network between them. A server that leaves more of them to the \
+            client looks better than it is; give each its own CPUs and say so, or use two machines"
             .to_owned();
         remarks.push(remark(
             EXPLANATION.name,

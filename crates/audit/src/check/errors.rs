@@ -1,4 +1,4 @@
-//! `errors`: requests that failed count in the rate, or not, and nobody says which.
+//! `errors`: requests failed, and the output does not say whether they count in the rate.
 
 use super::{Seen, of_all, remark};
 use crate::audit::Remark;
@@ -6,15 +6,15 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "errors",
-    cause: "Requests failed. An error is often quicker than an answer, and whether it counts in the rate differs from tool to tool.",
-    evidence: "The outputs' own counts of socket errors, time-outs, and statuses that are no success. Serious when more than one request in a thousand failed.",
-    remedy: "Find out why they failed before rates are compared.",
+    cause: "Requests failed. An error is often faster than an answer, and tools differ in whether errors count in the rate.",
+    evidence: "The outputs' own counts of socket errors, time-outs, and unsuccessful statuses. Serious when more than one request in a thousand failed.",
+    remedy: "Find out why they failed before you compare rates.",
 };
 
 /// Up to this share of failed requests the figures of the others still stand: a thousandth, as for
 /// what prony measures itself.
 const TOLERABLE: f64 = 0.001;
-/// So many outputs are told one by one.
+/// At most this many outputs are listed one by one.
 const TOLD: usize = 6;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
@@ -58,8 +58,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             more => format!(" and {more} more"),
         };
         let text = format!(
-            "{}{}{more}. Up to {:.3} % of the requests of an output failed: an error is often quicker \
-             than an answer, so find out why before the rates are compared",
+            "{}{}{more}. Up to {:.3} % of the requests of an output failed: an error is often faster \
+             than an answer, so find out why they failed before you compare the rates",
             of_all(failing.len(), document.outputs.len(), "outputs have errors"),
             told.join("; "),
             100.0 * share,

@@ -7,8 +7,8 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "garbled-cell",
-    cause: "Something that is no number stands where the tool, or a column of numbers, has one. So the figures went through somebody's hands after they were measured.",
-    evidence: "The fields of outputs, and the cells of columns that hold numbers elsewhere.",
+    cause: "A cell contains something other than a number where the tool, or the rest of the column, has numbers: the figures were edited by hand after they were measured.",
+    evidence: "The fields of outputs, and the cells of columns whose other cells are numbers.",
     remedy: "Ask for the raw output.",
 };
 
@@ -35,8 +35,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         for (line, cell) in outputs.chain(tables) {
             let cell: String = cell.chars().take(40).collect();
             let text = format!(
-                "`{cell}` is no number: the figures went through somebody's hands after they were \
-                 measured, so others may have changed without showing it"
+                "`{cell}` is not a number: the figures were edited after they were measured, so other \
+                 figures may have changed as well"
             );
             remarks.push(remark(
                 EXPLANATION.name,

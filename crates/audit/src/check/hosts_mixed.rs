@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "hosts-mixed",
-    cause: "Rows of one system are of several machines. What differs between them may be the machine.",
+    cause: "The rows of one system come from several machines, so a difference between them may be a difference between machines.",
     evidence: "The hosts in the addresses of the outputs under one heading.",
-    remedy: "Measure all rows on one machine; or all on each of several, and show both.",
+    remedy: "Measure all rows on one machine, or all of them on each machine, and show both.",
 };
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
@@ -55,8 +55,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             })
             .collect();
         let text = format!(
-            "one system, several machines: {}. What differs between its rows may be the machine: \
-             machines of one type differ, and virtual ones have neighbours",
+            "one system, several machines: {}. Its rows may differ because of the machine: \
+             machines of one type differ, and virtual machines have neighbours",
             parts.join("; ")
         );
         let lines = mixed

@@ -8,8 +8,8 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "label-disagrees",
-    cause: "An output is not of the load that its label, or the command line above it, names.",
-    evidence: "Connections and threads of the label or the command line beside those that the output prints; the duration too.",
+    cause: "An output comes from a different load than its label, or the command line above it, says.",
+    evidence: "Connections, threads and duration in the label or the command line, compared with those in the output.",
     remedy: "Run that load, or correct the label.",
 };
 
@@ -27,7 +27,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             }
             let parts: Vec<&str> = wrong.iter().map(|(.., text)| text.as_str()).collect();
             let text = format!(
-                "{}: {}. The row belongs to another load than the one it stands for",
+                "{}: {}. The row belongs to a different load than its label says",
                 output.called(),
                 parts.join("; ")
             );

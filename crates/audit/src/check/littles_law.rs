@@ -7,9 +7,9 @@ use prony_checks::{Explanation, Severity, littles_law};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "littles-law",
-    cause: "Rate and mean response time say that more requests were in flight than there were connections, which cannot be. Most often the mean is of invented samples (back-filled).",
-    evidence: "Rate x mean response time beside connections x pipeline depth. Serious from 1.5 times on. Nothing is said of open loops, nor of pipelines of unknown depth.",
-    remedy: "Believe the rate, and nothing that is said of response times.",
+    cause: "Rate and mean response time give more requests in flight than there were connections, which is impossible. The usual cause is a mean over invented samples (back-filled).",
+    evidence: "Rate x mean response time, compared with connections x pipeline depth. Serious from a factor of 1.5 on. Not raised for open loops, nor for pipelines of unknown depth.",
+    remedy: "Trust the rate, but none of the response times.",
 };
 
 /// From here on the mean is off by half: no figure of that distribution stands.
@@ -49,7 +49,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             Severity::Warning
         };
         let text = format!(
-            "{}{} is off the most, {ratio:.1} times: {}. Only the rate can be believed",
+            "{}{} is off by the largest factor, {ratio:.1} times: {}. Trust only the rate",
             of_all(
                 broken.len(),
                 looked_at.len(),

@@ -10,8 +10,8 @@ use prony_stats::summary::{average, median};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "mean-disagrees",
-    cause: "A printed mean is not that of the figures that stand with it: they are of different measurements.",
-    evidence: "Rows called mean or average beside the rows above them, columns called so beside the columns of runs. Arithmetic, geometric and harmonic means and the median are all accepted, and roundings.",
+    cause: "A printed mean is not the mean of the figures next to it: they come from different measurements.",
+    evidence: "Rows called mean or average, compared with the rows above them, and columns called so, compared with the columns of runs. Arithmetic, geometric and harmonic means, the median, and rounded values are all accepted.",
     remedy: "Ask for the raw figures.",
 };
 
@@ -57,8 +57,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 })
                 .collect();
             let text = format!(
-                "means{title} that are not those of their figures: {}. The mean and the figures are \
-                 of different measurements: ask for the raw ones",
+                "means{title} that do not match their figures: {}. The mean and the figures come from \
+                 different measurements: ask for the raw figures",
                 parts.join("; ")
             );
             let lines = wrong

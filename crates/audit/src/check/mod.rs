@@ -142,7 +142,7 @@ fn remark(
     lines.dedup();
     Remark {
         finding: Finding {
-            name,
+            name: name.to_owned(),
             severity,
             text,
         },
@@ -176,7 +176,7 @@ impl Output {
             .is_some_and(|command| command.by_prony)
     }
 
-    /// Requests that were in flight at the most, if that is a closed loop's whole load.
+    /// The most requests in flight at once, if the load was a closed loop.
     fn depth(&self) -> Option<f64> {
         // wrk2 and httperf send at a rate; k6's users think, and may ask for several things at once.
         let closed = !matches!(self.block.tool, Tool::Wrk2 | Tool::Httperf | Tool::K6);

@@ -6,8 +6,8 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "no-figures",
-    cause: "The results are pictures, so that nothing in them can be checked, nor does anything say how far runs differ.",
-    evidence: "Command lines and pictures, and no output and no table of figures.",
+    cause: "The results are pictures only: no figure can be checked, and the spread between runs is not given.",
+    evidence: "Command lines and pictures, but no output and no table of figures.",
     remedy: "Publish the figures of every run.",
 };
 
@@ -49,7 +49,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             fixed => format!("; {}", fixed.join("; ")),
         };
         let text = format!(
-            "the results are pictures: no figure can be checked, and {repeated}{fixed}. Publish the \
+            "the results are pictures only: no figure can be checked, and {repeated}{fixed}. Publish the \
              figures of every run"
         );
         let commands = document.commands.iter().map(|command| command.line);

@@ -9,9 +9,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "percentile-order",
-    cause: "Percentiles that fall are no distribution: a column is not what its name says, or a figure was changed. A mean above the 99th percentile says that the slowest hundredth takes more time than all others together.",
-    evidence: "The order of minimum, percentiles and maximum; the mean beside maximum and p99.",
-    remedy: "For what falls: ask for the raw output. For a high mean: look at p99.9 and at the slowest requests.",
+    cause: "Percentiles that decrease are impossible: a column is not what its name says, or a figure was changed. A mean above the 99th percentile means that the slowest hundredth of the requests takes more time than all others together.",
+    evidence: "The order of minimum, percentiles and maximum; the mean compared with the maximum and p99.",
+    remedy: "If percentiles decrease: ask for the raw output. If the mean is high: look at p99.9 and at the slowest requests.",
 };
 
 /// `HdrHistogram` gives the upper end of a bucket for a percentile, and the maximum itself for the
@@ -46,7 +46,7 @@ fn order(document: &Document, output: &Output) -> Option<Remark> {
     let pair = steps.windows(2).find(falls)?;
     let ((low, lower), (high, higher)) = (&pair[0], &pair[1]);
     let text = format!(
-        "in {} the {low} is {}, above the {high} of {}: that is no distribution, so a column is not \
+        "in {} the {low} is {}, above the {high} of {}: that is impossible, so a column is not \
          what its name says, or a figure was changed",
         output.called(),
         time(lower.what.value),
@@ -70,7 +70,7 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
         .filter(|max| mean.what.low() > max.what.high() * BUCKET)
     {
         let text = format!(
-            "in {} the mean of {} is above the maximum of {}: they are not of the same samples",
+            "in {} the mean of {} is above the maximum of {}: they do not come from the same samples",
             output.called(),
             time(mean.what.value),
             time(max.what.value),

@@ -7,9 +7,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "rate-is-connections",
-    cause: "httperf's --rate is connections per second, not requests. A rate that nobody can send makes one burst of it.",
-    evidence: "--rate x --num-calls on the command line, beside the rate of the output where there is one.",
-    remedy: "Choose --rate so that rate x calls is the load that is meant; or use --wsess.",
+    cause: "httperf's --rate is connections per second, not requests. A rate that is too high to be sent turns into a single burst.",
+    evidence: "--rate x --num-calls on the command line, compared with the rate of the output if there is one.",
+    remedy: "Choose --rate so that rate x calls is the intended load, or use --wsess.",
 };
 
 /// Requests per second over sockets that no single CPU sends (some 6 µs of it are spent on each):
@@ -49,8 +49,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             });
             let text = format!(
                 "--rate {rate} is connections per second, not requests{opened}, and with {calls} \
-                 calls on each, {} requests per second are asked for{reached}. That is no rate but a \
-                 burst, and the figures are those of httperf's own limit as much as the server's",
+                 calls on each, this means {} requests per second{reached}. That is a burst, not a rate, \
+                 and the figures depend on httperf's own limit as much as on the server's",
                 whole(asked)
             );
             let lines = [command.line];
@@ -74,7 +74,7 @@ mod tests {
         Request rate: 9990.5 req/s (0.1 ms/req)\n";
 
     #[test]
-    fn a_rate_that_nobody_can_send() {
+    fn a_rate_that_cannot_be_sent() {
         let command = "httperf --num-conns 1000 --num-calls 100 --rate 100000 --server h\n\n";
         let found = of("rate-is-connections", command);
         assert_eq!(found[0].lines, [1]);

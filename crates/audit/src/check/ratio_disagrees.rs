@@ -14,8 +14,8 @@ use prony_stats::summary::average;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "ratio-disagrees",
-    cause: "A printed ratio is not that of the figures it is of; or a rate is not requests divided by time. One of the figures was changed, or belongs elsewhere.",
-    evidence: "A / B = x beside the figures of A and B above it, columns called ratio, relative or speedup, and each output's own requests, time and rate.",
+    cause: "A printed ratio is not the ratio of its figures, or a rate is not requests divided by time. One of the figures was changed, or belongs to something else.",
+    evidence: "A / B = x compared with the figures of A and B above it; columns called ratio, relative or speedup; and each output's own requests, time and rate.",
     remedy: "Ask for the raw figures.",
 };
 
@@ -76,7 +76,7 @@ fn claimed(
     };
     let text = format!(
         "{a} / {b} is said to be {}, but {} / {} is {last:.6}{upside_down}: the ratio and its figures \
-         are of different measurements",
+         come from different measurements",
         ratio.value, last_over.rate.value, last_under.rate.value,
     );
     let document = &seen.documents[index];
@@ -185,7 +185,7 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
         })
         .collect();
     let text = format!(
-        "ratios that are not those of their figures, in column '{}': {}",
+        "ratios that do not match their figures, in column '{}': {}",
         table.name(ratios),
         parts.join("; ")
     );

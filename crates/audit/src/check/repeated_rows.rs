@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "repeated-rows",
-    cause: "The same figures stand for two different things. Two measurements never agree in every digit, so one of them is a copy.",
-    evidence: "Rows with two or more figures of at least four digits, over all tables and files; outputs with the same count, rate and mean. Serious from two rows on: one row may be shown twice on purpose.",
-    remedy: "Ask for what was really measured.",
+    cause: "The same figures are given for two different things. Two measurements never agree in every digit, so one of them is a copy.",
+    evidence: "Rows with two or more figures of at least four digits, across all tables and files; outputs with the same count, rate and mean. Serious from two rows on: a single row may be shown twice on purpose.",
+    remedy: "Ask for the original measurements.",
 };
 
-/// Two measurements agree in a number of so many digits by chance once in a thousand times at most.
+/// Two measurements agree by chance in a number with this many digits at most once in a thousand times.
 const DIGITS: f64 = 1_000.0;
-/// A row repeats another when so many such numbers agree.
+/// A row repeats another when this many such numbers agree.
 const NUMBERS: usize = 2;
 /// One row that stands in two tables may be the same measurement, shown twice on purpose.
 const COPIED: usize = 2;
@@ -78,7 +78,7 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
         let same = (d0, t0) == (d, t);
         let text = format!(
             "{} of {} repeat {}{where_first} figure by figure: {}. Two measurements never agree in \
-             every digit, so what was measured for one of them is not shown",
+             every digit, so the measurement of one of them is missing",
             match rows.len() {
                 1 => "a row".to_owned(),
                 n => format!("{n} rows"),

@@ -12,9 +12,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "sleep-in-window",
-    cause: "The client of the published benchmark of TCP echo servers sleeps a second, and connects, within the time that it divides by: the faster a server, the more is taken from it. A rate of r over n requests was really n / (n / r - 1 s).",
-    evidence: "Its output (Throughput: ... [#/sec]) under a command line that says how many requests there were.",
-    remedy: "Correct the rates; prony import does. Or use prony echo-client, whose clock runs from the first request to the last answer.",
+    cause: "The client of the published TCP echo benchmark sleeps for a second, and connects, within the time that it divides by: the faster a server, the more its rate is reduced. A rate of r over n requests was really n / (n / r - 1 s).",
+    evidence: "Its output (Throughput: ... [#/sec]) under a command line that gives the number of requests.",
+    remedy: "Correct the rates, as prony import does. Or use prony echo-client, whose clock runs from the first request to the last answer.",
 };
 
 /// How long each thread sleeps, in seconds.
@@ -50,10 +50,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             format!("{} is really {}", whole(printed.what.value), whole(*really))
         };
         let text = format!(
-            "this client's threads sleep a second within the time that requests are divided by, and \
-             connecting is in it too: {}, and the fastest, {}. The faster a server, the more is \
-             taken from it, so ratios are wrong as well. Nor does the client look at what comes back \
-             but for its length, or tell when replies were lost",
+            "this client divides by a time in which its threads also connect and sleep for a second: \
+             {}, and the fastest, {}. The faster a server, the more its rate is reduced, so ratios are \
+             wrong as well. The client also checks only the length of replies, and does not report \
+             lost ones",
             told(first),
             told(fastest)
         );

@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "spread-exceeds-effect",
-    cause: "Runs of one system differ by more than the systems do that are compared: the order that is claimed is not shown.",
-    evidence: "The range of each system's runs beside the ratio of their means. Serious when a ratio or a difference in percent is claimed, a note for neighbours in a table.",
-    remedy: "More runs, in changing order: prony duel goes on until the difference is settled.",
+    cause: "Runs of the same system differ by more than the compared systems differ from each other: the claimed order is not shown.",
+    evidence: "The range of each system's runs, compared with the ratio of their means. Serious when a ratio or a difference in percent is claimed; a note for neighbours in a table.",
+    remedy: "Take more runs, in changing order: prony duel continues until the difference is settled.",
 };
 
-/// So many pairs are told one by one.
+/// At most this many pairs are listed one by one.
 const TOLD: usize = 5;
 
-/// A sentence is searched for so many names.
+/// A sentence is searched for at most this many names.
 const NAMES: usize = 1_000;
 
 /// The runs of a system under a load, in short.
@@ -54,7 +54,7 @@ impl<'a> Cell<'a> {
 
     fn told(&self) -> String {
         format!(
-            "{} {:.0} to {:.0} (the most is {:.1} % above the least)",
+            "{} {:.0} to {:.0} (the largest is {:.1} % above the smallest)",
             self.name,
             self.least,
             self.most,
@@ -82,7 +82,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks
 }
 
-/// Somebody claims an order, or a ratio, that the runs do not show.
+/// The text claims an order, or a ratio, that the runs do not show.
 fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Option<Remark> {
     let document = &seen.documents[index];
     let mut lines = Vec::new();
@@ -120,7 +120,7 @@ fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -
         told.get_or_insert_with(|| format!("{}. Runs: {}", finding.text, spreads.join(", ")));
     }
     let text = format!(
-        "claimed is {}. Over all runs: {}",
+        "the text claims {}. Over all runs: {}",
         claims.join(", "),
         told?.replace("it differs from the baseline", "the two differ")
     );
@@ -180,8 +180,8 @@ fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]
         more => format!(" and {more} more"),
     };
     let text = format!(
-        "of {pairs} neighbours in order, {} differ by less than runs of one and the same system do: \
-         {}{more}. Their order is not shown by these figures; more runs would",
+        "of {pairs} pairs of neighbours, {} differ by less than runs of the same system do: \
+         {}{more}. These figures do not show their order; take more runs",
         close.len(),
         close[..close.len().min(TOLD)].join("; "),
     );

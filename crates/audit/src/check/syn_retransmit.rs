@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "syn-retransmit",
     cause: "Connecting took as long as TCP waits before it sends a SYN again (1, 3 or 7 s): the accept queue was full, so clients waited for a timer, not for the server. Short runs then measure that timer.",
-    evidence: "The longest time to connect; without it, runs of a fixed number of requests, each on a connection of its own, of which many last just as long as the timer.",
+    evidence: "The longest time to connect; without it, many runs of a fixed number of requests, each request on its own connection, that last exactly as long as the timer.",
     remedy: "Lengthen the queue (listen's backlog, net.core.somaxconn), or keep connections open.",
 };
 
@@ -20,10 +20,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
 /// What follows takes a little: up to this share more.
 const LATER: f64 = 0.067;
-/// So many runs that end just then do so because of it.
+/// From this many runs on that end exactly then, the timer is the cause.
 const RUNS: usize = 3;
-/// And so large a part of all: by chance it is the length of that time in the range of all runs, a
-/// twentieth or less.
+/// They must also be this share of all runs: by chance it would be the length of that interval within
+/// the range of all runs, a twentieth or less.
 const SHARE: f64 = 0.15;
 /// With fewer connections at once an accept queue is hardly ever full: the least that Linux makes
 /// them.

@@ -9,9 +9,9 @@ use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "time-outs-missing",
-    cause: "Requests that timed out are not in the distribution, although they took longest: mean and maximum are too low, and above a percentile nothing is known.",
-    evidence: "Counts of time-outs of tools that leave them out (wrk, oha, hey, h2load, httperf). Serious when they are a thousandth or more of all requests.",
-    remedy: "Count a time-out as a sample of its full length, as prony does.",
+    cause: "Requests that timed out are not in the distribution, although they took the longest: mean and maximum are too low, and nothing is known above a certain percentile.",
+    evidence: "The time-outs counted by tools that leave them out of the distribution (wrk, oha, hey, h2load, httperf). Serious when they are a thousandth or more of all requests.",
+    remedy: "Count a time-out as a sample with its full length, as prony does.",
 };
 
 /// From this share on percentiles that are often read (p99.9) lie among what is missing.
@@ -45,8 +45,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         });
         let text = format!(
             "{} requests of {} timed out and are not in its distribution{end}{at_least}. Above the \
-             {:.4}th percentile nothing is known, and mean and maximum are too low; a time-out is a \
-             sample of its full length",
+             {:.4}th percentile nothing is known, and mean and maximum are too low; a time-out should be \
+             a sample with its full length",
             worst.block.timed_out(),
             worst.called(),
             100.0 * (1.0 - share(worst)),

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "too-few-runs",
-    cause: "Systems are compared that were run once or twice. How far two runs of one system differ is not known, so neither is whether any two systems do.",
-    evidence: "The number of figures of each system under each load, and sentences that say how often everything was run.",
-    remedy: "Start each system three times at the least, in changing order.",
+    cause: "Systems are compared that were run only once or twice. The spread between runs of one system is unknown, and so is whether any two systems differ.",
+    evidence: "The number of figures of each system under each load, and sentences that give the number of runs.",
+    remedy: "Start each system at least three times, in changing order.",
 };
 
 /// Two runs have a spread of which nothing is known: Student's factor is 12.7 for two, 4.3 for three.
@@ -20,7 +20,7 @@ const LEAST: usize = 3;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
-        // Where two systems stand under one load, somebody compares them.
+        // Two systems under the same load are a comparison.
         let mut groups: BTreeMap<(&str, Load), BTreeSet<&System>> = BTreeMap::new();
         let cells = || {
             seen.cells
@@ -50,9 +50,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             _ => (Severity::Note, "twice at most"),
         };
         let text = format!(
-            "each of {} figures that are compared was measured {runs}: how far two runs of one system \
-             differ is not known, so neither is whether any two systems do. Back to back, runs of a \
-             server differ by several percent; start each at least three times, in changing order",
+            "each of {} compared figures was measured {runs}: the spread between runs of one system is \
+             unknown, and so is whether any two systems differ. Runs of a server, back to back, differ \
+             by several percent; start each at least three times, in changing order",
             compared.len()
         );
         let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
-    cause: "A run was over before a just-in-time compiler was done (10 s), or so soon that a single hiccup is a visible part of it (1 s).",
-    evidence: "The durations of the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
-    remedy: "Load until the rate is steady, then measure for 10 s or more.",
+    cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (1 s).",
+    evidence: "The durations in the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
+    remedy: "Load until the rate is steady, then measure for at least 10 s.",
 };
 
 /// Seconds. Virtual machines go on compiling for seconds to minutes (Barrett et al., OOPSLA 2017),
 /// so without a warm-up, which no tool here has by itself, less is mostly that.
 const COMPILED: f64 = 10.0;
-/// Seconds. Below one, a single scheduler hiccup or garbage collection is a visible part of it; the
+/// Seconds. Below one, a single scheduling delay or garbage collection is a visible part of it; the
 /// same as for what prony measures itself.
 const ENOUGH: f64 = 1.0;
 /// A number of requests is done a little sooner than a duration.
@@ -40,8 +40,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 && *seconds >= ENOUGH * SLACK
                 && is_compiled(&figure.system.name)
         });
-        let text = "and nothing says that they were warmed up: what was measured is in part the \
-            compiler at work. Load until the rate is steady, then measure for 10 s or more";
+        let text = "and the text mentions no warm-up: the measurement includes the compiler's work. \
+            Load until the rate is steady, then measure for 10 s or more";
         remarks.extend(short(
             document,
             &cold.copied().collect::<Vec<_>>(),
@@ -51,7 +51,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let brief = timed
             .iter()
             .filter(|(_, seconds)| *seconds < ENOUGH * SLACK);
-        let text = "and a single hiccup is a visible part of that: measure longer";
+        let text = "and a single scheduling delay is a visible part of that: measure longer";
         remarks.extend(short(
             document,
             &brief.copied().collect::<Vec<_>>(),
@@ -65,7 +65,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 .is_none_or(|seconds| seconds >= ENOUGH * SLACK);
             if let (Some(line), true) = (output.block.unsampled, long) {
                 let text = "httperf samples the reply rate every 5 s and took no sample: its \
-                    minimum, mean and deviation of the rate are of nothing; measure for 30 s or more"
+                    minimum, mean and deviation of the rate are meaningless; measure for 30 s or more"
                     .to_owned();
                 remarks.push(remark(
                     EXPLANATION.name,

@@ -48,7 +48,7 @@ pub(crate) fn number(value: &Value, path: &[&str]) -> Option<f64> {
         .filter(|number| number.is_finite())
 }
 
-/// A key is looked for in so many lines: more than any tool's output has.
+/// A key is searched for in this many lines: more than any tool's output has.
 const NEAR: usize = 1_000;
 
 /// The index of the line in which a key first stands; `at` when it stands nowhere.

@@ -4,7 +4,7 @@
 use super::lines::without_markup;
 use super::number::{Printed, leading};
 
-/// Somebody says how two systems compare.
+/// A sentence that says how two systems compare.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// Its line, from 1.
@@ -41,7 +41,7 @@ pub(super) fn claim(line: &str, number: usize) -> Option<Claim> {
     ratio(&plain, number).or_else(|| difference(&plain, number))
 }
 
-/// So many words of a line are looked at.
+/// At most this many words of a line are read.
 const LOOKED_AT: usize = 200;
 
 /// A name in a ratio is no longer than this.

@@ -3,7 +3,7 @@
 use super::{Cell, Row, Table, number};
 use crate::read::lines::{Lines, without_markup};
 
-/// In the midst of a text so many lines must look like a table before they are one.
+/// Within a text, at least this many lines must look like a table to count as one.
 const LEAST: usize = 3;
 
 /// The separator of a text that is a table as a whole, by its name.

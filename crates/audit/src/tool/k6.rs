@@ -94,7 +94,7 @@ fn metric(line: &str) -> Option<(&str, &str)> {
     (dots >= 3 && (word || tagged)).then_some((bare, value.trim()))
 }
 
-/// So many figures of a metric are looked at: more than k6 has.
+/// At most this many figures of a metric are read: more than k6 has.
 const KEYS: usize = 32;
 
 pub(super) fn read_json(

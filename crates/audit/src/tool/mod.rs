@@ -130,7 +130,8 @@ impl Latency {
     }
 }
 
-/// So many kinds of errors are told apart, more than any tool has; later ones count with the last.
+/// At most this many kinds of errors are distinguished, more than any tool has; later ones count with
+/// the last.
 const KINDS: usize = 64;
 
 /// Requests that failed in one way.
@@ -272,8 +273,7 @@ enum Step {
     Over,
 }
 
-/// So many lines in a row may stand in an output without being known: what a script printed, or a
-/// later version.
+/// An output may contain this many unknown lines in a row: printed by a script, or by a later version.
 const PATIENCE: usize = 4;
 
 /// Gives the lines from `at` on to a reader until the output ends; the index of its last line.

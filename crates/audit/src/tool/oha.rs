@@ -7,7 +7,7 @@ use crate::read::lines::Lines;
 use crate::read::number::{Printed, leading};
 use serde_json::Value;
 
-/// So many entries of a map are looked at: more than there are percentiles, statuses or errors.
+/// At most this many entries of a map are read: more than there are percentiles, statuses or errors.
 const KEYS: usize = 64;
 
 pub(super) fn read_json(

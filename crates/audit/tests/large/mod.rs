@@ -71,7 +71,7 @@ const PARTS: [&str; 34] = [
     "| | A | B |\n|--|--|--|\n| 1st | 2270.32 | 1877.48 |\n| 2nd | 1798.75 | 1987.68 |\n\n",
 ];
 
-/// Texts of about so many bytes each, with names for people.
+/// Texts of about `size` bytes each, with descriptive names.
 pub fn texts(size: usize) -> Vec<(String, String)> {
     let repeated = |part: &str| part.repeat(size / part.len());
     let mut texts: Vec<(String, String)> = OUTPUTS

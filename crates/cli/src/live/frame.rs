@@ -1,6 +1,6 @@
 //! What a live view shows, as plain data.
 
-use prony_engine::{Outcomes, Window};
+use prony_record::{Phase, Window};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -44,9 +44,9 @@ pub enum End {
 #[derive(Debug, Clone, Default)]
 pub struct Load {
     /// The last windows.
-    pub windows: VecDeque<Glance>,
+    pub windows: VecDeque<Window>,
     /// What became of the requests of the warm-up, or, when that is over, of the measurement.
-    pub outcomes: Outcomes,
+    pub outcomes: Counts,
     /// The length of what [`outcomes`](Self::outcomes) counts, in seconds.
     pub seconds: f64,
     /// It is not measured yet.
@@ -55,53 +55,53 @@ pub struct Load {
     pub server: Option<f64>,
 }
 
-/// What is shown of a window.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Glance {
-    /// Right answers per second.
-    pub rate: f64,
-    /// The median response time, in nanoseconds; none without an answer.
-    pub p50: Option<u64>,
-    /// The 99th percentile.
-    pub p99: Option<u64>,
-    /// What ended in it.
-    pub outcomes: Outcomes,
-    /// Its length, in seconds.
-    pub seconds: f64,
-    /// CPUs that the generator used for the work.
-    pub generator: f64,
+/// Requests by how they ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Right answers.
+    pub ok: u64,
+    /// Wrong answers.
+    pub wrong: u64,
+    /// Requests that took too long.
+    pub timeouts: u64,
+    /// Connections that failed in another way.
+    pub errors: u64,
 }
 
-impl Glance {
-    /// What is shown of this window.
-    pub fn of(window: &Window) -> Self {
-        let response = &window.response;
-        let at = |q| (!response.is_empty()).then(|| response.value_at_quantile(q));
-        Self {
-            rate: window.rate(),
-            p50: at(0.5),
-            p99: at(0.99),
-            outcomes: window.outcomes.clone(),
-            seconds: window.length as f64 / 1e9,
-            generator: window.work as f64 / window.length as f64,
-        }
+impl Counts {
+    /// Requests that ended.
+    pub fn finished(&self) -> u64 {
+        self.ok + self.wrong + self.timeouts + self.errors
     }
+
+    fn add(&mut self, window: &Window) {
+        self.ok += window.verified_answers;
+        self.wrong += window.wrong_answers;
+        self.timeouts += window.timeouts;
+        self.errors += window.errors;
+    }
+}
+
+/// CPUs that the generator used for the work in a window.
+pub fn generator(window: &Window) -> f64 {
+    window.generator_cpu_ns.unwrap_or(0) as f64 / window.length_ns.max(1) as f64
 }
 
 impl Load {
     /// A window has ended. What was counted in a warm-up is not what is measured.
-    pub fn add(&mut self, glance: Glance, warmup: bool) {
+    pub fn add(&mut self, window: Window) {
+        let warmup = window.phase == Phase::Warmup;
         if self.warmup && !warmup {
-            self.outcomes = Outcomes::default();
+            self.outcomes = Counts::default();
             self.seconds = 0.0;
         }
         self.warmup = warmup;
-        self.outcomes += &glance.outcomes;
-        self.seconds += glance.seconds;
+        self.outcomes.add(&window);
+        self.seconds += window.seconds();
         if self.windows.len() == WINDOWS {
             self.windows.pop_front();
         }
-        self.windows.push_back(glance);
+        self.windows.push_back(window);
     }
 }
 
@@ -139,23 +139,22 @@ mod tests {
 
     #[test]
     fn a_warmup_is_not_counted_with_what_is_measured() {
-        let mut window = Window::empty(0, 0, 500_000_000);
-        window.outcomes.ok = 100;
-        window.work = 250_000_000;
-        window.response.record(7_000).unwrap();
-        let glance = Glance::of(&window);
-        assert_eq!((glance.rate, glance.generator), (200.0, 0.5));
-        assert!(glance.p50.is_some_and(|p50| p50.abs_diff(7_000) < 70));
+        let of = |phase| Window {
+            phase,
+            verified_answers: 100,
+            generator_cpu_ns: Some(250_000_000),
+            ..Window::empty(0, 0, 500_000_000)
+        };
+        assert_eq!(generator(&of(Phase::Measure)), 0.5);
         let mut load = Load::default();
-        load.add(glance.clone(), true);
-        load.add(glance.clone(), true);
+        load.add(of(Phase::Warmup));
+        load.add(of(Phase::Warmup));
         assert_eq!((load.outcomes.ok, load.seconds), (200, 1.0));
-        load.add(glance.clone(), false);
+        load.add(of(Phase::Measure));
         assert_eq!((load.outcomes.ok, load.seconds), (100, 0.5));
         for _ in 0..2 * WINDOWS {
-            load.add(glance.clone(), false);
+            load.add(of(Phase::Measure));
         }
         assert_eq!(load.windows.len(), WINDOWS);
-        assert_eq!(Glance::of(&Window::empty(0, 0, 1)).p99, None);
     }
 }

@@ -13,8 +13,8 @@ mod spark;
 pub use screen::{interrupted, say};
 
 use crate::args::Shown;
-use frame::{Frame, Glance};
-use prony_engine::Window;
+use frame::Frame;
+use prony_record::Window;
 use render::Look;
 use screen::Screen;
 use std::io::IsTerminal;
@@ -65,10 +65,15 @@ impl Live {
     }
 
     /// A window has ended.
-    pub fn window(&self, window: &Window, warmup: bool) {
+    pub fn window(&self, window: &Window, server: Option<f64>) {
         if let Way::Screen(screen) = &self.way {
-            let glance = Glance::of(window);
-            screen.change(move |frame| frame.load.add(glance, warmup));
+            let window = window.clone();
+            screen.change(move |frame| {
+                frame.load.add(window);
+                if server.is_some() {
+                    frame.load.server = server;
+                }
+            });
         }
     }
 
@@ -77,6 +82,11 @@ impl Live {
         if let Way::Lines = self.way {
             eprintln!("{}", text());
         }
+    }
+
+    /// What writes lines, where lines are the way.
+    pub fn lines(&self) -> Option<fn(&str)> {
+        matches!(self.way, Way::Lines).then_some(|text: &str| eprintln!("{text}"))
     }
 
     /// A line that stays, whatever way.

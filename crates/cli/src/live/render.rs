@@ -1,9 +1,9 @@
 //! From a frame to lines.
 
-use super::frame::{End, Frame, Load};
+use super::frame::{Counts, End, Frame, Load, generator};
 use super::spark;
 use console::{Style, measure_text_width, truncate_str};
-use prony_engine::Outcomes;
+use prony_record::Window;
 use prony_report::show;
 use std::time::Instant;
 
@@ -142,19 +142,19 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
     };
     let columns = width.saturating_sub(48).min(SPARK);
     let spark = |values: Vec<f64>| spark::line(values.into_iter(), columns, look.unicode);
-    let rates = load.windows.iter().map(|window| window.rate).collect();
+    let rates = load.windows.iter().map(Window::rate).collect();
     let highs = load
         .windows
         .iter()
-        .map(|window| window.p99.unwrap_or(0) as f64);
+        .map(|window| window.p99_ns.unwrap_or(0) as f64);
     let warmup = if load.warmup { "  warming up" } else { "" };
-    let rate = show::rate(last.rate);
+    let rate = show::rate(last.rate());
     let times = format!(
         "p50 {:9}  p99 {:9}",
-        show::time_or_dash(last.p50),
-        show::time_or_dash(last.p99)
+        show::time_or_dash(last.p50_ns),
+        show::time_or_dash(last.p99_ns)
     );
-    let mut cpu = format!("generator {:.0} %", last.generator * 100.0);
+    let mut cpu = format!("generator {:.0} %", generator(last) * 100.0);
     if let Some(server) = load.server {
         cpu += &format!("  server {:.0} %", server * 100.0);
     }
@@ -166,14 +166,12 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn outcomes(seen: &Outcomes, look: Look) -> String {
+fn outcomes(seen: &Counts, look: Look) -> String {
     let mut text = format!("ok {}", show::count(seen.ok));
     for (name, n) in [
-        ("wrong", seen.wrong_answer),
-        ("time-outs", seen.timeout),
-        ("connect errors", seen.connect_error),
-        ("read errors", seen.read_error),
-        ("write errors", seen.write_error),
+        ("wrong", seen.wrong),
+        ("time-outs", seen.timeouts),
+        ("connection errors", seen.errors),
     ] {
         if n > 0 {
             text += &format!("  {}", look.bad(&format!("{name} {}", show::count(n))));

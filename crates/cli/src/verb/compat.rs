@@ -2,7 +2,7 @@
 
 use crate::place::on_signal;
 use prony_compat::{Console, ab, httperf, weighttp, wrk};
-use prony_lab::trial::Interrupt;
+use prony_lab::interrupt::Interrupt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use crate::Ended;
 use crate::place::on_signal;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_compat::echo_client::EchoClient;
-use prony_lab::trial::Interrupt;
+use prony_lab::interrupt::Interrupt;
 use std::sync::Arc;
 
 pub fn main(args: &EchoClient) -> Result<Ended> {

@@ -18,9 +18,9 @@ struct Told {
 
 pub fn main(args: &Explain) -> Result<Ended> {
     let told = |of| move |explanation| Told { explanation, of };
-    let mut chosen: Vec<Told> = prony_checks::EXPLANATIONS
-        .map(told("measurement"))
+    let mut chosen: Vec<Told> = prony_checks::explanations()
         .into_iter()
+        .map(told("measurement"))
         .chain(prony_audit::EXPLANATIONS.map(told("audit")))
         .collect();
     if let Some(name) = &args.check {

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_audit::Figures;
 use prony_lab::catalog::Catalog;
-use prony_notebook::Published as Kept;
-use prony_report::published::{Correction, Published, Row};
+use prony_notebook::published::StoredFigures;
+use prony_record::published::{Correction, Published, Row};
 use prony_report::show;
 use prony_report::table::{Align, Table};
 
@@ -43,11 +43,11 @@ pub fn main(places: &Places, args: &Import) -> Result<Ended> {
     let published = published(figures, &args.server, &places.catalog()?)?;
     let mut notebook = places.notebook()?;
     let replaced = notebook
-        .keep_published(&Kept {
+        .keep_published(&StoredFigures {
             name: name.clone(),
             imported: Timestamp::now(),
             command_line: std::env::args().collect::<Vec<_>>().join(" "),
-            table: serde_json::to_value(&published).into_diagnostic()?,
+            table: published.clone(),
         })
         .into_diagnostic()?;
     if args.json {

@@ -6,8 +6,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::experiment::shipped_figures;
 use prony_notebook::{Notebook, Run, RunId};
 use prony_pages::material::Material;
-use prony_report::duel::DuelReport;
-use prony_report::published::Published;
+use prony_record::published::Published;
 use prony_report::run::RunReport;
 use std::fs::Permissions;
 use std::io::Write;
@@ -23,9 +22,9 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
     };
     let Some(path) = &args.html else {
         if let (None, false) = (&published, args.json)
-            && let Some(duel) = DuelReport::read(&notebook, &run).into_diagnostic()?
+            && let Some(duel) = prony_report::duel::read(&notebook, &run).into_diagnostic()?
         {
-            print!("{}", duel.text());
+            print!("{}", prony_report::duel::text(&duel));
             return Ok(Ended::Done);
         }
         let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
@@ -33,7 +32,7 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
             Some(figures) => report.beside(figures),
             None => report,
         };
-        show(&report, args.json)?;
+        show(&report, args.json, args.verbose)?;
         return Ok(Ended::Done);
     };
     if path.as_os_str() == "-" {
@@ -97,20 +96,20 @@ pub fn page_path(notebook: &Notebook, run: &Run) -> PathBuf {
 }
 
 /// Prints a run's report; tells whether everything in it yielded figures.
-pub fn print(notebook: &Notebook, run: &Run, json: bool) -> Result<bool> {
+pub fn print(notebook: &Notebook, run: &Run, json: bool, verbose: bool) -> Result<bool> {
     let report = prony_report::kept::report(notebook, run).into_diagnostic()?;
-    show(&report, json)?;
+    show(&report, json, verbose)?;
     Ok(report.complete())
 }
 
-fn show(report: &RunReport, json: bool) -> Result<()> {
+fn show(report: &RunReport, json: bool, verbose: bool) -> Result<()> {
     if json {
         println!(
             "{}",
             serde_json::to_string_pretty(report).into_diagnostic()?
         );
     } else {
-        print!("{}", report.text());
+        print!("{}", report.text(verbose));
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use crate::Ended;
 use crate::args::{Places, Runs};
 use miette::{IntoDiagnostic, Result};
-use prony_notebook::{Run, RunStatus};
+use prony_notebook::Run;
+use prony_record::RunStatus;
 use prony_report::table::{Align, Table};
 use serde_json::json;
 

@@ -8,13 +8,13 @@ pub fn main(args: &Schema) -> Result<Ended> {
     let schema = match args.what {
         SchemaOf::Load => schemars::schema_for!(prony_report::load::LoadReport),
         SchemaOf::Compare => schemars::schema_for!(prony_report::compare::CompareReport),
-        SchemaOf::Capacity => schemars::schema_for!(prony_report::capacity::CapacityReport),
-        SchemaOf::Calibrate => schemars::schema_for!(prony_report::calibration::CalibrationReport),
-        SchemaOf::Duel => schemars::schema_for!(prony_report::duel::DuelReport),
+        SchemaOf::Capacity => schemars::schema_for!(prony_record::service::CapacityReport),
+        SchemaOf::Calibrate => schemars::schema_for!(prony_record::calibration::Calibration),
+        SchemaOf::Duel => schemars::schema_for!(prony_verdict::seen::DuelReport),
         SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
         SchemaOf::Export => schemars::schema_for!(prony_pages::raw::Raw<'static>),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
-        SchemaOf::Published => schemars::schema_for!(prony_report::published::Published),
+        SchemaOf::Published => schemars::schema_for!(prony_record::published::Published),
         SchemaOf::Audit => schemars::schema_for!(prony_audit::Audit),
         SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
     };

@@ -181,7 +181,7 @@ fn a_server_that_never_listens() {
     fails(
         &place,
         "get ready",
-        "no answer within 2s",
+        "no answer, and idle for",
         "about to be deaf",
     );
 }

@@ -1,7 +1,8 @@
 //! `prony servers`.
 
-use crate::support::{Background, Place, until};
-use std::io::{Read, Write};
+use crate::support::{Background, PRONY, Place, project, until};
+use prony_lab::catalog::Catalog;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
@@ -180,6 +181,53 @@ fn start_takes_a_port_and_says_what_it_cannot_do() {
     }
 }
 
+/// Starts a server of the project's catalog on 127.0.0.7. `start` says where it listens once it has
+/// answered there; nothing may answer on the same port of 127.0.0.1.
+fn start_elsewhere(command: &mut Command, name: &str, contract: &str) {
+    command
+        .args(["servers", "start", name, "--contract", contract])
+        .args(["--host", "127.0.0.7"])
+        .env("PRONY_CATALOG", project().join("servers"));
+    let mut started = Background::start(command);
+    let line = started.line(&format!("keeps {contract} on 127.0.0.7:"));
+    let port = line.split_once("127.0.0.7:").unwrap().1;
+    let port: u16 = port.split_once(',').unwrap().0.parse().unwrap();
+    let error = TcpStream::connect(("127.0.0.1", port)).expect_err(name);
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{name}");
+    started.signal(libc::SIGINT);
+    started.end().with(0);
+}
+
+#[test]
+fn start_takes_an_address_to_listen_on() {
+    let place = Place::new();
+    for name in [
+        "reference-epoll@2",
+        "reference-io-uring",
+        "python-asyncio@2",
+    ] {
+        start_elsewhere(&mut place.command(&[]), name, "tcp-echo");
+    }
+    let done = place
+        .prony(&["servers", "start", "none", "--host", "localhost"])
+        .with(2);
+    assert!(done.stderr.contains("invalid IP address"), "{done}");
+}
+
+#[test]
+#[ignore = "needs every server of the catalog: prony servers setup"]
+fn every_server_listens_where_it_is_told() {
+    let catalog = Catalog::open(&project().join("servers")).unwrap();
+    for server in catalog.servers() {
+        for contract in &server.manifest.contracts {
+            for workers in (1..=2).filter(|&workers| server.manifest.allows(workers)) {
+                let name = format!("{}@{workers}", server.name);
+                start_elsewhere(&mut Command::new(PRONY), &name, &contract.to_string());
+            }
+        }
+    }
+}
+
 #[test]
 fn a_server_that_ends_by_itself_ends_start() {
     let place = Place::new();
@@ -207,7 +255,7 @@ fn another_server_on_the_port_is_not_taken_for_the_one_that_was_started() {
         "--port",
         &port,
     ];
-    let mut command = Command::new(crate::support::PRONY);
+    let mut command = Command::new(PRONY);
     command
         .args(arguments)
         .env("PRONY_CATALOG", place.path().join("catalog"));

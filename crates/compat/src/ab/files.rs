@@ -23,7 +23,7 @@ pub(super) fn files<'a>(flags: &'a Flags, report: &Report) -> Vec<(&'a Path, Str
     files
 }
 
-/// For each percentage from 0 to 100 the time within which so many requests ended.
+/// For each percentage from 0 to 100, the time within which this share of the requests ended.
 fn csv(report: &Report) -> String {
     let mut out = String::from("Percentage served,Time in ms\n");
     let times = &report.timings;

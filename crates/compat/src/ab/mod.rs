@@ -14,18 +14,18 @@ mod usage;
 
 use crate::Console;
 use crate::shared::address::{Family, resolve};
-use crate::shared::evidence::{evidence, remark};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{Doing, Met, carry_out, errors};
+use crate::shared::load::{Doing, Met, Told, carry_out, errors};
+use crate::shared::remarks::remark;
 use flags::Flags;
+use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{
-    Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, Window, automatic,
-};
+use prony_engine::{Detail, Dialogue, Nanos, Plan, Target};
+use prony_record::{Extent, Load, Observation, Span};
 use report::Report;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
     }
     let _ = console.out.write_all(banner(&flags).as_bytes());
     match measure(&flags, console) {
-        Ok((plan, seen)) => finish(&flags, &plan, &seen, quiet, console),
+        Ok(measured) => finish(&flags, &measured, quiet, console),
         Err(end) => end.say(console),
     }
 }
@@ -110,7 +110,14 @@ fn banner(flags: &Flags) -> String {
     )
 }
 
-fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observation), End> {
+/// A load that was carried out, and what was seen of it.
+struct Measured {
+    load: Load,
+    seen: Observation,
+    detail: Detail,
+}
+
+fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     let timeout = Duration::from_secs(flags.timeout);
     let (host, port) = flags.connect_to();
     // With keep-alive connections are made before the load: without one that succeeds there would
@@ -122,16 +129,18 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
         .time_limit
         .map_or(Nanos::MAX, |seconds| seconds.saturating_mul(SECOND));
     let mut watch = Watch::new(flags, nanos(timeout));
-    let seen = carry_out(&plan, length, console, |window, control, _, err| {
-        watch.window(window, control, err);
-    })
-    .map_err(|error| End::new(format!("ab: {error}"), 1))?;
-    let _ = console.out.write_all(text::log(flags, &seen).as_bytes());
+    let (seen, detail) = carry_out(&plan, length, console, |told| watch.window(told))
+        .map_err(|error| End::new(format!("ab: {error}"), 1))?;
+    let _ = console.out.write_all(text::log(flags, &detail).as_bytes());
     if let Some(end) = fatal(flags, &seen, watch.gave_up) {
         return Err(end);
     }
     watch.end(console);
-    Ok((plan, seen))
+    Ok(Measured {
+        load: plan.load,
+        seen,
+        detail,
+    })
 }
 
 fn not_resolved(host: &str, error: &io::Error) -> End {
@@ -167,24 +176,21 @@ fn plan(flags: &Flags, address: SocketAddr, timeout: Duration) -> Plan {
         // To ab every status is an answer; those that are none of 2xx are counted apart.
         Expect::default(),
     );
-    Plan {
-        target: Target::Tcp(address),
-        dialogue: Dialogue::Http {
-            exchanges: vec![exchange],
-            limits: Limits::default(),
-        },
-        arrival: Arrival::Closed,
+    let dialogue = Dialogue::Http {
+        exchanges: vec![exchange],
+        limits: Limits::default(),
+    };
+    let load = Load {
         connections: flags.concurrency,
-        threads: 1,
-        cpus: Vec::new(),
-        pipeline: 1,
         keepalive: flags.keepalive,
-        calls: 1,
+        extent: Extent::Requests(flags.requests),
+        timeout: Span(timeout),
+        window: Span(WINDOW),
+        ..Load::default()
+    };
+    Plan {
         trace: true,
-        timeout,
-        window: WINDOW,
-        requests: Some(flags.requests),
-        transport: automatic(&Arrival::Closed),
+        ..Plan::new(load, Target::Tcp(address), dialogue)
     }
 }
 
@@ -215,27 +221,27 @@ impl Watch {
         }
     }
 
-    fn window(&mut self, window: &Window, control: &Control, err: &mut dyn Write) {
-        let outcomes = &window.outcomes;
+    fn window(&mut self, told: &mut Told<'_>) {
+        let outcomes = told.outcomes;
         let answers = outcomes.ok + outcomes.wrong_answer;
         self.done += outcomes.finished();
         if let Some(step) = self.heartbeat {
             while self.done >= self.next {
-                let _ = writeln!(err, "Completed {} requests", self.next);
+                let _ = writeln!(told.err, "Completed {} requests", self.next);
                 self.next += step;
             }
         }
         self.silent = if answers > 0 {
             0
         } else {
-            self.silent + window.length
+            self.silent + told.window.length_ns
         };
         if outcomes.timeout > 0 && self.silent >= self.timeout {
             self.gave_up = true;
-            control.stop();
+            told.control.stop();
         }
         if outcomes.connect_error > 0 && !self.keep_going {
-            control.stop();
+            told.control.stop();
         }
     }
 
@@ -267,14 +273,9 @@ fn fatal(flags: &Flags, seen: &Observation, gave_up: bool) -> Option<End> {
     })
 }
 
-fn finish(
-    flags: &Flags,
-    plan: &Plan,
-    seen: &Observation,
-    quiet: bool,
-    console: &mut Console<'_>,
-) -> u8 {
-    let report = Report::new(flags, seen);
+fn finish(flags: &Flags, measured: &Measured, quiet: bool, console: &mut Console<'_>) -> u8 {
+    let Measured { load, seen, detail } = measured;
+    let report = Report::new(flags, seen, detail);
     let shown = if flags.html {
         html::html(&report, flags)
     } else {
@@ -282,7 +283,7 @@ fn finish(
     };
     let _ = console.out.write_all(shown.as_bytes());
     if !quiet {
-        remark(&report.judged(evidence(plan, seen)), console.err);
+        remark(&report.judged(Evidence::of(load, seen)), console.err);
     }
     let mut status = 0;
     for (path, content) in files::files(flags, &report) {

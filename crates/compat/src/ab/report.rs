@@ -3,8 +3,8 @@
 use super::flags::Flags;
 use crate::shared::load::{Doing, errors};
 use prony_checks::Evidence;
-use prony_engine::clock::SECOND;
-use prony_engine::{Nanos, Observation, Sample};
+use prony_engine::{Detail, Nanos, Sample};
+use prony_record::Observation;
 
 /// What `ab` reports.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,9 +85,9 @@ impl Timing {
 }
 
 impl Report {
-    pub(super) fn new(flags: &Flags, seen: &Observation) -> Self {
+    pub(super) fn new(flags: &Flags, seen: &Observation, detail: &Detail) -> Self {
         // Status 0 is a time-out: it is a time, but no answer.
-        let answers: Vec<&Sample> = seen.trace.iter().filter(|s| s.status != 0).collect();
+        let answers: Vec<&Sample> = detail.trace.iter().filter(|s| s.status != 0).collect();
         let count = |which: &dyn Fn(&Sample) -> bool| {
             answers.iter().filter(|sample| which(sample)).count() as u64
         };
@@ -115,12 +115,12 @@ impl Report {
                 - outcomes.read_error
                 - outcomes.write_error,
         };
-        let mut timings: Vec<_> = seen.trace.iter().map(Timing::new).collect();
+        let mut timings: Vec<_> = detail.trace.iter().map(Timing::new).collect();
         timings.sort_unstable();
         Self {
-            software: software(&seen.first_head),
+            software: software(&detail.first_head),
             length,
-            seconds: seen.measured() as f64 / SECOND as f64,
+            seconds: seen.seconds(),
             complete,
             failed,
             other_length,
@@ -139,7 +139,7 @@ impl Report {
         per(self.complete as f64, self.seconds)
     }
 
-    /// KiB per second of so many bytes.
+    /// KiB per second, for `bytes` bytes in total.
     pub(super) fn transfer(&self, bytes: u64) -> f64 {
         per(bytes as f64 / 1024.0, self.seconds)
     }

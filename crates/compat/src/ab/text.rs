@@ -3,14 +3,14 @@
 use super::flags::Flags;
 use super::report::{Report, Row, Timing, millis};
 use super::request;
-use prony_engine::Observation;
+use prony_engine::Detail;
 use std::fmt::{Display, Write};
 
 /// The percentiles of the last table.
 const PERCENTILES: [usize; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
 /// What `-v` asks for: the request from 2 on, statuses from 3 on, the first answer's head from 4 on.
-pub(super) fn log(flags: &Flags, seen: &Observation) -> String {
+pub(super) fn log(flags: &Flags, detail: &Detail) -> String {
     let mut out = String::new();
     if flags.verbosity >= 2 {
         let request = request::bytes(flags);
@@ -22,11 +22,11 @@ pub(super) fn log(flags: &Flags, seen: &Observation) -> String {
         );
     }
     if flags.verbosity >= 4 {
-        let head = String::from_utf8_lossy(&seen.first_head);
+        let head = String::from_utf8_lossy(&detail.first_head);
         let _ = writeln!(out, "LOG: header received:\n{head}");
     }
     if flags.verbosity >= 3 {
-        for sample in seen.trace.iter().filter(|sample| sample.status != 0) {
+        for sample in detail.trace.iter().filter(|sample| sample.status != 0) {
             let _ = writeln!(out, "LOG: Response code = {}", sample.status);
         }
     }

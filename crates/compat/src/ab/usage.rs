@@ -6,7 +6,7 @@ Usage: ab [options] [http://]hostname[:port]/path
 Options are:
     -n requests     Requests to make in all (1)
     -c concurrency  Requests under way at the same time (1)
-    -t timelimit    Seconds to go on for at the most; sets -n to 50000
+    -t timelimit    At most this many seconds; sets -n to 50000
     -s timeout      Seconds to wait for an answer (30)
     -p postfile     POST the content of this file
     -u putfile      PUT the content of this file

@@ -3,7 +3,7 @@
 use super::request::unescape;
 use crate::shared::flags::{Instead, abbreviated, name, text};
 use lexopt::Arg;
-use prony_engine::Arrival;
+use prony_record::Spacing;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::str::FromStr;
@@ -103,8 +103,10 @@ pub(super) struct Flags {
     pub connections: u64,
     pub calls: u32,
     pub burst: u32,
-    /// When connections are made.
-    pub arrival: Arrival,
+    /// Connections per second; without, one after the other.
+    pub rate: Option<f64>,
+    /// How connections at a rate are spaced.
+    pub spacing: Spacing,
     pub verbose: bool,
     /// The sizes of sockets' buffers were given.
     pub buffers: bool,
@@ -144,7 +146,8 @@ impl Flags {
             connections: 1,
             calls: 1,
             burst: 1,
-            arrival: Arrival::Closed,
+            rate: None,
+            spacing: Spacing::Constant,
             verbose: false,
             buffers: false,
             timeout: None,
@@ -280,10 +283,10 @@ fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(
         "rate" => {
             let rate = amount(&value, "request rate")?;
             flags.typed.rate = Some(rate);
-            flags.arrival = constant(rate);
+            (flags.rate, flags.spacing) = (above_zero(rate), Spacing::Constant);
         }
         "period" => {
-            flags.arrival = period(&value)?;
+            (flags.rate, flags.spacing) = period(&value)?;
             flags.typed.period = Some(value);
         }
         "timeout" => {
@@ -336,17 +339,13 @@ fn amount(value: &str, what: &str) -> Result<f64, Instead> {
     }
 }
 
-/// Connections at this rate per second; 0: one after the other.
-fn constant(rate: f64) -> Arrival {
-    if rate > 0.0 {
-        Arrival::Constant(rate)
-    } else {
-        Arrival::Closed
-    }
+/// Connections per second; at 0 they are made one after the other.
+fn above_zero(rate: f64) -> Option<f64> {
+    Some(rate).filter(|&rate| rate > 0.0)
 }
 
 /// `T` or `dT`: every T seconds; `eT`: with exponential gaps of mean T.
-fn period(value: &str) -> Result<Arrival, Instead> {
+fn period(value: &str) -> Result<(Option<f64>, Spacing), Instead> {
     let (kind, rest) = match value.as_bytes().first() {
         Some(&kind @ (b'd' | b'e' | b'u' | b'v')) => (kind, &value[1..]),
         _ => (b'd', value),
@@ -357,12 +356,11 @@ fn period(value: &str) -> Result<Arrival, Instead> {
         )));
     }
     let seconds = amount(rest, "interarrival time")?;
-    let rate = if seconds > 0.0 { 1.0 / seconds } else { 0.0 };
-    Ok(match constant(rate) {
-        // The original repeats itself too: the same options give the same times.
-        Arrival::Constant(rate) if kind == b'e' => Arrival::Poisson { rate, seed: 0 },
-        other => other,
-    })
+    let spacing = match kind {
+        b'e' => Spacing::Poisson,
+        _ => Spacing::Constant,
+    };
+    Ok((above_zero(seconds).map(|seconds| 1.0 / seconds), spacing))
 }
 
 fn unknown(option: &str) -> Instead {
@@ -392,7 +390,7 @@ mod tests {
         let line = "--hog --num-conns 1000 --num-calls 100 --rate 100000 --server 127.0.0.1 --port 8000 --uri /";
         let it = flags(line).unwrap();
         assert_eq!((it.connections, it.calls, it.port), (1_000, 100, 8_000));
-        assert_eq!(it.arrival, Arrival::Constant(100_000.0));
+        assert_eq!((it.rate, it.spacing), (Some(100_000.0), Spacing::Constant));
         assert_eq!(it.patience(), PATIENCE);
         assert_eq!(
             it.echo(),
@@ -420,15 +418,17 @@ mod tests {
 
     #[test]
     fn periods() {
-        let arrival = |line: &str| flags(line).unwrap().arrival;
-        assert_eq!(arrival("--period 0.5"), Arrival::Constant(2.0));
-        assert_eq!(arrival("--period d0.5"), Arrival::Constant(2.0));
-        assert_eq!(
-            arrival("--period e0.5"),
-            Arrival::Poisson { rate: 2.0, seed: 0 }
-        );
-        assert_eq!(arrival("--period 0"), Arrival::Closed);
-        assert_eq!(arrival("--rate 0"), Arrival::Closed);
+        for (line, rate, spacing) in [
+            ("--period 0.5", Some(2.0), Spacing::Constant),
+            ("--period d0.5", Some(2.0), Spacing::Constant),
+            ("--period e0.5", Some(2.0), Spacing::Poisson),
+            ("--period e0.5 --rate 3", Some(3.0), Spacing::Constant),
+            ("--period 0", None, Spacing::Constant),
+            ("--rate 0", None, Spacing::Constant),
+        ] {
+            let it = flags(line).unwrap();
+            assert_eq!((it.rate, it.spacing), (rate, spacing), "{line}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `httperf`: connections at a rate, a number of calls on each.
 //!
 //! Without a rate connections follow one another; with one, each is due at its time whatever the
-//! others do. The original never sleeps and gives the CPU up to nobody; this sleeps when nothing
+//! others do. The original never sleeps and never yields the CPU; this one sleeps when nothing
 //! is due.
 
 mod flags;
@@ -10,16 +10,15 @@ mod request;
 
 use crate::Console;
 use crate::shared::address::{Family, resolve};
-use crate::shared::evidence::{evidence, remark};
 use crate::shared::flags::take_quiet;
 use crate::shared::load::carry_out;
+use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
-use prony_engine::clock::{SECOND, process_cpu};
+use prony_engine::clock::process_cpu;
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{
-    Arrival, Dialogue, Nanos, Observation, Plan, Target, Window, automatic, descriptors,
-};
+use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, descriptors};
+use prony_record::{Extent, Load, Observation, Span, Window};
 use report::{Cpu, Report};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -39,11 +38,16 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
     }
     let _ = writeln!(console.out, "{}", flags.echo());
     match measure(&flags, console) {
-        Ok((plan, seen, cpu)) => {
-            let report = Report::new(&seen, request::bytes(&flags).len(), cpu);
+        Ok(Measured {
+            load,
+            seen,
+            detail,
+            cpu,
+        }) => {
+            let report = Report::new(&seen, &detail, request::bytes(&flags).len(), cpu);
             let _ = console.out.write_all(report.text().as_bytes());
             if !quiet {
-                remark(&judged(&plan, &seen), console.err);
+                remark(&judged(&load, &seen), console.err);
             }
             0
         }
@@ -57,7 +61,7 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
 /// What a reader of the command line may take it for, and is not.
 fn notes(flags: &Flags) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(rate) = flags.arrival.rate() {
+    if let Some(rate) = flags.rate {
         let calls = flags.calls;
         notes.push(format!(
             "--rate is connections per second: with {calls} calls on each, {rate} connections per second ask for \
@@ -71,7 +75,15 @@ fn notes(flags: &Flags) -> Vec<String> {
     notes
 }
 
-fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observation, Cpu), String> {
+/// A load that was carried out, what was seen of it, and what it cost.
+struct Measured {
+    load: Load,
+    seen: Observation,
+    detail: Detail,
+    cpu: Cpu,
+}
+
+fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, String> {
     let server = &flags.server;
     // The original knows IPv4 only; what has no such address is tried as anything else.
     let find = |family| resolve(server, flags.port, family, false, flags.patience());
@@ -80,9 +92,9 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
         .map_err(|error| format!("invalid server address {server}: {error}"))?;
     let plan = plan(flags, address);
     let before = process_cpu();
-    let seen = carry_out(&plan, Nanos::MAX, console, |window, _, out, _| {
-        if flags.verbose && window.length == report::SAMPLE {
-            let _ = writeln!(out, "reply-rate = {:<8.1}", replies(window));
+    let (seen, detail) = carry_out(&plan, Nanos::MAX, console, |told| {
+        if flags.verbose && told.window.length_ns == report::SAMPLE {
+            let _ = writeln!(told.out, "reply-rate = {:<8.1}", replies(told.window));
         }
     })
     .map_err(|error| error.to_string())?;
@@ -91,48 +103,55 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
         user: (after.0 - before.0).as_secs_f64(),
         system: (after.1 - before.1).as_secs_f64(),
     };
-    Ok((plan, seen, cpu))
+    Ok(Measured {
+        load: plan.load,
+        seen,
+        detail,
+        cpu,
+    })
 }
 
 /// Answers per second in a window, right or wrong.
 fn replies(window: &Window) -> f64 {
-    let answers = window.outcomes.ok + window.outcomes.wrong_answer;
-    answers as f64 * SECOND as f64 / window.length as f64
+    let answers = window.verified_answers + window.wrong_answers;
+    answers as f64 / window.seconds()
 }
 
 fn plan(flags: &Flags, address: SocketAddr) -> Plan {
     let exchange = HttpExchange::raw(request::bytes(flags), Expect::default());
     // At a rate each connection has a place of its own, so that none waits for another; without
     // one there is one place, and the next connection is made when it is free.
-    let places = match flags.arrival {
-        Arrival::Closed => 1,
-        _ => flags.connections.min(descriptors::most()),
+    let places = match flags.rate {
+        None => 1,
+        Some(_) => flags.connections.min(descriptors::most()),
     };
-    Plan {
-        target: Target::Tcp(address),
-        dialogue: Dialogue::Http {
-            exchanges: vec![exchange],
-            limits: Limits::default(),
-        },
-        arrival: flags.arrival,
+    let dialogue = Dialogue::Http {
+        exchanges: vec![exchange],
+        limits: Limits::default(),
+    };
+    let load = Load {
+        rate: flags.rate,
+        arrival: flags.spacing,
         connections: u32::try_from(places).unwrap_or(u32::MAX),
-        threads: 1,
-        cpus: Vec::new(),
         pipeline: flags.burst.min(flags.calls),
         keepalive: false,
         calls: flags.calls,
+        extent: Extent::Requests(flags.connections),
+        timeout: Span(flags.patience()),
+        window: Span(Duration::from_nanos(report::SAMPLE)),
+        ..Load::default()
+    };
+    Plan {
         trace: true,
-        timeout: flags.patience(),
-        window: Duration::from_nanos(report::SAMPLE),
-        requests: Some(flags.connections),
-        transport: automatic(&flags.arrival),
+        // The seed of the gaps stays 0: the original repeats itself too.
+        ..Plan::new(load, Target::Tcp(address), dialogue)
     }
 }
 
 /// Evidence of a load whose rate is one of connections, so that it says nothing of requests.
-fn judged(plan: &Plan, seen: &Observation) -> Evidence {
+fn judged(load: &Load, seen: &Observation) -> Evidence {
     Evidence {
         rate: None,
-        ..evidence(plan, seen)
+        ..Evidence::of(load, seen)
     }
 }

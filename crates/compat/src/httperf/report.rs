@@ -2,7 +2,8 @@
 
 use crate::shared::load::{Doing, errors};
 use prony_engine::clock::SECOND;
-use prony_engine::{Nanos, Observation, Sample};
+use prony_engine::{Detail, Nanos, Sample};
+use prony_record::Observation;
 
 /// The length of a sample of the rate of replies.
 pub(super) const SAMPLE: Nanos = 5 * SECOND;
@@ -100,34 +101,34 @@ impl Spread {
 
 impl Report {
     /// Of a load whose requests are `request` bytes long.
-    pub(super) fn new(seen: &Observation, request: usize, cpu: Cpu) -> Self {
+    pub(super) fn new(seen: &Observation, detail: &Detail, request: usize, cpu: Cpu) -> Self {
         let outcomes = &seen.outcomes;
-        let [_, status @ ..] = outcomes.status;
+        let status = [1, 2, 3, 4, 5].map(|digit| outcomes.status.class(digit));
         let replies = status.iter().sum();
-        let lifetimes = lifetimes(&seen.trace);
+        let lifetimes = lifetimes(&detail.trace);
         let millis = |nanos: Nanos| nanos as f64 / 1e6;
         // Requests that were sent: all but those whose connection was given up.
-        let sent = || seen.trace.iter().filter(|sample| sample.connection != 0);
-        let answered = || seen.trace.iter().filter(|sample| sample.status != 0);
+        let sent = || detail.trace.iter().filter(|sample| sample.connection != 0);
+        let answered = || detail.trace.iter().filter(|sample| sample.status != 0);
         let rates = seen
             .measured_windows()
-            .filter(|window| window.length == SAMPLE)
+            .filter(|window| window.length_ns == SAMPLE)
             .map(super::replies)
             .collect();
         let per_reply = |bytes: u64| bytes as f64 / replies_or_one(replies);
         Self {
-            burst: seen.opening.burst,
-            connections: seen.opening.begun,
+            burst: detail.opening.burst,
+            connections: detail.opening.begun,
             requests: seen.bytes_sent / request as u64,
             replies,
-            seconds: seen.measured() as f64 / SECOND as f64,
-            at_once: seen.opening.at_once,
+            seconds: seen.seconds(),
+            at_once: detail.opening.at_once,
             useful: lifetimes.len() as u64,
             lifetime: Spread::of(lifetimes.into_iter().map(millis).collect()),
-            connect: if seen.connect.is_empty() {
+            connect: if seen.times.connect.is_empty() {
                 0.0
             } else {
-                seen.connect.mean() / 1e6
+                seen.times.connect.mean() / 1e6
             },
             request_size: request as u64,
             rates: Spread::of(rates),
@@ -269,8 +270,8 @@ impl Errors {
             *place += met.count;
         }
         // Answers that were no HTTP.
-        let replies: u64 = seen.outcomes.status[1..].iter().sum();
-        it.other += (seen.outcomes.ok + seen.outcomes.wrong_answer).saturating_sub(replies);
+        // Answers without a status that HTTP knows.
+        it.other += seen.outcomes.status.class(0);
         it
     }
 

@@ -99,7 +99,7 @@ pub(crate) enum Family {
 /// accepts a connection; otherwise none is made unless `knock` asks for it.
 ///
 /// # Errors
-/// When the name has no address of that kind, or nobody accepts. An error that has an OS number
+/// When the name has no address of that kind, or no server accepts. An error that has an OS number
 /// came from connecting; others from looking up.
 pub(crate) fn resolve(
     host: &str,

@@ -21,7 +21,7 @@ pub(crate) enum Instead {
 impl Instead {
     /// Says it and gives the exit status.
     pub(crate) fn say(&self, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-        // Whoever closed the stream does not want to hear of it.
+        // If the reader has closed the stream, there is no one to report the error to.
         match self {
             Self::Said(text) => {
                 let _ = out.write_all(text.as_bytes());

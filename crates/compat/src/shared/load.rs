@@ -1,28 +1,65 @@
 //! Carrying out a load, and reading the errors that it met.
 
 use crate::Console;
-use prony_engine::{Control, Error, Nanos, Observation, Plan, Window, descriptors};
+use prony_engine::{Control, Detail, Error, Nanos, Plan, Progress, descriptors};
+use prony_record::{Observation, Outcomes, Window};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Carries out `plan` for `length` nanoseconds at the most, telling the console's guard before it.
+/// Carries out `plan` for at most `length` nanoseconds, and tells the console's guard first.
 /// `progress` hears of each window, and may stop the load or write to the console's streams: standard
 /// output first.
 pub(crate) fn carry_out(
     plan: &Plan,
     length: Nanos,
     console: &mut Console<'_>,
-    mut progress: impl FnMut(&Window, &Control, &mut dyn Write, &mut dyn Write),
-) -> Result<Observation, Failed> {
-    descriptors::reserve(u64::from(plan.connections))?;
+    progress: impl FnMut(&mut Told<'_>),
+) -> Result<(Observation, Detail), Failed> {
+    descriptors::reserve(u64::from(plan.load.connections))?;
     // What was printed so far is to be seen while the load runs.
     let _ = console.out.flush();
     let control = Arc::new(Control::at_once(length));
     (console.guard)(&control);
-    let (out, err) = (&mut *console.out, &mut *console.err);
-    Ok(prony_engine::run(plan, &control, |window| {
-        progress(window, &control, out, err);
-    })?)
+    let teller = Teller {
+        control: &control,
+        console,
+        outcomes: Outcomes::default(),
+        progress,
+    };
+    Ok(prony_engine::run(plan, &control, teller)?)
+}
+
+/// A window of a load under way, and what may be done then: stop the load, or write to the console.
+pub(crate) struct Told<'a> {
+    pub window: &'a Window,
+    /// What ended in it.
+    pub outcomes: &'a Outcomes,
+    pub control: &'a Control,
+    pub out: &'a mut dyn Write,
+    pub err: &'a mut dyn Write,
+}
+
+struct Teller<'a, 'b, F> {
+    control: &'a Control,
+    console: &'a mut Console<'b>,
+    outcomes: Outcomes,
+    progress: F,
+}
+
+impl<F: FnMut(&mut Told<'_>)> Progress for Teller<'_, '_, F> {
+    fn outcomes(&mut self, outcomes: &Outcomes) {
+        self.outcomes = outcomes.clone();
+    }
+
+    fn window(&mut self, window: &Window) {
+        (self.progress)(&mut Told {
+            window,
+            outcomes: &self.outcomes,
+            control: self.control,
+            out: &mut *self.console.out,
+            err: &mut *self.console.err,
+        });
+    }
 }
 
 /// Why a load could not be carried out.

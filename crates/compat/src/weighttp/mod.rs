@@ -6,13 +6,15 @@ mod flags;
 
 use crate::Console;
 use crate::shared::address::{Family, resolve};
-use crate::shared::evidence::{evidence, remark};
 use crate::shared::flags::take_quiet;
 use crate::shared::load::carry_out;
+use crate::shared::remarks::remark;
 use flags::Flags;
+use prony_checks::Evidence;
 use prony_engine::clock::SECOND;
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Arrival, Dialogue, Nanos, Observation, Plan, Target, Window, automatic};
+use prony_engine::{Dialogue, Nanos, Plan, Target};
+use prony_record::{Extent, Load, Observation, Span, Window};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -36,7 +38,7 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
         Ok((plan, seen)) => {
             let _ = console.out.write_all(report(&flags, &seen).as_bytes());
             if !quiet {
-                remark(&evidence(&plan, &seen), console.err);
+                remark(&Evidence::of(&plan.load, &seen), console.err);
             }
             0
         }
@@ -63,8 +65,8 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
     let plan = plan(flags, address);
     let _ = console.out.write_all(opening(flags).as_bytes());
     let mut progress = Progress::new(flags);
-    let seen = carry_out(&plan, Nanos::MAX, console, |window, _, out, _| {
-        progress.window(window, out);
+    let (seen, _) = carry_out(&plan, Nanos::MAX, console, |told| {
+        progress.window(told.window, told.out);
     })
     .map_err(|error| error.to_string())?;
     Ok((plan, seen))
@@ -72,25 +74,20 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
 
 fn plan(flags: &Flags, address: SocketAddr) -> Plan {
     let exchange = HttpExchange::raw(flags.request(), Expect::default());
-    Plan {
-        target: Target::Tcp(address),
-        dialogue: Dialogue::Http {
-            exchanges: vec![exchange],
-            limits: Limits::default(),
-        },
-        arrival: Arrival::Closed,
+    let dialogue = Dialogue::Http {
+        exchanges: vec![exchange],
+        limits: Limits::default(),
+    };
+    let load = Load {
         connections: flags.clients,
         threads: flags.threads,
-        cpus: Vec::new(),
-        pipeline: 1,
         keepalive: flags.keepalive,
-        calls: 1,
-        trace: false,
-        timeout: TIMEOUT,
-        window: WINDOW,
-        requests: Some(flags.requests),
-        transport: automatic(&Arrival::Closed),
-    }
+        extent: Extent::Requests(flags.requests),
+        timeout: Span(TIMEOUT),
+        window: Span(WINDOW),
+        ..Load::default()
+    };
+    Plan::new(load, Target::Tcp(address), dialogue)
 }
 
 /// What is printed before the load: how requests and clients are shared between the threads.
@@ -138,7 +135,7 @@ impl Progress {
     }
 
     fn window(&mut self, window: &Window, out: &mut dyn Write) {
-        self.done += window.outcomes.finished();
+        self.done += window.verified_answers + window.failed();
         // Threads advance alike, near enough for a line of progress.
         let first = u128::from(self.done) * u128::from(self.first) / u128::from(self.all);
         while first >= u128::from(self.next) {
@@ -150,7 +147,7 @@ impl Progress {
 }
 
 fn report(flags: &Flags, seen: &Observation) -> String {
-    let nanos = seen.measured();
+    let nanos = seen.measured_ns;
     let (sec, rest) = (nanos / SECOND, nanos % SECOND);
     let (millisec, microsec) = (rest / 1_000_000, rest / 1_000 % 1_000);
     let per_second = |amount: u64| {
@@ -163,10 +160,10 @@ fn report(flags: &Flags, seen: &Observation) -> String {
     let outcomes = &seen.outcomes;
     let done = outcomes.finished();
     let started = done + outcomes.in_flight_at_end;
-    let errored =
-        outcomes.timeout + outcomes.connect_error + outcomes.read_error + outcomes.write_error;
+    let errored = outcomes.timeout + outcomes.socket_errors();
     // 1xx never ends an answer, but for 101, which the original counts here as well.
-    let [_, switching, ok, redirect, client, server] = outcomes.status;
+    let [switching, ok, redirect, client, server] =
+        [1, 2, 3, 4, 5].map(|digit| outcomes.status.class(digit));
     let (received, body) = (seen.bytes_received, seen.body_bytes);
     format!(
         "\nfinished in {sec} sec, {millisec} millisec and {microsec} microsec, {} req/s, {} kbyte/s\n\
@@ -208,7 +205,7 @@ mod tests {
         let mut progress = Progress::new(&flags("-n 100 -c 4 -t 2 h"));
         for ok in [25, 75] {
             let mut window = Window::empty(0, 0, 1);
-            window.outcomes.ok = ok;
+            window.verified_answers = ok;
             progress.window(&window, &mut out);
         }
         let out = String::from_utf8(out).unwrap();

@@ -10,13 +10,15 @@ mod units;
 mod url;
 
 use crate::console::Console;
-use crate::shared::evidence::{evidence, remark};
 use crate::shared::flags::take_quiet;
+use crate::shared::remarks::remark;
 use args::{Args, Parsed, USAGE};
+use prony_checks::Evidence;
 use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
 use prony_engine::{
-    Arrival, Control, Dialogue, Observation, Plan, Target, automatic, clock, descriptors, run_with,
+    Control, Detail, Dialogue, Plan, Target, clock, descriptors, run_with, transport,
 };
+use prony_record::{Load, Observation, Span, Window};
 use protocol::{Alarm, Parts, Scripted};
 use report::Outcome;
 use script::{Failure, Script, split};
@@ -80,7 +82,7 @@ fn speak(args: Vec<OsString>, console: &mut Console<'_>) -> Result<(), Error> {
 fn version() -> String {
     format!(
         "wrk 4.2.0 [{}] as spoken by prony {}\n",
-        automatic(&Arrival::Closed),
+        transport(&Load::default()),
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -102,13 +104,13 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
     console.out.flush()?;
     let control = Arc::new(Control::at_once(clock::nanos(args.duration)));
     (console.guard)(&control);
-    let seen = carry_out(&plan, &control, &script, parts)?;
-    let outcome = Outcome::of(&seen);
+    let (seen, detail) = carry_out(&plan, &control, &script, parts)?;
+    let outcome = Outcome::of(&seen, &detail.worker_rates);
     write!(console.out, "{}", report::report(args, &outcome, &seen))?;
     console.out.flush()?;
     let done = script.done(&outcome);
     if !quiet {
-        remark(&evidence(&plan, &seen), console.err);
+        remark(&Evidence::of(&plan.load, &seen), console.err);
     }
     Ok(done?)
 }
@@ -128,21 +130,18 @@ fn parts(script: &Script) -> Result<Parts, Failure> {
 }
 
 fn plan(args: &Args, parts: Parts) -> Plan {
-    let arrival = match args.rate {
-        None => Arrival::Closed,
-        Some(rate) => Arrival::Constant(rate as f64),
-    };
     // The target is each thread's own.
     let nowhere = Target::Tcp(([0, 0, 0, 0], 0).into());
-    Plan {
-        arrival,
+    let load = Load {
+        rate: args.rate.map(|rate| rate as f64),
+        connections: args.connections,
         threads: args.threads,
         pipeline: parts.batch,
-        timeout: args.timeout,
-        window: SAMPLING.max(args.duration / SAMPLES),
-        transport: automatic(&arrival),
-        ..Plan::closed(nowhere, Dialogue::Own, args.connections)
-    }
+        timeout: Span(args.timeout),
+        window: Span(SAMPLING.max(args.duration / SAMPLES)),
+        ..Load::default()
+    };
+    Plan::new(load, nowhere, Dialogue::Own)
 }
 
 fn carry_out(
@@ -150,10 +149,10 @@ fn carry_out(
     control: &Arc<Control>,
     script: &Script,
     parts: Parts,
-) -> Result<Observation, Error> {
+) -> Result<(Observation, Detail), Error> {
     let target = |worker| Target::Tcp(script.address(worker));
     let mut always = Vec::new();
-    for worker in 0..plan.threads {
+    for worker in 0..plan.load.threads {
         let functions = script.functions(worker);
         always.push(if parts.request {
             Vec::new()
@@ -168,7 +167,7 @@ fn carry_out(
             let exchange = HttpExchange::raw(said(worker), Expect::default());
             (target(worker), Http::new(vec![exchange], Limits::default()))
         };
-        return Ok(run_with(plan, control, part, |_| {})?);
+        return Ok(run_with(plan, control, part, |_: &Window| {})?);
     }
     let alarm = Alarm::new(control.clone());
     let part = |worker| {
@@ -177,7 +176,7 @@ fn carry_out(
         let scripted = Scripted::new(functions, parts, said(worker), stop, &alarm);
         (target(worker), scripted)
     };
-    let seen = run_with(plan, control, part, |_| {});
+    let seen = run_with(plan, control, part, |_: &Window| {});
     match alarm.failure() {
         Some(failure) => Err(failure.into()),
         None => Ok(seen?),

@@ -4,7 +4,8 @@ use super::args::Args;
 use super::spectrum::spectrum;
 use super::stats::Stats;
 use super::units::{binary, column, metric, time_s, time_us};
-use prony_engine::{Observation, Times, clock};
+use prony_engine::clock;
+use prony_record::{Observation, Times};
 use std::fmt::Write;
 
 const RULE: &str = "----------------------------------------------------------\n";
@@ -37,14 +38,14 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of(seen: &Observation) -> Self {
+    pub(super) fn of(seen: &Observation, worker_rates: &[f64]) -> Self {
         let outcomes = &seen.outcomes;
         // An answer that breaks the protocol has no status; wrk calls it a failed read.
-        let broken = outcomes.status[0];
+        let broken = outcomes.status.class(0);
         Self {
-            latency: Stats::of_times(&seen.response),
-            rates: Stats::of_rates(&seen.worker_rates),
-            duration: seen.measured() / 1_000,
+            latency: Stats::of_times(&seen.times.response),
+            rates: Stats::of_rates(worker_rates),
+            duration: seen.measured_ns / 1_000,
             requests: outcomes.ok + outcomes.wrong_answer - broken,
             bytes: seen.bytes_received,
             errors: Errors {
@@ -52,7 +53,7 @@ impl Outcome {
                 read: outcomes.read_error + broken,
                 write: outcomes.write_error,
                 timeout: outcomes.timeout,
-                status: outcomes.status[4] + outcomes.status[5],
+                status: outcomes.status.class(4) + outcomes.status.class(5),
             },
         }
     }
@@ -76,7 +77,7 @@ pub(super) fn report(args: &Args, outcome: &Outcome, seen: &Observation) -> Stri
     row(&mut text, "Req/Sec", &outcome.rates, metric);
     if args.latency {
         if args.rate.is_some() {
-            histogram(&mut text, &seen.response, "Recorded Latency");
+            histogram(&mut text, &seen.times.response, "Recorded Latency");
         } else {
             distribution(&mut text, &outcome.latency);
         }
@@ -85,7 +86,7 @@ pub(super) fn report(args: &Args, outcome: &Outcome, seen: &Observation) -> Stri
         text += "\n";
         histogram(
             &mut text,
-            &seen.service,
+            &seen.times.service,
             "Uncorrected Latency (measured without taking delayed starts into account)",
         );
     }

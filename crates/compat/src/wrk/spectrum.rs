@@ -1,6 +1,6 @@
 //! The detailed percentile spectrum of wrk2, which is HdrHistogram's "classic" table in milliseconds.
 
-use prony_engine::Times;
+use prony_record::Times;
 use std::fmt::Write;
 
 /// Steps for each halving of the distance to 100 %.
@@ -82,7 +82,7 @@ fn steps(times: &Times) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_engine::times;
+    use prony_record::times::times;
 
     #[test]
     fn ten_samples_by_hand() {

@@ -1,6 +1,6 @@
 //! Distributions with wrk's arithmetic: distinct whole values, and how often each was seen.
 
-use prony_engine::Times;
+use prony_record::Times;
 
 /// Values in ascending order, each with its count.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn times_become_microseconds_and_rates_whole() {
-        let mut times = prony_engine::times();
+        let mut times = prony_record::times::times();
         for nanos in [999, 1_000, 1_500, 2_000, 5_000_000_000] {
             times.record(nanos).unwrap();
         }

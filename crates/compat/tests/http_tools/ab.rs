@@ -1,5 +1,6 @@
 use crate::support::{
-    Run, answer, fields, golden, http_echo, nobody, original, prony, server, shape, without_port,
+    Run, answer, fields, golden, http_echo, original, prony, server, shape, unused_port,
+    without_port,
 };
 use prony_compat::ab::main;
 use std::io::Write;
@@ -252,7 +253,7 @@ fn one_slow_answer_is_a_time_out_and_not_the_end() {
 
 #[test]
 fn socket_errors_end_the_run_unless_told_otherwise() {
-    let refused = format!("http://{}/", nobody());
+    let refused = format!("http://{}/", unused_port());
     let done = prony(main, &["-q", "-n", "4", &refused]).with(111);
     assert!(
         done.err.contains("Connection refused (111)"),

@@ -1,5 +1,5 @@
 use crate::support::{
-    Run, answer, golden, http_echo, nobody, original, prony, server, shape, without_port,
+    Run, answer, golden, http_echo, original, prony, server, shape, unused_port, without_port,
 };
 use prony_compat::httperf::main;
 use std::net::{SocketAddr, TcpStream};
@@ -105,7 +105,7 @@ fn errors_are_told_apart() {
         &["--num-conns", "2", "--timeout", "0.2"],
         hang,
     );
-    compare("httperf-refused", &["--num-conns", "3"], nobody());
+    compare("httperf-refused", &["--num-conns", "3"], unused_port());
     let closes = server(|stream: TcpStream, _| drop(stream));
     compare("httperf-closed", &["--num-conns", "3"], closes);
     let statuses = server(|mut stream, nth| {

@@ -182,8 +182,8 @@ pub fn answer(stream: &mut TcpStream, status: &str, body: &str) {
     let _ = stream.write_all(text.as_bytes());
 }
 
-/// A port on which nobody listens.
-pub fn nobody() -> SocketAddr {
+/// A port on which no server listens.
+pub fn unused_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

@@ -1,5 +1,5 @@
 use crate::support::{
-    answer, fields, golden, http_echo, nobody, prony, server, shape, without_port,
+    answer, fields, golden, http_echo, prony, server, shape, unused_port, without_port,
 };
 use prony_compat::weighttp::main;
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ fn failures_are_counted() {
         "6 total, 6 started, 6 done, 0 succeeded, 6 failed, 0 errored"
     );
     assert_eq!(lines["status codes"], "0 2xx, 0 3xx, 6 4xx, 0 5xx");
-    let out = run(&["-n", "4", "-c", "2"], nobody());
+    let out = run(&["-n", "4", "-c", "2"], unused_port());
     assert_eq!(
         fields(&out)["requests"],
         "4 total, 4 started, 4 done, 0 succeeded, 4 failed, 4 errored"
@@ -57,7 +57,7 @@ fn failures_are_counted() {
 
 #[test]
 fn with_keep_alive_a_server_that_refuses_is_told_at_once() {
-    let url = format!("http://{}/", nobody());
+    let url = format!("http://{}/", unused_port());
     let done = prony(main, &["-n", "4", "-k", &url]).with(1);
     assert!(done.err.contains("Connection refused"), "{}", done.err);
 }

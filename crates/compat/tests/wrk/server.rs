@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What is done with one request, of which so many came before: bytes to send, and whether the
-/// connection stays open.
+/// Handles one request, given the number of requests before it: returns the bytes to send, and whether
+/// the connection stays open.
 pub type Serve = dyn Fn(&Request, u64) -> (Vec<u8>, bool) + Send + Sync;
 
 /// A request as it came.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 /// What every answer to a request must be. The default accepts any status below 400 and any body.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Expect {
     /// The one status code to accept; `None` accepts 100 to 399.
     pub status: Option<u16>,

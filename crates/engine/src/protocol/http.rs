@@ -7,7 +7,7 @@ use super::{Answer, Events, Expect, Fault, Fifo, Session};
 pub use answer::{HttpReader, HttpState, Keep};
 
 /// How much of an answer is accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Limits {
     /// Status line and header fields together, in bytes; also each chunk-size line and the
     /// trailer section.
@@ -88,7 +88,7 @@ impl HttpRequest {
 }
 
 /// A request's bytes and what its answer must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct HttpExchange {
     request: Vec<u8>,
     expect: Expect,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::clock::SECOND;
 
 const OK: Answer = Answer {
     status: 200,
@@ -45,11 +46,13 @@ fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
     assert_eq!(it.record.outcomes.ok, 2);
     assert_eq!(it.record.outcomes.in_flight_at_end, 1);
     assert_eq!(it.record.outcomes.unsent_at_end, 1);
-    assert_eq!(it.record.outcomes.status, [0, 0, 2, 0, 0, 0]);
-    assert_eq!(it.record.response.len(), 3);
-    assert_eq!(it.record.response.max(), 22);
-    assert_eq!(it.record.service.max(), 17);
-    assert_eq!(it.record.send_delay.max(), 5);
+    let status = it.record.outcomes.status;
+    let by_class: [u64; 6] = std::array::from_fn(|digit| status.class(digit));
+    assert_eq!(by_class, [0, 0, 2, 0, 0, 0]);
+    assert_eq!(it.record.times.response.len(), 3);
+    assert_eq!(it.record.times.response.max(), 22);
+    assert_eq!(it.record.times.service.max(), 17);
+    assert_eq!(it.record.times.send_delay.max(), 5);
     assert_eq!(it.record.last_finish, 160);
 }
 
@@ -59,10 +62,13 @@ fn a_timeout_is_a_sample_of_its_full_length_and_an_error_is_none() {
     it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Timeout, 800);
     it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Read, 800);
     assert_eq!(
-        (it.record.response.len(), it.record.response.max()),
+        (
+            it.record.times.response.len(),
+            it.record.times.response.max()
+        ),
         (1, 820)
     );
-    assert_eq!(it.record.service.max(), 800);
+    assert_eq!(it.record.times.service.max(), 800);
     assert_eq!(
         (it.record.outcomes.timeout, it.record.outcomes.read_error),
         (1, 1)

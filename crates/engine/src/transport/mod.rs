@@ -93,7 +93,7 @@ pub(crate) trait Handler<O> {
 mod tests {
     use super::*;
     use crate::clock;
-    use crate::plan::{Target, TransportKind};
+    use crate::plan::Target;
     use std::io::Write;
     use std::net::TcpListener;
     use std::time::Duration;
@@ -166,7 +166,7 @@ mod tests {
         for came in [Came::Read, Came::Stamped] {
             let epoll = Epoll::new(&target, 1, came).unwrap();
             let mut ages = vec![age(&listener, epoll)];
-            if crate::available(TransportKind::IoUring) {
+            if crate::available(prony_record::Transport::IoUring) {
                 for lasting in [false, true] {
                     let uring = Uring::new(&target, 1, lasting, came).unwrap();
                     ages.push(age(&listener, uring));

@@ -37,12 +37,12 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         self.start = Some(start);
         // What set-up took is no window's.
         self.worked();
-        (self.recorder.from, self.recorder.until) = self.control.measured();
+        (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         let connect =
             std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
-        self.recorder.record.connect = connect.connect;
+        self.recorder.record.times.connect = connect.times.connect;
         self.recorder.record.errors = connect.errors;
-        (self.recorder.from, self.recorder.until) = self.control.measured();
+        (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if S::CLOSED {
             for slot in 0..self.connections.len() as Slot {
                 match self.connections[slot as usize].link {

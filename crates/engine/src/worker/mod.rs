@@ -13,7 +13,7 @@ use crate::clock::{self, Nanos};
 use crate::control::Control;
 use crate::plan::Plan;
 use crate::protocol::{InFlight, Session};
-use crate::recorder::{Failure, Record, Recorder, Sent, Window};
+use crate::recorder::{Failure, Record, Recorder, Sent, Slice};
 use crate::schedule::{Schedule, Share};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
@@ -39,7 +39,7 @@ pub(crate) enum Event {
     /// Its connections are set up as far as they can be.
     Ready,
     /// A window has ended.
-    Window(Box<Window>),
+    Window(Box<Slice>),
 }
 
 /// What a worker hands over at the end.
@@ -135,8 +135,8 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     ) -> Self {
         let n = share.connections();
         let (workers, worker) = (u64::from(share.workers), u64::from(share.worker));
-        let timeout = clock::nanos(plan.timeout);
-        let quota = plan.requests.map_or(u64::MAX, |total| {
+        let timeout = clock::nanos(plan.load.timeout.0);
+        let quota = plan.requests().map_or(u64::MAX, |total| {
             total / workers + u64::from(worker < total % workers)
         });
         let rests = Rests::new(if protocol.rests() { n as usize } else { 0 });
@@ -147,13 +147,13 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             protocol,
             recorder: Recorder::new(0, Nanos::MAX / 2),
             connections: (0..n).map(|_| Connection::new()).collect(),
-            times: vec![Sent::default(); n as usize * plan.pipeline as usize],
+            times: vec![Sent::default(); n as usize * plan.load.pipeline as usize],
             unsent: Vec::new(),
-            pipeline: plan.pipeline as usize,
-            keepalive: plan.keepalive,
-            calls: plan.calls,
+            pipeline: plan.load.pipeline as usize,
+            keepalive: plan.load.keepalive,
+            calls: plan.load.calls,
             timeout,
-            window: clock::nanos(plan.window),
+            window: clock::nanos(plan.load.window.0),
             quota,
             start: None,
             // The time-out is that of the last connection.
@@ -162,7 +162,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             pace: SET_UP_PACE * workers,
             ready: false,
             // Without keep-alive connections are a part of the load, not of its set-up.
-            to_open: if plan.keepalive {
+            to_open: if plan.load.keepalive {
                 (0..n).collect()
             } else {
                 VecDeque::new()
@@ -219,9 +219,9 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             self.set_up(out, now);
             return stopped;
         };
-        (self.recorder.from, self.recorder.until) = self.control.measured();
+        (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if stopped {
-            self.cut_short(now);
+            self.cut_short(start, now);
         }
         if let Some(left) = self.left {
             self.recorder.until = self.recorder.until.min(left);
@@ -267,10 +267,10 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
 
     /// A stop: what is measured ends now.
     #[cold]
-    fn cut_short(&mut self, now: Nanos) {
+    fn cut_short(&mut self, start: Nanos, now: Nanos) {
         let at = self.recorder.until.min(now);
-        self.control.end(at);
-        (self.recorder.from, self.recorder.until) = self.control.measured();
+        self.control.end(at.saturating_sub(start));
+        (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
     }
 
     fn mark(&self) -> Mark {

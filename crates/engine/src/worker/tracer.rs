@@ -35,7 +35,7 @@ struct Mark {
 impl Tracer {
     /// Nothing when the plan does not ask for it.
     pub(super) fn wanted(plan: &Plan, share: Share, quota: u64) -> Option<Box<Self>> {
-        let room = quota.saturating_mul(u64::from(plan.calls)).min(ROOM);
+        let room = quota.saturating_mul(u64::from(plan.load.calls)).min(ROOM);
         plan.trace.then(|| {
             Box::new(Self {
                 marks: vec![Mark::default(); share.connections() as usize],

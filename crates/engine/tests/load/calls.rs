@@ -3,10 +3,11 @@
 use crate::invariants::hold;
 use crate::servers::{Server, answer, answer_and_close, echo};
 use crate::support::{
-    ARRIVALS, CLOSED, CONSTANT, MS, during, hello, http, plan, transports, until_done,
+    ARRIVALS, CLOSED, CONSTANT, MS, With, during, hello, http, plan, transports, until_done,
 };
 use crate::words::{CLOSING, LENGTH, UNTIL_CLOSE};
 use prony_engine::{Plan, Sample, clock};
+use prony_record::Window;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -35,31 +36,33 @@ fn each_connection_carries_its_calls_and_is_closed() {
         for arrival in ARRIVALS {
             for (threads, pipeline, calls) in [(1, 1, 4), (3, 1, 7), (1, 3, 6), (2, 4, 10)] {
                 let server = Server::tcp(answer(LENGTH));
-                let plan = Plan {
-                    arrival,
-                    threads,
-                    pipeline,
-                    calls,
-                    keepalive: false,
-                    trace: true,
-                    requests: Some(30),
-                    ..plan(&server.target, http(), 5, kind)
-                };
+                let plan = plan(&server.target, http(), 5, kind)
+                    .due(arrival)
+                    .threads(threads)
+                    .pipeline(pipeline)
+                    .calls(calls)
+                    .keepalive(false)
+                    .trace()
+                    .ends_after(30);
                 let seen = until_done(&plan);
                 hold(&plan, &seen);
                 let all = 30 * u64::from(calls);
                 assert_eq!(seen.outcomes.ok, all, "{kind} {arrival:?}");
                 assert_eq!(seen.outcomes.finished(), all);
-                assert_eq!((seen.connected, seen.opening.begun), (30, 30));
+                assert_eq!((seen.connected, seen.detail.opening.begun), (30, 30));
                 assert_eq!(server.count.connections.load(Relaxed), 30);
                 assert_eq!(seen.body_bytes, 5 * all);
-                assert!(seen.opening.at_once <= 5, "{:?}", seen.opening);
-                assert!((1..=5).contains(&seen.opening.burst));
+                assert!(
+                    seen.detail.opening.at_once <= 5,
+                    "{:?}",
+                    seen.detail.opening
+                );
+                assert!((1..=5).contains(&seen.detail.opening.burst));
                 assert_eq!(
-                    seen.first_head,
+                    seen.detail.first_head,
                     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
                 );
-                let connections = by_connection(&seen.trace);
+                let connections = by_connection(&seen.detail.trace);
                 assert_eq!(connections.len(), 30);
                 for samples in connections.values() {
                     assert_eq!(samples.len(), calls as usize);
@@ -81,23 +84,21 @@ fn each_connection_carries_its_calls_and_is_closed() {
 fn what_is_pipelined_goes_in_bursts() {
     let server = Server::tcp(echo);
     for kind in transports() {
-        let plan = Plan {
-            pipeline: 3,
-            calls: 8,
-            keepalive: false,
-            trace: true,
-            requests: Some(1),
-            ..plan(&server.target, hello(), 1, kind)
-        };
+        let plan = plan(&server.target, hello(), 1, kind)
+            .pipeline(3)
+            .calls(8)
+            .keepalive(false)
+            .trace()
+            .ends_after(1);
         let seen = until_done(&plan);
-        let sent: Vec<_> = seen.trace.iter().map(|sample| sample.sent).collect();
+        let sent: Vec<_> = seen.detail.trace.iter().map(|sample| sample.sent).collect();
         // Three, three, and the two that are left; each burst after the one before was answered.
         let bursts: Vec<_> = sent
             .chunk_by(|one, other| one == other)
             .map(<[_]>::len)
             .collect();
         assert_eq!(bursts, [3, 3, 2], "{kind}");
-        assert!(seen.trace[3].sent >= seen.trace[2].done);
+        assert!(seen.detail.trace[3].sent >= seen.detail.trace[2].done);
     }
 }
 
@@ -107,14 +108,12 @@ fn a_server_that_closes_ends_the_connection_and_not_the_others() {
         for arrival in ARRIVALS {
             for wire in [CLOSING, UNTIL_CLOSE] {
                 let server = Server::tcp(answer_and_close(wire));
-                let plan = Plan {
-                    arrival,
-                    calls: 5,
-                    keepalive: false,
-                    trace: true,
-                    requests: Some(12),
-                    ..plan(&server.target, http(), 3, kind)
-                };
+                let plan = plan(&server.target, http(), 3, kind)
+                    .due(arrival)
+                    .calls(5)
+                    .keepalive(false)
+                    .trace()
+                    .ends_after(12);
                 let seen = until_done(&plan);
                 assert_eq!(
                     (seen.outcomes.ok, seen.connected),
@@ -122,7 +121,7 @@ fn a_server_that_closes_ends_the_connection_and_not_the_others() {
                     "{kind} {arrival:?}"
                 );
                 assert_eq!(seen.outcomes.failed(), 0, "{:?}", seen.errors);
-                assert!(seen.trace.iter().all(|sample| sample.last));
+                assert!(seen.detail.trace.iter().all(|sample| sample.last));
             }
         }
     }
@@ -133,16 +132,14 @@ fn time_ends_a_connection_between_its_calls() {
     for kind in transports() {
         for arrival in [CLOSED, CONSTANT] {
             let server = Server::tcp(answer(LENGTH));
-            let plan = Plan {
-                arrival,
-                calls: u32::MAX,
-                keepalive: false,
-                ..plan(&server.target, http(), 2, kind)
-            };
+            let plan = plan(&server.target, http(), 2, kind)
+                .due(arrival)
+                .calls(u32::MAX)
+                .keepalive(false);
             let seen = during(&plan, 50 * MS);
             hold(&plan, &seen);
             assert!(seen.outcomes.ok > 0);
-            assert_eq!(seen.trace, [], "nobody asked for it");
+            assert_eq!(seen.detail.trace, [], "nobody asked for it");
         }
     }
 }
@@ -151,14 +148,10 @@ fn time_ends_a_connection_between_its_calls() {
 fn a_connection_made_before_the_load_has_its_time_in_its_first_sample() {
     for kind in transports() {
         let server = Server::tcp(answer(LENGTH));
-        let plan = Plan {
-            trace: true,
-            requests: Some(40),
-            ..plan(&server.target, http(), 4, kind)
-        };
+        let plan = plan(&server.target, http(), 4, kind).trace().ends_after(40);
         let seen = until_done(&plan);
-        assert_eq!(seen.trace.len(), 40);
-        let connections = by_connection(&seen.trace);
+        assert_eq!(seen.detail.trace.len(), 40);
+        let connections = by_connection(&seen.detail.trace);
         assert_eq!(connections.len(), 4);
         for samples in connections.values() {
             samples.iter().for_each(in_order);
@@ -177,20 +170,18 @@ fn a_time_out_is_a_sample_of_its_full_length() {
     let full = Server::never_accepts();
     for kind in transports() {
         for server in [&silent, &full] {
-            let plan = Plan {
-                keepalive: false,
-                trace: true,
-                timeout: Duration::from_millis(60),
-                requests: Some(4),
-                ..plan(&server.target, http(), 2, kind)
-            };
+            let plan = plan(&server.target, http(), 2, kind)
+                .keepalive(false)
+                .trace()
+                .timeout(Duration::from_millis(60))
+                .ends_after(4);
             let seen = until_done(&plan);
             assert_eq!(seen.outcomes.timeout, 4, "{:?}", seen.outcomes);
-            assert_eq!(seen.trace.len(), 4);
-            for it in &seen.trace {
+            assert_eq!(seen.detail.trace.len(), 4);
+            for it in &seen.detail.trace {
                 assert_eq!(it.status, 0);
                 let waited = it.done - it.sent;
-                let length = clock::nanos(plan.timeout);
+                let length = clock::nanos(plan.load.timeout.0);
                 let connecting = it.connection == 0;
                 assert_eq!(
                     if connecting { it.connect } else { waited },
@@ -208,7 +199,7 @@ fn calls_that_cannot_be_meant() {
     let plan = plan(&server.target, http(), 1, transports()[0]);
     let invalid = |plan: Plan| {
         let control = prony_engine::Control::at_once(MS);
-        prony_engine::run(&plan, &control, |_| {})
+        prony_engine::run(&plan, &control, |_: &Window| {})
             .unwrap_err()
             .to_string()
     };
@@ -221,14 +212,13 @@ fn calls_that_cannot_be_meant() {
             "calls must be at least 1, and 1 with keep-alive",
         ),
         (2, 3, false, "pipeline must be at most the requests"),
-        (1, 2, false, "pipeline must be at most the requests"),
+        (1, 2, false, "pipeline must be 1 without keep-alive"),
     ] {
-        let plan = Plan {
-            calls,
-            pipeline,
-            keepalive,
-            ..plan.clone()
-        };
+        let plan = plan
+            .clone()
+            .calls(calls)
+            .pipeline(pipeline)
+            .keepalive(keepalive);
         assert!(
             invalid(plan).contains(says),
             "{calls} {pipeline} {keepalive}"

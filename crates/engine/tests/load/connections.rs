@@ -14,13 +14,13 @@ fn shapes(server: &Server, dialogue: &Dialogue, requests: u64) -> Vec<Plan> {
         for arrival in ARRIVALS {
             for threads in [1, 3] {
                 for pipeline in [1, 8] {
-                    all.push(Plan {
-                        arrival,
-                        threads,
-                        pipeline,
-                        requests: Some(requests),
-                        ..plan(&server.target, dialogue.clone(), 6, kind)
-                    });
+                    all.push(
+                        plan(&server.target, dialogue.clone(), 6, kind)
+                            .due(arrival)
+                            .threads(threads)
+                            .pipeline(pipeline)
+                            .ends_after(requests),
+                    );
                 }
             }
         }
@@ -49,7 +49,7 @@ fn every_framing() {
         for plan in shapes(&server, &http(), 60) {
             let seen = until_done(&plan);
             flawless(&plan, &seen);
-            assert_eq!(seen.outcomes.status, [0, 0, 60, 0, 0, 0]);
+            assert_eq!(seen.outcomes.status.class(2), 60);
         }
     }
 }
@@ -59,7 +59,7 @@ fn answers_that_end_with_the_connection() {
     for wire in [UNTIL_CLOSE, CLOSING, OLD] {
         let server = Server::tcp(answer_and_close(wire));
         for plan in shapes(&server, &http(), 60) {
-            if plan.pipeline == 1 {
+            if plan.load.pipeline == 1 {
                 let seen = until_done(&plan);
                 conserved(&plan, &seen);
                 let ok = seen.outcomes.ok;
@@ -74,7 +74,7 @@ fn answers_that_end_with_the_connection() {
 fn what_was_pipelined_behind_the_last_answer_is_lost_and_counted() {
     let server = Server::tcp(answer_and_end(CLOSING));
     for plan in shapes(&server, &http(), 64) {
-        if plan.pipeline == 8 {
+        if plan.load.pipeline == 8 {
             let seen = until_done(&plan);
             conserved(&plan, &seen);
             assert!(
@@ -150,17 +150,15 @@ fn a_connection_for_each_request() {
                     (Server::tcp(answer(LENGTH)), http()),
                     (web, close.clone()),
                 ] {
-                    let plan = Plan {
-                        arrival,
-                        threads,
-                        keepalive: false,
-                        requests: Some(100),
-                        ..plan(&server.target, dialogue, 6, kind)
-                    };
+                    let plan = plan(&server.target, dialogue, 6, kind)
+                        .due(arrival)
+                        .threads(threads)
+                        .keepalive(false)
+                        .ends_after(100);
                     let seen = until_done(&plan);
                     flawless(&plan, &seen);
                     assert_eq!(seen.connected, 100);
-                    assert_eq!(seen.connect.len(), 100);
+                    assert_eq!(seen.times.connect.len(), 100);
                     assert_eq!(server.count.connections.load(Relaxed), 100);
                 }
             }
@@ -174,13 +172,11 @@ fn fewer_requests_than_connections_or_threads() {
         for arrival in ARRIVALS {
             for keepalive in [true, false] {
                 let server = Server::tcp(echo);
-                let plan = Plan {
-                    arrival,
-                    keepalive,
-                    threads: 3,
-                    requests: Some(2),
-                    ..plan(&server.target, hello(), 9, kind)
-                };
+                let plan = plan(&server.target, hello(), 9, kind)
+                    .due(arrival)
+                    .keepalive(keepalive)
+                    .threads(3)
+                    .ends_after(2);
                 flawless(&plan, &until_done(&plan));
             }
         }
@@ -194,12 +190,10 @@ fn two_thousand_connections_at_once() {
     for kind in transports() {
         for arrival in [CLOSED, prony_engine::Arrival::Constant(20_000.0)] {
             let server = Server::tcp(echo);
-            let plan = Plan {
-                arrival,
-                threads: 2,
-                requests: Some(6_000),
-                ..plan(&server.target, hello(), 2_000, kind)
-            };
+            let plan = plan(&server.target, hello(), 2_000, kind)
+                .due(arrival)
+                .threads(2)
+                .ends_after(6_000);
             let seen = until_done(&plan);
             flawless(&plan, &seen);
             assert_eq!(server.count.connections.load(Relaxed), 2_000);

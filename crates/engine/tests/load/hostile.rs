@@ -5,7 +5,8 @@ use crate::invariants::{accounted, conserved, hold};
 use crate::servers::{Connection, Server, answer, answer_and_close, echo};
 use crate::support::*;
 use crate::words::*;
-use prony_engine::{Arrival, Control, Dialogue, Nanos, Outcomes, Plan, Target};
+use prony_engine::{Arrival, Control, Dialogue, Nanos, Plan, Target};
+use prony_record::Outcomes;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -234,15 +235,15 @@ fn shapes(dialogue: &Dialogue) -> Vec<Plan> {
             (constant, false, 1, 1),
             (poisson, true, 1, 3),
         ] {
-            all.push(Plan {
-                arrival,
-                keepalive,
-                pipeline,
-                threads,
-                timeout: TIMEOUT,
-                requests: Some(N),
-                ..plan(&nowhere, dialogue.clone(), 6, kind)
-            });
+            all.push(
+                plan(&nowhere, dialogue.clone(), 6, kind)
+                    .due(arrival)
+                    .keepalive(keepalive)
+                    .pipeline(pipeline)
+                    .threads(threads)
+                    .timeout(TIMEOUT)
+                    .ends_after(N),
+            );
         }
     }
     all
@@ -287,7 +288,7 @@ fn no_request_is_lost_to_a_server_that_pours() {
     // They take all the CPU time that there is.
     survive(2, &pourers(), |dialogue| {
         let mut all = shapes(dialogue);
-        all.retain(|plan| plan.threads == 1);
+        all.retain(|plan| plan.load.threads == 1);
         all
     });
 }
@@ -300,7 +301,7 @@ fn a_timeout_is_a_sample_of_its_length() {
             target: server.target.clone(),
             ..plan.clone()
         });
-        let service = &seen.service;
+        let service = &seen.times.service;
         let timeout = prony_engine::clock::nanos(TIMEOUT);
         assert_eq!(service.len(), N);
         assert!(
@@ -313,7 +314,7 @@ fn a_timeout_is_a_sample_of_its_length() {
             "{}",
             service.max()
         );
-        assert!(seen.response.min() >= service.min());
+        assert!(seen.times.response.min() >= service.min());
     });
 }
 
@@ -331,12 +332,10 @@ fn spoilt_answers_are_counted_one_by_one() {
                     it.write(&message)
                 })
             });
-            let plan = Plan {
-                pipeline,
-                threads,
-                requests: Some(1_000),
-                ..plan(&server.target, hello(), 5, kind)
-            };
+            let plan = plan(&server.target, hello(), 5, kind)
+                .pipeline(pipeline)
+                .threads(threads)
+                .ends_after(1_000);
             let seen = until_done(&plan);
             conserved(&plan, &seen);
             let spoilt = server.count.spoilt.load(Relaxed);
@@ -345,7 +344,10 @@ fn spoilt_answers_are_counted_one_by_one() {
                 (spoilt, 1_000 - spoilt)
             );
             assert_eq!(spoilt, 100);
-            assert_eq!(seen.wrong, ["other bytes in the body than expected"]);
+            assert_eq!(
+                seen.wrong_answers,
+                ["other bytes in the body than expected"]
+            );
             assert_eq!(
                 seen.connected, 5,
                 "a wrong answer alone is no reason to reconnect"
@@ -377,12 +379,10 @@ fn every_thousandth_byte_is_lost() {
     for kind in transports() {
         for pipeline in [1, 8] {
             let server = Server::tcp(lossy);
-            let plan = Plan {
-                pipeline,
-                timeout: TIMEOUT,
-                requests: Some(2_000),
-                ..plan(&server.target, hello(), 4, kind)
-            };
+            let plan = plan(&server.target, hello(), 4, kind)
+                .pipeline(pipeline)
+                .timeout(TIMEOUT)
+                .ends_after(2_000);
             let seen = until_done(&plan);
             conserved(&plan, &seen);
             let all = &seen.outcomes;
@@ -398,17 +398,14 @@ fn every_thousandth_byte_is_lost() {
 fn what_breaks_the_protocol_is_wrong_and_ends_the_connection() {
     for kind in transports() {
         let server = Server::tcp(answer(b"HTTP/1.1 2OO OK\r\n\r\n"));
-        let plan = Plan {
-            requests: Some(12),
-            ..plan(&server.target, http(), 4, kind)
-        };
+        let plan = plan(&server.target, http(), 4, kind).ends_after(12);
         let seen = until_done(&plan);
         conserved(&plan, &seen);
         assert_eq!(seen.outcomes.wrong_answer, 12);
         assert!(
-            seen.wrong[0].starts_with("malformed answer"),
+            seen.wrong_answers[0].starts_with("malformed answer"),
             "{:?}",
-            seen.wrong
+            seen.wrong_answers
         );
         assert_eq!(seen.connected, 12, "each has its connection");
     }
@@ -418,16 +415,14 @@ fn what_breaks_the_protocol_is_wrong_and_ends_the_connection() {
 fn errors_are_told_in_words() {
     for kind in transports() {
         let server = Server::refused();
-        let plan = Plan {
-            requests: Some(8),
-            timeout: TIMEOUT,
-            ..plan(&server.target, hello(), 4, kind)
-        };
+        let plan = plan(&server.target, hello(), 4, kind)
+            .ends_after(8)
+            .timeout(TIMEOUT);
         let seen = until_done(&plan);
         let texts: Vec<&String> = seen.errors.keys().collect();
         assert_eq!(texts, ["connecting: Connection refused (os error 111)"]);
         assert!(seen.errors.values().sum::<u64>() >= 8);
-        assert_eq!((seen.connected, seen.response.len()), (0, 0));
+        assert_eq!((seen.connected, seen.times.response.len()), (0, 0));
     }
 }
 
@@ -445,11 +440,9 @@ fn a_request_never_goes_out_on_another_connection() {
             }
             it.write(bytes)
         });
-        let plan = Plan {
-            threads: 3,
-            requests: Some(6_000),
-            ..plan(&server.target, hello(), 60, kind)
-        };
+        let plan = plan(&server.target, hello(), 60, kind)
+            .threads(3)
+            .ends_after(6_000);
         let seen = until_done(&plan);
         conserved(&plan, &seen);
         assert_eq!(
@@ -457,7 +450,7 @@ fn a_request_never_goes_out_on_another_connection() {
             0,
             "two requests on one connection"
         );
-        assert_eq!(seen.outcomes.wrong_answer, 0, "{:?}", seen.wrong);
+        assert_eq!(seen.outcomes.wrong_answer, 0, "{:?}", seen.wrong_answers);
         let unasked = seen.errors.keys().any(|text| text.contains("no request"));
         assert!(!unasked, "{:?}", seen.errors);
     }
@@ -474,12 +467,10 @@ fn a_server_that_falls_and_comes_back() {
         let Target::Tcp(address) = first.target else {
             unreachable!("it is a port")
         };
-        let plan = Plan {
-            arrival,
-            threads: 2,
-            timeout: TIMEOUT,
-            ..plan(&first.target, hello(), 6, kind)
-        };
+        let plan = plan(&first.target, hello(), 6, kind)
+            .due(arrival)
+            .threads(2)
+            .timeout(TIMEOUT);
         let control = Arc::new(Control::at_once(Nanos::MAX));
         let running = begin(&plan, &control);
         let answers = |server: &Server| server.count.bytes.load(Relaxed) >= 30 * HELLO.len() as u64;
@@ -502,8 +493,8 @@ fn a_server_that_falls_and_comes_back() {
         let all = &seen.outcomes;
         assert!(all.ok >= 50 && all.connect_error > 0, "{all:?}");
         assert_eq!(all.wrong_answer, 0);
-        if let Some(rate) = arrival.rate() {
-            let due = (seen.measured() as f64 / 1e9 * rate).ceil() as u64;
+        if let Some(rate) = plan.load.rate {
+            let due = (seen.seconds() * rate).ceil() as u64;
             // Each thread takes notice of the stop in its own turn.
             assert!(accounted(all).abs_diff(due) <= 6, "{due} {all:?}");
         }

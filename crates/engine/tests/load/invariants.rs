@@ -1,7 +1,8 @@
 //! What must hold of every observation, whatever the server does.
 
-use crate::support::short;
-use prony_engine::{Arrival, Dialogue, Observation, Outcomes, Plan, Times, clock};
+use crate::support::{Ended, short};
+use prony_engine::{Arrival, Dialogue, Plan, clock};
+use prony_record::{Distributions, Observation, Outcomes, Times, Window};
 
 /// Every request that was due in the measurement is accounted for exactly once.
 pub fn accounted(of: &Outcomes) -> u64 {
@@ -19,42 +20,45 @@ fn connects_given_up(seen: &Observation) -> u64 {
 }
 
 /// What holds whenever and however long a load was measured.
-pub fn hold(plan: &Plan, seen: &Observation) {
+pub fn hold(plan: &Plan, seen: &Ended) {
     let what = short(plan);
     let answers = seen.outcomes.ok + seen.outcomes.wrong_answer;
-    assert_eq!(seen.outcomes.status.iter().sum::<u64>(), answers, "{what}");
+    let by_status: u64 = (0..6).map(|digit| seen.outcomes.status.class(digit)).sum();
+    assert_eq!(by_status, answers, "{what}");
     assert_eq!(
         seen.per_connection.len(),
-        plan.connections as usize,
+        plan.load.connections as usize,
         "{what}"
     );
     assert_eq!(seen.per_connection.iter().sum::<u64>(), answers, "{what}");
-    assert!(seen.from <= seen.until, "{what}");
+    let (from, until) = (seen.detail.from, seen.detail.until);
+    assert!(from <= until, "{what}");
+    assert_eq!(seen.measured_ns, until - from, "{what}");
     // A connect that took too long is a sample of its full length.
     assert_eq!(
-        seen.connect.len(),
+        seen.times.connect.len(),
         seen.connected + connects_given_up(seen),
         "{what}"
     );
-    assert_eq!(seen.generator.threads, plan.threads);
+    assert_eq!(seen.generator.threads, plan.load.threads);
     assert_eq!(
-        seen.wrong.is_empty(),
+        seen.wrong_answers.is_empty(),
         seen.outcomes.wrong_answer == 0,
         "{what}"
     );
-    assert!(seen.wrong.len() <= 3, "{what}");
+    assert!(seen.wrong_answers.len() <= 3, "{what}");
     times(&what, seen);
     windows(&what, seen);
-    let quiet_loop = plan.arrival == Arrival::Closed && plan.keepalive;
-    if quiet_loop && seen.connected == u64::from(plan.connections) {
-        assert_eq!(seen.send_delay.max(), 0, "{what}: due is sent");
+    let quiet_loop = plan.arrival() == Arrival::Closed && plan.load.keepalive;
+    if quiet_loop && seen.connected == u64::from(plan.load.connections) {
+        assert_eq!(seen.times.send_delay.max(), 0, "{what}: due is sent");
     }
-    if plan.arrival == Arrival::Closed {
-        assert_eq!(seen.late.len(), 0, "{what}");
+    if plan.arrival() == Arrival::Closed {
+        assert_eq!(seen.times.late.len(), 0, "{what}");
     }
     if seen.outcomes.timeout > 0 {
-        let length = clock::nanos(plan.timeout);
-        let long = seen.service.count_between(length, u64::MAX);
+        let length = clock::nanos(plan.load.timeout.0);
+        let long = seen.times.service.count_between(length, u64::MAX);
         assert!(
             long >= seen.outcomes.timeout,
             "{what}: {long} at full length"
@@ -63,18 +67,18 @@ pub fn hold(plan: &Plan, seen: &Observation) {
 }
 
 /// What holds of a load that was measured from its beginning until `requests` were done.
-pub fn conserved(plan: &Plan, seen: &Observation) {
+pub fn conserved(plan: &Plan, seen: &Ended) {
     hold(plan, seen);
     let (what, all) = (short(plan), &seen.outcomes);
-    let n = plan.requests.expect("a number of requests");
+    let n = plan.requests().expect("a number of requests");
     assert_eq!(all.finished(), n, "{what}: {all:?} {:?}", seen.errors);
     assert_eq!(accounted(all), n, "{what}: {all:?}");
     let timed = all.ok + all.wrong_answer + all.timeout;
     assert_eq!(
         [
-            seen.response.len(),
-            seen.service.len(),
-            seen.send_delay.len()
+            seen.times.response.len(),
+            seen.times.service.len(),
+            seen.times.send_delay.len()
         ],
         [timed; 3],
         "{what}: {all:?}"
@@ -96,12 +100,11 @@ pub fn conserved(plan: &Plan, seen: &Observation) {
         assert!(sent.contains(&(seen.bytes_sent / each)), "{what}");
         assert_eq!(seen.bytes_sent % each, 0, "{what}");
     }
-    if plan.arrival != Arrival::Closed {
-        assert!(sent.contains(&seen.late.len()), "{what}");
+    if plan.arrival() != Arrival::Closed {
+        assert!(sent.contains(&seen.times.late.len()), "{what}");
     }
-    let in_windows: u64 = seen.windows.iter().map(|w| w.outcomes.finished()).sum();
-    assert_eq!(in_windows, n, "{what}: every outcome is in a window");
-    if !plan.keepalive {
+    assert_eq!(in_windows(seen), n, "{what}: every outcome is in a window");
+    if !plan.load.keepalive {
         assert!(
             seen.connected <= most,
             "{what}: {} for {most}",
@@ -111,19 +114,19 @@ pub fn conserved(plan: &Plan, seen: &Observation) {
 }
 
 /// The same, and the server has made no mistake.
-pub fn flawless(plan: &Plan, seen: &Observation) {
+pub fn flawless(plan: &Plan, seen: &Ended) {
     conserved(plan, seen);
     let what = short(plan);
     let all = &seen.outcomes;
     assert!(seen.errors.is_empty(), "{what}: {all:?} {:?}", seen.errors);
     assert_eq!(
         all.ok,
-        plan.requests.unwrap(),
+        plan.requests().unwrap(),
         "{what}: {all:?} {:?}",
-        seen.wrong
+        seen.wrong_answers
     );
-    if plan.keepalive {
-        assert_eq!(seen.connected, u64::from(plan.connections), "{what}");
+    if plan.load.keepalive {
+        assert_eq!(seen.connected, u64::from(plan.load.connections), "{what}");
     } else {
         assert_eq!(seen.connected, all.ok, "{what}");
     }
@@ -131,26 +134,23 @@ pub fn flawless(plan: &Plan, seen: &Observation) {
 
 /// Response = service + send delay, and so never below service.
 fn times(what: &str, seen: &Observation) {
-    assert_eq!(seen.send_delay.len(), seen.response.len(), "{what}");
-    assert!(seen.service.len() <= seen.response.len(), "{what}");
-    if seen.service.len() != seen.response.len() || seen.response.is_empty() {
+    let Distributions {
+        response,
+        service,
+        send_delay,
+        ..
+    } = &seen.times;
+    assert_eq!(send_delay.len(), response.len(), "{what}");
+    assert!(service.len() <= response.len(), "{what}");
+    if service.len() != response.len() || response.is_empty() {
         return;
     }
     for quantile in [0.0, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0] {
         let at = |times: &Times| times.value_at_quantile(quantile);
-        assert!(
-            at(&seen.response) >= at(&seen.service),
-            "{what} at {quantile}"
-        );
-        assert!(
-            at(&seen.response) >= at(&seen.send_delay),
-            "{what} at {quantile}"
-        );
+        assert!(at(response) >= at(service), "{what} at {quantile}");
+        assert!(at(response) >= at(send_delay), "{what} at {quantile}");
     }
-    let (whole, parts) = (
-        seen.response.mean(),
-        seen.service.mean() + seen.send_delay.mean(),
-    );
+    let (whole, parts) = (response.mean(), service.mean() + send_delay.mean());
     // Each value is kept within 0.1 %.
     assert!(
         (whole - parts).abs() <= 2.0 + 0.002 * whole,
@@ -161,19 +161,29 @@ fn times(what: &str, seen: &Observation) {
 fn windows(what: &str, seen: &Observation) {
     for (index, window) in seen.windows.iter().enumerate() {
         assert_eq!(window.index as usize, index, "{what}");
-        assert!(window.length > 0, "{what}");
+        assert!(window.length_ns > 0, "{what}");
     }
     for pair in seen.windows.windows(2) {
-        assert_eq!(pair[1].start, pair[0].start + pair[0].length, "{what}");
+        assert_eq!(pair[1].start_ns, pair[0].end_ns(), "{what}");
     }
     for window in seen.measured_windows() {
-        let end = window.start + window.length;
-        assert!(seen.from <= window.start && end <= seen.until, "{what}");
+        let end = seen.began_ns + seen.measured_ns;
+        assert!(
+            seen.began_ns <= window.start_ns && window.end_ns() <= end,
+            "{what}"
+        );
     }
-    let answered = |of: &Outcomes| of.ok + of.wrong_answer;
     for window in &seen.windows {
-        assert_eq!(window.response.len(), answered(&window.outcomes), "{what}");
+        let answered = window.verified_answers + window.wrong_answers > 0;
+        let known = (window.p50_ns.is_some(), window.p99_ns.is_some());
+        assert_eq!(known, (answered, answered), "{what}");
+        assert!(window.p50_ns <= window.p99_ns, "{what}");
     }
-    let total: u64 = seen.windows.iter().map(|w| w.outcomes.finished()).sum();
-    assert!(total >= seen.outcomes.finished(), "{what}");
+    assert!(in_windows(seen) >= seen.outcomes.finished(), "{what}");
+}
+
+/// Requests that ended in any of the windows.
+fn in_windows(seen: &Observation) -> u64 {
+    let finished = |window: &Window| window.verified_answers + window.failed();
+    seen.windows.iter().map(finished).sum()
 }

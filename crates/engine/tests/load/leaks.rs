@@ -4,7 +4,7 @@
 use crate::servers::{Connection, Server, answer_and_close, echo};
 use crate::support::*;
 use crate::words::CLOSING;
-use prony_engine::{Dialogue, Plan};
+use prony_engine::Dialogue;
 use std::process::Command;
 use std::time::Duration;
 
@@ -61,13 +61,11 @@ fn in_child() {
                 (CONSTANT, true),
                 (CONSTANT, false),
             ] {
-                let plan = Plan {
-                    arrival,
-                    keepalive,
-                    threads: 2,
-                    timeout: Duration::from_millis(30),
-                    ..plan(&server.target, dialogue.clone(), 8, kind)
-                };
+                let plan = plan(&server.target, dialogue.clone(), 8, kind)
+                    .due(arrival)
+                    .keepalive(keepalive)
+                    .threads(2)
+                    .timeout(Duration::from_millis(30));
                 // The load's end cuts off what is under way.
                 during(&plan, 30 * MS);
             }

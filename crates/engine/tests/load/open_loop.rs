@@ -3,7 +3,7 @@
 use crate::invariants::{accounted, flawless, hold};
 use crate::servers::{Connection, Server, echo};
 use crate::support::*;
-use prony_engine::{Arrival, Plan, clock};
+use prony_engine::{Arrival, clock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::Duration;
@@ -13,19 +13,17 @@ fn exactly_what_is_due_is_sent() {
     at_once(2, &transports(), |&kind| {
         for (threads, pipeline, keepalive) in [(1, 1, true), (3, 8, true), (2, 1, false)] {
             let server = Server::tcp(echo);
-            let plan = Plan {
-                arrival: Arrival::Constant(2_000.0),
-                threads,
-                pipeline,
-                keepalive,
-                ..plan(&server.target, hello(), 7, kind)
-            };
+            let plan = plan(&server.target, hello(), 7, kind)
+                .due(Arrival::Constant(2_000.0))
+                .threads(threads)
+                .pipeline(pipeline)
+                .keepalive(keepalive);
             let seen = during(&plan, 300 * MS);
             hold(&plan, &seen);
             assert_eq!(accounted(&seen.outcomes), 600, "{}", short(&plan));
             assert_eq!(seen.outcomes.failed(), 0);
-            assert_eq!(seen.response.len(), 600);
-            assert_eq!(seen.late.len(), 600);
+            assert_eq!(seen.times.response.len(), 600);
+            assert_eq!(seen.times.late.len(), 600);
             assert_eq!(server.count.bytes.load(Relaxed), 600 * HELLO.len() as u64);
         }
     });
@@ -36,18 +34,16 @@ fn a_poisson_load_is_the_same_again_with_its_seed() {
     at_once(2, &transports(), |&kind| {
         let server = Server::tcp(echo);
         let count = |seed, threads| {
-            let plan = Plan {
-                arrival: Arrival::Poisson {
+            let plan = plan(&server.target, hello(), 5, kind)
+                .due(Arrival::Poisson {
                     rate: 2_000.0,
                     seed,
-                },
-                threads,
-                ..plan(&server.target, hello(), 5, kind)
-            };
+                })
+                .threads(threads);
             let seen = during(&plan, 300 * MS);
             hold(&plan, &seen);
-            assert_eq!(seen.response.len(), accounted(&seen.outcomes));
-            seen.response.len()
+            assert_eq!(seen.times.response.len(), accounted(&seen.outcomes));
+            seen.times.response.len()
         };
         let n = count(1, 1);
         assert_eq!(n, count(1, 1));
@@ -72,20 +68,21 @@ fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
                 it.write(message)
             })
         });
-        let plan = Plan {
-            arrival: Arrival::Constant(1_000.0),
-            ..plan(&server.target, hello(), 4, kind)
-        };
+        let plan = plan(&server.target, hello(), 4, kind).due(Arrival::Constant(1_000.0));
         let seen = during(&plan, 900 * MS);
         hold(&plan, &seen);
-        assert_eq!(seen.response.len(), 900);
-        assert!(seen.response.max() >= STALL - MS, "{}", seen.response.max());
-        // Those due in the first half of the stall have waited for more than its second half.
-        let waited = seen.response.count_between(STALL / 2, u64::MAX);
-        assert!(waited >= 140, "{waited}");
-        assert!(seen.service.count_between(STALL / 2, u64::MAX) < waited);
+        assert_eq!(seen.times.response.len(), 900);
         assert!(
-            seen.send_delay.max() >= STALL / 2,
+            seen.times.response.max() >= STALL - MS,
+            "{}",
+            seen.times.response.max()
+        );
+        // Those due in the first half of the stall have waited for more than its second half.
+        let waited = seen.times.response.count_between(STALL / 2, u64::MAX);
+        assert!(waited >= 140, "{waited}");
+        assert!(seen.times.service.count_between(STALL / 2, u64::MAX) < waited);
+        assert!(
+            seen.times.send_delay.max() >= STALL / 2,
             "they waited for their turn"
         );
     });
@@ -97,14 +94,12 @@ fn a_number_of_requests_at_a_rate() {
         for arrival in [CONSTANT, POISSON] {
             for (threads, pipeline, keepalive) in [(1, 1, true), (3, 8, true), (3, 1, false)] {
                 let server = Server::tcp(echo);
-                let plan = Plan {
-                    arrival,
-                    threads,
-                    pipeline,
-                    keepalive,
-                    requests: Some(200),
-                    ..plan(&server.target, hello(), 10, kind)
-                };
+                let plan = plan(&server.target, hello(), 10, kind)
+                    .due(arrival)
+                    .threads(threads)
+                    .pipeline(pipeline)
+                    .keepalive(keepalive)
+                    .ends_after(200);
                 let seen = until_done(&plan);
                 flawless(&plan, &seen);
                 assert_eq!(server.count.bytes.load(Relaxed), 200 * HELLO.len() as u64);
@@ -123,14 +118,12 @@ fn the_last_answers_are_not_waited_for_without_sleep() {
                 it.write(message)
             })
         });
-        let plan = Plan {
-            arrival: CONSTANT,
-            requests: Some(4),
-            ..plan(&server.target, hello(), 4, kind)
-        };
+        let plan = plan(&server.target, hello(), 4, kind)
+            .due(CONSTANT)
+            .ends_after(4);
         let seen = until_done(&plan);
         flawless(&plan, &seen);
-        let spent = seen.generator.work + seen.generator.spin;
+        let spent = seen.generator.work_ns + seen.generator.spin_ns;
         assert!(
             spent < 200 * MS,
             "{spent} ns of CPU time to send four requests"
@@ -143,12 +136,10 @@ fn the_last_answers_are_not_waited_for_without_sleep() {
 fn what_could_not_be_sent_is_counted() {
     at_once(2, &transports(), |&kind| {
         let server = Server::tcp(Connection::swallow);
-        let plan = Plan {
-            arrival: Arrival::Constant(2_000.0),
-            pipeline: 2,
-            timeout: Duration::from_millis(600),
-            ..plan(&server.target, hello(), 3, kind)
-        };
+        let plan = plan(&server.target, hello(), 3, kind)
+            .due(Arrival::Constant(2_000.0))
+            .pipeline(2)
+            .timeout(Duration::from_millis(600));
         let seen = during(&plan, 200 * MS);
         hold(&plan, &seen);
         assert_eq!(
@@ -161,10 +152,14 @@ fn what_could_not_be_sent_is_counted() {
             (6, 394)
         );
         assert_eq!(
-            seen.response.len(),
+            seen.times.response.len(),
             400,
             "each is a sample of what is known of it"
         );
-        assert!(seen.response.min() >= 590 * MS, "{}", seen.response.min());
+        assert!(
+            seen.times.response.min() >= 590 * MS,
+            "{}",
+            seen.times.response.min()
+        );
     });
 }

@@ -1,13 +1,12 @@
 //! Protocols that the caller supplies.
 
 use crate::servers::{Server, answer_and_close, echo};
-use crate::support::{HANGS, HELLO, MS, POISSON, plan, transports};
+use crate::support::{Ended, HANGS, HELLO, MS, POISSON, With, plan, transports};
 use prony_engine::protocol::{
     Answer, Echo, Events, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace, Session,
 };
-use prony_engine::{
-    Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, run, run_with,
-};
+use prony_engine::{Control, Dialogue, Nanos, Plan, Target, run, run_with};
+use prony_record::{Transport, Window};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -133,32 +132,34 @@ impl<P: Session> Session for Mannered<P> {
     }
 }
 
-pub fn own(server: &Server, connections: u32, requests: u64, kind: TransportKind) -> Plan {
-    Plan {
-        requests: Some(requests),
-        ..plan(&server.target, Dialogue::Own, connections, kind)
-    }
+pub fn own(server: &Server, connections: u32, requests: u64, kind: Transport) -> Plan {
+    plan(&server.target, Dialogue::Own, connections, kind).ends_after(requests)
 }
 
 /// Until the number of requests is reached, with a guard against hanging.
 pub fn carry_out<P: Session>(
     plan: &Plan,
     part: impl Fn(u32) -> (Target, P) + Send + Sync + 'static,
-) -> Observation {
+) -> Ended {
     let (sender, receiver) = mpsc::channel();
     let plan = plan.clone();
     thread::spawn(move || {
         // Nobody listens any more when it has hung.
-        let _ = sender.send(run_with(&plan, &Control::at_once(Nanos::MAX), part, |_| {}));
+        let _ = sender.send(run_with(
+            &plan,
+            &Control::at_once(Nanos::MAX),
+            part,
+            |_: &Window| {},
+        ));
     });
     let result = receiver.recv_timeout(HANGS).expect("hangs, or panicked");
-    result.expect("a server's failures are no errors")
+    result.expect("a server's failures are no errors").into()
 }
 
 #[test]
 fn a_plan_without_a_dialogue_is_for_run_with_only() {
     let plan = Plan::closed(Server::refused().target.clone(), Dialogue::Own, 1);
-    let error = run(&plan, &Control::default(), |_| {}).unwrap_err();
+    let error = run(&plan, &Control::default(), |_: &Window| {}).unwrap_err();
     assert!(error.to_string().contains("run_with"), "{error}");
 }
 
@@ -167,8 +168,7 @@ fn each_worker_has_its_own_target_and_words() {
     for kind in transports() {
         let servers = [Server::tcp(echo), Server::tcp(echo)];
         let targets = servers.each_ref().map(|server| server.target.clone());
-        let mut plan = own(&Server::refused(), 4, 200, kind);
-        plan.threads = 2;
+        let plan = own(&Server::refused(), 4, 200, kind).threads(2);
         let seen = carry_out(&plan, move |worker| {
             let worker = worker as usize;
             (targets[worker].clone(), Echo::new(["a", "bbb"][worker]))
@@ -192,7 +192,7 @@ fn a_rest_comes_before_every_request() {
             (target.clone(), it)
         });
         assert_eq!(seen.outcomes.ok, 20, "{:?}", seen.outcomes);
-        assert!(seen.measured() >= 10 * REST, "{}", seen.measured());
+        assert!(seen.measured_ns >= 10 * REST, "{}", seen.measured_ns);
         // Each connection may begin a rest that the end of the load cuts short.
         let rests = rests.rests.load(Relaxed);
         assert!((20..=22).contains(&rests), "{rests}");
@@ -207,10 +207,7 @@ fn a_rest_is_kept_on_connections_that_are_opened_anew() {
             let server = Server::tcp(answer_and_close(CLOSING));
             let (events, target) = (Arc::new(Seen::default()), server.target.clone());
             let rests = events.clone();
-            let plan = Plan {
-                keepalive,
-                ..own(&server, 3, 30, kind)
-            };
+            let plan = own(&server, 3, 30, kind).keepalive(keepalive);
             let seen = carry_out(&plan, move |_| {
                 let request = HttpRequest::get("h", "/");
                 let exchange = HttpExchange::new(&request, Expect::body("ok"));
@@ -236,8 +233,7 @@ fn a_batch_waits_for_its_last_answer() {
         let server = Server::tcp(echo);
         let (events, target) = (Arc::new(Seen::default()), server.target.clone());
         let log = events.clone();
-        let mut plan = own(&server, 1, 40, kind);
-        plan.pipeline = 8;
+        let plan = own(&server, 1, 40, kind).pipeline(8);
         let seen = carry_out(&plan, move |_| {
             let mut it = Mannered::new(Echo::new(HELLO), &events);
             it.batch = 4;
@@ -253,8 +249,7 @@ fn one_worker_ends_and_the_others_go_on() {
     for kind in transports() {
         let server = Server::tcp(echo);
         let (events, target) = (Arc::new(Seen::default()), server.target.clone());
-        let mut plan = own(&server, 2, 1_000, kind);
-        plan.threads = 2;
+        let plan = own(&server, 2, 1_000, kind).threads(2);
         let seen = carry_out(&plan, move |worker| {
             let mut it = Mannered::new(Echo::new(HELLO), &events);
             it.last = if worker == 0 { 10 } else { u64::MAX };
@@ -272,8 +267,7 @@ fn an_open_loop_asks_for_no_pace() {
         let server = Server::tcp(echo);
         let (events, target) = (Arc::new(Seen::default()), server.target.clone());
         let rests = events.clone();
-        let mut plan = own(&server, 2, 50, kind);
-        plan.arrival = POISSON;
+        let plan = own(&server, 2, 50, kind).due(POISSON);
         let seen = carry_out(&plan, move |_| {
             let mut it = Mannered::new(Echo::new(HELLO), &events);
             it.rest = Some(MS);
@@ -288,14 +282,16 @@ fn an_open_loop_asks_for_no_pace() {
 fn the_rates_of_workers_add_up() {
     let server = Server::tcp(echo);
     for kind in transports() {
-        let mut plan = plan(&server.target, Dialogue::Echo(HELLO.to_vec()), 4, kind);
-        plan.threads = 2;
+        let plan = plan(&server.target, Dialogue::Echo(HELLO.to_vec()), 4, kind).threads(2);
         let seen = crate::support::during(&plan, 350 * MS);
         let whole: Vec<_> = seen.measured_windows().collect();
         // 100 ms each: three whole ones of each worker, and a last one that is cut.
-        assert_eq!(seen.worker_rates.len(), 2 * 3);
-        let answers: u64 = whole[..3].iter().map(|window| window.outcomes.ok).sum();
-        let rates: f64 = seen.worker_rates.iter().sum();
+        assert_eq!(seen.detail.worker_rates.len(), 2 * 3);
+        let answers: u64 = whole[..3]
+            .iter()
+            .map(|window| window.verified_answers)
+            .sum();
+        let rates: f64 = seen.detail.worker_rates.iter().sum();
         assert!(
             (rates / 10.0 - answers as f64).abs() < 1e-6 * rates,
             "{rates} {answers}"

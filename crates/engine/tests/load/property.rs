@@ -4,7 +4,7 @@ use crate::invariants::flawless;
 use crate::servers::{Server, echo_in_pieces, write_in_pieces};
 use crate::support::*;
 use crate::words::*;
-use prony_engine::{Arrival, Dialogue, Plan};
+use prony_engine::{Arrival, Dialogue};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -81,14 +81,7 @@ proptest! {
             }
         };
         for kind in transports() {
-            let plan = Plan {
-                threads: load.threads,
-                pipeline: load.pipeline,
-                keepalive: load.keepalive,
-                arrival: load.arrival,
-                requests: Some(load.requests),
-                ..plan(&server.target, dialogue.clone(), load.connections, kind)
-            };
+            let plan = plan(&server.target, dialogue.clone(), load.connections, kind).threads(load.threads).pipeline(load.pipeline).keepalive(load.keepalive).due(load.arrival).ends_after(load.requests);
             flawless(&plan, &until_done(&plan));
         }
     }

@@ -6,9 +6,9 @@ use crate::sessions::{
     ANSWER, CANCEL, FRAME, GOODBYE, HELLO, Masked, Masks, Multiplexed, PING, PONG, REQUEST,
     Streams, frame, parse,
 };
-use crate::support::{MS, transports};
+use crate::support::{MS, With, transports};
+use prony_engine::Arrival;
 use prony_engine::protocol::{Answer, Echo, Events, Fault, InFlight, Session, Tag, Token};
-use prony_engine::{Arrival, Plan};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -59,18 +59,15 @@ fn requests_wait_for_the_handshake_and_set_up_includes_it() {
             });
             for (server, at_least) in [(&server, 0), (&slow, 30 * MS)] {
                 let target = server.target.clone();
-                let plan = Plan {
-                    keepalive,
-                    ..own(server, 3, 30, kind)
-                };
+                let plan = own(server, 3, 30, kind).keepalive(keepalive);
                 // The session itself makes sure that no request is sent too early.
                 let seen = carry_out(&plan, move |_| (target.clone(), MANY));
                 assert_eq!(seen.outcomes.ok, 30, "{:?}", seen.errors);
                 assert_eq!(seen.outcomes.failed(), 0, "{:?}", seen.errors);
                 assert_eq!(seen.connected, if keepalive { 3 } else { 30 });
-                assert_eq!(seen.connect.len(), seen.connected);
+                assert_eq!(seen.times.connect.len(), seen.connected);
                 // The histogram is within 0.1 %.
-                assert!(seen.connect.min() >= at_least * 999 / 1000);
+                assert!(seen.times.connect.min() >= at_least * 999 / 1000);
             }
         }
     }
@@ -97,11 +94,9 @@ fn a_connection_without_its_handshake_is_none() {
             (&silent, "connecting: Connection timed out (os error 110)"),
         ] {
             let target = server.target.clone();
-            let plan = Plan {
-                keepalive: false,
-                timeout: Duration::from_millis(100),
-                ..own(server, 2, 6, kind)
-            };
+            let plan = own(server, 2, 6, kind)
+                .keepalive(false)
+                .timeout(Duration::from_millis(100));
             let seen = carry_out(&plan, move |_| (target.clone(), MANY));
             assert_eq!(seen.connected, 0);
             assert_eq!(seen.outcomes.ok, 0);
@@ -134,19 +129,17 @@ fn answers_in_another_order_belong_to_their_requests() {
             })
         });
         let target = server.target.clone();
-        let plan = Plan {
+        let plan = own(&server, 1, 200, kind)
             // Due times that tell requests apart.
-            arrival: Arrival::Constant(2_000.0),
-            pipeline: 4,
-            trace: true,
-            ..own(&server, 1, 200, kind)
-        };
+            .due(Arrival::Constant(2_000.0))
+            .pipeline(4)
+            .trace();
         let seen = carry_out(&plan, move |_| (target.clone(), MANY));
         assert_eq!(seen.outcomes.ok, 200, "{:?}", seen.outcomes);
-        let numbers: Vec<u64> = seen.trace.iter().map(|sample| sample.body).collect();
+        let numbers: Vec<u64> = seen.detail.trace.iter().map(|sample| sample.body).collect();
         let reversed: Vec<u64> = (0..200).map(|n| n / 4 * 4 + 3 - n % 4).collect();
         assert_eq!(numbers, reversed);
-        let mut samples = seen.trace;
+        let mut samples = seen.detail.trace;
         samples.sort_by_key(|sample| sample.body);
         let due = samples.iter().map(|sample| sample.due);
         assert!(due.is_sorted_by(|one, next| one < next));
@@ -159,10 +152,7 @@ fn no_more_requests_than_the_session_accepts() {
         let server = Server::tcp(answering);
         let most = Arc::new(AtomicU64::new(0));
         let (target, watched) = (server.target.clone(), most.clone());
-        let plan = Plan {
-            pipeline: 8,
-            ..own(&server, 1, 300, kind)
-        };
+        let plan = own(&server, 1, 300, kind).pipeline(8);
         let seen = carry_out(&plan, move |_| {
             let inner = Multiplexed { limit: 3, ..MANY };
             let most = watched.clone();
@@ -226,14 +216,12 @@ fn a_slow_request_times_out_alone_if_it_can_be_cancelled() {
                 })
             });
             let target = server.target.clone();
-            let plan = Plan {
-                pipeline: 4,
-                timeout: Duration::from_secs(2),
-                trace: true,
+            let plan = own(&server, 1, 300, kind)
+                .pipeline(4)
+                .timeout(Duration::from_secs(2))
+                .trace()
                 // More than are answered before the time-out, so that some are sent after it.
-                arrival: Arrival::Constant(100.0),
-                ..own(&server, 1, 300, kind)
-            };
+                .due(Arrival::Constant(100.0));
             let seen = carry_out(&plan, move |_| {
                 let session = Multiplexed { cancels, ..MANY };
                 (target.clone(), session)
@@ -245,9 +233,9 @@ fn a_slow_request_times_out_alone_if_it_can_be_cancelled() {
                 assert_eq!((outcomes.ok, outcomes.timeout), (298, 2), "{outcomes:?}");
                 assert_eq!(seen.connected, 1);
                 assert_eq!(cancelled, [3, 7]);
-                let slow = seen.trace.iter().filter(|sample| sample.last);
+                let slow = seen.detail.trace.iter().filter(|sample| sample.last);
                 let due: Vec<_> = slow.map(|sample| sample.due).collect();
-                let mut all: Vec<_> = seen.trace.iter().map(|sample| sample.due).collect();
+                let mut all: Vec<_> = seen.detail.trace.iter().map(|sample| sample.due).collect();
                 all.sort_unstable();
                 assert_eq!(due, [all[3], all[7]]);
             } else {
@@ -273,12 +261,10 @@ fn a_closing_connection_answers_what_is_in_flight_and_is_replaced() {
                 })
             });
             let target = server.target.clone();
-            let plan = Plan {
-                pipeline: 4,
-                keepalive,
-                calls: if keepalive { 1 } else { 8 },
-                ..own(&server, 2, 60, kind)
-            };
+            let plan = own(&server, 2, 60, kind)
+                .pipeline(4)
+                .keepalive(keepalive)
+                .calls(if keepalive { 1 } else { 8 });
             let seen = carry_out(&plan, move |_| (target.clone(), MANY));
             assert_eq!(seen.outcomes.failed(), 0, "{:?}", seen.errors);
             if keepalive {
@@ -331,10 +317,7 @@ fn a_session_around_an_echo() {
         for pipeline in [1, 5] {
             plain.store(0, Relaxed);
             let target = server.target.clone();
-            let plan = Plan {
-                pipeline,
-                ..own(&server, 3, 300, kind)
-            };
+            let plan = own(&server, 3, 300, kind).pipeline(pipeline);
             let seen = carry_out(&plan, move |_| {
                 (target.clone(), Masked::new(Echo::new("hello\n")))
             });
@@ -362,10 +345,7 @@ fn a_handshake_within_a_handshake() {
             })
         });
         let target = server.target.clone();
-        let plan = Plan {
-            pipeline: 4,
-            ..own(&server, 3, 300, kind)
-        };
+        let plan = own(&server, 3, 300, kind).pipeline(4);
         let seen = carry_out(&plan, move |_| (target.clone(), Masked::new(MANY)));
         assert_eq!(seen.outcomes.ok, 300, "{:?}", seen.outcomes);
         assert_eq!(seen.connected, 3);

@@ -3,7 +3,7 @@
 use crate::invariants::{conserved, flawless};
 use crate::servers::{Server, echo, echo_in_pieces};
 use crate::support::*;
-use prony_engine::{Dialogue, Plan};
+use prony_engine::Dialogue;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
@@ -23,12 +23,10 @@ fn a_mebibyte_there_and_back() {
             (Server::tcp(echo), 8),
             (Server::unix(echo), 8),
         ] {
-            let plan = Plan {
-                pipeline,
-                threads: 2,
-                requests: Some(24),
-                ..plan(&server.target, Dialogue::Echo(large()), 3, kind)
-            };
+            let plan = plan(&server.target, Dialogue::Echo(large()), 3, kind)
+                .pipeline(pipeline)
+                .threads(2)
+                .ends_after(24);
             let seen = until_done(&plan);
             flawless(&plan, &seen);
             assert_eq!(seen.bytes_sent, 24 * MIB as u64);
@@ -41,11 +39,9 @@ fn a_mebibyte_there_and_back() {
 fn a_mebibyte_in_odd_pieces() {
     for kind in transports() {
         let server = Server::tcp(echo_in_pieces(vec![1, 4_095, 70_000, 3, 16_384]));
-        let plan = Plan {
-            pipeline: 3,
-            requests: Some(6),
-            ..plan(&server.target, Dialogue::Echo(large()), 2, kind)
-        };
+        let plan = plan(&server.target, Dialogue::Echo(large()), 2, kind)
+            .pipeline(3)
+            .ends_after(6);
         flawless(&plan, &until_done(&plan));
     }
 }
@@ -55,11 +51,9 @@ fn a_byte_at_a_time() {
     for kind in transports() {
         for pipeline in [1, 8] {
             let server = Server::tcp(echo_in_pieces(vec![1]));
-            let plan = Plan {
-                pipeline,
-                requests: Some(100),
-                ..plan(&server.target, hello(), 3, kind)
-            };
+            let plan = plan(&server.target, hello(), 3, kind)
+                .pipeline(pipeline)
+                .ends_after(100);
             flawless(&plan, &until_done(&plan));
         }
     }
@@ -73,14 +67,12 @@ fn a_server_that_never_reads_stops_nobody() {
                 it.ignore();
                 Ok(())
             });
-            let plan = Plan {
-                pipeline,
-                keepalive,
-                threads: 2,
-                timeout: Duration::from_millis(100),
-                requests: Some(16),
-                ..plan(&server.target, Dialogue::Echo(large()), 4, kind)
-            };
+            let plan = plan(&server.target, Dialogue::Echo(large()), 4, kind)
+                .pipeline(pipeline)
+                .keepalive(keepalive)
+                .threads(2)
+                .timeout(Duration::from_millis(100))
+                .ends_after(16);
             let seen = until_done(&plan);
             conserved(&plan, &seen);
             assert_eq!(seen.outcomes.timeout, 16, "{:?}", seen.outcomes);
@@ -101,12 +93,10 @@ fn a_server_that_closes_while_much_is_being_sent() {
                 }
                 Ok(())
             });
-            let plan = Plan {
-                pipeline: 4,
-                threads: 2,
-                requests: Some(64),
-                ..plan(&server.target, Dialogue::Echo(large()), 4, kind)
-            };
+            let plan = plan(&server.target, Dialogue::Echo(large()), 4, kind)
+                .pipeline(4)
+                .threads(2)
+                .ends_after(64);
             let seen = until_done(&plan);
             conserved(&plan, &seen);
             let all = &seen.outcomes;

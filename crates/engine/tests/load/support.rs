@@ -1,9 +1,9 @@
 //! Plans, and carrying them out with a guard against hanging.
 
 use prony_engine::protocol::{Expect, HttpRequest};
-use prony_engine::{
-    Arrival, Control, Dialogue, Nanos, Observation, Plan, Target, TransportKind, available, run,
-};
+use prony_engine::{Arrival, Control, Detail, Dialogue, Nanos, Plan, Target, available, run};
+use prony_record::{Extent, Observation, Spacing, Span, Transport, Window};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub const MS: Nanos = 1_000_000;
 pub const HELLO: &[u8] = b"hello\n";
 /// Longer than this, and it hangs.
-pub const HANGS: Duration = Duration::from_secs(20);
+pub const HANGS: Duration = Duration::from_secs(120);
 
 pub const CLOSED: Arrival = Arrival::Closed;
 pub const CONSTANT: Arrival = Arrival::Constant(5_000.0);
@@ -23,8 +23,8 @@ pub const POISSON: Arrival = Arrival::Poisson {
 pub const ARRIVALS: [Arrival; 3] = [CLOSED, CONSTANT, POISSON];
 
 /// The transports that this machine has.
-pub fn transports() -> Vec<TransportKind> {
-    let mut all = vec![TransportKind::Epoll, TransportKind::IoUring];
+pub fn transports() -> Vec<Transport> {
+    let mut all = vec![Transport::Epoll, Transport::IoUring];
     all.retain(|&kind| available(kind));
     all
 }
@@ -38,40 +38,115 @@ pub fn hello() -> Dialogue {
 }
 
 /// A closed loop over `connections` that gives up after 10 s.
-pub fn plan(target: &Target, dialogue: Dialogue, connections: u32, kind: TransportKind) -> Plan {
-    Plan {
-        timeout: Duration::from_secs(10),
-        window: Duration::from_millis(100),
-        transport: kind,
-        ..Plan::closed(target.clone(), dialogue, connections)
+pub fn plan(target: &Target, dialogue: Dialogue, connections: u32, kind: Transport) -> Plan {
+    let mut plan = Plan::closed(target.clone(), dialogue, connections);
+    plan.load.transport = kind;
+    plan.timeout(Duration::from_secs(10))
+        .window(Duration::from_millis(100))
+}
+
+/// A plan with one thing changed.
+pub trait With: Sized {
+    fn with(self, change: impl FnOnce(&mut Plan)) -> Self;
+
+    fn due(self, arrival: Arrival) -> Self {
+        self.with(|plan| {
+            (plan.load.rate, plan.load.arrival) = match arrival {
+                Arrival::Closed => (None, Spacing::Constant),
+                Arrival::Constant(rate) => (Some(rate), Spacing::Constant),
+                Arrival::Poisson { rate, .. } => (Some(rate), Spacing::Poisson),
+            };
+            if let Arrival::Poisson { seed, .. } = arrival {
+                plan.seed = seed;
+            }
+        })
+    }
+
+    fn threads(self, threads: u32) -> Self {
+        self.with(|plan| plan.load.threads = threads)
+    }
+
+    fn pipeline(self, pipeline: u32) -> Self {
+        self.with(|plan| plan.load.pipeline = pipeline)
+    }
+
+    fn keepalive(self, keepalive: bool) -> Self {
+        self.with(|plan| plan.load.keepalive = keepalive)
+    }
+
+    fn calls(self, calls: u32) -> Self {
+        self.with(|plan| plan.load.calls = calls)
+    }
+
+    fn timeout(self, timeout: Duration) -> Self {
+        self.with(|plan| plan.load.timeout = Span(timeout))
+    }
+
+    fn window(self, window: Duration) -> Self {
+        self.with(|plan| plan.load.window = Span(window))
+    }
+
+    fn ends_after(self, requests: u64) -> Self {
+        self.with(|plan| plan.load.extent = Extent::Requests(requests))
+    }
+
+    fn trace(self) -> Self {
+        self.with(|plan| plan.trace = true)
+    }
+}
+
+impl With for Plan {
+    fn with(mut self, change: impl FnOnce(&mut Plan)) -> Self {
+        change(&mut self);
+        self
     }
 }
 
 /// Until the plan's number of requests is reached.
-pub fn until_done(plan: &Plan) -> Observation {
-    assert!(plan.requests.is_some());
+pub fn until_done(plan: &Plan) -> Ended {
+    assert!(plan.requests().is_some());
     steered(plan, &Arc::new(Control::at_once(Nanos::MAX)))
 }
 
 /// Measured at once, for `length`.
-pub fn during(plan: &Plan, length: Nanos) -> Observation {
+pub fn during(plan: &Plan, length: Nanos) -> Ended {
     steered(plan, &Arc::new(Control::at_once(length)))
 }
 
-pub fn steered(plan: &Plan, control: &Arc<Control>) -> Observation {
+pub fn steered(plan: &Plan, control: &Arc<Control>) -> Ended {
     begin(plan, control).end()
 }
 
 /// A load under way in a thread of its own.
 pub struct Running(
-    mpsc::Receiver<Result<Observation, prony_engine::Error>>,
+    mpsc::Receiver<Result<(Observation, Detail), prony_engine::Error>>,
     String,
 );
 
+/// What was seen of a load that has ended.
+pub struct Ended {
+    seen: Observation,
+    pub detail: Detail,
+}
+
+impl From<(Observation, Detail)> for Ended {
+    fn from((seen, detail): (Observation, Detail)) -> Self {
+        Self { seen, detail }
+    }
+}
+
+impl Deref for Ended {
+    type Target = Observation;
+
+    fn deref(&self) -> &Observation {
+        &self.seen
+    }
+}
+
 impl Running {
-    pub fn end(self) -> Observation {
+    pub fn end(self) -> Ended {
         match self.0.recv_timeout(HANGS) {
-            Ok(result) => result.expect("a server's failures are no errors"),
+            Ok(result) => result.expect("a server's failures are no errors").into(),
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("hangs: {}", self.1),
             Err(mpsc::RecvTimeoutError::Disconnected) => panic!("panicked: {}", self.1),
         }
@@ -84,7 +159,7 @@ pub fn begin(plan: &Plan, control: &Arc<Control>) -> Running {
     let what = short(&plan);
     thread::spawn(move || {
         // Nobody listens any more when it has hung.
-        let _ = sender.send(run(&plan, &control, |_| {}));
+        let _ = sender.send(run(&plan, &control, |_: &Window| {}));
     });
     Running(receiver, what)
 }
@@ -92,12 +167,12 @@ pub fn begin(plan: &Plan, control: &Arc<Control>) -> Running {
 pub fn short(plan: &Plan) -> String {
     format!(
         "{} {:?} {}c {}t p{} {}",
-        plan.transport,
-        plan.arrival,
-        plan.connections,
-        plan.threads,
-        plan.pipeline,
-        if plan.keepalive {
+        plan.load.transport,
+        plan.arrival(),
+        plan.load.connections,
+        plan.load.threads,
+        plan.load.pipeline,
+        if plan.load.keepalive {
             "kept"
         } else {
             "per request"

@@ -1,11 +1,15 @@
 //! Reading HTTP/1.x answers from a server that is not trusted: bounded in time by the step's
-//! deadline, in memory by [`ANSWER_LIMIT`].
+//! patience, in memory by [`ANSWER_LIMIT`].
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
 
 /// The most an answer may take, head and body together, chunk framing included. The longest that a
 /// contract asks for has some 5 KiB; what users ask for may be a whole page.
 const ANSWER_LIMIT: usize = 1024 * 1024;
+
+/// The most a head may take, and the same for a trailer section. Honest ones have some hundred bytes. Both
+/// are parsed anew with every read, so that this also bounds the work.
+const HEAD_LIMIT: usize = 64 * 1024;
 
 /// The most header lines an answer may have. Honest servers send about five to ten.
 const HEADER_LIMIT: usize = 64;
@@ -59,6 +63,7 @@ impl Listener {
                 None => self.more("an answer's head")?,
             }
         };
+        let mut chunks = Chunks::default();
         let (size, body) = loop {
             let after_head = &self.heard[head.size..];
             match head.framing {
@@ -68,8 +73,8 @@ impl Listener {
                 Framing::Length(length) => {
                     self.more(&format!("a body of {length} bytes, as Content-Length says"))?;
                 }
-                Framing::Chunked => match parse_chunks(after_head)? {
-                    Some(whole) => break whole,
+                Framing::Chunked => match chunks.parse(after_head)? {
+                    Some(size) => break (size, chunks.body),
                     None => self.more("a chunked body with its last chunk")?,
                 },
                 Framing::UntilEnd if self.ended => break (after_head.len(), after_head.to_vec()),
@@ -145,7 +150,7 @@ impl Listener {
             }
             Ok(Heard::Silence) => Err(Fault::new(
                 expected,
-                format!("{}, after {so_far}", self.wire.deadline().silence()),
+                format!("{}, after {so_far}", self.wire.patience().ran_out()),
             )),
             Err(error) => Err(Fault::new(
                 expected,
@@ -161,7 +166,11 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     let mut response = httparse::Response::new(&mut headers);
     let size = match response.parse(bytes) {
         Ok(httparse::Status::Complete(size)) => size,
-        Ok(httparse::Status::Partial) => return Ok(None),
+        Ok(httparse::Status::Partial) if bytes.len() <= HEAD_LIMIT => return Ok(None),
+        Ok(httparse::Status::Partial) => {
+            let expected = format!("an answer's head within {} KiB", HEAD_LIMIT / 1024);
+            return Err(Fault::new(expected, excerpt(bytes)));
+        }
         Err(error) => {
             return Err(Fault::new(
                 "an HTTP/1.x answer",
@@ -225,33 +234,46 @@ fn parse_length(value: &[u8]) -> Result<usize, Fault> {
     }
 }
 
-/// Decodes a chunked body (RFC 9112, 7.1): its size on the wire and its content, or None while it
-/// is not complete.
-fn parse_chunks(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, Fault> {
-    let wrong = |at: usize| Fault::new("a chunked body", excerpt(&bytes[at..]));
-    let mut body = Vec::new();
-    let mut at = 0;
-    loop {
-        let (line, length) = match httparse::parse_chunk_size(&bytes[at..]) {
-            Ok(httparse::Status::Complete((line, length))) => (line, length),
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return Err(wrong(at)),
-        };
-        let length = usize::try_from(length).ok().filter(|&n| n <= ANSWER_LIMIT);
-        let length = length.ok_or_else(|| wrong(at))?;
-        at += line;
-        if length == 0 {
-            return Ok(trailers_end(&bytes[at..]).map(|size| (at + size, body)));
-        }
-        let Some(chunk) = bytes.get(at..at + length) else {
-            return Ok(None);
-        };
-        body.extend_from_slice(chunk);
-        at += length;
-        match bytes.get(at..at + 2) {
-            Some(b"\r\n") => at += 2,
-            Some(_) => return Err(wrong(at)),
-            None => return Ok(None),
+/// A chunked body (RFC 9112, 7.1) as it comes.
+#[derive(Default)]
+struct Chunks {
+    /// Bytes of whole chunks, framing included.
+    at: usize,
+    /// Their content.
+    body: Vec<u8>,
+}
+
+impl Chunks {
+    /// Decodes all of the body that is there, of which `bytes` is what came so far; gives its size on the
+    /// wire once it is complete.
+    fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        let wrong = |at: usize| Fault::new("a chunked body", excerpt(&bytes[at..]));
+        loop {
+            let (line, length) = match httparse::parse_chunk_size(&bytes[self.at..]) {
+                Ok(httparse::Status::Complete((line, length))) => (line, length),
+                Ok(httparse::Status::Partial) => return Ok(None),
+                Err(_) => return Err(wrong(self.at)),
+            };
+            let length = usize::try_from(length).ok().filter(|&n| n <= ANSWER_LIMIT);
+            let length = length.ok_or_else(|| wrong(self.at))?;
+            let start = self.at + line;
+            if length == 0 {
+                let trailers = &bytes[start..];
+                return match trailers_end(trailers) {
+                    Some(size) => Ok(Some(start + size)),
+                    None if trailers.len() > HEAD_LIMIT => Err(wrong(start)),
+                    None => Ok(None),
+                };
+            }
+            let end = start + length;
+            match bytes.get(end..end + 2) {
+                Some(b"\r\n") => {
+                    self.body.extend_from_slice(&bytes[start..end]);
+                    self.at = end + 2;
+                }
+                Some(_) => return Err(wrong(end)),
+                None => return Ok(None),
+            }
         }
     }
 }
@@ -275,24 +297,31 @@ mod tests {
     #[test]
     fn chunks_are_joined_and_their_end_is_found() {
         let wire = b"4;ext=1\r\nWiki\r\n6\r\npedia \r\n0\r\nTrailer: x\r\n\r\nrest";
-        let (size, body) = parse_chunks(wire).unwrap().unwrap();
-        assert_eq!(
-            (size, body.as_slice()),
-            (wire.len() - 4, b"Wikipedia ".as_slice())
-        );
-        for cut in 0..wire.len() - 4 {
-            assert!(
-                parse_chunks(&wire[..cut]).unwrap().is_none(),
-                "cut at {cut}"
-            );
+        let end = wire.len() - 4;
+        for step in [1, 3, end] {
+            let mut chunks = Chunks::default();
+            for so_far in (0..end).step_by(step) {
+                assert_eq!(chunks.parse(&wire[..so_far]).unwrap(), None, "{so_far}");
+            }
+            assert_eq!(chunks.parse(wire).unwrap(), Some(end));
+            assert_eq!(chunks.body, b"Wikipedia ");
         }
     }
 
     #[test]
     fn broken_chunks_are_refused() {
-        assert!(parse_chunks(b"zz\r\n").is_err());
-        assert!(parse_chunks(b"2\r\nabcd\r\n").is_err());
-        assert!(parse_chunks(b"ffffffffffff\r\n").is_err());
+        for broken in [&b"zz\r\n"[..], b"2\r\nabcd\r\n", b"ffffffffffff\r\n"] {
+            assert!(Chunks::default().parse(broken).is_err());
+        }
+    }
+
+    #[test]
+    fn heads_and_trailers_without_end_are_refused() {
+        let head = [&b"HTTP/1.1 200 OK\r\nX: "[..], &b"y".repeat(HEAD_LIMIT)].concat();
+        assert!(parse_head(&head).is_err());
+        assert!(parse_head(&head[..1_000]).unwrap().is_none());
+        let trailers = [&b"0\r\n"[..], &b"X: y\r\n".repeat(HEAD_LIMIT / 6 + 1)].concat();
+        assert!(Chunks::default().parse(&trailers).is_err());
     }
 
     #[test]

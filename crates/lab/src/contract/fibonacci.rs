@@ -24,7 +24,8 @@ const FIB: u32 = 500;
 /// The largest n that is tried: some 4,200 digits, far beyond what anybody keeps in a table.
 const LARGEST: u32 = 20_000;
 
-/// How far an answer's time may be from ours, in milliseconds: the same machine, and a busy one.
+/// How long before the request an answer's time may be, or after the moment when the answer was read, in
+/// milliseconds: the same machine, whose clock may be set. How long the answer takes does not count.
 const TIME_TOLERANCE: i64 = 3_000;
 
 const KEYS: [&str; 5] = ["id", "time", "name", "service", "answer"];
@@ -78,10 +79,10 @@ pub(super) fn case(visit: &mut Visit<'_>, size: usize) -> Case {
 
 fn ask(name: &str, n: u32) -> Case {
     let expected = fibonacci(n).to_string();
-    let own = name.to_owned();
+    let (own, asked) = (name.to_owned(), Timestamp::now());
     let body = serde_json::json!({"name": name, "fib": n}).to_string();
     post(body, move |answer| {
-        parse(answer)?.check(&own, &expected).map(drop)
+        parse(answer)?.check(&own, &expected, asked).map(drop)
     })
 }
 
@@ -156,8 +157,8 @@ fn parse(answer: &Answer) -> Result<Members, Fault> {
 }
 
 impl Members {
-    /// Checks every member; gives the id.
-    fn check(&self, name: &str, answer: &str) -> Result<String, Fault> {
+    /// Checks every member of an answer to a request that was sent at `asked` or later; gives the id.
+    fn check(&self, name: &str, answer: &str, asked: Timestamp) -> Result<String, Fault> {
         let [id, time, own_name, service, number] = &self.values[..] else {
             unreachable!("there are five keys");
         };
@@ -169,7 +170,9 @@ impl Members {
             return wrong("a random UUID (version 4) as id", id);
         };
         let now = Timestamp::now().as_millisecond();
-        let close = |time: i64| (time - now).abs() <= TIME_TOLERANCE;
+        let close = |time: i64| {
+            (asked.as_millisecond() - TIME_TOLERANCE..=now + TIME_TOLERANCE).contains(&time)
+        };
         if !serde_json::from_str::<i64>(time.get()).is_ok_and(close) {
             return wrong(&format!("the time in milliseconds, about {now}"), time);
         }
@@ -242,9 +245,10 @@ fn numbers(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 fn fresh_ids(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let (case, expected) = (ask(NAME, FIB), fibonacci(FIB).to_string());
+    let asked = Timestamp::now();
     let mut seen = HashSet::new();
     for _ in 0..visit.choose(5, 20) {
-        let id = parse(&case.ask(visit)?.answer()?)?.check(NAME, &expected)?;
+        let id = parse(&case.ask(visit)?.answer()?)?.check(NAME, &expected, asked)?;
         if !seen.insert(id.clone()) {
             return Err(Fault::new(
                 "a new id for every request",
@@ -268,9 +272,11 @@ fn names(visit: &mut Visit<'_>) -> Result<(), Fault> {
     }
     // The same text, written with escapes.
     let body = r#"{"fib": 10, "name": "\u00e9\ud83d\ude00"}"#;
-    let expected = fibonacci(10).to_string();
+    let (expected, asked) = (fibonacci(10).to_string(), Timestamp::now());
     post(body, move |answer| {
-        parse(answer)?.check("é\u{1f600}", &expected).map(drop)
+        parse(answer)?
+            .check("é\u{1f600}", &expected, asked)
+            .map(drop)
     })
     .exchange(visit)
 }

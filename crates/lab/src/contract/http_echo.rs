@@ -15,8 +15,9 @@ use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
 use super::{Act, Depth, Visit};
 
-/// How far an answer's date may be from the time at which it was read. A date has whole seconds
-/// and many servers compute it once a second, which makes two; one more for a busy host.
+/// How long before the request an answer's date may be, or after the moment when the answer was read. A
+/// date has whole seconds and many servers compute it once a second, which makes two; one more for a busy
+/// host. How long the answer takes does not count.
 const DATE_TOLERANCE_SECONDS: i64 = 3;
 
 /// The long target, in bytes: longer than one small read, shorter than the 8,000 bytes every
@@ -69,10 +70,10 @@ pub(super) fn case(visit: &mut Visit<'_>, size: usize) -> Case {
     of(target(visit, size))
 }
 
-/// What must be answered to a target.
+/// What must be answered to a target that is asked for from now on.
 fn of(target: String) -> Case {
-    let own = target.clone();
-    Case::get(target, move |answer| check(answer, &own))
+    let (own, asked) = (target.clone(), Timestamp::now());
+    Case::get(target, move |answer| check(answer, &own, asked))
 }
 
 /// What a load asks for, and what it expects: paths drawn from `seed`.
@@ -131,12 +132,14 @@ fn target(visit: &mut Visit<'_>, size: usize) -> String {
     format!("/{}", token(visit, size))
 }
 
-/// Everything the contract asks of an answer.
-fn check(answer: &Answer, target: &str) -> Result<(), Fault> {
+/// Everything the contract asks of an answer to a request that was sent at `asked` or later.
+fn check(answer: &Answer, target: &str, asked: Timestamp) -> Result<(), Fault> {
     let date = check_body(answer, target)?;
     let now = Timestamp::now();
-    let off = date.as_second() - now.as_second();
-    if off.abs() > DATE_TOLERANCE_SECONDS {
+    let earliest = asked.as_second() - DATE_TOLERANCE_SECONDS;
+    let latest = now.as_second() + DATE_TOLERANCE_SECONDS;
+    if !(earliest..=latest).contains(&date.as_second()) {
+        let off = date.as_second() - now.as_second();
         let expected = format!(
             "a date within {DATE_TOLERANCE_SECONDS} s of {}",
             imf_fixdate(now)
@@ -184,6 +187,21 @@ fn imf_fixdate(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::SignedDuration;
+
+    #[test]
+    fn an_answer_that_takes_long_may_have_the_date_of_its_request() {
+        let at = |seconds| Timestamp::now() - SignedDuration::from_secs(seconds);
+        let dated = |seconds| Answer {
+            status: 200,
+            content_type: Some("text/plain".into()),
+            body: format!("/x at {}", imf_fixdate(at(seconds))).into_bytes(),
+            chunked: false,
+        };
+        assert!(check(&dated(20), "/x", at(20)).is_ok());
+        assert!(check(&dated(20), "/x", at(10)).is_err());
+        assert!(check(&dated(-10), "/x", at(20)).is_err());
+    }
 
     #[test]
     fn an_imf_fixdate_is_read_and_everything_else_refused() {

@@ -5,8 +5,9 @@
 //! payloads and paths, never repeated), in ways that catch the usual shortcuts: byte by byte,
 //! several connections at once, requests that are not complete yet.
 //!
-//! Whatever the server does, a verifier ends: every step has a deadline, and no answer is kept
-//! beyond a fixed size.
+//! Whatever the server does, a verifier ends: every step has a limit on silence and a ceiling, and no
+//! answer is kept beyond a fixed size. A machine that is busy makes a step slower, and the steps that
+//! listen for what must not come less sharp, but lets no honest server fail.
 
 mod answer;
 mod fibonacci;
@@ -36,13 +37,22 @@ pub use fixture::Fixture;
 use http::Case;
 use prony_engine::Dialogue;
 use prony_engine::protocol::Limits;
-use wire::{Deadline, Fault, Wire};
+use wire::{Bounds, Fault, Patience, Wire};
 
-/// How long one step may take before it counts as failed.
+/// How long a server may be silent within a step before the step counts as failed.
 ///
-/// A healthy server needs milliseconds; five seconds leave room for a JIT's first requests and for
-/// one retransmitted SYN (1 s, then 3 s), and still end a dead server's check in good time.
-pub const STEP_LIMIT: Duration = Duration::from_secs(5);
+/// A healthy server needs milliseconds for an answer; five seconds leave room for a JIT's first requests
+/// and for retransmitted SYNs (after 1 s and 3 s), and still end a dead server's check in good time.
+/// Progress begins the silence anew: a connection established, bytes read, or bytes that the kernel takes
+/// from us.
+pub const SILENCE_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long a step may take in all, as a multiple of the limit on silence: five minutes.
+///
+/// The longest step moves 17 MB or so, which a server that reads 24 bytes at a time does in some seconds,
+/// so that a machine may be fifty times slower. Only a server that lets its bytes trickle to keep the
+/// verifier waiting gets here.
+const CEILING: u32 = 60;
 
 /// How often a step with a expected failure must pass before the limit counts as gone.
 const LIMIT_TRIES: u32 = 10;
@@ -100,7 +110,11 @@ impl Contract {
     /// Whatever the socket said; `TimedOut` after `timeout` without an answer; `UnexpectedEof` if
     /// the server closed instead of answering; `InvalidData` if what came is no answer at all.
     pub fn probe(&self, addr: SocketAddr, timeout: Duration) -> io::Result<()> {
-        let wire = Wire::open(addr, Deadline::within(timeout))?;
+        let bounds = Bounds {
+            silence: timeout,
+            ceiling: timeout,
+        };
+        let wire = Wire::open(addr, &Patience::new(bounds))?;
         match self {
             Self::TcpEcho => tcp_echo::probe(&wire),
             _ => http::probe(&wire, addr),
@@ -128,7 +142,7 @@ impl Contract {
 /// Sends a request and gives status and body of its answer.
 pub(crate) fn fetch(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
     let told = |fault: Fault| format!("expected {}; found {}", fault.expected, fault.found);
-    let wire = Wire::open(addr, Deadline::within(STEP_LIMIT))
+    let wire = Wire::open(addr, &Patience::new(Bounds::of_silence(SILENCE_LIMIT)))
         .map_err(|error| format!("cannot connect to {addr}: {error}"))?;
     let mut listener = answer::Listener::new(wire);
     http::send(&listener, request).map_err(told)?;
@@ -141,7 +155,7 @@ pub(crate) fn fetch(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>), 
 pub struct Inspection<'a> {
     depth: Depth,
     seed: u64,
-    limit: Duration,
+    bounds: Bounds,
     known: Option<&'a BTreeMap<String, String>>,
 }
 
@@ -152,15 +166,22 @@ impl<'a> Inspection<'a> {
         Self {
             depth,
             seed,
-            limit: STEP_LIMIT,
+            bounds: Bounds::of_silence(SILENCE_LIMIT),
             known: None,
         }
     }
 
-    /// With another limit than [`STEP_LIMIT`] for each step.
+    /// With another limit on silence than [`SILENCE_LIMIT`]; a step takes at most 60 times as long in all.
     #[must_use]
-    pub const fn within(mut self, limit: Duration) -> Self {
-        self.limit = limit;
+    pub const fn within(mut self, silence: Duration) -> Self {
+        self.bounds = Bounds::of_silence(silence);
+        self
+    }
+
+    /// With another limit for a step in all: for tests with servers whose bytes trickle.
+    #[must_use]
+    pub const fn at_most(mut self, ceiling: Duration) -> Self {
+        self.bounds.ceiling = ceiling;
         self
     }
 
@@ -196,7 +217,7 @@ impl<'a> Inspection<'a> {
             let tries = if reason.is_some() { LIMIT_TRIES } else { 1 };
             let mut outcome = Ok(());
             for _ in 0..tries {
-                visit.deadline = Deadline::within(self.limit);
+                visit.patience = Patience::new(self.bounds);
                 outcome = (act.run)(&mut visit);
                 if outcome.is_err() {
                     break;
@@ -269,7 +290,7 @@ impl<'a> Inspection<'a> {
             known: self.known,
             depth: self.depth,
             rng: Xoshiro256PlusPlus::seed_from_u64(self.seed),
-            deadline: Deadline::within(self.limit),
+            patience: Patience::new(self.bounds),
         }
     }
 }
@@ -281,6 +302,17 @@ pub struct Wanted<'a> {
     pub message: &'a str,
     /// Connections are kept open.
     pub keepalive: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// As a load says it.
+    #[must_use]
+    pub fn of(load: &'a prony_record::Load) -> Self {
+        Self {
+            message: &load.message,
+            keepalive: load.keepalive,
+        }
+    }
 }
 
 impl fmt::Display for Contract {
@@ -388,7 +420,7 @@ struct Visit<'a> {
     known: Option<&'a BTreeMap<String, String>>,
     depth: Depth,
     rng: Xoshiro256PlusPlus,
-    deadline: Deadline,
+    patience: Patience,
 }
 
 impl Visit<'_> {
@@ -411,7 +443,7 @@ impl Visit<'_> {
     }
 
     fn open(&self) -> Result<Wire, Fault> {
-        Wire::open(self.addr, self.deadline)
+        Wire::open(self.addr, &self.patience)
             .map_err(|error| Fault::io("a connection to be accepted", &error))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::{Rng, RngExt};
 
-use super::wire::{Fault, Heard, QUIET, Wire, excerpt};
+use super::wire::{Fault, Heard, QUIET, Wire, excerpt, portion};
 use super::{Act, Depth, Visit};
 
 /// Sizes of single messages: tiny ones, both sides of a server's likely buffers (the published Go
@@ -29,7 +29,8 @@ const SLOW: usize = 16 << 20;
 const BEYOND_KERNEL: usize = 4 << 20;
 const SLOW_BUFFER: usize = 64 * 1024;
 
-/// A server that takes nothing for this long has stopped reading.
+/// A server that takes nothing for this long, or longer where it has paused before, has stopped reading.
+/// Should it only be slow, all that it takes later must come back all the same.
 const STALLED: Duration = Duration::from_millis(300);
 
 /// The slow reader's first reads are small and come with pauses.
@@ -327,7 +328,10 @@ fn exchange(wire: &Wire, message: &[u8]) -> Result<(), Fault> {
 /// and nothing needs to be kept.
 fn expect_echo(wire: &Wire, message: &[u8]) -> Result<(), Fault> {
     let size = message.len();
-    let all = || format!("all {size} bytes back");
+    let cut = |why: &str, at: usize| {
+        let found = format!("{why} after {}", portion(at, size));
+        Fault::new(format!("all {size} bytes back"), found)
+    };
     let mut buf = [0; 16 * 1024];
     let mut at = 0;
     while at < size {
@@ -347,22 +351,9 @@ fn expect_echo(wire: &Wire, message: &[u8]) -> Result<(), Fault> {
                 }
                 at += n;
             }
-            Ok(Heard::End) => {
-                return Err(Fault::new(
-                    all(),
-                    format!("the end of the stream after {at}"),
-                ));
-            }
-            Ok(Heard::Silence) => {
-                return Err(Fault::new(
-                    all(),
-                    format!("{at}, then {}", wire.deadline().silence()),
-                ));
-            }
-            Err(error) => {
-                let why = super::wire::describe(&error);
-                return Err(Fault::new(all(), format!("{why} after {at}")));
-            }
+            Ok(Heard::End) => return Err(cut("the end of the stream", at)),
+            Ok(Heard::Silence) => return Err(cut(&wire.patience().ran_out(), at)),
+            Err(error) => return Err(cut(&super::wire::describe(&error), at)),
         }
     }
     Ok(())

@@ -9,9 +9,24 @@ CREATE TABLE histogram_4 (
     kind     TEXT    NOT NULL CHECK (kind IN ('response', 'service', 'send-delay', 'connect', 'late')),
     count    INTEGER NOT NULL,
     data     BLOB    NOT NULL,
+    -- Of the response times: what their samples are worth as independent ones, by percentile. NULL for
+    -- other kinds, and for what earlier versions wrote.
+    effective_json TEXT,
     PRIMARY KEY (trial_id, kind)
 ) STRICT;
 INSERT INTO histogram_4 (trial_id, kind, count, data)
     SELECT trial_id, replace(kind, 'lag', 'send-delay'), count, data FROM histogram ORDER BY rowid;
 DROP TABLE histogram;
 ALTER TABLE histogram_4 RENAME TO histogram;
+
+-- Steps are one word.
+UPDATE trial SET failed_step = CASE failed_step
+        WHEN 'get ready' THEN 'ready'
+        WHEN 'verification' THEN 'verify'
+        WHEN 'verification after the load' THEN 'verify-again'
+        ELSE failed_step
+    END
+    WHERE failed_step IS NOT NULL;
+
+-- It was always null.
+ALTER TABLE window DROP COLUMN more_json;

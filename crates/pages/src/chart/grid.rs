@@ -15,17 +15,14 @@ use std::collections::BTreeMap;
 fn others(cell: &CellReport) -> String {
     let load = &cell.load;
     let mut parts = Vec::new();
-    if let Some(n) = load["pipeline"].as_u64().filter(|n| *n > 1) {
-        parts.push(format!("pipelining {n}"));
+    if load.pipeline > 1 {
+        parts.push(format!("pipelining {}", load.pipeline));
     }
-    if load["keepalive"].as_bool() == Some(false) {
+    if !load.keepalive {
         parts.push("a connection per request".to_owned());
     }
-    if let Some(message) = load["message"]
-        .as_str()
-        .filter(|message| message.len() > 64)
-    {
-        parts.push(format!("{} bytes", message.len()));
+    if load.message.len() > 64 {
+        parts.push(format!("{} bytes", load.message.len()));
     }
     parts.join(", ")
 }
@@ -34,16 +31,13 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
     type Line<'a> = BTreeMap<String, Vec<(f64, &'a CellReport)>>;
     let mut grids: BTreeMap<String, Line<'_>> = BTreeMap::new();
     for cell in &material.report.cells {
-        let Some(connections) = cell.load["connections"].as_u64().filter(|n| *n > 0) else {
-            continue;
-        };
         // Loads at a rate are drawn against the rate.
-        if !cell.load["rate"].is_null() {
+        if cell.load.rate.is_some() {
             continue;
         }
         let grid = grids.entry(others(cell)).or_default();
         let line = grid.entry(cell.label()).or_default();
-        line.push((connections as f64, cell));
+        line.push((f64::from(cell.load.connections), cell));
     }
     let mut all = Vec::new();
     for (words, mut grid) in grids {

@@ -8,7 +8,7 @@ use crate::curve::{Point, curve};
 use crate::material::Material;
 use crate::scale::{Scale, percentile_name};
 use crate::series::Look;
-use prony_report::latency::{Distributions, Times};
+use prony_record::{Distributions, Times};
 use prony_report::show;
 
 /// The share of the response time that the send delay must have, at p99, for it to be drawn on its own.
@@ -50,10 +50,10 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         let response = &cell.latency.response;
         table.row([
             label.clone(),
-            show::time_or_dash(response.p50),
-            show::time_or_dash(response.p90),
-            show::time_or_dash(response.p99),
-            show::time_or_dash(response.p99_9),
+            show::time_within(response.p50, response.intervals.p50),
+            show::time_within(response.p90, response.intervals.p90),
+            show::time_within(response.p99, response.intervals.p99),
+            show::time_within(response.p99_9, response.intervals.p99_9),
             show::time_or_dash(response.max),
             show::count(response.n),
             show::time_or_dash(cell.latency.service.p99),
@@ -67,7 +67,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     let plot = plot(lines, height)?;
     let closed = cells
         .iter()
-        .all(|&at| material.report.cells[at].load["rate"].is_null());
+        .all(|&at| material.report.cells[at].load.rate.is_none());
     let kind = match closed {
         true => {
             "The load is a closed loop: a connection asks again when it is answered, so a slow server \
@@ -81,7 +81,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         title: format!("Response times, load {load}"),
         note: format!(
             "{kind} Each curve ends at the highest percentile with ten samples beyond it; the maximum \
-             stands in the table."
+             stands in the table, and so do the 95 % intervals of the percentiles (±)."
         ),
         width: plot.size.0,
         height: plot.size.1,
@@ -135,7 +135,7 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     ]);
     let mut lines = Vec::new();
     for (what, times, look, dash) in parts {
-        let of = prony_report::latency::Percentiles::of(times);
+        let of = prony_record::Percentiles::of(times);
         let row = [of.p50, of.p90, of.p99, of.p99_9, of.max].map(show::time_or_dash);
         table.row([what.to_owned()].into_iter().chain(row));
         lines.extend(line(what, look, Some(dash), times));
@@ -146,8 +146,8 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
         name: name(&["send-delay", &label, load]),
         kind: Kind::Latency,
         title: format!("Response, service and send delay: {label}, load {load}"),
-        note: "A request is due, waits (send delay) until it can be sent, and is served. Who measures from the \
-               sending alone reports the service time and hides the rest."
+        note: "A request is due, waits (send delay) until it can be sent, and is served. A tool that measures \
+               from the sending on reports the service time and hides the rest."
             .into(),
         width: plot.size.0,
         height: plot.size.1,

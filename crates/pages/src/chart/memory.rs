@@ -5,6 +5,7 @@ use super::text::plain;
 use super::{Align, Chart, Kind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
+use prony_record::Resources;
 use prony_report::show;
 
 pub(super) fn charts(material: &Material) -> Vec<Chart> {
@@ -34,8 +35,12 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         let peaks: Vec<(f64, String)> = parts
             .iter()
             .filter_map(|part| {
-                let bytes = part.facts.rss_peak_bytes.filter(|bytes| *bytes > 0)? as f64;
-                let round = part.facts.round + 1;
+                let bytes = part
+                    .trial()
+                    .figures
+                    .rss_peak_bytes
+                    .filter(|bytes| *bytes > 0)? as f64;
+                let round = part.trial().round + 1;
                 Some((
                     bytes,
                     format!("{label}, round {round}: {}", show::bytes(bytes)),
@@ -46,10 +51,10 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             continue;
         };
         let least = peaks.iter().map(|peak| peak.0).fold(most, f64::min);
-        let of = |what: &str| {
+        let of = |what: fn(&Resources) -> u64| {
             let values = parts
                 .iter()
-                .filter_map(|part| part.facts.observation["resources"][what].as_u64());
+                .filter_map(|part| Some(what(&part.measured()?.resources)));
             values
                 .max()
                 .filter(|n| *n > 0)
@@ -59,8 +64,8 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             label.clone(),
             show::bytes(least),
             show::bytes(most),
-            of("processes"),
-            of("threads"),
+            of(|used| used.processes),
+            of(|used| used.threads),
         ]);
         rows.push(Row {
             baseline: label == material.report.run.baseline,

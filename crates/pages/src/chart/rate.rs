@@ -8,9 +8,9 @@ use super::{Align, Chart, Kind, Table, name};
 use crate::material::{Material, Part};
 use crate::scale::Scale;
 use crate::series::Look;
-use prony_report::capacity::Limits;
-use prony_report::facts::Facts;
-use prony_report::latency::{Times, decode};
+use prony_record::Times;
+use prony_record::service::Limits;
+use prony_record::times;
 use prony_report::show;
 use prony_stats::percentile::supported;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
 
 /// What each server keeps within the run's limits; none for a run without.
 pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
-    let Some(limits) = material.about.service else {
+    let Some(limits) = material.about().service else {
         return Vec::new();
     };
     let words = format!(
@@ -55,11 +55,11 @@ pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
     );
     let sentence = |(label, steps): (String, Vec<Step<'_>>)| match capacity(&steps) {
         Some(rate) => (
-            material.about.contract.clone(),
+            material.about().contract.clone(),
             format!("{label} keeps {words} up to {}.", show::rate(rate)),
         ),
         None => (
-            material.about.contract.clone(),
+            material.about().contract.clone(),
             format!("{label} keeps {words} at no rate that was tried often enough."),
         ),
     };
@@ -70,18 +70,17 @@ pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
 fn steps(material: &Material) -> BTreeMap<String, Vec<Step<'_>>> {
     let mut servers: BTreeMap<String, Vec<Step<'_>>> = BTreeMap::new();
     for part in &material.trials {
-        let Some(rate) = part.facts.load["rate"].as_f64().filter(|rate| *rate > 0.0) else {
+        let Some(rate) = part.trial().load.rate.filter(|rate| *rate > 0.0) else {
             continue;
         };
-        let response = part
-            .histograms
-            .iter()
-            .find(|histogram| histogram.kind == prony_notebook::HistogramKind::Response);
-        let Some(times) = response.and_then(|histogram| decode(&histogram.data).ok()) else {
+        let Ok(times) = part.recording.histograms.of(times::Kind::Response) else {
             continue;
         };
+        if times.is_empty() {
+            continue;
+        }
         let broken = material
-            .about
+            .about()
             .service
             .map_or_else(Vec::new, |limits| broken(limits, part, &times));
         servers.entry(part.label()).or_default().push(Step {
@@ -106,21 +105,16 @@ fn broken(limits: Limits, part: &Part, times: &Times) -> Vec<String> {
     } else {
         broken.push(format!("too few answers for p{}", limits.percentile));
     }
-    let Ok(facts) = serde_json::from_value::<Facts>(part.facts.observation.clone()) else {
+    let Some(measured) = part.measured() else {
         return broken;
     };
-    let outcomes = &facts.outcomes;
-    let failed = outcomes.wrong_answer
-        + outcomes.timeout
-        + outcomes.connect_error
-        + outcomes.read_error
-        + outcomes.write_error;
-    let errors = failed as f64 / (failed + outcomes.ok).max(1) as f64;
+    let outcomes = &measured.outcomes;
+    let errors = outcomes.failed() as f64 / outcomes.finished().max(1) as f64;
     if errors > limits.errors {
         broken.push(format!("{:.2} % errors", errors * 100.0));
     }
     let counts = ["rate-missed", "wrong-answers"];
-    let raised = facts.checks.iter().map(|check| check.name.clone());
+    let raised = measured.checks.iter().map(|check| check.name.clone());
     broken.extend(raised.filter(|name| counts.contains(&name.as_str())));
     broken
 }
@@ -146,7 +140,7 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     if rates.len() < 2 {
         return None;
     }
-    let limits = material.about.service;
+    let limits = material.about().service;
     let capacity = limits.and_then(|_| capacity(steps));
     let mut lines: Vec<Line> = Vec::new();
     for (colour, (what, share, dash)) in DRAWN.into_iter().enumerate() {
@@ -274,9 +268,9 @@ fn table(steps: &[Step<'_>]) -> Table {
         let times = DRAWN.map(|(_, share, _)| {
             supported(step.times.len() as f64, share).then(|| step.times.value_at_quantile(share))
         });
-        let achieved = step.part.facts.throughput;
+        let achieved = step.part.trial().figures.throughput;
         let mut row = vec![
-            (step.part.facts.ordinal + 1).to_string(),
+            (step.part.trial().ordinal + 1).to_string(),
             precise(step.rate),
             achieved.map_or("–".into(), precise),
         ];

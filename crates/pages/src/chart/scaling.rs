@@ -62,7 +62,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
             }),
         ]);
         for part in material.trials_of(cell) {
-            let Some(rate) = part.facts.throughput.filter(|rate| *rate > 0.0) else {
+            let Some(rate) = part.trial().figures.throughput.filter(|rate| *rate > 0.0) else {
                 continue;
             };
             points.push((f64::from(cell.workers), rate));
@@ -74,7 +74,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
                 label: format!(
                     "{} workers, round {}: {}",
                     cell.workers,
-                    part.facts.round + 1,
+                    part.trial().round + 1,
                     precise(rate)
                 ),
             });

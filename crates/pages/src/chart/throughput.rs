@@ -7,7 +7,7 @@ use super::{Align, Chart, Kind, Table, name};
 use crate::material::Material;
 use crate::scale::Scale;
 use maud::{Markup, html};
-use prony_checks::Severity;
+use prony_record::Severity;
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_stats::Estimate;
@@ -21,7 +21,7 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
         .into_iter()
         // At a rate that is kept, throughput is the rate.
         .filter(|(_, cells)| {
-            let at_rate = |at: &usize| material.report.cells[*at].load["rate"].is_number();
+            let at_rate = |at: &usize| material.report.cells[*at].load.rate.is_some();
             !cells.iter().all(at_rate)
         })
         .map(|(load, cells)| chart(material, load, &cells))
@@ -80,7 +80,10 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Chart {
     }
     if tied {
         let bracket = html! { path.bracket d="M16 2h-4V14h4" {} };
-        key.push((bracket, "servers that cannot be told apart".into()));
+        key.push((
+            bracket,
+            "no significant difference between these servers".into(),
+        ));
     }
     if rows.iter().any(|row| row.checks.0 > 0) {
         let check = html! { text.check.grave x="6" y="12" { "▲" } };
@@ -108,8 +111,8 @@ fn row(material: &Material, cell: &CellReport) -> Row {
     let label = cell.label();
     let trials = material.trials_of(cell);
     let trials = trials.iter().filter_map(|part| {
-        let rate = part.facts.throughput?;
-        let round = part.facts.round + 1;
+        let rate = part.trial().figures.throughput?;
+        let round = part.trial().round + 1;
         Some((rate, format!("{label}, round {round}: {}", precise(rate))))
     });
     let rate = &cell.throughput;

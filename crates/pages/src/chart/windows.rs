@@ -5,7 +5,7 @@ use super::{Align, Chart, Kind, Table, name};
 use crate::material::{Material, Part};
 use crate::scale::Scale;
 use maud::{Markup, html};
-use prony_notebook::{Phase, Window};
+use prony_record::{Phase, Window};
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_stats::change_points::{SHORTEST, change_points, penalty};
@@ -55,7 +55,12 @@ struct Course {
 }
 
 fn course(part: &Part) -> Option<Course> {
-    let windows: Vec<&Window> = part.windows.iter().filter(|w| w.length_ns > 0).collect();
+    let windows: Vec<&Window> = part
+        .recording
+        .windows
+        .iter()
+        .filter(|w| w.length_ns > 0)
+        .collect();
     let seconds = |ns: u64| ns as f64 / 1e9;
     let begin = windows
         .iter()
@@ -74,7 +79,7 @@ fn course(part: &Part) -> Option<Course> {
     let rates: Vec<f64> = measured.iter().map(|window| rate(window)).collect();
     let found = change_points(&rates, penalty(rates.len()), SHORTEST).unwrap_or_default();
     Some(Course {
-        round: part.facts.round + 1,
+        round: part.trial().round + 1,
         points: points.collect(),
         changes: found
             .into_iter()

@@ -13,29 +13,35 @@ pub fn benchstat(material: &Material) -> String {
     let host = &material.run.facts.host;
     let _ = writeln!(out, "goos: linux");
     let _ = writeln!(out, "pkg: prony/{}", word(&material.run.facts.name));
-    let cpu = host["cpu"].as_str().unwrap_or("unknown");
+    let cpu = match host.cpu.as_str() {
+        "" => "unknown",
+        cpu => cpu,
+    };
     let _ = writeln!(out, "cpu: {}", line(cpu));
-    let _ = writeln!(out, "contract: {}", line(&material.about.contract));
+    let _ = writeln!(out, "contract: {}", line(&material.about().contract));
     // More is better of answers; for the rest, benchstat takes less to be.
     let _ = writeln!(out, "Unit answers/s better=higher");
     for part in &material.trials {
-        let facts = &part.facts;
-        let (Some(rate), Some(answers)) = (facts.throughput, facts.verified_answers) else {
+        let (trial, figures) = (part.trial(), &part.trial().figures);
+        let (Some(rate), Some(answers)) = (figures.throughput, figures.verified_answers) else {
             continue;
         };
         let _ = write!(
             out,
             "BenchmarkPart/server={}/load={}-{} {} {rate} answers/s",
-            word(&facts.server),
-            word(&facts.cell),
-            facts.workers.unwrap_or(1),
+            word(&trial.server),
+            word(&trial.cell),
+            trial.workers.unwrap_or(1),
             answers.max(1),
         );
         let more = [
-            (facts.p50_ns.map(|ns| ns as f64), "p50-ns"),
-            (facts.p99_ns.map(|ns| ns as f64), "p99-ns"),
-            (facts.cpu_ns_per_request, "cpu-ns/op"),
-            (facts.rss_peak_bytes.map(|bytes| bytes as f64), "peak-bytes"),
+            (figures.p50_ns.map(|ns| ns as f64), "p50-ns"),
+            (figures.p99_ns.map(|ns| ns as f64), "p99-ns"),
+            (figures.cpu_ns_per_request, "cpu-ns/op"),
+            (
+                figures.rss_peak_bytes.map(|bytes| bytes as f64),
+                "peak-bytes",
+            ),
         ];
         for (value, unit) in more {
             if let Some(value) = value {

@@ -1,9 +1,9 @@
 //! One row per trial, as RFC 4180 has it.
 
 use crate::material::{Material, Part};
-use prony_report::facts::Facts;
+use prony_record::{Distributions, Measurement};
 
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 32] = [
     "run",
     "ordinal",
     "round",
@@ -32,9 +32,14 @@ const COLUMNS: [&str; 28] = [
     "warmed_up",
     "checks",
     "server_version",
+    "p50_low_ns",
+    "p50_high_ns",
+    "p99_low_ns",
+    "p99_high_ns",
 ];
 
-/// The run as CSV. Rounds count from 1; what is not known is empty.
+/// The run as CSV. Rounds count from 1; what is not known is empty. `p50_low_ns` and the like are the
+/// ends of the 95 % intervals within the trial.
 pub fn csv(material: &Material) -> String {
     let mut out = line(COLUMNS.map(str::to_owned));
     for part in &material.trials {
@@ -43,53 +48,61 @@ pub fn csv(material: &Material) -> String {
     out
 }
 
-fn row(material: &Material, part: &Part) -> [String; 28] {
-    let facts = &part.facts;
-    let kept = serde_json::from_value::<Facts>(facts.observation.clone()).ok();
-    let known = |pick: &dyn Fn(&Facts) -> String| kept.as_ref().map(pick).unwrap_or_default();
-    let load = |key: &str| match &facts.load[key] {
-        serde_json::Value::Null => String::new(),
-        value => value.to_string(),
-    };
-    fn of<T: ToString>(value: Option<T>) -> String {
-        value.map(|value| value.to_string()).unwrap_or_default()
-    }
+fn row(material: &Material, part: &Part) -> [String; COLUMNS.len()] {
+    let (trial, figures) = (part.trial(), &part.trial().figures);
+    let response = Distributions::try_from(&part.recording.histograms)
+        .map(|times| times.percentiles().response)
+        .unwrap_or_default();
+    let measured =
+        |pick: &dyn Fn(&Measurement) -> String| part.measured().map(pick).unwrap_or_default();
+    let low = |interval: Option<(u64, u64)>| of(interval.map(|(low, _)| low));
+    let high = |interval: Option<(u64, u64)>| of(interval.map(|(_, high)| high));
     [
         material.run.id.to_string(),
-        facts.ordinal.to_string(),
-        (facts.round + 1).to_string(),
-        facts.server.clone(),
-        facts.workers.unwrap_or(1).to_string(),
-        facts.cell.clone(),
-        load("connections"),
-        load("threads"),
-        load("rate"),
-        facts.status.to_string(),
-        facts.failed_step.clone().unwrap_or_default(),
-        facts.started.to_string(),
-        of(facts.measured_seconds),
-        of(facts.verified_answers),
-        of(facts.throughput),
-        of(facts.p50_ns),
-        of(facts.p99_ns),
-        of(facts.max_ns),
-        of(facts.cpu_ns_per_request),
-        of(facts.rss_peak_bytes),
-        known(&|kept| kept.generator.busy.to_string()),
-        known(&|kept| kept.outcomes.wrong_answer.to_string()),
-        known(&|kept| kept.outcomes.timeout.to_string()),
-        known(&|kept| {
-            let outcomes = &kept.outcomes;
-            (outcomes.connect_error + outcomes.read_error + outcomes.write_error).to_string()
-        }),
-        known(&|kept| kept.durations.warmup_ns.to_string()),
-        known(&|kept| kept.warmed_up.to_string()),
-        known(&|kept| {
-            let names = kept.checks.iter().map(|check| check.name.as_str());
+        trial.ordinal.to_string(),
+        (trial.round + 1).to_string(),
+        trial.server.clone(),
+        trial.workers.unwrap_or(1).to_string(),
+        trial.cell.clone(),
+        trial.load.connections.to_string(),
+        trial.load.threads.to_string(),
+        of(trial.load.rate),
+        trial.status.to_string(),
+        trial
+            .failure
+            .as_ref()
+            .map(|failure| failure.step.to_string())
+            .unwrap_or_default(),
+        trial.started.to_string(),
+        of(figures.measured_seconds),
+        of(figures.verified_answers),
+        of(figures.throughput),
+        of(figures.p50_ns),
+        of(figures.p99_ns),
+        of(figures.max_ns),
+        of(figures.cpu_ns_per_request),
+        of(figures.rss_peak_bytes),
+        measured(&|seen| seen.generator.busy.to_string()),
+        measured(&|seen| seen.outcomes.wrong_answer.to_string()),
+        measured(&|seen| seen.outcomes.timeout.to_string()),
+        measured(&|seen| seen.outcomes.socket_errors().to_string()),
+        measured(&|seen| seen.durations.warmup_ns.to_string()),
+        measured(&|seen| seen.warmed_up.to_string()),
+        measured(&|seen| {
+            let names = seen.checks.iter().map(|check| check.name.as_str());
             names.collect::<Vec<_>>().join(" ")
         }),
-        facts.server_version.clone().unwrap_or_default(),
+        trial.server_version.clone().unwrap_or_default(),
+        low(response.intervals.p50),
+        high(response.intervals.p50),
+        low(response.intervals.p99),
+        high(response.intervals.p99),
     ]
+}
+
+/// As text; empty where it is not known.
+fn of<T: ToString>(value: Option<T>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn line<const N: usize>(fields: [String; N]) -> String {

@@ -5,8 +5,8 @@ use crate::PageError;
 use crate::material::Material;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use prony_notebook::HistogramKind;
-use prony_report::latency::{Distributions, Times, decode};
+use prony_record::times::Kind;
+use prony_record::{Distributions, Times};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
@@ -32,7 +32,7 @@ pub fn hlog(material: &Material) -> Result<String, PageError> {
         .with_base_time(began)
         .with_max_value_divisor(PER_MILLISECOND);
     let mut parts: Vec<_> = material.trials.iter().collect();
-    parts.sort_by_key(|part| part.facts.started);
+    parts.sort_by_key(|part| part.trial().started);
     let failed = |error: &dyn std::fmt::Debug| -> ! {
         // Writing to memory fails when memory is out, which has ended the process before.
         unreachable!("a log in memory: {error:?}")
@@ -42,21 +42,21 @@ pub fn hlog(material: &Material) -> Result<String, PageError> {
         Err(error) => failed(&error),
     };
     for part in parts {
-        let kept = part.histograms.iter();
-        let Some(kept) = kept.into_iter().find(|h| h.kind == HistogramKind::Response) else {
+        let times = part.recording.histograms.of(Kind::Response)?;
+        if times.is_empty() {
             continue;
-        };
-        let times = decode(&kept.data)?;
-        let facts = &part.facts;
+        }
+        let trial = part.trial();
         let tag = tag(&format!(
             "{}|{}|{}",
             part.label(),
-            facts.cell,
-            facts.round + 1
+            trial.cell,
+            trial.round + 1
         ));
-        let since = facts.started.duration_since(material.run.facts.started);
+        let since = trial.started.duration_since(material.run.facts.started);
         let since = Duration::try_from(since).unwrap_or_default();
-        let length = Duration::from_secs_f64(facts.measured_seconds.unwrap_or(0.0).max(0.0));
+        let length =
+            Duration::from_secs_f64(trial.figures.measured_seconds.unwrap_or(0.0).max(0.0));
         if let Err(error) = log.write_histogram(&times, since, length, Tag::new(&tag)) {
             failed(&error);
         }

@@ -1,7 +1,7 @@
 //! Markdown, for a pull request.
 
 use crate::material::Material;
-use prony_checks::Severity;
+use prony_record::Severity;
 use prony_report::run::CellReport;
 use prony_report::show;
 use std::fmt::Write;
@@ -24,9 +24,8 @@ pub fn markdown(material: &Material) -> String {
     }
     for raised in report.findings() {
         let word = match raised.finding.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
             Severity::Serious => "**serious**",
+            severity => severity.word(),
         };
         let _ = writeln!(
             out,
@@ -36,18 +35,16 @@ pub fn markdown(material: &Material) -> String {
             plain(&raised.finding.text)
         );
     }
-    for failure in &report.failures {
-        let what = if failure.skipped {
-            "not measured"
-        } else {
-            "failed"
-        };
+    for failure in report.failures.iter().filter(|failure| !failure.skipped) {
         let _ = writeln!(
             out,
-            "- {what}: {}: {}",
+            "- failed: {}: {}",
             plain(&failure.server),
             plain(&failure.message)
         );
+    }
+    if let Some((what, command)) = report.set_up_hint() {
+        let _ = writeln!(out, "- {what}: `{command}`");
     }
     let _ = writeln!(
         out,
@@ -70,13 +67,13 @@ fn table(out: &mut String, cells: &[&CellReport]) {
     };
     let _ = writeln!(
         out,
-        "| server | answers/s | ± 95 % | ratio | 95 % interval | p50 | p99 | CPU/req | memory |{} checks |\n\
+        "| server | answers/s | ± 95 % | ratio | 95 % interval | p50 ± 95 % | p99 ± 95 % | CPU/req | memory |{} checks |\n\
          |---|--:|--:|--:|---|--:|--:|--:|--:|{}---|",
         group.0, group.1
     );
     for cell in cells {
         let dash = || "–".to_owned();
-        let rate = &cell.throughput;
+        let (rate, response) = (&cell.throughput, &cell.latency.response);
         let half = rate.relative_half_width();
         let interval = cell
             .ratio
@@ -95,8 +92,8 @@ fn table(out: &mut String, cells: &[&CellReport]) {
                 .as_ref()
                 .map_or_else(dash, |ratio| show::ratio(ratio.value())),
             interval.map_or_else(dash, |i| format!("{:.3} to {:.3}", i.low(), i.high())),
-            show::time_or_dash(cell.latency.response.p50),
-            show::time_or_dash(cell.latency.response.p99),
+            show::time_within(response.p50, response.intervals.p50),
+            show::time_within(response.p99, response.intervals.p99),
             cell.server_cpu_us_per_request
                 .map_or_else(dash, |cpu| show::time(cpu.value * 1e3)),
             show::bytes(cell.rss_peak_bytes as f64),

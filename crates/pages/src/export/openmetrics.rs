@@ -7,7 +7,7 @@ use std::fmt::Write;
 type Pick = fn(&CellReport) -> Option<f64>;
 
 /// Gauges of a cell: name, unit, what it is, and how it is got.
-const GAUGES: [(&str, &str, &str, Pick); 9] = [
+const GAUGES: [(&str, &str, &str, Pick); 13] = [
     (
         "answers",
         "per_second",
@@ -34,6 +34,54 @@ const GAUGES: [(&str, &str, &str, Pick); 9] = [
         "seconds",
         "99th percentile of the response time",
         |cell| cell.latency.response.p99.map(seconds),
+    ),
+    (
+        "response_p50_low",
+        "seconds",
+        "The lower end of the median's 95 % interval",
+        |cell| {
+            cell.latency
+                .response
+                .intervals
+                .p50
+                .map(|(low, _)| seconds(low))
+        },
+    ),
+    (
+        "response_p50_high",
+        "seconds",
+        "The upper end of the median's 95 % interval",
+        |cell| {
+            cell.latency
+                .response
+                .intervals
+                .p50
+                .map(|(_, high)| seconds(high))
+        },
+    ),
+    (
+        "response_p99_low",
+        "seconds",
+        "The lower end of the 99th percentile's 95 % interval",
+        |cell| {
+            cell.latency
+                .response
+                .intervals
+                .p99
+                .map(|(low, _)| seconds(low))
+        },
+    ),
+    (
+        "response_p99_high",
+        "seconds",
+        "The upper end of the 99th percentile's 95 % interval",
+        |cell| {
+            cell.latency
+                .response
+                .intervals
+                .p99
+                .map(|(_, high)| seconds(high))
+        },
     ),
     ("response_max", "seconds", "Longest response time", |cell| {
         cell.latency.response.max.map(seconds)

@@ -3,8 +3,9 @@
 use crate::material::Material;
 use crate::raw::Packed;
 use maud::{Markup, html};
+use prony_record::{Host, Step};
 use prony_report::run::FailureReport;
-use serde_json::Value;
+use prony_report::show;
 
 pub(super) fn failures(material: &Material) -> Markup {
     let all = &material.report.failures;
@@ -21,7 +22,7 @@ pub(super) fn failures(material: &Material) -> Markup {
                     summary {
                         strong { (failure.server) } " failed"
                         @if let Some(round) = failure.round { " in round " (round) }
-                        ": " (failure.step)
+                        ": " (failure.step.map_or("unknown step", Step::phrase))
                     }
                     p { (failure.message) }
                     @if !failure.output.is_empty() {
@@ -31,8 +32,11 @@ pub(super) fn failures(material: &Material) -> Markup {
                 }
             }
             @if !skipped.is_empty() {
-                p { "Left out, because they are not set up on this machine:" }
-                ul { @for failure in skipped { li { strong { (failure.server) } ": " (failure.message) } } }
+                @if let Some((what, command)) = material.report.set_up_hint() { p { (what) ": " code { (command) } } }
+                details {
+                    summary { "Which, and what they need" }
+                    ul { @for failure in skipped { li { strong { (failure.server) } ": " (failure.message) } } }
+                }
             }
         }
     }
@@ -58,12 +62,7 @@ pub(super) fn environment(material: &Material) -> Markup {
             h2 { "Environment" }
             dl {
                 dt { "Placement" } dd { (run.placement) }
-                @if let Value::Object(host) = &facts.host {
-                    @for (name, value) in host {
-                        dt { (name.replace('_', " ")) }
-                        dd { (plain(name, value)) }
-                    }
-                }
+                @for (name, value) in described(&facts.host) { dt { (name) } dd { (value) } }
                 dt { "prony" }
                 dd { (facts.prony_version) @if let Some(commit) = &facts.prony_commit { ", commit " (commit) } }
                 @if let Some(upstream) = &run.upstream { dt { "Upstream" } dd { (upstream) } }
@@ -72,27 +71,46 @@ pub(super) fn environment(material: &Material) -> Markup {
     }
 }
 
-fn plain(name: &str, value: &Value) -> String {
-    match value {
-        Value::Null => "not known".into(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        Value::String(text) => text.clone(),
-        Value::Number(bytes) if name == "memory" => {
-            prony_report::show::bytes(bytes.as_f64().unwrap_or(0.0))
-        }
-        Value::Object(map) => {
-            let parts = map
-                .iter()
-                .map(|(name, value)| format!("{}: {}", name.replace('_', " "), plain(name, value)));
-            parts.collect::<Vec<_>>().join("; ")
-        }
-        Value::Array(list) => {
-            let parts = list.iter().map(|value| plain("", value));
-            parts.collect::<Vec<_>>().join(", ")
-        }
-        value @ Value::Number(_) => value.to_string(),
-    }
+/// The host: what each figure is called, and what it is.
+fn described(host: &Host) -> Vec<(&'static str, String)> {
+    let unknown = || "not known".to_owned();
+    let text = |text: &str| match text {
+        "" => unknown(),
+        text => text.to_owned(),
+    };
+    let number = |n: u64, shown: String| if n == 0 { unknown() } else { shown };
+    let mitigations = host
+        .mitigations
+        .iter()
+        .map(|(weakness, state)| format!("{}: {state}", weakness.replace('_', " ")));
+    let cpus = host.cpus as u64;
+    vec![
+        ("kernel", text(&host.kernel)),
+        ("CPU", text(&host.cpu)),
+        ("CPUs", number(cpus, cpus.to_string())),
+        (
+            "memory",
+            number(host.memory, show::bytes(host.memory as f64)),
+        ),
+        (
+            "virtual machine",
+            if host.virtual_machine { "yes" } else { "no" }.to_owned(),
+        ),
+        (
+            "CPU governor",
+            text(host.governor.as_deref().unwrap_or_default()),
+        ),
+        ("clock", text(&host.clock)),
+        ("congestion control", text(&host.congestion_control)),
+        (
+            "somaxconn",
+            number(host.somaxconn, host.somaxconn.to_string()),
+        ),
+        (
+            "mitigations",
+            text(&mitigations.collect::<Vec<_>>().join("; ")),
+        ),
+    ]
 }
 
 pub(super) fn method(material: &Material) -> Markup {
@@ -108,7 +126,7 @@ pub(super) fn method(material: &Material) -> Markup {
                 }
                 li { "A server is verified before and after the load with paths and payloads that it cannot know, and every answer under load is checked: what counts are right answers." }
                 li { "It is loaded unmeasured until the rate is steady, then measured; response times run from when a request was due, time-outs are samples, and nothing is filled in afterwards." }
-                li { "A server is compared with the baseline within rounds; intervals are at 95 %, over trials and not over requests, and servers that share a bracket cannot be told apart (paired t tests, false discovery rate 5 %)." }
+                li { "A server is compared with the baseline within rounds; intervals are at 95 %, over trials and not over requests, and between servers that share a bracket there is no significant difference (paired t tests, false discovery rate 5 %). A percentile's interval comes from order statistics, with as many samples as they are worth as independent ones, and is not narrower than the spread over trials allows." }
                 li { "Every trial is checked for what commonly makes such figures worthless, and what was found stands beside the result; a percentile with fewer than ten samples beyond it is not shown." }
             }
         }

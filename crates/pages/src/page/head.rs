@@ -3,10 +3,10 @@
 use crate::chart::capacity_sentences;
 use crate::material::Material;
 use maud::{Markup, html};
-use prony_checks::Severity;
-use prony_report::duel::DuelReport;
+use prony_report::duel;
 use prony_report::run::{CellReport, Raised};
 use prony_report::show;
+use prony_verdict::seen::DuelReport;
 
 /// Servers that are named before "and … more".
 const NAMED: usize = 6;
@@ -85,16 +85,12 @@ fn told(duel: &DuelReport) -> Markup {
                 td { (one.verdict) }
             } } }
         } }
-        p { (duel.ending()) }
+        p { (duel::ending(duel)) }
     }
 }
 
 fn check(raised: &Raised) -> Markup {
-    let (class, word) = match raised.finding.severity {
-        Severity::Serious => ("serious", "serious"),
-        Severity::Warning => ("warning", "warning"),
-        Severity::Note => ("note", "note"),
-    };
+    let word = raised.finding.severity.word();
     let mut names = raised
         .servers
         .iter()
@@ -106,7 +102,7 @@ fn check(raised: &Raised) -> Markup {
         names += &format!(" and {} more", raised.servers.len() - NAMED);
     }
     html! {
-        li class=(class) {
+        li class=(word) {
             details {
                 summary { span.severity { (word) } " " strong { (raised.finding.name) } ": " (names) }
                 p { (raised.finding.text) }
@@ -116,7 +112,7 @@ fn check(raised: &Raised) -> Markup {
     }
 }
 
-/// By load, who is ahead; for loads at a rate, how long their answers take.
+/// By load, which server is ahead; for loads at a rate, how long their answers take.
 fn sentences(material: &Material) -> Vec<(String, String)> {
     let capacities = capacity_sentences(material);
     if !capacities.is_empty() {
@@ -127,7 +123,7 @@ fn sentences(material: &Material) -> Vec<(String, String)> {
         .by_load()
         .into_iter()
         .map(|(load, cells)| {
-            let at_rate = cells.iter().all(|cell| cell.load["rate"].is_number());
+            let at_rate = cells.iter().all(|cell| cell.load.rate.is_some());
             let sentence = if at_rate {
                 times(&cells)
             } else {

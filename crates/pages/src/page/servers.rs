@@ -3,8 +3,7 @@
 use crate::chart::look_sample;
 use crate::material::{Material, Part};
 use maud::{Markup, html};
-use prony_notebook::TrialStatus;
-use prony_report::facts::Facts;
+use prony_record::TrialStatus;
 use prony_report::run::CellReport;
 use prony_report::show;
 use serde_json::Value;
@@ -40,14 +39,14 @@ fn server(material: &Material, label: &str) -> Markup {
     let Some(cell) = cells.first() else {
         return html! {};
     };
-    let manifest = material.about.manifests.get(&cell.server);
+    let manifest = material.about().manifests.get(&cell.server);
     let of = |key: &str| manifest.and_then(|m| m[key].as_str()).unwrap_or_default();
-    let mut command = parts.iter().map(|part| part.facts.command_line.as_str());
+    let mut command = parts.iter().map(|part| part.trial().command_line.as_str());
     let command = command.rfind(|command| !command.is_empty());
     let version = parts
         .iter()
         .rev()
-        .find_map(|part| part.facts.server_version.as_deref());
+        .find_map(|part| part.trial().server_version.as_deref());
     let verified = cells.iter().all(|cell| cell.verified);
     let upstream = material.report.run.upstream.as_deref() == Some(cell.server.as_str());
     html! {
@@ -92,7 +91,12 @@ fn pretty(value: &Value) -> String {
 }
 
 fn trials(label: &str, parts: &[&Part]) -> Markup {
-    let rate = |part: &Part| part.facts.throughput.map_or("–".into(), show::rate);
+    let rate = |part: &Part| {
+        part.trial()
+            .figures
+            .throughput
+            .map_or("–".into(), show::rate)
+    };
     html! {
         div.scroll tabindex="0" role="group" aria-label=(format!("Trials of {label}")) {
             table {
@@ -106,19 +110,20 @@ fn trials(label: &str, parts: &[&Part]) -> Markup {
                 } }
                 tbody {
                     @for part in parts {
-                        @let facts = &part.facts;
-                        @let kept = serde_json::from_value::<Facts>(facts.observation.clone()).unwrap_or_default();
+                        @let (trial, figures) = (part.trial(), &part.trial().figures);
                         tr {
-                            th scope="row" { (facts.round + 1) }
-                            td { (facts.cell) }
+                            th scope="row" { (trial.round + 1) }
+                            td { (trial.cell) }
                             td.n { (rate(part)) }
-                            td.n { (show::time_or_dash(facts.p50_ns)) }
-                            td.n { (show::time_or_dash(facts.p99_ns)) }
-                            td.n { (show::time_or_dash(facts.max_ns)) }
-                            td.n { (facts.cpu_ns_per_request.map_or("–".into(), show::time)) }
-                            td.n { (facts.rss_peak_bytes.map_or("–".into(), |b| show::bytes(b as f64))) }
-                            td.n { (show::time(kept.durations.warmup_ns as f64)) @if !kept.warmed_up { "*" } }
-                            td { (judged(part, &kept)) }
+                            td.n { (show::time_or_dash(figures.p50_ns)) }
+                            td.n { (show::time_or_dash(figures.p99_ns)) }
+                            td.n { (show::time_or_dash(figures.max_ns)) }
+                            td.n { (figures.cpu_ns_per_request.map_or("–".into(), show::time)) }
+                            td.n { (figures.rss_peak_bytes.map_or("–".into(), |b| show::bytes(b as f64))) }
+                            td.n { @if let Some(seen) = part.measured() {
+                                (show::time(seen.durations.warmup_ns as f64)) @if !seen.warmed_up { "*" }
+                            } @else { "–" } }
+                            td { (judged(part)) }
                         }
                     }
                 }
@@ -127,15 +132,14 @@ fn trials(label: &str, parts: &[&Part]) -> Markup {
     }
 }
 
-fn judged(part: &Part, kept: &Facts) -> String {
-    let names = kept.checks.iter().map(|check| check.name.as_str());
-    let mut words: Vec<&str> = names.collect();
-    let step = part.facts.failed_step.as_deref().unwrap_or_default();
-    if part.facts.status != TrialStatus::Ok {
-        words.insert(0, part.facts.status.word());
-        if !step.is_empty() {
-            words.insert(1, step);
-        }
+fn judged(part: &Part) -> String {
+    let trial = part.trial();
+    let mut words: Vec<&str> = Vec::new();
+    if trial.status != TrialStatus::Ok {
+        words.push(trial.status.word());
+        words.extend(trial.failure.as_ref().map(|failure| failure.step.phrase()));
     }
+    let checks = part.measured().into_iter().flat_map(|seen| &seen.checks);
+    words.extend(checks.map(|check| check.name.as_str()));
     words.join(", ")
 }

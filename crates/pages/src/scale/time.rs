@@ -1,9 +1,8 @@
-//! A range of times of day, with ticks where a calendar has them.
+//! Ticks of times of day, where a calendar has them.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
 use std::ops::Range;
 
 const MINUTE: i64 = 60;
@@ -27,40 +26,23 @@ const STEPS: [i64; 12] = [
 /// Longer steps, in months.
 const MONTHS: [i32; 6] = [1, 2, 3, 6, 12, 60];
 
-/// A range of times in seconds since 1970, UTC.
-pub struct Time(pub(super) Range<f64>);
-
-impl Ranged for Time {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        super::between((value - self.0.start) / (self.0.end - self.0.start), limit)
+/// At most `most` values of a range in seconds since 1970, UTC.
+pub(super) fn ticks(range: &Range<f64>, most: usize) -> Vec<f64> {
+    let even = |step: i64| {
+        let first = (range.start / step as f64).ceil() as i64;
+        let last = (range.end / step as f64).floor() as i64;
+        // Counted before they are made: a minute's steps in a year are many.
+        (last - first < most as i64)
+            .then(|| -> Vec<f64> { (first..=last).map(|at| (at * step) as f64).collect() })
+    };
+    if let Some(points) = STEPS.into_iter().find_map(even) {
+        return points;
     }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        let most = hint.max_num_points().max(2);
-        let (start, end) = (self.0.start, self.0.end);
-        let even = |step: i64| {
-            let first = (start / step as f64).ceil() as i64;
-            let last = (end / step as f64).floor() as i64;
-            // Counted before they are made: a minute's steps in a year are many.
-            (last - first < most as i64)
-                .then(|| -> Vec<f64> { (first..=last).map(|at| (at * step) as f64).collect() })
-        };
-        if let Some(points) = STEPS.into_iter().find_map(even) {
-            return points;
-        }
-        let fits = |months: i32| {
-            let points = every(months, &self.0);
-            (points.len() <= most).then_some(points)
-        };
-        MONTHS.into_iter().find_map(fits).unwrap_or_default()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.0.clone()
-    }
+    let fits = |months: i32| {
+        let points = every(months, range);
+        (points.len() <= most).then_some(points)
+    };
+    MONTHS.into_iter().find_map(fits).unwrap_or_default()
 }
 
 /// The first day of every so many months, counted from January, within the range.

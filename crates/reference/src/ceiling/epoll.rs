@@ -108,7 +108,7 @@ impl<'a, S: Session> Worker<'a, S> {
                         self.poller.add(&connection.stream, token, Interest::READ)?;
                     }
                 }
-                Accepted::Nobody => return Ok(()),
+                Accepted::NoneWaiting => return Ok(()),
                 Accepted::Exhausted(error) if self.connections.is_empty() => {
                     return Err(Error::system("accept4")(error));
                 }

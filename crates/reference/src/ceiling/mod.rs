@@ -1,6 +1,6 @@
 //! The ceiling: a server that does as little per request as a server can.
 //!
-//! Its rate is the upper bound that the rig allows on this host. Three [`Model`]s, because which of
+//! Its rate is the upper bound of what can be measured on this host. Three [`Model`]s, because which of
 //! them is fastest depends on the kernel and the load.
 //!
 //! | model | per message, hot | reads while the peer does not read |

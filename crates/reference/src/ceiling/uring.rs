@@ -222,7 +222,7 @@ impl<S: Session> Worker<'_, S> {
                 return Ok(());
             }
         } else {
-            // SAFETY: the kernel has just opened this descriptor and nobody else owns it.
+            // SAFETY: the kernel has just opened this descriptor, so this is its only owner.
             let fd = unsafe { OwnedFd::from_raw_fd(completion.result()) };
             let key = self.connections.insert(Connection {
                 stream: fd.into(),

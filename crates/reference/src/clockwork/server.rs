@@ -147,7 +147,7 @@ struct Clockwork<'a> {
 
 struct Connection {
     stream: TcpStream,
-    /// So many were accepted before it.
+    /// The number of connections accepted before it.
     number: usize,
     requests: Requests,
     held: Held,

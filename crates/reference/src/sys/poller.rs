@@ -46,7 +46,7 @@ impl Poller {
             return Err(Error::system("epoll_create1")(io::Error::last_os_error()));
         }
         Ok(Self {
-            // SAFETY: `fd` has just been opened and nobody else owns it.
+            // SAFETY: `fd` has just been opened, so this is its only owner.
             epoll: unsafe { OwnedFd::from_raw_fd(fd) },
         })
     }

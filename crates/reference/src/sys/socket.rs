@@ -32,7 +32,7 @@ fn listening_socket(address: SocketAddr, sharing: Sharing) -> io::Result<TcpList
     };
     // SAFETY: takes no pointers.
     let fd = check(unsafe { libc::socket(domain, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: `fd` has just been opened and nobody else owns it.
+    // SAFETY: `fd` has just been opened, so this is its only owner.
     let listener = unsafe { TcpListener::from_raw_fd(fd) };
     switch_on(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR)?;
     if sharing.reuse_port {
@@ -100,8 +100,8 @@ fn bind(fd: RawFd, address: SocketAddr) -> io::Result<()> {
 pub(crate) enum Accepted {
     /// A non-blocking connection.
     Connection(TcpStream),
-    /// Nobody is waiting.
-    Nobody,
+    /// No connection is waiting.
+    NoneWaiting,
     /// No descriptor or memory is left for another connection.
     Exhausted(io::Error),
 }
@@ -121,11 +121,13 @@ pub(crate) fn accept(listener: &TcpListener) -> Result<Accepted, Error> {
         });
         match result {
             Ok(fd) => {
-                // SAFETY: the kernel has just opened `fd` and nobody else owns it.
+                // SAFETY: the kernel has just opened `fd`, so this is its only owner.
                 let fd = unsafe { OwnedFd::from_raw_fd(fd) };
                 return Ok(Accepted::Connection(fd.into()));
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Accepted::Nobody),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(Accepted::NoneWaiting);
+            }
             Err(error) if out_of_descriptors(&error) => return Ok(Accepted::Exhausted(error)),
             Err(error) if listener_is_broken(&error) => {
                 return Err(Error::system("accept4")(error));

@@ -89,7 +89,7 @@ fn a_peer_that_does_not_read_is_not_read_and_loses_nothing() {
 }
 
 #[test]
-fn resets_hurt_nobody_else() {
+fn a_reset_does_not_affect_other_connections() {
     let block = pattern(1 << 20);
     for (_, address) in ceilings(TcpEcho) {
         let other = connect(address);

@@ -8,7 +8,7 @@ use prony_reference::Contract;
 use prony_reference::ceiling::{Model, Options, Server};
 
 /// No test waits longer than this for anything: only a server that hangs makes it so long.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server of each model, serving until the test process ends.
 pub fn ceilings(contract: Contract) -> impl Iterator<Item = (Model, SocketAddr)> {

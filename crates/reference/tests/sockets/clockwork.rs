@@ -196,7 +196,7 @@ fn in_two_pieces_the_bytes_are_the_same() {
 }
 
 #[test]
-fn resets_hurt_nobody_else() {
+fn a_reset_does_not_affect_other_connections() {
     let server = Running::start(|options| options.script = delayed("1ms"));
     let other = connect(server.address);
     for _ in 0..20 {

@@ -1,5 +1,5 @@
-//! Every server against real sockets. No test depends on how fast anything is; whoever hangs is
-//! given up after [`client::PATIENCE`].
+//! Every server against real sockets. No test depends on speed; a server that hangs fails its
+//! test after [`client::PATIENCE`].
 
 mod ceiling_echo;
 mod ceiling_http;

@@ -4,10 +4,10 @@
 
 pub mod change;
 
-use crate::run::label;
 use jiff::Timestamp;
 use prony_notebook::{PastRun, PastTrial, RunId, TrialId};
-use serde_json::Value;
+use prony_record::Host;
+use prony_record::trial::label;
 use std::collections::{BTreeMap, HashMap};
 
 /// What is looked at.
@@ -126,7 +126,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
     // A run is described once, not by each of its trials.
     let known: HashMap<RunId, (String, String)> = runs
         .iter()
-        .map(|(id, run)| (*id, (host(&run.host), text(&run.experiment, "contract"))))
+        .map(|(id, run)| (*id, (host(&run.host), run.experiment.contract.clone())))
         .collect();
     for trial in trials {
         // A run may have been removed between the two readings.
@@ -157,7 +157,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
                 run: run.id.0,
                 started: run.started,
                 prony: run.prony_version.clone(),
-                kernel: text(&run.host, "kernel"),
+                kernel: run.host.kernel.clone(),
                 throughput: Vec::new(),
                 p99: Vec::new(),
                 cpu: Vec::new(),
@@ -184,7 +184,7 @@ pub fn cell_of<'a>(
     runs: &HashMap<RunId, PastRun>,
 ) -> Option<&'a Cell> {
     let run = runs.get(&trial.run)?;
-    let contract = text(&run.experiment, "contract");
+    let contract = run.experiment.contract.clone();
     let host = host(&run.host);
     let server = label(&trial.server, trial.workers.unwrap_or(1));
     cells.iter().find(|cell| {
@@ -196,38 +196,34 @@ pub fn cell_of<'a>(
     })
 }
 
-fn text(value: &Value, key: &str) -> String {
-    match value.get(key) {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => "?".into(),
-    }
-}
-
-/// What must be the same for two figures to be held against each other, as for a calibration; the kernel may
-/// differ, and is named.
-fn host(host: &Value) -> String {
-    let memory = host.get("memory").and_then(Value::as_f64);
-    format!(
-        "{}, {} CPUs, {}",
-        text(host, "cpu"),
-        text(host, "cpus"),
-        memory.map_or("?".into(), crate::show::bytes)
-    )
+/// What two hosts must have in common for their figures to be compared, as for a calibration; the
+/// kernel may differ, and is named.
+fn host(host: &Host) -> String {
+    let memory = crate::show::bytes(host.memory as f64);
+    format!("{}, {} CPUs, {memory}", host.cpu, host.cpus)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use prony_record::Subject;
 
     fn run(id: i64, name: &str, cpu: &str, prony: &str) -> (RunId, PastRun) {
         let run = PastRun {
             id: RunId(id),
             name: name.into(),
             started: Timestamp::from_second(86_400 * id).unwrap(),
-            experiment: json!({"contract": "http-echo"}),
-            host: json!({"cpu": cpu, "cpus": 2, "memory": 8_u64 << 30, "kernel": "Linux 6.1"}),
+            experiment: Subject {
+                contract: "http-echo".into(),
+                ..Subject::default()
+            },
+            host: Host {
+                cpu: cpu.into(),
+                cpus: 2,
+                memory: 8 << 30,
+                kernel: "Linux 6.1".into(),
+                ..Host::default()
+            },
             prony_version: prony.into(),
         };
         (RunId(id), run)

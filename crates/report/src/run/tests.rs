@@ -1,4 +1,6 @@
 use super::*;
+use prony_record::trial::Figures;
+use prony_record::{Distributions, Measurement};
 
 fn head(baseline: &str) -> RunHead {
     RunHead {
@@ -18,29 +20,39 @@ fn head(baseline: &str) -> RunHead {
 }
 
 fn trial(server: &str, round: u32, throughput: f64) -> Trial {
-    let mut facts = Facts::default();
-    facts.outcomes.ok = 2_000;
+    let mut seen = Measurement::default();
+    seen.outcomes.ok = 2_000;
     Trial {
-        server: server.into(),
-        workers: 1,
-        load_label: "c64".into(),
-        load: serde_json::json!({"connections": 64}),
+        ordinal: 0,
         round,
-        throughput,
-        cpu_ns_per_request: Some(3_000.0),
-        rss_peak: 1 << 20,
-        facts,
+        server: server.into(),
+        workers: Some(1),
+        load: Load::default(),
+        cell: "c64".into(),
+        status: TrialStatus::Ok,
+        failure: None,
+        started: jiff::Timestamp::UNIX_EPOCH,
+        command_line: server.into(),
+        server_version: None,
+        figures: Figures {
+            throughput: Some(throughput),
+            cpu_ns_per_request: Some(3_000.0),
+            rss_peak_bytes: Some(1 << 20),
+            ..Figures::default()
+        },
+        observation: Some(seen),
     }
 }
 
 /// The report of these trials, each of which has 2,000 requests.
 fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> RunReport {
-    let mut times: ByCell<Distributions> = ByCell::new();
+    let mut times: ByCell<CellTimes> = ByCell::new();
     for trial in trials {
-        let cell = times.entry(trial.cell()).or_default();
-        for kind in [&mut cell.response, &mut cell.service, &mut cell.send_delay] {
+        let mut all = Distributions::default();
+        for kind in [&mut all.response, &mut all.service, &mut all.send_delay] {
             (0..2_000).for_each(|i| kind.record(1_000 + i).unwrap());
         }
+        times.entry(cell_of(trial)).or_default().add(&all);
     }
     RunReport::new(run, trials, &times, failures)
 }
@@ -68,7 +80,7 @@ fn cells_are_compared_within_rounds() {
     );
     assert!(
         report
-            .text()
+            .text(false)
             .contains("b has 1.100× the throughput of a (95 % interval 1.100 to 1.100, 3 rounds)")
     );
 }
@@ -93,18 +105,29 @@ fn failures_are_told_and_skips_are_not_failures() {
         load: String::new(),
         round: Some(2),
         skipped,
-        step: "build".into(),
+        step: Some(Step::Build),
         message: "no compiler".into(),
         output: "line one\nline\x1b two".into(),
     };
     let failed = report_of(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
     assert!(!failed.complete());
-    let text = failed.text();
+    let text = failed.text(false);
     assert!(
         text.contains("failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"),
         "{text}"
     );
-    assert!(report_of(head("a"), &[], vec![failure(true)]).complete());
+    let skipped = report_of(head("a"), &[], vec![failure(true), failure(true)]);
+    assert!(skipped.complete());
+    let text = skipped.text(false);
+    assert!(
+        text.ends_with("\n2 servers are not set up: `prony servers setup tcp-echo`\n"),
+        "{text}"
+    );
+    assert!(
+        skipped
+            .text(true)
+            .ends_with("`\n  c: no compiler\n  c: no compiler\n")
+    );
 }
 
 #[test]
@@ -114,7 +137,7 @@ fn one_round_is_said_to_prove_nothing() {
         &[trial("a", 0, 1.0), trial("b", 0, 2.0)],
         Vec::new(),
     );
-    assert!(report.text().contains("one round proves nothing"));
+    assert!(report.text(false).contains("one round proves nothing"));
     let tie = [1.0, 1.0, 1.0]
         .iter()
         .zip(0..)
@@ -125,8 +148,11 @@ fn one_round_is_said_to_prove_nothing() {
             ]
         })
         .collect::<Vec<_>>();
-    let text = report_of(head("a"), &tie, Vec::new()).text();
-    assert!(text.contains("cannot be told from a"), "{text}");
+    let text = report_of(head("a"), &tie, Vec::new()).text(false);
+    assert!(
+        text.contains("no significant difference between b and a"),
+        "{text}"
+    );
 }
 
 #[test]

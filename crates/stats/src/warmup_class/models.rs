@@ -151,7 +151,7 @@ pub(super) fn wave(values: &[f64]) -> Option<Wave> {
     })
 }
 
-/// What a wave of so many periods explains of Σ(y − mean)².
+/// The part of Σ(y − mean)² that a wave with `periods` periods explains.
 fn power(values: &[f64], mean: f64, periods: usize) -> f64 {
     let n = values.len() as f64;
     // Goertzel's recurrence: |Σ(y − mean)·e^(iωk)|² without a sine for each value.

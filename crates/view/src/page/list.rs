@@ -4,7 +4,7 @@ use super::{checks, frame, host, state, time, trials};
 use crate::query::Query;
 use maud::{Markup, html};
 use prony_notebook::{Found, Overview, RunId};
-use prony_report::run::label;
+use prony_record::trial::label;
 use std::collections::HashMap;
 use std::path::Path;
 

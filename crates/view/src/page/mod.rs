@@ -76,13 +76,7 @@ fn state(run: &Overview) -> Markup {
 
 /// The host in short.
 fn host(run: &Overview) -> String {
-    let text = |key: &str| {
-        run.host
-            .get(key)
-            .and_then(|value| value.as_str())
-            .unwrap_or("?")
-    };
-    format!("{}, {}", text("kernel"), text("cpu"))
+    run.host.short()
 }
 
 /// Trials so far, and how many of them failed.
@@ -100,19 +94,14 @@ fn counted(run: &Overview) -> String {
     format!("{} {word}{failed}", run.trials)
 }
 
-/// What checks have found in trials, the gravest first.
+/// What checks have found in trials, the most serious first.
 fn checks(found: &[Found]) -> Markup {
-    let grave = |word: &str| match word {
-        "serious" => 0,
-        "warning" => 1,
-        _ => 2,
-    };
     let mut found: Vec<&Found> = found.iter().collect();
-    found.sort_by_key(|one| grave(&one.severity));
+    found.sort_by_key(|one| std::cmp::Reverse(one.severity));
     html! {
         @if found.is_empty() { "none" }
         @else { ul.raised { @for one in found {
-            li class=(["serious", "warning", "note"][grave(&one.severity)]) {
+            li class=(one.severity) {
                 span.severity { (one.severity) } " " (one.name)
                 @if one.trials > 1 { " ×" (one.trials) }
             }

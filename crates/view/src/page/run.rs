@@ -3,8 +3,9 @@
 use super::{checks, counted, frame, host, state, time};
 use crate::page::state::State;
 use maud::{Markup, html};
-use prony_notebook::{Found, Overview, TrialLine, TrialStatus};
-use prony_report::run::label;
+use prony_notebook::{Found, Overview, TrialLine};
+use prony_record::TrialStatus;
+use prony_record::trial::label;
 use prony_report::show;
 
 /// Trials that are listed; the report has all of them.
@@ -123,7 +124,7 @@ fn row(line: &TrialLine) -> Markup {
                 TrialStatus::Ok => "measured",
                 status => {
                     (status)
-                    @if let Some(step) = &line.failed_step { ": " (step) }
+                    @if let Some(step) = &line.failed_step { ": " (step.phrase()) }
                     @if let Some(message) = &line.message { ": " (message) }
                 }
             } }

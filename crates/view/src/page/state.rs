@@ -1,6 +1,7 @@
 //! What became of a run, as far as can be told from here.
 
-use prony_notebook::{Overview, RunStatus};
+use prony_notebook::Overview;
+use prony_record::RunStatus;
 
 /// A state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use crate::support::{Scene, plan};
 use jiff::Timestamp;
-use prony_notebook::{Notebook, RunStatus};
+use prony_notebook::Notebook;
 use prony_pages::sample::{begin, trials, write};
+use prony_record::RunStatus;
 use serde_json::{Value, json};
 use std::process::Command;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::live::frame::Glance;
+use prony_record::Phase;
 use std::time::Duration;
 
 const PLAIN: Look = Look {
@@ -17,20 +17,15 @@ fn sample() -> (Frame, Instant, Instant) {
         ..Frame::default()
     };
     for i in 1..=12_u32 {
-        let mut outcomes = Outcomes {
-            ok: 27_000,
-            ..Outcomes::default()
-        };
-        outcomes.timeout = u64::from(i == 7);
-        let glance = Glance {
-            rate: 6_750.0 * f64::from(i),
-            p50: Some(710_000),
-            p99: Some(1_200_000 * u64::from(1 + i % 4)),
-            outcomes,
-            seconds: 1.0,
-            generator: 0.784,
-        };
-        frame.load.add(glance, false);
+        frame.load.add(Window {
+            phase: Phase::Measure,
+            verified_answers: 6_750 * u64::from(i),
+            timeouts: u64::from(i == 7),
+            p50_ns: Some(710_000),
+            p99_ns: Some(1_200_000 * u64::from(1 + i % 4)),
+            generator_cpu_ns: Some(784_000_000),
+            ..Window::empty(i, 0, 1_000_000_000)
+        });
     }
     (frame, begun, now)
 }
@@ -52,7 +47,7 @@ fn a_load_at_eighty_columns() {
             "load http://127.0.0.1:8000/ · 64 connections                    0:04, 0:06 left",
             "  rate       81.0 k/s                    ▁▂▂▃▄▄▅▆▆▇██",
             "  response   p50 710 µs     p99 1.20 ms  ▄▆█▂▄▆█▂▄▆█▂",
-            "  outcomes   ok 324\u{202f}000  time-outs 1",
+            "  outcomes   ok 526\u{202f}500  time-outs 1",
             "  CPU        generator 78 %",
         ]
     );
@@ -67,7 +62,7 @@ fn a_load_at_forty_columns() {
             "load http://127.0.0.1…  0:04, 0:06 left",
             "  rate       81.0 k/s",
             "  response   p50 710 µs     p99 1.20 ms",
-            "  outcomes   ok 324\u{202f}000  time-outs 1",
+            "  outcomes   ok 526\u{202f}500  time-outs 1",
             "  CPU        generator 78 %",
         ]
     );
@@ -98,7 +93,7 @@ fn a_run_at_a_hundred_and_twenty_columns() {
             "  now        round 2 of 5, node@2 under c64: load",
             "  rate       81.0 k/s                    ▁▂▂▃▄▄▅▆▆▇██  warming up",
             "  response   p50 710 µs     p99 1.20 ms  ▄▆█▂▄▆█▂▄▆█▂",
-            "  outcomes   ok 324\u{202f}000  time-outs 1",
+            "  outcomes   ok 526\u{202f}500  time-outs 1",
             "  CPU        generator 78 %  server 99 %",
             "  node@2       81.2 k/s  p99 1.20 ms",
             "  go-net-http  64.0 k/s  p99 2.10 ms",

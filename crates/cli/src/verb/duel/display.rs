@@ -3,31 +3,31 @@
 use crate::args::Duel;
 use crate::live::Live;
 use crate::live::frame::End;
-use prony_lab::duel::{Manner, Now, Side};
+use prony_lab::event::Event;
 use prony_lab::placement::Placement;
-use prony_report::duel::{Comparison, Quantity};
-use prony_report::facts::Finding;
+use prony_lab::trial::Progress;
+use prony_record::Finding;
+use prony_record::verdict::{Comparison, Quantity};
 use prony_report::show;
-use std::cell::Cell;
 use std::time::Instant;
 
 pub struct Display {
-    /// None when the duel is over.
-    live: Option<Live>,
+    live: Live,
     /// Rounds, when the user has said how many.
     rounds: Option<u64>,
+    /// The round under way, in words.
+    round: String,
     begun: Instant,
-    done: Cell<u64>,
+    done: u64,
 }
 
 impl Display {
-    pub fn new(args: &Duel, sides: &[Side], manner: &Manner, placement: &Placement) -> Self {
-        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    pub fn new(args: &Duel, names: &[String], placement: &Placement) -> Self {
         let title = format!("duel {}", names.join(" against "));
-        let live = Live::begin(title, args.shown, placement.spare(manner.threads));
+        let live = Live::begin(title, args.shown, placement.spare(args.threads));
         let begun = Instant::now();
         let rounds = args.rounds.map(u64::from);
-        let deadline = super::time(args).map(|time| begun + time);
+        let deadline = super::terms::time(args).map(|time| begun + time);
         live.change(move |frame| {
             frame.parts = rounds.map(|rounds| (0, rounds));
             if let Some(deadline) = deadline {
@@ -35,40 +35,45 @@ impl Display {
             }
         });
         Self {
-            live: Some(live),
+            live,
             rounds,
+            round: String::new(),
             begun,
-            done: Cell::new(0),
+            done: 0,
         }
     }
 
-    /// A side tells how it goes with it; `number` is that of the round, none of one that is not counted.
-    pub fn told(&self, number: Option<usize>, side: &Side, now: &Now<'_>) {
-        let Some(live) = &self.live else {
-            return;
-        };
-        match *now {
-            Now::Step(step) => {
-                let round = number.map_or("finding a common rate".into(), |n| format!("round {n}"));
-                let text = format!("{round}: {} {step}", side.name);
-                live.change(move |frame| {
+    /// Something has happened.
+    pub fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Round(number) => {
+                self.round = number.map_or("finding a common rate".into(), |number| {
+                    format!("round {}", number + 1)
+                });
+            }
+            Event::Progress(side, Progress::Doing(doing)) => {
+                let text = format!("{}: {side} {}", self.round, doing.phrase());
+                self.live.change(move |frame| {
                     frame.doing = text;
                     frame.load = crate::live::frame::Load::default();
                 });
             }
-            Now::Window { window, warmup } => live.window(window, warmup),
-            Now::Used(cpus) => live.change(move |frame| frame.load.server = Some(cpus)),
+            Event::Progress(_, Progress::Window { window, server }) => {
+                self.live.window(window, *server);
+            }
+            Event::Compared {
+                comparisons,
+                findings,
+            } => self.compared(comparisons, findings),
+            _ => {}
         }
     }
 
     /// A round is over: what is known now.
-    pub fn round(&self, comparisons: &[Comparison], findings: &[Finding]) {
-        let Some(live) = &self.live else {
-            return;
-        };
-        self.done.set(self.done.get() + 1);
-        let (done, all, begun) = (self.done.get(), self.rounds, self.begun);
-        live.line(|| {
+    fn compared(&mut self, comparisons: &[Comparison], findings: &[Finding]) {
+        self.done += 1;
+        let (done, all, begun) = (self.done, self.rounds, self.begun);
+        self.live.line(|| {
             let name = |c: &Comparison| format!("{:?}", c.quantity);
             let part = |c: &Comparison| {
                 let ratio = show::ratio(c.ratio.value());
@@ -83,7 +88,7 @@ impl Display {
             .map(|finding| (finding.name.clone(), finding.text.clone()))
             .collect();
         let now = Instant::now();
-        live.change(move |frame| {
+        self.live.change(move |frame| {
             frame.known = known;
             frame.checks = checks;
             if let Some(all) = all {
@@ -91,11 +96,6 @@ impl Display {
                 frame.extrapolate(begun, now);
             }
         });
-    }
-
-    /// The duel is over: its result comes next.
-    pub fn end(&mut self) {
-        self.live = None;
     }
 }
 

@@ -6,10 +6,12 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_engine::Target;
 use prony_lab::builder::Builder;
 use prony_lab::catalog::Catalog;
-use prony_lab::contract::{Contract, Depth};
-use prony_lab::duel::{Ask, Manner, Side, What, command_side};
+use prony_lab::contract::Contract;
+use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::get::Get;
-use prony_lab::trial::Failure;
+use prony_lab::manifest::on_path;
+use prony_lab::side::{Ask, Role, Side, What};
+use prony_record::{Failure, Load, Span};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -66,14 +68,15 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
     Ok(Chosen {
         manner: Manner {
             ask,
-            message: "hello\n".into(),
-            connections: args.connections,
-            threads: args.threads,
+            load: Load {
+                connections: args.connections,
+                threads: args.threads,
+                warmup: args.warmup,
+                timeout: args.timeout,
+                window: Span(WINDOW),
+                ..Load::default()
+            },
             duration: args.duration.0,
-            warmup: args.warmup.0,
-            timeout: args.timeout.0,
-            transport: None,
-            depth: Depth::Full,
         },
         sides,
         _worktrees: worktrees,
@@ -88,14 +91,14 @@ pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
     let ask = ask(args.contract, args.get.as_deref(), &[hint])?;
     let manner = Manner {
         ask,
-        message: "hello\n".into(),
-        connections: args.connections,
-        threads: args.threads,
+        load: Load {
+            connections: args.connections,
+            threads: args.threads,
+            warmup: args.warmup,
+            window: Span(WINDOW),
+            ..Load::default()
+        },
         duration: args.duration.0,
-        warmup: args.warmup.0,
-        timeout: std::time::Duration::from_secs(5),
-        transport: None,
-        depth: Depth::Full,
     };
     Ok((side, manner))
 }
@@ -123,6 +126,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
         let side = Side {
             name: word.to_owned(),
             what: What::Running(addr),
+            role: Role::Server,
         };
         return Ok((side, hint));
     }
@@ -132,11 +136,11 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
     };
     let Ok(server) = catalog.get(name) else {
         // One word that is neither a server nor a program is most likely a mistyped name.
-        if !word.contains(char::is_whitespace) && !word.contains('/') && !is_program(word) {
+        if !word.contains(char::is_whitespace) && !word.contains('/') && !on_path(word) {
             catalog.get(name)?;
         }
         let folder = std::env::current_dir().into_diagnostic()?;
-        let side = command_side(word, word, &folder).map_err(|error| miette!("{error}"))?;
+        let side = Side::of_command(word, word, &folder).map_err(|error| miette!("{error}"))?;
         return Ok((side, Hint::None));
     };
     let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
@@ -158,13 +162,9 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
             built: Box::new(built),
             workers,
         },
+        role: Role::Server,
     };
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
-}
-
-fn is_program(word: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(word).is_file()))
 }
 
 /// What all sides are asked: what the user says; else the one contract that all of them keep; else
@@ -234,7 +234,7 @@ fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<(Vec<Side>, V
             eprintln!("building {rev}: {build}");
             shell(build, &tree.folder).wrap_err_with(|| format!("--build in {rev}"))?;
         }
-        let side = command_side(rev, line, &tree.folder).map_err(|error| miette!("{error}"))?;
+        let side = Side::of_command(rev, line, &tree.folder).map_err(|error| miette!("{error}"))?;
         sides.push(side);
         worktrees.push(tree);
     }

@@ -74,7 +74,6 @@ pub fn main(places: &Places, runs: &[(String, Raw<'static>)], args: &Import) -> 
 
 fn put_in(id: RunId, raw: &Raw<'_>) -> String {
     let facts = &raw.run.facts;
-    let host = |key: &str| facts.host[key].as_str().unwrap_or("?").to_owned();
     format!(
         "run {id}: {}, {} trials, measured {} with prony {} on {}, {} (there it is run {}): \
          `prony report {id}`",
@@ -82,8 +81,8 @@ fn put_in(id: RunId, raw: &Raw<'_>) -> String {
         raw.trials.len(),
         facts.started.strftime("%Y-%m-%d %H:%M:%S UTC"),
         facts.prony_version,
-        host("kernel"),
-        host("cpu"),
+        facts.host.kernel,
+        facts.host.cpu,
         raw.run.id
     )
 }

@@ -1,12 +1,12 @@
 //! What is shown while a load runs: on a terminal a live view, elsewhere a line a second.
 
-use super::extent;
 use crate::args;
 use crate::live::Live;
+use crate::live::frame::generator;
 use crate::live::frame::{End, Frame, Load};
 use prony_checks::{Evidence, examine};
-use prony_engine::{Nanos, Plan, Window, clock};
-use prony_lab::load::Extent;
+use prony_engine::{Plan, clock};
+use prony_record::{Extent, Nanos, Phase, SECOND, Window};
 use prony_report::show;
 use std::time::{Duration, Instant};
 
@@ -25,37 +25,31 @@ pub struct Display {
     threads: u32,
     /// What the plan says, for the checks.
     plan: Evidence,
-    /// When the load ends, on the engine's clock, once that is known.
+    /// When the load ends, since its start, once that is known.
     until: Option<Nanos>,
 }
 
 impl Display {
     pub fn new(args: &args::Load, plan: &Plan) -> Self {
-        let rate = plan.arrival.rate();
+        let shape = &plan.load;
+        let rate = shape.rate;
         let rate_text = rate.map_or_else(String::new, |rate| format!(" · {}", show::rate(rate)));
         let title = format!(
             "load {} · {} connections{rate_text}",
-            args.url, plan.connections
+            args.url, shape.connections
         );
         // Where the server is nobody knows; the scheduler finds out where there is room.
         let mut spare = prony_lab::placement::allowed_cpus();
-        let taken = plan.cpus.len().min(plan.threads as usize);
+        let taken = plan.cpus.len().min(shape.threads as usize);
         spare.retain(|cpu| !plan.cpus[..taken].contains(cpu));
         let live = Live::begin(title, args.shown, &spare);
         live.change(|frame| frame.doing = "connecting".into());
         Self {
             live,
-            extent: extent(args),
+            extent: shape.extent,
             warmup: args.warmup.0,
-            threads: plan.threads,
-            plan: Evidence {
-                closed_loop: rate.is_none(),
-                rate,
-                connections: plan.connections,
-                pipeline: plan.pipeline,
-                keepalive: plan.keepalive,
-                ..Evidence::default()
-            },
+            threads: shape.threads,
+            plan: Evidence::of_load(shape),
             until: None,
         }
     }
@@ -65,21 +59,23 @@ impl Display {
         self.until = Some(until);
     }
 
-    pub fn window(&mut self, window: &Window, warmup: bool) {
+    /// A window has ended, when the load has lasted for `elapsed`.
+    pub fn window(&mut self, window: &Window, elapsed: Nanos) {
+        let warmup = window.phase == Phase::Warmup;
         let text = || {
-            let p99 = show::time(window.response.value_at_quantile(0.99) as f64);
-            let failed = match window.outcomes.failed() {
+            let p99 = show::time_or_dash(window.p99_ns);
+            let failed = match window.failed() {
                 0 => String::new(),
                 n => format!("  failed {}", show::count(n)),
             };
             let phase = if warmup { "warming up  " } else { "" };
             format!("{phase}{}  p99 {p99}{failed}", show::rate(window.rate()))
         };
-        if (u64::from(window.index) + 1) * window.length % clock::SECOND < window.length {
+        if window.end_ns() % SECOND < window.length_ns {
             self.live.line(text);
         }
-        self.live.window(window, warmup);
-        let end = self.end(window, warmup);
+        self.live.window(window, None);
+        let end = self.end(window, elapsed);
         let (plan, threads, extent) = (self.plan.clone(), self.threads, self.extent);
         self.live.change(move |frame| {
             frame.doing.clear();
@@ -92,18 +88,15 @@ impl Display {
     }
 
     /// When a load of a given length ends.
-    fn end(&mut self, window: &Window, warmup: bool) -> End {
+    fn end(&self, window: &Window, elapsed: Nanos) -> End {
         let Extent::Duration(length) = self.extent else {
             return End::Unknown;
         };
-        let at = |at: Nanos| Instant::now() + Duration::from_nanos(at.saturating_sub(clock::now()));
-        let length = clock::nanos(length.0);
-        if warmup {
-            // Windows are equally long: from this one follows when the first began.
-            let begun = window.start - Nanos::from(window.index) * window.length;
-            return End::AtMost(at(begun + clock::nanos(self.warmup) + length));
+        let at = |at: Nanos| Instant::now() + Duration::from_nanos(at.saturating_sub(elapsed));
+        match self.until {
+            Some(until) if window.phase == Phase::Measure => End::At(at(until)),
+            _ => End::AtMost(at(clock::nanos(self.warmup) + clock::nanos(length.0))),
         }
-        End::At(at(*self.until.get_or_insert(window.start + length)))
     }
 }
 
@@ -124,36 +117,34 @@ fn checks(plan: Evidence, threads: u32, frame: &Frame) -> Vec<(String, String)> 
         return Vec::new();
     }
     let seen = &load.outcomes;
-    let used = load.windows.iter().map(|window| window.generator);
+    let used = load.windows.iter().map(generator);
     let evidence = Evidence {
         seconds: load.seconds,
         ok: seen.ok,
-        wrong: seen.wrong_answer,
-        timeouts: seen.timeout,
-        socket_errors: seen.connect_error + seen.read_error + seen.write_error,
+        wrong: seen.wrong,
+        timeouts: seen.timeouts,
+        socket_errors: seen.errors,
         // Of all threads; the busiest one alone is known at the end.
         generator_busy: used.sum::<f64>() / load.windows.len().max(1) as f64 / f64::from(threads),
         ..plan
     };
     let early = examine(&evidence)
         .into_iter()
-        .filter(|finding| EARLY.contains(&finding.name));
-    early
-        .map(|finding| (finding.name.to_owned(), finding.text))
-        .collect()
+        .filter(|finding| EARLY.contains(&finding.name.as_str()));
+    early.map(|finding| (finding.name, finding.text)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::frame::Glance;
-
     fn frame(ok: u64, timeouts: u64) -> Frame {
-        let mut window = Window::empty(0, 0, clock::SECOND);
-        window.outcomes.ok = ok;
-        window.outcomes.timeout = timeouts;
         let mut frame = Frame::default();
-        frame.load.add(Glance::of(&window), false);
+        frame.load.add(Window {
+            phase: Phase::Measure,
+            verified_answers: ok,
+            timeouts,
+            ..Window::empty(0, 0, SECOND)
+        });
         frame
     }
 

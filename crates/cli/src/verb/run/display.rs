@@ -2,14 +2,18 @@
 
 use crate::args::Shown;
 use crate::live::Live;
-use prony_lab::experiment::{Entrant, Experiment};
-use prony_lab::load::Load;
+use prony_lab::event::Event;
+use prony_lab::experiment::Experiment;
 use prony_lab::placement::Placement;
-use prony_lab::trial::{Failure, Progress};
-use prony_notebook::TrialFacts;
-use prony_report::facts::Finding;
+use prony_lab::trial::Progress;
+use prony_record::{Failure, Load, Trial, TrialStatus};
 use prony_report::show;
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A server whose build takes longer than this is named.
+const LONG_BUILD: Duration = Duration::from_secs(1);
 
 /// So many servers are shown with what is known of them.
 const KNOWN: usize = 12;
@@ -26,6 +30,36 @@ pub struct Display {
     all: u64,
     /// What trials have shown so far.
     known: Vec<Known>,
+    builds: Builds,
+}
+
+/// Names the server that is being built, once that has taken a while.
+struct Builds(Option<Watching>);
+
+struct Watching {
+    done: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Builds {
+    fn begin(&mut self, live: &Live, text: String) {
+        self.done();
+        let Some(say) = live.lines() else { return };
+        let (done, over) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            if over.recv_timeout(LONG_BUILD) == Err(RecvTimeoutError::Timeout) {
+                say(&text);
+            }
+        });
+        self.0 = Some(Watching { done, thread });
+    }
+
+    fn done(&mut self) {
+        if let Some(Watching { done, thread }) = self.0.take() {
+            drop(done);
+            let _ = thread.join();
+        }
+    }
 }
 
 /// What is known of an entrant under a load.
@@ -50,25 +84,47 @@ impl Display {
             done: 0,
             all: 0,
             known: Vec::new(),
+            builds: Builds(None),
         }
     }
 
-    pub fn building(&self, entrant: &Entrant) {
-        let text = format!("building {}", entrant.server.name);
-        self.live.line(|| text.clone());
+    /// Something has happened.
+    pub fn hear(&mut self, event: &Event<'_>) {
+        if !matches!(event, Event::Building(_)) {
+            self.builds.done();
+        }
+        match event {
+            Event::Building(server) => self.building(server),
+            Event::Trials(all) => self.begin(*all),
+            Event::Trial { round, label, load } => self.trial(*round, label, load),
+            Event::Progress(_, progress) => self.progress(progress),
+            Event::Recorded { label, trial } => self.recorded(label, trial),
+            Event::Failed {
+                label,
+                status,
+                failure,
+            } => self.failed(label, *status, failure),
+            Event::LeftOut => self.one_more(),
+            _ => {}
+        }
+    }
+
+    fn building(&mut self, server: &str) {
+        let text = format!("building {server}");
+        self.builds.begin(&self.live, text.clone());
         self.live.change(move |frame| frame.doing = text);
     }
 
-    pub fn begin(&mut self, servers: usize) {
-        self.all = servers as u64 * u64::from(self.rounds) * self.loads as u64;
+    fn begin(&mut self, trials: u64) {
+        self.all = trials;
         // Servers that could not be built have been told of, and have no trials.
         self.done = 0;
         self.begun = Instant::now();
         self.count();
     }
 
-    pub fn trial(&mut self, round: u32, entrant: &Entrant, load: &Load) {
-        let (label, rounds) = (entrant.label(), self.rounds);
+    fn trial(&mut self, round: u32, label: &str, load: &Load) {
+        let rounds = self.rounds;
         self.trial = format!("round {}/{rounds} {label}", round + 1);
         let mut known: Vec<(String, String)> = Vec::new();
         for one in self.known.iter().filter(|one| one.load == load.to_string()) {
@@ -84,56 +140,49 @@ impl Display {
         });
     }
 
-    pub fn progress(&mut self, progress: &Progress<'_>) {
+    fn progress(&mut self, progress: &Progress<'_>) {
         match progress {
-            Progress::Step(step) => {
-                let text = format!("{}: {step}", self.trial);
+            Progress::Doing(doing) => {
+                let text = format!("{}: {}", self.trial, doing.phrase());
                 self.live.change(move |frame| frame.doing = text);
             }
-            Progress::Window {
-                window,
-                warmup,
-                server,
-            } => {
-                self.live.window(window, *warmup);
-                let server = *server;
-                self.live.change(move |frame| frame.load.server = server);
-            }
+            Progress::Window { window, server } => self.live.window(window, *server),
         }
     }
 
-    pub fn finished(&mut self, entrant: &Entrant, facts: &TrialFacts, checks: &[Finding]) {
-        let (label, rounds) = (entrant.label(), self.rounds);
+    fn recorded(&mut self, label: &str, trial: &Trial) {
+        let rounds = self.rounds;
+        let figures = &trial.figures;
         self.live.line(|| {
-            let rate = facts.throughput.map_or("no figures".into(), show::rate);
-            let p99 = show::time_or_dash(facts.p99_ns);
+            let rate = figures.throughput.map_or("no figures".into(), show::rate);
+            let p99 = show::time_or_dash(figures.p99_ns);
             format!(
                 "round {}/{rounds} {label}: {rate}, p99 {p99}",
-                facts.round + 1
+                trial.round + 1
             )
         });
-        if let Some(rate) = facts.throughput {
-            let same = |one: &&mut Known| one.server == label && one.load == facts.cell;
+        if let Some(rate) = figures.throughput {
+            let same = |one: &&mut Known| one.server == label && one.load == trial.cell;
             match self.known.iter_mut().find(same) {
                 Some(one) => {
                     one.rates.push(rate);
-                    one.p99 = facts.p99_ns;
+                    one.p99 = figures.p99_ns;
                 }
                 None => self.known.push(Known {
-                    server: label.clone(),
-                    load: facts.cell.clone(),
+                    server: label.to_owned(),
+                    load: trial.cell.clone(),
                     rates: vec![rate],
-                    p99: facts.p99_ns,
+                    p99: figures.p99_ns,
                 }),
             }
         }
+        let checks = trial.observation.iter().flat_map(|seen| &seen.checks);
         let found: Vec<(String, String)> = checks
-            .iter()
             .map(|check| (check.name.clone(), format!("{label}: {}", check.text)))
             .collect();
+        let about = format!("{label}: ");
         self.live.change(move |frame| {
             // The latest first, and each check once for a server.
-            let about = format!("{label}: ");
             let old = |(name, text): &(String, String)| {
                 !text.starts_with(&about) || !found.iter().any(|(new, _)| new == name)
             };
@@ -143,12 +192,11 @@ impl Display {
         self.one_more();
     }
 
-    pub fn failed(&mut self, entrant: &Entrant, failure: &Failure) {
-        self.live.say(&format!("{}: {failure}", entrant.label()));
-        self.one_more();
-    }
-
-    pub fn skip(&mut self) {
+    fn failed(&mut self, label: &str, status: TrialStatus, failure: &Failure) {
+        // Servers that are not set up are counted in the result, in one line.
+        if status != TrialStatus::Skipped {
+            self.live.say(&format!("{label}: {failure}"));
+        }
         self.one_more();
     }
 

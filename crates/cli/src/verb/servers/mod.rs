@@ -5,17 +5,21 @@ mod setup;
 use crate::Ended;
 use crate::args::{Places, Servers, ServersAction, Shown};
 use crate::live::Live;
-use crate::place::{bench, on_signal};
+use crate::place::{local_host, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::builder::Builder;
 use prony_lab::catalog::{Catalog, Server};
 use prony_lab::contract::{Contract, Verified};
 use prony_lab::experiment::{self, Experiment};
+use prony_lab::host::{LocalHost, Started};
+use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
-use prony_lab::trial::{Bench, Candidate, Failure, Interrupt};
+use prony_lab::side::{Candidate, Role};
+use prony_record::Failure;
 use prony_report::table::{Align, Table};
 use serde_json::json;
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +36,9 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
         ServersAction::Start {
             name,
             contract,
+            host,
             port,
-        } => start(places, name, *contract, *port),
+        } => start(places, name, *contract, SocketAddr::new(*host, *port)),
     }
 }
 
@@ -149,17 +154,16 @@ enum State {
 fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
     let catalog = places.catalog()?;
     let selected = selected(places, &catalog, names)?;
-    let builder = Builder::new(&places.cache()?);
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let (bench, _scratch) = bench(Arc::clone(&interrupt), Placement::split(&allowed_cpus()))?;
+    let (host, _scratch) = local_host(places, &interrupt, Placement::split(&allowed_cpus()))?;
     let mut states = Vec::new();
     for (server, contract) in selected {
         if interrupt.fired() {
             break;
         }
         let state = progress(&format!("checking {} ({contract})", server.name), || {
-            check_one(&bench, &builder, server, contract)
+            check_one(&host, server, contract)
         });
         states.push((server, contract, state));
     }
@@ -270,8 +274,8 @@ fn expected_failures<'a>(
         .collect()
 }
 
-fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contract) -> State {
-    let built = match builder.build(server) {
+fn check_one(host: &LocalHost, server: &Server, contract: Contract) -> State {
+    let built = match host.builder.build(server) {
         Ok(built) => built,
         Err(error) if error.is_missing() => return State::Missing(error.to_string()),
         Err(error) => return State::Failing(error.into()),
@@ -281,9 +285,9 @@ fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contra
         built: &built,
         workers: server.manifest.default_workers(),
         contract,
-        cpus: &bench.placement.server,
+        role: Role::Server,
     };
-    match bench.check(&candidate) {
+    match host.check(&candidate) {
         Ok(verified) => State::Ready {
             version: built.version,
             verified,
@@ -292,12 +296,7 @@ fn check_one(bench: &Bench, builder: &Builder, server: &Server, contract: Contra
     }
 }
 
-fn start(
-    places: &Places,
-    name: &str,
-    contract: Option<Contract>,
-    port: Option<u16>,
-) -> Result<Ended> {
+fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr) -> Result<Ended> {
     let catalog = places.catalog()?;
     let (name, workers) = match name.split_once('@') {
         None => (name, None),
@@ -337,31 +336,30 @@ fn start(
         .build(server)
         .map_err(Failure::from)
         .map_err(|failure| explain(&failure))?;
-    let (bench, _scratch) = bench(Arc::clone(&interrupt), Placement::split(&allowed_cpus()))?;
+    let (host, _scratch) = local_host(places, &interrupt, Placement::split(&allowed_cpus()))?;
     let candidate = Candidate {
         server,
         built: &built,
         workers,
         contract,
-        cpus: &bench.placement.server,
+        role: Role::Server,
     };
-    let mut running = bench
-        .start(&candidate, port)
+    let mut running = host
+        .start_on(&candidate, at)
         .map_err(|failure| explain(&failure))?;
-    println!("{}", running.addr);
+    let addr = running.addr();
+    println!("{addr}");
     eprintln!(
-        "{name} keeps {contract} on {}, until Ctrl-C ({})",
-        running.addr,
-        running.command.join(" ")
+        "{name} keeps {contract} on {addr}, until Ctrl-C ({})",
+        running.command().join(" ")
     );
     while !interrupt.fired() {
-        if let Some(exit) = running.process.exited() {
-            let exit = exit.to_owned();
-            return Err(miette!("{name} ended {exit}\n{}", running.process.output()));
+        if let Some(exit) = running.exited() {
+            return Err(miette!("{name} ended {exit}\n{}", running.output()));
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    running.process.stop();
+    running.stop();
     Ok(Ended::Done)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Header fields of one request, at the most.
+/// The most header fields of one request.
 const MAX_FIELDS: usize = 128;
 
 /// Text that is not one or more whole requests.

@@ -1,0 +1,121 @@
+//! `prony duel`.
+
+use super::Shown;
+use super::servers::contract;
+use super::share::Share;
+use clap::Args;
+use prony_lab::contract::Contract;
+use prony_record::Span;
+use prony_record::verdict::Quantity;
+
+/// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
+///
+/// A side is a command line (with `{port}` where the port goes, and `{host}` where the address goes;
+/// PORT and HOST are set as well), a server of the catalog, or the URL of a server that is already
+/// running. In every round all sides are started anew and loaded in turns, as fast as answers come and
+/// then at a rate that all of them can keep. The others are compared with the first: throughput,
+/// response times, and CPU time per request, each with a verdict of its own. The duel ends when all
+/// are settled, or time is up; its intervals allow for being looked at after every round.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
+    prony duel --get /users/7 './a {port}' './b {port}'\n  \
+    prony duel --contract http-echo node go-net-http\n  \
+    prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
+    prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
+    prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
+pub struct Duel {
+    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs
+    #[arg(required = true)]
+    pub sides: Vec<String>,
+    /// Ask all sides for this path
+    #[arg(long, value_name = "PATH", conflicts_with = "contract")]
+    pub get: Option<String>,
+    /// All sides must keep this contract, which is verified
+    #[arg(long, value_parser = contract)]
+    pub contract: Option<Contract>,
+    /// A git revision in which the command line is run, in a worktree of its own (give two or more)
+    #[arg(long, value_name = "REVISION")]
+    pub rev: Vec<String>,
+    /// A shell command that builds a revision, run in its worktree
+    #[arg(long, value_name = "COMMAND", requires = "rev")]
+    pub build: Option<String>,
+    /// A shell command that is run once before everything
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Compare only this: throughput, p50, p99, or cpu (per request); may be given more than once. What
+    /// is not compared is not measured where that saves time, and what is gets narrower intervals
+    #[arg(long, value_name = "QUANTITY", value_enum, conflicts_with = "no_rate")]
+    pub only: Vec<Only>,
+    /// Exactly so many rounds [default: until everything is settled, 60 at most, or 120 when throughput
+    /// or all the rest is left out]
+    #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=10000))]
+    pub rounds: Option<u32>,
+    /// Go on until every ratio is known to this much either way, such as 1%
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<Share>,
+    /// Differences smaller than this count as none [default: 1%, or what this host's noise allows
+    /// when `prony calibrate` has found that to be more]
+    #[arg(long, value_name = "SHARE")]
+    pub band: Option<Share>,
+    /// Begin no round that would end after this [default: 5m; none with --rounds]
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<Span>,
+    /// Connections
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
+    pub connections: u32,
+    /// Generator threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
+    pub threads: u32,
+    /// How long each side is loaded in each of the two parts of a round
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        help_heading = "Load"
+    )]
+    pub duration: Span,
+    /// Load each start unmeasured until steady, for at most this long
+    #[arg(long, value_name = "TIME", default_value = "3s", help_heading = "Load")]
+    pub warmup: Span,
+    /// The common rate in requests per second [default: half of what the slowest side reaches]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub rate: Option<f64>,
+    /// No part at a common rate: compare throughput alone
+    #[arg(long, conflicts_with = "rate", help_heading = "Load")]
+    pub no_rate: bool,
+    /// Give up a request after this
+    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Load")]
+    pub timeout: Span,
+    /// Print the result as JSON (`prony schema duel` describes it)
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub shown: Shown,
+}
+
+/// A quantity that a duel compares, as it is called on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Only(pub Quantity);
+
+impl clap::ValueEnum for Only {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Only; 4] = [
+            Only(Quantity::Throughput),
+            Only(Quantity::P50),
+            Only(Quantity::P99),
+            Only(Quantity::Cpu),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(match self.0 {
+            Quantity::Throughput => "throughput",
+            Quantity::P50 => "p50",
+            Quantity::P99 => "p99",
+            Quantity::Cpu => "cpu",
+        }))
+    }
+}

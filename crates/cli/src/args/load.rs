@@ -1,0 +1,130 @@
+//! `prony load`.
+
+use super::{Shown, one_of};
+use clap::Args;
+use prony_record::{Spacing, Span, Transport};
+use std::path::PathBuf;
+
+/// Load a server that is already running
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony load http://localhost:8000/                       closed loop, 64 connections, 10 s\n  \
+    prony load -c 256 -t 2 -d 30s http://localhost:8000/    two threads\n  \
+    prony load --rate 5000 --arrival poisson http://...     open loop: stalls are not hidden\n  \
+    prony load -n 100000 -m POST -b @body.json -H 'Content-Type: application/json' http://...\n  \
+    prony load --expect-status 200 --expect-body @page.html http://...\n  \
+    prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
+    prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
+    prony load --unix /run/app.sock http://localhost/       over a unix socket")]
+pub struct Load {
+    /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket
+    /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
+    pub url: String,
+    /// Connections
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections: u32,
+    /// Generator threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+    /// Length of the measurement
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        conflicts_with = "requests"
+    )]
+    pub duration: Span,
+    /// Number of requests, instead of a duration
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub requests: Option<u64>,
+    /// Load unmeasured until steady, for at most this long
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub warmup: Span,
+    /// Requests per second over all connections: an open loop, in which each request has a due
+    /// time that no stall of the server moves [default: closed loop, as fast as answers come]
+    #[arg(long, value_name = "N")]
+    pub rate: Option<f64>,
+    /// How requests at a rate are spaced
+    #[arg(long, default_value = "constant", value_parser = one_of::<Spacing>(["constant", "poisson"]), requires = "rate")]
+    pub arrival: Spacing,
+    /// Requests in flight per connection
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub pipeline: u32,
+    /// A connection of its own for every request
+    #[arg(long)]
+    pub no_keepalive: bool,
+    /// Method
+    #[arg(
+        short,
+        long,
+        value_name = "METHOD",
+        default_value = "GET",
+        help_heading = "Request"
+    )]
+    pub method: String,
+    /// A header field, as `Name: value` (may be repeated)
+    #[arg(
+        short = 'H',
+        long = "header",
+        value_name = "FIELD",
+        help_heading = "Request"
+    )]
+    pub headers: Vec<String>,
+    /// Body, or @FILE
+    #[arg(short, long, value_name = "BODY", help_heading = "Request")]
+    pub body: Option<String>,
+    /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "hello\\n",
+        help_heading = "Request"
+    )]
+    pub message: String,
+    /// Connect to this unix socket instead of the URL's host
+    #[arg(long, value_name = "PATH", help_heading = "Request")]
+    pub unix: Option<PathBuf>,
+    /// The status that every answer must have [default: any below 400]
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(100..1000), help_heading = "Answer")]
+    pub expect_status: Option<u16>,
+    /// The body that every answer must have, or @FILE [default: any]
+    #[arg(long, value_name = "BODY", help_heading = "Answer")]
+    pub expect_body: Option<String>,
+    /// Give up a request, or a connection's set-up, after this
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "5s",
+        help_heading = "Answer"
+    )]
+    pub timeout: Span,
+    /// The largest head that is accepted, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, help_heading = "Answer")]
+    pub max_head: u64,
+    /// The largest body that is accepted, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, help_heading = "Answer")]
+    pub max_body: u64,
+    /// How bytes are moved; auto: io_uring in a closed loop where the kernel has it, else epoll
+    #[arg(long, default_value = "auto", value_parser = one_of::<Transport>(["auto", "epoll", "io_uring"]), help_heading = "Generator")]
+    pub transport: Transport,
+    /// The CPUs that the generator's threads are pinned to, such as 0,2-3 [default: not pinned]
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Generator")]
+    pub cpus: Option<Cpus>,
+    /// Draws Poisson arrivals from this number, to repeat them
+    #[arg(long, value_name = "N", help_heading = "Generator")]
+    pub seed: Option<u64>,
+    /// Print the result as JSON (`prony schema load` describes it)
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub shown: Shown,
+}
+
+/// A list of CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+fn cpus(text: &str) -> Result<Cpus, String> {
+    prony_lab::placement::parse_cpus(text).map(Cpus)
+}

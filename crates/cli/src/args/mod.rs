@@ -1,0 +1,211 @@
+//! What the user may type: the one definition of the command line.
+
+mod capacity;
+mod duel;
+mod load;
+mod others;
+mod results;
+mod run;
+mod servers;
+mod share;
+
+pub use capacity::{Calibrate, Capacity};
+pub use duel::Duel;
+pub use load::Load;
+pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Served};
+pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
+pub use run::Run;
+pub use servers::{Servers, ServersAction};
+
+use clap::builder::TypedValueParser;
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// hyperfine for servers: starts them, proves that they answer correctly, loads them, and says
+/// which is faster and how sure that is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "prony",
+    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
+    max_term_width = 100,
+    after_help = "Other tools' command lines, also through a link with the tool's name (docs/compat.md):\n  \
+        prony wrk -t2 -c100 -d10s -s script.lua http://localhost:8000/\n  \
+        prony ab -n 10000 -c 50 -k http://localhost:8000/\n  \
+        prony weighttp -n 10000 -c 50 -t 2 -k localhost:8000/\n  \
+        prony httperf --hog --server localhost --port 8000 --num-conns 1000 --rate 100\n\n\
+        Examples:\n  \
+        prony run quickstart                      compare prony's own servers and your languages\n  \
+        prony load http://localhost:8000/         load a server that is already running\n  \
+        prony load -c 100 --rate 5000 tcp://[::1]:7   open loop against an echo server\n  \
+        prony servers list                        what can be started\n  \
+        prony report latest                       the last run again\n  \
+        prony view                                all runs as a web page, live while one goes on\n  \
+        prony audit results.md                    what is wrong with this benchmark?\n\n\
+        Results go to standard output, everything else to standard error.\n\
+        Exit status: 0 done, 1 something could not be done, 2 the command line is wrong, 3 done, and a\n\
+        limit that was given is broken, or an audit found something serious."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub places: Places,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How it is shown what goes on.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Shown {
+    /// Show progress as lines, on a terminal too
+    #[arg(long, conflicts_with = "quiet")]
+    pub plain: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Where things are.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Places")]
+pub struct Places {
+    /// The notebook, the database of all runs [default: prony/notebook.db in the user's data folder]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "PRONY_NOTEBOOK",
+        hide_env_values = true
+    )]
+    pub notebook: Option<PathBuf>,
+    /// The catalog, a folder with a folder for each server [default: servers/ of the project in
+    /// this folder or above it, else the catalog inside prony]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "PRONY_CATALOG",
+        hide_env_values = true
+    )]
+    pub catalog: Option<PathBuf>,
+    /// The cache, where servers are built [default: prony/ in the user's cache folder]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "PRONY_CACHE",
+        hide_env_values = true
+    )]
+    pub cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(Run),
+    Duel(Duel),
+    Capacity(Capacity),
+    #[command(alias = "tare")]
+    Calibrate(Calibrate),
+    Load(Box<Load>),
+    Servers(Servers),
+    Runs(Runs),
+    Report(Report),
+    Export(Export),
+    View(View),
+    Compare(Compare),
+    Explain(Explain),
+    Audit(Audit),
+    Import(Import),
+    Serve(Serve),
+    /// The client of the published benchmark of TCP echo servers: its flags, its output line
+    ///
+    /// Unlike the original it counts from the first request to the last answer, compares every
+    /// byte, and exits with 1 when replies were lost.
+    #[command(
+        name = "echo-client",
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony echo-client -c50 -o2 -h10000 localhost        as it was published\n  \
+            prony echo-client -c50 -o2 -h10000 -v -p 7000 localhost\n  \
+            prony echo-client -c50 -o2 -h10000 --as-published localhost"
+    )]
+    EchoClient(prony_compat::echo_client::EchoClient),
+    /// wrk 4.2 and wrk2: flags, output, and Lua scripts unmodified
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony wrk -t2 -c100 -d10s --latency http://localhost:8000/\n  \
+            prony wrk -t16 -c400 -d60s -s fin-fan.lua http://localhost:8888/fibonacci\n  \
+            prony wrk -t2 -c100 -d10s -R 2000 -L http://localhost:8000/\n  \
+            prony wrk --help                                     its own flags"
+    )]
+    Wrk(Passed),
+    /// ab, the Apache HTTP server benchmarking tool: flags and output of 2.3
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony ab -n 10000 -c 50 -k http://localhost:8000/\n  \
+            prony ab -n 10000 -c 50 -e percentiles.csv -g times.tsv http://localhost:8000/\n  \
+            prony ab -h                                          its own flags"
+    )]
+    Ab(Passed),
+    /// weighttp: flags and output of 0.4
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony weighttp -n 100000 -c 1000 -t 3 -k http://localhost:8000/\n  \
+            prony weighttp -h                                    its own flags"
+    )]
+    Weighttp(Passed),
+    /// httperf: flags and output of 0.9; its --rate is connections per second
+    #[command(
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony httperf --hog --server localhost --port 8000 --num-conns 1000 --rate 100\n  \
+            prony httperf --hog --server localhost --port 8000 --num-conns 10 --num-calls 1000\n  \
+            prony httperf --help                                 its own flags"
+    )]
+    Httperf(Passed),
+    Schema(Schema),
+    Completions(Completions),
+    Man(Man),
+    /// Keeps a server, and ends it when prony ends.
+    #[command(hide = true)]
+    Supervisor {
+        /// CPUs, program, arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// What a compatibility command gets as it stands.
+#[derive(Debug, Args)]
+pub struct Passed {
+    /// As the tool itself takes them, and `--quiet`: no checks on standard error
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
+}
+
+/// One of these words, as a value of the type that they stand for.
+fn one_of<T>(
+    words: impl Into<clap::builder::PossibleValuesParser>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: std::str::FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    words.into().try_map(|word: String| word.parse::<T>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,215 @@
+//! Audit, import, the reference servers, schemas, completions.
+
+use clap::{Args, ValueEnum};
+use prony_record::Span;
+use std::path::PathBuf;
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony completions bash > ~/.local/share/bash-completion/completions/prony\n  \
+    prony completions zsh > \"${fpath[1]}/_prony\"\n  \
+    prony completions fish > ~/.config/fish/completions/prony.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Print the manual page
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony man | man -l -\n  \
+    prony man --out ~/.local/share/man/man1      one page for every verb")]
+pub struct Man {
+    /// Write a page for every verb into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// Say what is wrong with benchmark outputs, tables and pages
+///
+/// Reads outputs of wrk, wrk2, ab, httperf, weighttp, h2load, oha, hey and k6, tables in Markdown,
+/// HTML or CSV, and whole pages that mix them with sentences and command lines. Files that belong
+/// together are best given together. Exit status 3 when something serious was found: figures that do
+/// not mean what they seem to mean.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony audit README.md                       a page with outputs and tables\n  \
+    prony audit run-1.txt run-2.txt run-3.txt   three runs of one server\n  \
+    prony audit results.csv --json              for programs (`prony schema audit` describes it)\n  \
+    wrk -c64 -d10s http://10.0.0.2/ | prony audit -")]
+pub struct Audit {
+    /// Files; - is standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Put runs of other notebooks, or figures that others have published, into the notebook
+///
+/// A file that `prony export --format json` has written becomes a run with a number of its own, of which
+/// report, export and compare say what they say of the original; one that is there already is not put in
+/// again. Of everything else it reads what `prony audit` reads, and keeps its rates (and response times,
+/// where there was one run) under a name. An experiment with `published = "NAME"` shows them beside what
+/// it measures, and `prony report --published NAME` beside any run.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony import run-12.json                    a run, from another machine\n  \
+    ssh rig prony export latest -f json | prony import -\n  \
+    prony import README.md --as theirs          figures, under a name\n  \
+    prony import run-*.txt --as ours --server 'nginx 1.2=nginx' --server 'node=node@2'\n  \
+    prony import results.csv --as theirs --json")]
+pub struct Import {
+    /// Files; - is standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Of figures: their name; those that have it already are replaced
+    #[arg(long = "as", value_name = "NAME", value_parser = table_name)]
+    pub name: Option<String>,
+    /// Of figures: the server of the catalog that stands for a row [default: the one of that name] (may be
+    /// repeated)
+    #[arg(long, value_name = "ROW=SERVER", value_parser = row_and_server)]
+    pub server: Vec<(String, String)>,
+    /// Of runs: put them in even if they are there already
+    #[arg(long, conflicts_with_all = ["name", "server"])]
+    pub again: bool,
+    /// Print JSON (`prony schema published` describes that of figures; of runs it is their numbers)
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn table_name(text: &str) -> Result<String, String> {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.starts_with('.') || !text.chars().all(good) {
+        return Err("a name has letters, digits, -, _ and . in it, and nothing else".into());
+    }
+    Ok(text.to_owned())
+}
+
+fn row_and_server(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((row, server)) if !row.is_empty() && !server.is_empty() => {
+            Ok((row.to_owned(), server.to_owned()))
+        }
+        _ => Err("must be ROW=SERVER, such as 'nginx 1.2=nginx'".into()),
+    }
+}
+
+/// Serve a contract with one of prony's own servers, until Ctrl-C
+///
+/// `tcp-echo` and `http-echo` are as fast as the kernel allows: the ceiling of a host. `clockwork`
+/// answers exactly when a script says, to test load generators.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony serve http-echo --port 8000\n  \
+    prony serve tcp-echo --model io-uring --workers 2 --port 7000\n  \
+    prony serve clockwork --stall 100ms/1s --port 7000\n  \
+    prony serve clockwork --contract http-echo --delay uniform:1ms..3ms --queue")]
+pub struct Serve {
+    /// tcp-echo, http-echo, or clockwork
+    pub what: Served,
+    /// The port; 0: a free one, which is printed
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// The address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: std::net::IpAddr,
+    /// How connections are served
+    #[arg(long, default_value = "epoll")]
+    pub model: prony_reference::ceiling::Model,
+    /// Event loops, each with its own listener
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub workers: u32,
+    /// Busy work per request, to make a server that is slower by a known amount
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub busy: Span,
+    /// What the clockwork answers
+    #[arg(long, default_value = "tcp-echo", help_heading = "Clockwork")]
+    pub contract: prony_reference::Contract,
+    /// Time from a request to its answer: 1ms, uniform:1ms..3ms, bimodal:1ms,10ms,0.1
+    #[arg(long, default_value = "none", help_heading = "Clockwork")]
+    pub delay: prony_reference::clockwork::Delay,
+    /// Answer nothing for LENGTH in every PERIOD: 100ms/1s
+    #[arg(long, value_name = "LENGTH/PERIOD", help_heading = "Clockwork")]
+    pub stall: Option<prony_reference::clockwork::Stall>,
+    /// Serve one request at a time: the delay is a service time
+    #[arg(long, help_heading = "Clockwork")]
+    pub queue: bool,
+    /// Bytes of a tcp-echo request [default: whatever arrives at once]
+    #[arg(long, value_name = "BYTES", help_heading = "Clockwork")]
+    pub message: Option<std::num::NonZeroUsize>,
+    /// Send answers in two pieces with Nagle's algorithm on (the 40 ms of a delayed acknowledgement)
+    #[arg(long, help_heading = "Clockwork")]
+    pub nagle: bool,
+    /// Draws delays from this number
+    #[arg(long, default_value_t = 0, help_heading = "Clockwork")]
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Served {
+    /// Every byte comes back
+    TcpEcho,
+    /// GET /any/path is answered with the path and the date
+    HttpEcho,
+    /// Delays and stalls that are known exactly
+    Clockwork,
+}
+
+/// Print the JSON Schema of a file or of an output
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony schema experiment > experiment.schema.json\n  \
+    prony schema load                   what `prony load --json` prints")]
+pub struct Schema {
+    /// Of what
+    #[arg(value_enum)]
+    pub what: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// What `prony load --json` prints
+    Load,
+    /// What `prony run --json` and `prony report --json` print
+    Run,
+    /// What `prony duel --json` prints
+    Duel,
+    /// What `prony compare --json` prints
+    Compare,
+    /// What `prony capacity --json` prints
+    Capacity,
+    /// What `prony calibrate --json` prints
+    Calibrate,
+    /// What `prony export --format json` writes
+    Export,
+    /// An experiment file
+    Experiment,
+    /// A server's manifest
+    Server,
+    /// A file of published figures, and what `prony import --json` prints
+    Published,
+    /// What `prony audit --json` prints
+    Audit,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_rows() {
+        assert!(table_name("mine-2.1").is_ok());
+        for name in ["", "a/b", ".hidden", "a b"] {
+            assert!(table_name(name).is_err(), "{name}");
+        }
+        assert_eq!(
+            row_and_server("a=b=node@2"),
+            Ok(("a=b".to_owned(), "node@2".to_owned()))
+        );
+        assert!(row_and_server("node").is_err() && row_and_server("=node").is_err());
+    }
+}

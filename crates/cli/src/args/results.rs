@@ -1,0 +1,162 @@
+//! What shows, exports and compares results.
+
+use super::share::Share;
+use clap::{Args, ValueEnum};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// List the runs in the notebook
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  prony runs\n  prony runs -n 100 --json")]
+pub struct Runs {
+    /// So many at the most, the latest first
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show a run again
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony report latest\n  \
+    prony report 12 --html report.html      as one page with charts\n  \
+    prony report 12 --json\n  \
+    prony report quickstart\n  \
+    prony report latest --published theirs")]
+pub struct Report {
+    /// A run's number, `latest`, or an experiment's name for its latest run
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Show these figures beside it: those of a file in published/, or those that `prony import` has
+    /// put in under this name [default: those that the experiment names]
+    #[arg(long, value_name = "NAME")]
+    pub published: Option<String>,
+    /// Print JSON, as `prony run --json` does
+    #[arg(long)]
+    pub json: bool,
+    /// Name every server that is not set up
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Write it as a page with charts, which needs nothing but itself; - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+}
+
+/// Write a run as a file of another tool
+///
+/// json has everything (`prony schema export` describes it); csv a row per trial; markdown is for a pull
+/// request; hlog and hgrm are HdrHistogram's log of all trials and its table of percentiles; benchstat is
+/// what Go's benchstat compares; openmetrics is for a database; svg is one chart.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony export latest --format csv --out trials.csv\n  \
+    prony export 12 --format markdown\n  \
+    prony export 12 --format svg --chart throughput-c64 --out throughput.svg\n  \
+    prony export 12 --format hgrm --server node --load c64 --out node.hgrm\n  \
+    prony export 12 --format benchstat --out 12.txt")]
+pub struct Export {
+    /// A run's number, `latest`, or an experiment's name for its latest run
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The format
+    #[arg(long, short, value_enum)]
+    pub format: Format,
+    /// Into this file instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Of svg: the chart [default: list them]
+    #[arg(long, value_name = "NAME")]
+    pub chart: Option<String>,
+    /// Of hgrm: the server, as `name` or `name@workers`
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Of hgrm: the load, as reports label it
+    #[arg(long, value_name = "LOAD")]
+    pub load: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Everything, from which every report can be made again
+    Json,
+    /// A row per trial
+    Csv,
+    /// Tables for a pull request
+    Markdown,
+    /// HdrHistogram's log, an interval per trial
+    Hlog,
+    /// HdrHistogram's percentiles of one server under one load
+    Hgrm,
+    /// Go's benchmark format, a line per trial
+    Benchstat,
+    /// OpenMetrics
+    Openmetrics,
+    /// One chart
+    Svg,
+}
+
+/// Show the notebook as a web page: runs, reports, comparisons, histories
+///
+/// Its address goes to standard output; Ctrl-C ends it. A run that is under way appears trial by trial,
+/// whichever prony makes it. Only this machine can see it, unless --listen says another address: then
+/// whoever opens it needs the token in the address that is printed. The way there is not encrypted: on
+/// a network that others can read, prefer `ssh -L 7766:localhost:7766 HOST`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony view\n  \
+    prony view --notebook ci.db --port 0        any free port\n  \
+    prony view --listen 0.0.0.0                 for others too, with a token")]
+pub struct View {
+    /// The port; 0 for any free one
+    #[arg(long, value_name = "N", default_value_t = prony_view::PORT)]
+    pub port: u16,
+    /// Listen on this address of this machine
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub listen: IpAddr,
+}
+
+/// Compare two runs: has anything become slower?
+///
+/// Servers that both runs have under the same load are compared: the ratio is that of the second run
+/// to the first, with an interval from resampling starts and the windows in them. The runs were not
+/// made in turns, so whatever else changed on the machine between them is in the ratio too: for a
+/// verdict on two servers prefer `prony duel`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony compare 12 15\n  \
+    prony compare 12 latest --fail-if-slower 5%     for CI: exit status 3 when it has")]
+pub struct Compare {
+    /// The earlier run: its number, `latest`, or an experiment's name
+    pub before: String,
+    /// The later run
+    pub after: String,
+    /// Exit with 3 when a server is shown to be slower (or to need more CPU time per request), by
+    /// this much or more
+    #[arg(long, value_name = "SHARE")]
+    pub fail_if_slower: Option<Share>,
+    /// Differences smaller than this count as none
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub band: Share,
+    /// Draw the resamples from this number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print the result as JSON (`prony schema compare` describes it)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a check means, of a measurement or of an audit: cause, evidence, remedy
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony explain server-idle\n  \
+    prony explain back-filled      a check of `prony audit`\n  \
+    prony explain                  all of them")]
+pub struct Explain {
+    /// The check's name, as reports and audits give it [default: all]
+    pub check: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

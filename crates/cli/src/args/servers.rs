@@ -1,0 +1,93 @@
+//! `prony servers`.
+
+use clap::{Args, Subcommand};
+use prony_lab::contract::Contract;
+use std::net::IpAddr;
+
+/// The servers of the catalog: list, setup, check, start
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony servers list http-echo\n  \
+    prony servers setup tcp-echo\n  \
+    prony servers check\n  \
+    prony servers start node@2 --contract http-echo --port 8000")]
+pub struct Servers {
+    #[command(subcommand)]
+    pub action: ServersAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServersAction {
+    /// Show the servers, and whether their toolchains are on this machine
+    #[command(after_help = "Examples:\n  \
+        prony servers list\n  \
+        prony servers list tcp-echo --json")]
+    List {
+        /// Only those that keep this contract
+        #[arg(value_parser = contract)]
+        contract: Option<Contract>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install what servers need and do not have yet, and build them
+    ///
+    /// Shows what would be installed, and asks. Debian packages are installed for the whole machine
+    /// (as root, or through sudo); what comes from the registries of languages (PyPI, npm,
+    /// crates.io, Maven Central) goes into prony's cache and nowhere else. With everything in place
+    /// nothing is done.
+    #[command(after_help = "Examples:\n  \
+        prony servers setup tcp-echo        all that keep this contract\n  \
+        prony servers setup haskell erlang  two servers\n  \
+        prony servers setup --dry-run       show what would be installed for all of them\n  \
+        prony servers setup tcp-echo --yes  without a question, for scripts")]
+    Setup {
+        /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        names: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+        /// Show what would be installed, and stop
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+    },
+    /// Build servers, start them and verify their contracts
+    ///
+    /// Exit status 1 when one of them fails; a server that is not set up is no failure.
+    #[command(after_help = "Examples:\n  \
+        prony servers check                 all of them\n  \
+        prony servers check http-echo       all that keep this contract\n  \
+        prony servers check node go-copy")]
+    Check {
+        /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        names: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Build a server and run it until Ctrl-C
+    ///
+    /// Its address goes to standard output.
+    #[command(after_help = "Examples:\n  \
+        prony servers start go-copy\n  \
+        prony servers start node@2 --contract http-echo --port 8000\n  \
+        prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
+    Start {
+        /// The server, as `name` or `name@workers`
+        name: String,
+        /// The contract, where the server keeps several
+        #[arg(long, value_parser = contract)]
+        contract: Option<Contract>,
+        /// The IP address to listen on
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+        host: IpAddr,
+        /// The port; 0: a free one
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+}
+
+pub(super) fn contract(text: &str) -> Result<Contract, String> {
+    text.parse()
+        .map_err(|error: prony_lab::contract::UnknownContract| error.to_string())
+}

@@ -1,0 +1,60 @@
+//! How a duel is to be decided, from the command line and what is known of this host.
+
+use crate::args::Duel;
+use miette::{IntoDiagnostic, Result};
+use prony_lab::duel::{Manner, parts_for};
+use prony_lab::machine::this_machine;
+use prony_lab::side::Ask;
+use prony_notebook::Notebook;
+use prony_record::verdict::{Bands, Quantity, Terms};
+use prony_stats::compare::BAND;
+use std::time::Duration;
+
+/// The most rounds there are when nothing is said; twice as many of half the length.
+const MOST: u32 = 60;
+/// How long they may take.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// How it is to be decided. Differences count as none below what the user says, else below 1 % or what
+/// this host's noise hides.
+pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
+    let band = args.band.map_or(BAND, |share| share.0);
+    let mut bands = Bands::all(band);
+    if let (None, Ask::Contract(contract)) = (args.band, &manner.ask) {
+        let here = this_machine();
+        let calibration = prony_report::kept::calibration_of(notebook, &here).into_diagnostic()?;
+        let rig = calibration
+            .as_ref()
+            .and_then(|known| known.cell(contract.name(), manner.load.connections));
+        bands = rig.map_or(bands, |rig| rig.widen(bands));
+    }
+    let quantities = quantities(args);
+    let most = match parts_for(&quantities) {
+        (true, true) => MOST,
+        _ => 2 * MOST,
+    };
+    Ok(Terms {
+        quantities,
+        most: args.rounds.unwrap_or(most),
+        exact: args.rounds.is_some(),
+        precision: args.precision.map(|share| share.0),
+        band,
+        bands,
+    })
+}
+
+/// How long it may take; none when the user has said how many rounds.
+pub fn time(args: &Duel) -> Option<Duration> {
+    let default = args.rounds.is_none().then_some(LONGEST);
+    args.max_time.map(|time| time.0).or(default)
+}
+
+/// What is compared, in the order of reports.
+fn quantities(args: &Duel) -> Vec<Quantity> {
+    let wanted = |quantity: &Quantity| match (args.no_rate, args.only.as_slice()) {
+        (true, _) => *quantity == Quantity::Throughput,
+        (false, []) => true,
+        (false, only) => only.iter().any(|one| one.0 == *quantity),
+    };
+    Quantity::ALL.into_iter().filter(wanted).collect()
+}

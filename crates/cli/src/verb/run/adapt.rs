@@ -1,0 +1,58 @@
+//! What the command line changes in an experiment.
+
+use crate::args::Run;
+use miette::{Result, miette};
+use prony_lab::experiment::{Entrant, Experiment};
+use prony_record::{Extent, Load, Span};
+use std::time::Duration;
+
+/// `--quick` divides the work by this.
+const QUICK: u32 = 10;
+/// The longest warm-up of `--quick`.
+const QUICK_WARMUP: Duration = Duration::from_secs(3);
+
+/// What the command line changes in an experiment.
+pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
+    if args.quick {
+        experiment.rounds = 1;
+        for load in &mut experiment.loads {
+            load.extent = match load.extent {
+                Extent::Duration(span) => Extent::Duration(Span(span.0 / QUICK)),
+                Extent::Requests(n) => Extent::Requests((n / u64::from(QUICK)).max(1)),
+            };
+            load.window = Span((load.window.0 / QUICK).max(Duration::from_millis(10)));
+            load.warmup = Span(load.warmup.0.min(QUICK_WARMUP));
+        }
+    }
+    if let Some(rounds) = args.rounds {
+        experiment.rounds = rounds;
+    }
+    if !args.load.is_empty() {
+        let labels: Vec<String> = experiment.loads.iter().map(ToString::to_string).collect();
+        if let Some(unknown) = args.load.iter().find(|label| !labels.contains(label)) {
+            return Err(miette!(
+                help = format!("its loads are: {}", labels.join(", ")),
+                "{unknown:?} is no load of {}",
+                experiment.name
+            ));
+        }
+        let wanted = |load: &Load| args.load.contains(&load.to_string());
+        experiment.loads.retain(wanted);
+    }
+    if !args.only.is_empty() {
+        let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();
+        if let Some(unknown) = args.only.iter().find(|name| !labels.contains(name)) {
+            return Err(miette!(
+                help = format!("in it are: {}", labels.join(", ")),
+                "{unknown:?} does not take part in {}",
+                experiment.name
+            ));
+        }
+        let baseline = experiment.baseline.clone();
+        experiment.entrants.retain(|entrant| {
+            let label = entrant.label();
+            label == baseline || args.only.contains(&label)
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Putting together what the workers of a load saw.
+
+use crate::clock::{self, Nanos, SECOND};
+use crate::control::Control;
+use crate::plan::Plan;
+use crate::recorder::{Record, Slice};
+use crate::run::{Detail, Error, Progress, transport};
+use crate::trace::Opening;
+use crate::worker::Report;
+use prony_record::generator::per_request;
+use prony_record::times::EffectiveSamples;
+use prony_record::{Generator, Observation, Window};
+use prony_stats::order_interval::Beyond;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Gathers windows as they end, and reports at the end.
+pub(crate) struct Gather<'a> {
+    plan: &'a Plan,
+    /// Windows that some, but not all, workers have finished, by index.
+    partial: BTreeMap<u32, (u32, Slice)>,
+    whole: Vec<Slice>,
+    /// Start, length and answers of each worker's windows.
+    paces: Vec<(Nanos, Nanos, u64)>,
+    pub reports: Vec<Report>,
+    pub error: Option<Error>,
+}
+
+impl<'a> Gather<'a> {
+    pub fn new(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            partial: BTreeMap::new(),
+            whole: Vec::new(),
+            paces: Vec::new(),
+            reports: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// A worker has finished a window; `progress` hears of it when all have.
+    pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut impl Progress) {
+        let answers = slice.outcomes.ok + slice.outcomes.wrong_answer;
+        debug_assert_eq!(slice.response.len(), answers, "each answer has its time");
+        self.paces.push((slice.start, slice.length, answers));
+        let index = slice.index;
+        let parts = match self.partial.entry(index) {
+            Entry::Vacant(entry) => entry.insert((1, slice)).0,
+            Entry::Occupied(mut entry) => {
+                let (parts, whole) = entry.get_mut();
+                whole.merge(&slice);
+                *parts += 1;
+                *parts
+            }
+        };
+        if parts == self.plan.load.threads
+            && let Some((_, whole)) = self.partial.remove(&index)
+        {
+            let start = control.started().unwrap_or(whole.start);
+            progress.outcomes(&whole.outcomes);
+            progress.window(&whole.window(start, control.measured()));
+            self.whole.push(whole);
+        }
+    }
+
+    /// Everything that was seen.
+    ///
+    /// # Errors
+    /// The first error of a worker.
+    pub fn observation(mut self, control: &Control) -> Result<(Observation, Detail), Error> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        // Workers that ended a little sooner than others have no part in the last windows.
+        self.whole
+            .extend(self.partial.into_values().map(|(_, slice)| slice));
+        let mut record = Record::new();
+        for report in &self.reports {
+            record.merge(&report.record);
+        }
+        let (from, until) = measured(&self.reports);
+        // A number of requests is done when the last one is, not when that is noticed.
+        let until = match self.plan.requests() {
+            Some(_) if record.last_finish > from => until.min(record.last_finish),
+            _ => until,
+        };
+        let start = control.started().unwrap_or(from);
+        let since = |at: Nanos| at.saturating_sub(start);
+        let span = (since(from), since(until));
+        let windows = self.whole.iter().map(|slice| slice.window(start, span));
+        let windows: Vec<Window> = windows.collect();
+        let mut times = record.times;
+        times.effective = EffectiveSamples::of(&times.response, |value| {
+            let inside =
+                |slice: &&Slice| slice.start >= from && slice.start + slice.length <= until;
+            let beyond = |slice: &Slice| Beyond {
+                above: slice.response.len() - slice.response.count_between(0, value),
+                all: slice.response.len(),
+            };
+            self.whole.iter().filter(inside).map(beyond).collect()
+        });
+        let finished = record.outcomes.finished();
+        let observation = Observation {
+            began_ns: span.0,
+            measured_ns: until - from,
+            times,
+            outcomes: record.outcomes,
+            windows,
+            generator: generator(self.plan, &self.reports, until - from, finished),
+            connected: self.reports.iter().map(|report| report.connected).sum(),
+            per_connection: self
+                .reports
+                .iter()
+                .flat_map(|r| r.answers.iter().copied())
+                .collect(),
+            bytes_received: record.bytes_received,
+            bytes_sent: record.bytes_sent,
+            body_bytes: record.body_bytes,
+            errors: record.errors,
+            wrong_answers: record.wrong,
+        };
+        let whole = clock::nanos(self.plan.load.window.0);
+        let inside = |&&(start, length, _): &&(Nanos, Nanos, u64)| {
+            length == whole && start >= from && start + length <= until
+        };
+        let rate = |&(_, length, answers): &(Nanos, Nanos, u64)| {
+            answers as f64 * SECOND as f64 / length as f64
+        };
+        let detail = Detail {
+            from,
+            until,
+            worker_rates: self.paces.iter().filter(inside).map(rate).collect(),
+            first_head: self
+                .reports
+                .iter()
+                .map(|report| &report.first_head)
+                .find(|head| !head.is_empty())
+                .cloned()
+                .unwrap_or_default(),
+            opening: self
+                .reports
+                .iter()
+                .map(|report| report.opening)
+                .fold(Opening::default(), Opening::merge),
+            trace: self
+                .reports
+                .into_iter()
+                .flat_map(|report| report.trace)
+                .collect(),
+        };
+        Ok((observation, detail))
+    }
+}
+
+/// When the measurement began and ended, of all workers together.
+fn measured(reports: &[Report]) -> (Nanos, Nanos) {
+    let measured = reports.iter().map(|report| report.measured);
+    measured
+        .clone()
+        .filter(|(from, until)| from < until)
+        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+        .unwrap_or_else(|| {
+            // Stopped before anything was measured: each worker says when it saw that.
+            let at = measured.map(|(_, until)| until).max().unwrap_or(0);
+            (at, at)
+        })
+}
+
+fn generator(plan: &Plan, reports: &[Report], length: Nanos, finished: u64) -> Generator {
+    let length = length.max(1) as f64;
+    let work = |report: &Report| report.cpu.saturating_sub(report.spin);
+    let busiest = reports
+        .iter()
+        .max_by_key(|report| work(report) + report.kept_waiting);
+    let work_ns = reports.iter().map(work).sum();
+    Generator {
+        cpu_us_per_request: per_request(work_ns, finished),
+        busy: busiest.map_or(0, work) as f64 / length,
+        waiting: busiest.map_or(0, |report| report.kept_waiting) as f64 / length,
+        threads: plan.load.threads,
+        transport: transport(&plan.load),
+        work_ns,
+        spin_ns: reports.iter().map(|report| report.spin).sum(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Calibration: what this host's rig can do. prony's own server against itself, under each contract with
+//! each number of connections.
+
+use crate::contract::{Contract, Depth};
+use crate::duel::{Bout, DuelError, Manner, Parts, label, part_recording, round};
+use crate::event::{Event, Journal, Observer};
+use crate::generator::Generator;
+use crate::host::Host;
+use crate::side::{Ask, Side};
+use crate::trial::{Lab, Slot, Whole, findings};
+use prony_record::{Load, Span};
+use prony_verdict::duel::common_rate;
+use std::time::Duration;
+
+/// What is calibrated.
+#[derive(Debug, Clone)]
+pub struct Calibration<'a, H, G> {
+    /// With what it is measured.
+    pub lab: Lab<'a, H, G>,
+    /// The reference server, twice.
+    pub sides: &'a [Side],
+    /// The contracts.
+    pub contracts: &'a [Contract],
+    /// The numbers of connections.
+    pub connections: &'a [u32],
+    /// Rounds for each of them.
+    pub rounds: u32,
+    /// How long each side is loaded in each part of a round.
+    pub duration: Duration,
+}
+
+impl<H: Host, G: Generator> Calibration<'_, H, G> {
+    /// Carries it out, until it is done or the user interrupts it.
+    ///
+    /// # Errors
+    /// When the server fails, or what was measured cannot be kept.
+    pub fn carry_out(
+        &self,
+        journal: &mut dyn Journal,
+        observer: Observer<'_>,
+    ) -> Result<(), DuelError> {
+        let cells = self.contracts.len() * self.connections.len();
+        observer(Event::Trials(cells as u64 * (u64::from(self.rounds) + 1)));
+        let mut ordinal = 0;
+        for &contract in self.contracts {
+            for &connections in self.connections {
+                observer(Event::Cell(&format!(
+                    "{contract}, {connections} connections"
+                )));
+                let manner = Manner {
+                    ask: Ask::Contract(contract),
+                    load: Load {
+                        connections,
+                        warmup: Span(self.duration),
+                        window: Span(crate::duel::WINDOW),
+                        ..Load::default()
+                    },
+                    duration: self.duration,
+                };
+                if !self.cell(&manner, &mut ordinal, journal, observer)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rounds under one load; false: interrupted.
+    fn cell(
+        &self,
+        manner: &Manner,
+        ordinal: &mut u32,
+        journal: &mut dyn Journal,
+        observer: Observer<'_>,
+    ) -> Result<bool, DuelError> {
+        let mut parts = Parts {
+            saturation: true,
+            rate: None,
+        };
+        // The first round only finds a rate.
+        for number in 0..=self.rounds {
+            if self.lab.interrupt.fired() {
+                return Ok(false);
+            }
+            observer(Event::Round(number.checked_sub(1)));
+            let done = round(self.lab, self.sides, manner, parts, Depth::Full, observer);
+            let bouts = match done {
+                Ok(Some(bouts)) => bouts,
+                Ok(None) => return Ok(false),
+                Err(_) if self.lab.interrupt.fired() => return Ok(false),
+                Err((side, failure)) => return Err(DuelError::Side { side, failure }),
+            };
+            match number.checked_sub(1) {
+                None => parts.rate = common_rate(bouts.iter().filter_map(Bout::throughput)),
+                Some(round) => {
+                    for (bout, side) in bouts.iter().zip(self.sides) {
+                        self.keep(manner, bout, side, round, ordinal, journal)?;
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn keep(
+        &self,
+        manner: &Manner,
+        bout: &Bout,
+        side: &Side,
+        round: u32,
+        ordinal: &mut u32,
+        journal: &mut dyn Journal,
+    ) -> Result<(), DuelError> {
+        for (load, measured) in &bout.parts {
+            let placement = self.lab.host.placement();
+            let found = findings(load, measured, side.workers(), placement, Whole::Part);
+            let slot = Slot {
+                ordinal: *ordinal,
+                round,
+                server: side.name.clone(),
+                workers: 1,
+                cell: format!("{} c{} {}", manner.ask, load.connections, label(load)),
+                load: Load {
+                    contract: Some(manner.ask.to_string()),
+                    ..load.clone()
+                },
+                started: bout.started,
+                command: bout.command.clone(),
+                version: side.version().to_owned(),
+            };
+            *ordinal += 1;
+            journal.add(&part_recording(&slot, measured, bout.durations, found))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! What measurements tell while they go on, and where they put what they have measured.
+
+use crate::trial::Progress;
+use prony_record::service::RateStep;
+use prony_record::verdict::Comparison;
+use prony_record::{Failure, Finding, Load, Recording, Trial, TrialStatus};
+use std::time::Duration;
+
+/// What is told while something is measured, for displays.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A server is being built.
+    Building(&'a str),
+    /// Everything is built; that many trials follow.
+    Trials(u64),
+    /// A trial begins.
+    Trial {
+        /// Its round, from 0.
+        round: u32,
+        /// The server's label.
+        label: &'a str,
+        /// The load.
+        load: &'a Load,
+    },
+    /// A round of a duel or of a calibration begins; none: the one that finds a common rate.
+    Round(Option<u32>),
+    /// The sides of a calibration are loaded in this way from here on.
+    Cell(&'a str),
+    /// How it goes with a server.
+    Progress(&'a str, Progress<'a>),
+    /// A trial has been recorded.
+    Recorded {
+        /// The server's label.
+        label: &'a str,
+        /// It.
+        trial: &'a Trial,
+    },
+    /// A server could not take part, or a trial failed.
+    Failed {
+        /// The server's label.
+        label: &'a str,
+        /// It failed, or it was skipped.
+        status: TrialStatus,
+        /// At which step, and why.
+        failure: &'a Failure,
+    },
+    /// A trial is left out, because its server has failed for good.
+    LeftOut,
+    /// A round of a duel is over.
+    Compared {
+        /// What is known now.
+        comparisons: &'a [Comparison],
+        /// What the checks have found.
+        findings: &'a [Finding],
+    },
+    /// A capacity search tries this rate for so long.
+    Trying(f64, Duration),
+    /// The rate was tried.
+    Tried(&'a RateStep),
+    /// The capacity lies between these rates, as far as is known.
+    Between(Option<f64>, Option<f64>),
+}
+
+/// Hears of events.
+pub type Observer<'o> = &'o mut dyn FnMut(Event<'_>);
+
+/// Takes what was measured, one trial after the other, and keeps it.
+pub trait Journal {
+    /// Keeps a trial.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    fn add(&mut self, recording: &Recording) -> Result<(), JournalError>;
+}
+
+/// A trial that could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("a trial could not be kept: {0}")]
+pub struct JournalError(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// For tests, and for what is only shown.
+impl Journal for Vec<Recording> {
+    fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
+        self.push(recording.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! The host, as the lab sees it: a machine on which servers are built, started, watched and stopped.
+
+mod external;
+mod local;
+
+pub use local::{LocalHost, LocalServer};
+
+use crate::builder::{BuildError, Built};
+use crate::catalog::Server;
+use crate::contract::Depth;
+use crate::placement::Placement;
+use crate::side::{Ask, Candidate};
+use crate::watch::Sample;
+use prony_engine::{Dialogue, Nanos, Target};
+use prony_record::{Failure, Load, Resources, Step};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A machine on which servers run. One implementation is this machine ([`LocalHost`]); another one, and
+/// those of tests, are others.
+pub trait Host {
+    /// A server that was started there, or that is there already.
+    type Server: Started;
+    /// What watches one.
+    type Watch: Looks;
+
+    /// What machine it is.
+    fn machine(&self) -> prony_record::Host;
+
+    /// Which of its CPUs server, upstream and generator have.
+    fn placement(&self) -> &Placement;
+
+    /// Builds a server of the catalog.
+    ///
+    /// # Errors
+    /// When it is not set up, or cannot be built.
+    fn build(&self, server: &Server) -> Result<Built, BuildError>;
+
+    /// Starts a server and waits until it answers.
+    ///
+    /// # Errors
+    /// When it does not start, ends by itself, or does not answer in time.
+    fn start(&self, who: &Candidate<'_>) -> Result<Self::Server, Failure>;
+
+    /// A server that is running already, and stays so.
+    ///
+    /// # Errors
+    /// When what surrounds it cannot be made.
+    fn attach(&self, addr: SocketAddr, ask: &Ask) -> Result<Self::Server, Failure>;
+
+    /// Puts a real upstream behind a gateway, in the place of the one that verified it.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    fn put_behind(
+        &self,
+        gateway: &mut Self::Server,
+        upstream: &Candidate<'_>,
+    ) -> Result<Self::Server, Failure>;
+
+    /// Watches a server, and its upstream if it has one, once per `period` while it is measured.
+    fn watch(
+        &self,
+        server: &Self::Server,
+        upstream: Option<&Self::Server>,
+        period: Duration,
+    ) -> Self::Watch;
+}
+
+/// A server that is up. Dropping it stops it, if this program has started it.
+pub trait Started {
+    /// Where it listens.
+    fn target(&self) -> Target;
+
+    /// Its command line; empty when another program has started it.
+    fn command(&self) -> &[String];
+
+    /// From its start until it answered, in nanoseconds; 0 when another program has started it.
+    fn ready_ns(&self) -> Nanos;
+
+    /// Proves that it answers what is asked.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure>;
+
+    /// What a load says to it, and expects from it.
+    ///
+    /// # Errors
+    /// When an answer is needed to know what to expect, and it is wrong.
+    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure>;
+
+    /// How it ended, if it did: `with status 1`, `by signal 9`.
+    fn exited(&mut self) -> Option<String>;
+
+    /// The end of what it printed.
+    fn output(&self) -> String;
+
+    /// Ends it and everything that it has started; leaves alone what another program has started.
+    fn stop(self);
+}
+
+/// How a server is verified.
+#[derive(Debug, Clone, Copy)]
+pub struct Proof<'a> {
+    /// What it must answer.
+    pub ask: &'a Ask,
+    /// How thoroughly.
+    pub depth: Depth,
+    /// Of payloads that it cannot know.
+    pub seed: u64,
+}
+
+/// Watching a server while it is measured.
+pub trait Looks {
+    /// Says what is measured, before it begins, on the host's clock.
+    fn measure(&self, from: Nanos, until: Nanos);
+
+    /// How many CPUs the server used between the last two looks; none before there are two.
+    fn used(&self) -> Option<f64>;
+
+    /// Ends the watching; without a measurement nothing was seen.
+    fn finish(self) -> Watched;
+}
+
+/// What was seen of a server and its machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Watched {
+    /// What they used, except shares of the machine, which need to know what the generator used.
+    pub resources: Resources,
+    /// Busy time of all CPUs in use here, of all processes.
+    pub all_cpus_busy: Nanos,
+    /// Time of those CPUs that the hypervisor gave to other machines.
+    pub stolen: Nanos,
+    /// How many CPUs these are.
+    pub cpus: usize,
+    /// The server at every window, both ends included.
+    pub samples: Vec<Sample>,
+}
+
+impl Watched {
+    /// What was used, with the shares that other processes and the hypervisor had of the CPUs.
+    /// `generator` is the CPU time of a generator on the same machine.
+    pub fn resources(&self, generator: Nanos) -> Resources {
+        let used = &self.resources;
+        let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);
+        let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
+        Resources {
+            others_busy: self.all_cpus_busy.saturating_sub(ours) as f64 / time,
+            stolen: self.stolen as f64 / time,
+            ..used.clone()
+        }
+    }
+}

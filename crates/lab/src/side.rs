@@ -1,0 +1,161 @@
+//! What takes part in a measurement, and what is asked of it.
+
+use crate::builder::Built;
+use crate::catalog::Server;
+use crate::contract::Contract;
+use crate::get::Get;
+use crate::manifest::{Fill, Manifest, command};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// A server of the catalog as it takes part.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The server.
+    pub server: &'a Server,
+    /// Its build.
+    pub built: &'a Built,
+    /// Its workers.
+    pub workers: u32,
+    /// What it must answer.
+    pub contract: Contract,
+    /// What it is there for, which decides its CPUs.
+    pub role: Role,
+}
+
+/// What a server is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is the one that is measured.
+    Server,
+    /// It is behind the one that is measured.
+    Upstream,
+}
+
+/// A side of a duel, or the only server of a capacity search.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+    /// What it is there for.
+    pub role: Role,
+}
+
+/// What a side is.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// Started anew in every round.
+    Started {
+        /// The server.
+        server: Box<Server>,
+        /// Its build.
+        built: Box<Built>,
+        /// Its workers.
+        workers: u32,
+    },
+    /// Another program has started it; it is only loaded.
+    Running(SocketAddr),
+}
+
+/// What is asked of all sides.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    /// A contract, which is verified.
+    Contract(Contract),
+    /// A request.
+    Get(Get),
+}
+
+impl Ask {
+    /// The contract by which a server is started and probed.
+    #[must_use]
+    pub fn contract(&self) -> Contract {
+        match self {
+            Self::Contract(contract) => *contract,
+            Self::Get(_) => Contract::Http,
+        }
+    }
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Contract(contract) => contract.fmt(f),
+            Self::Get(get) => write!(f, "{} {}", get.method, get.path),
+        }
+    }
+}
+
+impl Side {
+    /// A command line as a side: `{host}` and `{port}` in it, and the variables HOST and PORT, are where
+    /// it must listen.
+    ///
+    /// # Errors
+    /// When it cannot be split as a shell would.
+    pub fn of_command(name: &str, line: &str, folder: &Path) -> Result<Self, String> {
+        let text = toml::toml! {
+            title = "given on the command line"
+            language = "any"
+            model = "any"
+            contracts = ["tcp-echo"]
+            run = "true"
+            env = { HOST = "{host}", PORT = "{port}" }
+        };
+        let mut manifest: Manifest = text.try_into().expect("a constant manifest");
+        command(line, &Fill::default()).map_err(|error| error.to_string())?;
+        line.clone_into(&mut manifest.run);
+        let server = Server {
+            // Files are called after it.
+            name: "command".into(),
+            folder: folder.to_owned(),
+            manifest,
+        };
+        let built = Built {
+            src: folder.to_owned(),
+            build: folder.to_owned(),
+            deps: folder.to_owned(),
+            shared: folder.to_owned(),
+            version: String::new(),
+            cached: true,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            what: What::Started {
+                server: Box::new(server),
+                built: Box::new(built),
+                workers: 1,
+            },
+            role: Role::Server,
+        })
+    }
+
+    /// Its workers, if it was given a number.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        match &self.what {
+            What::Started { workers, .. } => *workers,
+            What::Running(_) => 1,
+        }
+    }
+
+    /// What the server says its version is; empty when that is not known.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        match &self.what {
+            What::Started { built, .. } => &built.version,
+            What::Running(_) => "",
+        }
+    }
+}
+
+impl Candidate<'_> {
+    /// Steps of the verification that its stack cannot pass, with the reason.
+    #[must_use]
+    pub fn expected_failures(&self) -> &BTreeMap<String, String> {
+        &self.server.manifest.expected_failures
+    }
+}

@@ -1,0 +1,240 @@
+use crate::fakes::{Behaviour, ask, lab, side, world};
+use prony_lab::duel::{Duel, DuelError, Manner, WINDOW};
+use prony_lab::event::Event;
+use prony_lab::interrupt::Interrupt;
+use prony_record::verdict::{Bands, Quantity, Terms};
+use prony_record::{Load, Recording, Span, Step};
+use std::time::Duration;
+
+fn manner() -> Manner {
+    Manner {
+        ask: ask(),
+        load: Load {
+            window: Span(WINDOW),
+            warmup: Span(Duration::from_secs(1)),
+            ..Load::default()
+        },
+        duration: Duration::from_secs(1),
+    }
+}
+
+fn terms(most: u32, exact: bool) -> Terms {
+    Terms {
+        quantities: Quantity::ALL.to_vec(),
+        most,
+        exact,
+        precision: None,
+        band: 0.01,
+        bands: Bands::all(0.01),
+    }
+}
+
+/// Some 1 % of noise, without a random generator.
+fn noise(number: u32) -> f64 {
+    1.0 + 0.01 * (f64::from(number * 7919 % 13) / 6.0 - 1.0)
+}
+
+fn noisy(capacity: f64) -> Behaviour {
+    Behaviour {
+        capacity,
+        cpu_ns: 0.5e9 / capacity,
+        noise,
+        ..Behaviour::default()
+    }
+}
+
+/// Carries a duel out; gives what it was, the records, and how many rounds were told of.
+fn duel(
+    servers: &[(&str, Behaviour)],
+    terms: &Terms,
+) -> (
+    Result<prony_verdict::seen::Seen, DuelError>,
+    Vec<Recording>,
+    u32,
+) {
+    let (_world, host, generator) = world(servers);
+    let interrupt = Interrupt::default();
+    let sides: Vec<_> = servers.iter().map(|(name, _)| side(name)).collect();
+    let manner = manner();
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms,
+        rate: None,
+        deadline: None,
+    };
+    let (mut journal, mut rounds) = (Vec::new(), 0);
+    let seen = duel.carry_out(&mut journal, &mut |event| {
+        rounds += u32::from(matches!(event, Event::Compared { .. }));
+    });
+    (seen, journal, rounds)
+}
+
+#[test]
+fn it_ends_as_soon_as_everything_is_settled() {
+    let servers = [("old", noisy(10_000.0)), ("new", noisy(20_000.0))];
+    let (seen, journal, rounds) = duel(&servers, &terms(60, false));
+    let seen = seen.unwrap();
+    assert!(rounds >= 3 && rounds < 20, "{rounds}");
+    assert_eq!(seen.rounds.len() as u32, rounds);
+    let report = seen.report(1, &terms(60, false)).unwrap();
+    assert_eq!(report.comparisons[0].verdict, "faster");
+    assert!(!report.cut_short);
+    // Half of the slower one's rate is common to both.
+    assert!((4_900.0..=5_100.0).contains(&report.rate.unwrap()));
+    // Two sides, two parts.
+    assert_eq!(journal.len() as u32, 4 * rounds);
+    let ordinals: Vec<u32> = journal.iter().map(|it| it.trial.ordinal).collect();
+    assert!(ordinals.is_sorted() && ordinals[0] == 0);
+}
+
+#[test]
+fn equals_are_not_called_different_in_all_their_rounds() {
+    let servers = [("a", noisy(10_000.0)), ("b", noisy(10_000.0))];
+    let (seen, _, rounds) = duel(&servers, &terms(12, false));
+    let report = seen.unwrap().report(1, &terms(12, false)).unwrap();
+    assert!(rounds <= 12);
+    for comparison in &report.comparisons {
+        let calm = ["same", "inconclusive"].contains(&comparison.verdict.as_str());
+        assert!(calm, "{comparison:?}");
+    }
+}
+
+#[test]
+fn as_many_rounds_as_were_asked_for() {
+    let servers = [("old", noisy(10_000.0)), ("new", noisy(20_000.0))];
+    let (seen, _, rounds) = duel(&servers, &terms(7, true));
+    assert_eq!((seen.unwrap().rounds.len(), rounds), (7, 7));
+}
+
+#[test]
+fn every_part_has_the_record_of_a_run() {
+    let slow_start = Behaviour {
+        warms_up_for: 40,
+        retransmits: 3,
+        others_busy: 0.2,
+        ..Behaviour::default()
+    };
+    let servers = [("calm", Behaviour::default()), ("wild", slow_start)];
+    let (seen, journal, _) = duel(&servers, &terms(3, true));
+    for recording in &journal {
+        let trial = &recording.trial;
+        let measured = trial.observation.as_ref().unwrap();
+        let wild = trial.server == "wild";
+        assert_eq!(measured.warmed_up, !wild, "{}", trial.cell);
+        assert!(!recording.windows.is_empty());
+        assert_eq!(measured.resources.watched_ns, SECOND_OF_A_PART);
+        assert_eq!(measured.resources.retransmits, if wild { 6 } else { 0 });
+        assert!(measured.durations.ready_ns > 0 && measured.durations.warmup_ns > 0);
+        let raised: Vec<&str> = measured.checks.iter().map(|c| c.name.as_str()).collect();
+        for name in ["not-steady", "noisy-host"] {
+            assert_eq!(raised.contains(&name), wild, "{raised:?}");
+        }
+    }
+    // The windows of the warm-up stand before those of the first part, and nowhere else.
+    let of = |cell: &str| {
+        let found = journal.iter().find(|it| it.trial.cell.starts_with(cell));
+        found.unwrap().windows.clone()
+    };
+    let cold = |windows: &[prony_record::Window]| {
+        let is_cold = |w: &&prony_record::Window| w.phase == prony_record::Phase::Warmup;
+        windows.iter().filter(is_cold).count()
+    };
+    assert!(cold(&of("saturation")) > 0);
+    assert_eq!(cold(&of("5")), 0);
+    let found = seen.unwrap().findings;
+    assert!(found.iter().any(|it| it.name == "noisy-host"), "{found:?}");
+}
+
+const SECOND_OF_A_PART: u64 = 1_000_000_000;
+
+#[test]
+fn a_side_that_fails_ends_it_and_what_was_recorded_stays() {
+    let dies = Behaviour {
+        // The first start finds a rate, the second is the first round.
+        fails: Some((Step::Load, 2)),
+        ..noisy(10_000.0)
+    };
+    let servers = [("good", noisy(10_000.0)), ("bad", dies)];
+    let (seen, journal, rounds) = duel(&servers, &terms(60, true));
+    match seen {
+        Err(DuelError::Side { side, failure }) => {
+            assert_eq!((side.as_str(), failure.step), ("bad", Step::Load));
+            assert!(failure.output.contains("bad said this"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!((rounds, journal.len()), (1, 4));
+}
+
+#[test]
+fn sides_too_slow_for_a_common_rate() {
+    let servers = [
+        ("slow", Behaviour { capacity: 1.5, ..Behaviour::default() }),
+        ("other", Behaviour::default()),
+    ];
+    let only_cpu = Terms {
+        quantities: vec![Quantity::Cpu],
+        ..terms(5, true)
+    };
+    let (seen, journal, _) = duel(&servers, &only_cpu);
+    assert!(matches!(seen, Err(DuelError::NoRate)), "{seen:?}");
+    assert!(journal.is_empty());
+}
+
+#[test]
+fn an_interrupt_keeps_whole_rounds() {
+    let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
+    let interrupt = Interrupt::default();
+    let sides = [side("a"), side("b")];
+    let manner = manner();
+    let terms = terms(60, true);
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms: &terms,
+        rate: Some(1_000.0),
+        deadline: None,
+    };
+    // A round: two warm-ups and eight segments.
+    world.interrupt_in.set(Some(25));
+    let mut journal: Vec<Recording> = Vec::new();
+    let seen = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
+    assert_eq!((seen.rounds.len(), journal.len()), (2, 8));
+    let done = world.done.borrow();
+    let count = |what: &str| done.iter().filter(|it| it.starts_with(what)).count();
+    assert_eq!(count("start"), count("stop"), "no server is left");
+}
+
+#[test]
+fn sides_are_loaded_there_and_back() {
+    let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
+    let interrupt = Interrupt::default();
+    let sides = [side("a"), side("b")];
+    let manner = manner();
+    let terms = terms(2, true);
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms: &terms,
+        rate: Some(1_000.0),
+        deadline: None,
+    };
+    let mut journal: Vec<Recording> = Vec::new();
+    duel.carry_out(&mut journal, &mut |_| {}).unwrap();
+    let done = world.done.borrow();
+    let loads: Vec<&str> = done.iter().filter_map(|it| it.strip_prefix("load ")).collect();
+    assert_eq!(loads.len(), 20);
+    for round in loads.chunks(10) {
+        let (warm, rest) = round.split_at(2);
+        assert_ne!(warm[0], warm[1]);
+        for part in rest.chunks(4) {
+            let mut back = part.to_vec();
+            back.reverse();
+            assert_eq!(part, back, "in an order and its reverse");
+        }
+    }
+}

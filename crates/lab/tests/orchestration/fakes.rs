@@ -1,0 +1,427 @@
+//! A host whose servers are figures, and a generator that measures just these.
+
+use prony_engine::{Dialogue, Error, Nanos, Plan, Target};
+use prony_lab::builder::{BuildError, Built};
+use prony_lab::catalog::Server;
+use prony_lab::contract::Contract;
+use prony_lab::generator::{Generator, Steer, Wheel};
+use prony_lab::host::{Host, Looks, Proof, Started, Watched};
+use prony_lab::interrupt::Interrupt;
+use prony_lab::placement::Placement;
+use prony_lab::side::{Ask, Candidate, Role, Side, What};
+use prony_lab::trial::Lab;
+use prony_record::{
+    Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND, Step,
+    Window,
+};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How a server behaves.
+#[derive(Clone)]
+pub struct Behaviour {
+    /// Answers per second, as fast as they come.
+    pub capacity: f64,
+    /// CPU time per request, in nanoseconds.
+    pub cpu_ns: f64,
+    /// The factor on both, by the number of the load since the beginning.
+    pub noise: fn(u32) -> f64,
+    /// Windows until its rate is steady; each is faster than the one before.
+    pub warms_up_for: u32,
+    /// It cannot be built; `true`: its toolchain is missing.
+    pub unbuildable: Option<bool>,
+    /// The step at which it fails, in its start with this number, from 0.
+    pub fails: Option<(Step, u32)>,
+    /// TCP segments that are sent again in each load.
+    pub retransmits: u64,
+    /// CPU time of other processes, as a part of all.
+    pub others_busy: f64,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self {
+            capacity: 10_000.0,
+            cpu_ns: 50_000.0,
+            noise: |_| 1.0,
+            warms_up_for: 0,
+            unbuildable: None,
+            fails: None,
+            retransmits: 0,
+            others_busy: 0.0,
+        }
+    }
+}
+
+/// Everything that is made up, and what was done with it.
+#[derive(Default)]
+pub struct World {
+    servers: RefCell<BTreeMap<String, Behaviour>>,
+    names: RefCell<Vec<String>>,
+    starts: RefCell<BTreeMap<String, u32>>,
+    loads: Cell<u32>,
+    /// The user interrupts it in the load with this number.
+    pub interrupt_in: Cell<Option<u32>>,
+    /// What was done, in order: `start a`, `load a`, `stop a`.
+    pub done: RefCell<Vec<String>>,
+}
+
+pub struct FakeHost {
+    world: Rc<World>,
+    placement: Placement,
+}
+
+pub struct FakeGenerator(Rc<World>);
+
+/// A world with these servers, its host and its generator.
+pub fn world(servers: &[(&str, Behaviour)]) -> (Rc<World>, FakeHost, FakeGenerator) {
+    let world = Rc::new(World::default());
+    for (name, behaviour) in servers {
+        let mut known = world.servers.borrow_mut();
+        known.insert((*name).to_owned(), behaviour.clone());
+    }
+    let host = FakeHost {
+        world: Rc::clone(&world),
+        placement: Placement::split(&[0, 1]),
+    };
+    let generator = FakeGenerator(Rc::clone(&world));
+    (world, host, generator)
+}
+
+pub fn lab<'a>(
+    host: &'a FakeHost,
+    generator: &'a FakeGenerator,
+    interrupt: &'a Interrupt,
+) -> Lab<'a, FakeHost, FakeGenerator> {
+    Lab {
+        host,
+        generator,
+        interrupt,
+    }
+}
+
+/// A server of a catalog.
+pub fn server(name: &str) -> Server {
+    let side = Side::of_command(name, "it {port}", &PathBuf::from(".")).unwrap();
+    let What::Started { server, .. } = side.what else {
+        unreachable!("a command is started")
+    };
+    Server {
+        name: name.to_owned(),
+        ..*server
+    }
+}
+
+fn built() -> Built {
+    let folder = PathBuf::from(".");
+    Built {
+        src: folder.clone(),
+        build: folder.clone(),
+        deps: folder.clone(),
+        shared: folder,
+        version: "1".into(),
+        cached: true,
+    }
+}
+
+pub fn side(name: &str) -> Side {
+    Side {
+        name: name.to_owned(),
+        what: What::Started {
+            server: Box::new(server(name)),
+            built: Box::new(built()),
+            workers: 1,
+        },
+        role: Role::Server,
+    }
+}
+
+pub fn ask() -> Ask {
+    Ask::Contract(Contract::TcpEcho)
+}
+
+pub struct FakeServer {
+    world: Rc<World>,
+    name: String,
+    behaviour: Behaviour,
+    start: u32,
+    command: Vec<String>,
+}
+
+impl FakeServer {
+    fn fails_at(&self, step: Step) -> Result<(), Failure> {
+        match self.behaviour.fails {
+            Some((at, start)) if at == step && start == self.start => {
+                Err(Failure::new(step, "as planned"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for FakeServer {
+    fn drop(&mut self) {
+        let mut done = self.world.done.borrow_mut();
+        done.push(format!("stop {}", self.name));
+    }
+}
+
+impl Host for FakeHost {
+    type Server = FakeServer;
+    type Watch = FakeWatch;
+
+    fn machine(&self) -> prony_record::Host {
+        prony_record::Host::default()
+    }
+
+    fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    fn build(&self, server: &Server) -> Result<Built, BuildError> {
+        let behaviour = self.world.servers.borrow()[&server.name].clone();
+        match behaviour.unbuildable {
+            None => Ok(built()),
+            Some(true) => Err(BuildError::Programs {
+                programs: vec!["cc".into()],
+                apt: Vec::new(),
+            }),
+            Some(false) => Err(BuildError::Command {
+                command: "make".into(),
+                status: "exit status 2".into(),
+                output: "no rule".into(),
+            }),
+        }
+    }
+
+    fn start(&self, who: &Candidate<'_>) -> Result<FakeServer, Failure> {
+        let name = who.server.name.clone();
+        let behaviour = self.world.servers.borrow()[&name].clone();
+        let mut starts = self.world.starts.borrow_mut();
+        let start = starts.entry(name.clone()).or_default();
+        let server = FakeServer {
+            world: Rc::clone(&self.world),
+            command: vec![name.clone(), start.to_string()],
+            name: name.clone(),
+            behaviour,
+            start: *start,
+        };
+        *start += 1;
+        self.world.done.borrow_mut().push(format!("start {name}"));
+        self.world.names.borrow_mut().push(name);
+        server.fails_at(Step::Start)?;
+        Ok(server)
+    }
+
+    fn attach(&self, _addr: SocketAddr, _ask: &Ask) -> Result<FakeServer, Failure> {
+        Err(Failure::new(Step::Start, "there is nothing else"))
+    }
+
+    fn put_behind(
+        &self,
+        _gateway: &mut FakeServer,
+        upstream: &Candidate<'_>,
+    ) -> Result<FakeServer, Failure> {
+        self.start(upstream)
+    }
+
+    fn watch(
+        &self,
+        server: &FakeServer,
+        _upstream: Option<&FakeServer>,
+        _period: Duration,
+    ) -> FakeWatch {
+        FakeWatch {
+            behaviour: server.behaviour.clone(),
+            loads: self.world.loads.get(),
+            measured: Cell::new((0, 0)),
+        }
+    }
+}
+
+impl Started for FakeServer {
+    fn target(&self) -> Target {
+        // The name of what is loaded travels as the path of a socket.
+        Target::Unix(PathBuf::from(&self.name))
+    }
+
+    fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    fn ready_ns(&self) -> Nanos {
+        1
+    }
+
+    fn verify(&mut self, step: Step, _how: &Proof<'_>) -> Result<(), Failure> {
+        self.fails_at(step)
+    }
+
+    fn dialogue(&mut self, _how: &Proof<'_>, _load: &Load) -> Result<Dialogue, Failure> {
+        Ok(Dialogue::Echo(b"x".to_vec()))
+    }
+
+    fn exited(&mut self) -> Option<String> {
+        self.fails_at(Step::Load).err().map(|_| "by signal 9".into())
+    }
+
+    fn output(&self) -> String {
+        format!("{} said this", self.name)
+    }
+
+    fn stop(self) {}
+}
+
+pub struct FakeWatch {
+    behaviour: Behaviour,
+    loads: u32,
+    measured: Cell<(Nanos, Nanos)>,
+}
+
+impl Looks for FakeWatch {
+    fn measure(&self, from: Nanos, until: Nanos) {
+        self.measured.set((from, until));
+    }
+
+    fn used(&self) -> Option<f64> {
+        None
+    }
+
+    fn finish(self) -> Watched {
+        let (from, until) = self.measured.get();
+        let watched_ns = until.saturating_sub(from);
+        let seconds = watched_ns as f64 / SECOND as f64;
+        let factor = (self.behaviour.noise)(self.loads);
+        let work = self.behaviour.capacity * seconds * self.behaviour.cpu_ns * factor;
+        Watched {
+            resources: Resources {
+                watched_ns,
+                server_cpu_ns: work as u64,
+                rss_peak_bytes: 1_000,
+                retransmits: self.behaviour.retransmits,
+                ..Resources::default()
+            },
+            all_cpus_busy: work as u64
+                + (self.behaviour.others_busy * 2.0 * watched_ns as f64) as u64,
+            stolen: 0,
+            cpus: 2,
+            samples: Vec::new(),
+        }
+    }
+}
+
+/// Steers a load whose time is made up.
+struct FakeWheel {
+    now: Cell<Nanos>,
+    measured: Cell<Option<(Nanos, Nanos)>>,
+    stopped: Cell<bool>,
+}
+
+impl Wheel for FakeWheel {
+    fn elapsed(&self) -> Nanos {
+        self.now.get()
+    }
+
+    fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
+        self.measured.set(Some((from, until)));
+        (from, until)
+    }
+
+    fn stop(&self) {
+        self.stopped.set(true);
+    }
+}
+
+impl Generator for FakeGenerator {
+    fn load(
+        &self,
+        plan: &Plan,
+        interrupt: &Interrupt,
+        steer: &mut dyn Steer,
+    ) -> Result<Observation, Error> {
+        let Target::Unix(name) = &plan.target else {
+            unreachable!("see the server's target")
+        };
+        let name = name.display().to_string();
+        let number = self.0.loads.get();
+        self.0.loads.set(number + 1);
+        self.0.done.borrow_mut().push(format!("load {name}"));
+        let behaviour = self.0.servers.borrow()[&name].clone();
+        let reached = behaviour.capacity * (behaviour.noise)(number);
+        let rate = plan.load.rate.unwrap_or(f64::INFINITY).min(reached);
+        let length = plan.load.window.0.as_nanos() as Nanos;
+        let wheel = FakeWheel {
+            now: Cell::new(0),
+            measured: Cell::new(None),
+            stopped: Cell::new(false),
+        };
+        steer.began(0, &wheel);
+        let mut windows = Vec::new();
+        for index in 0.. {
+            let cold = index < behaviour.warms_up_for;
+            let part = if cold { 0.5 + 0.02 * f64::from(index) } else { 1.0 };
+            let mut window = Window::empty(index, Nanos::from(index) * length, length);
+            window.verified_answers = (rate * part * window.seconds()) as u64;
+            wheel.now.set(window.end_ns());
+            if let Some((from, until)) = wheel.measured.get()
+                && window.start_ns >= from
+            {
+                if window.start_ns >= until {
+                    break;
+                }
+                window.phase = Phase::Measure;
+            }
+            steer.window(&window, &wheel);
+            windows.push(window);
+            if self.0.interrupt_in.get() == Some(number) {
+                interrupt.fire();
+            }
+            if wheel.stopped.get() || interrupt.fired() || index > 10_000 {
+                break;
+            }
+        }
+        Ok(observation(plan, &wheel, windows, rate, reached))
+    }
+}
+
+fn observation(
+    plan: &Plan,
+    wheel: &FakeWheel,
+    windows: Vec<Window>,
+    rate: f64,
+    reached: f64,
+) -> Observation {
+    let (from, until) = wheel.measured.get().unwrap_or_default();
+    let until = match plan.load.extent {
+        Extent::Duration(_) => until.min(wheel.now.get()),
+        Extent::Requests(n) => from + (n as f64 / rate * SECOND as f64) as Nanos,
+    };
+    let measured_ns = until.saturating_sub(from);
+    let ok = (rate * measured_ns as f64 / SECOND as f64) as u64;
+    let mut response = prony_record::times::times();
+    // The closer to what it can do, the longer the queue.
+    let load = (rate / reached).min(1.0);
+    let time = if load > 0.95 { 50_000_000 } else { 1_000_000 };
+    response.record_n(time, ok.min(100_000)).unwrap();
+    let mut seen = Observation {
+        began_ns: from,
+        measured_ns,
+        outcomes: Outcomes {
+            ok,
+            ..Outcomes::default()
+        },
+        times: Distributions {
+            response,
+            ..Distributions::default()
+        },
+        windows,
+        per_connection: vec![ok],
+        ..Observation::default()
+    };
+    seen.generator.busy = 0.2;
+    seen
+}

@@ -1,0 +1,7 @@
+//! What runs, duels, capacity searches and calibrations decide, over a host and a generator that are made
+//! up: no sockets, no processes, no clock, milliseconds.
+
+mod capacity;
+mod duel;
+mod fakes;
+mod run;

@@ -1,0 +1,28 @@
+//! What the checks found.
+
+use crate::word::words;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The check's name, such as `generator-saturated`.
+    pub name: String,
+    /// How serious it is.
+    pub severity: Severity,
+    /// What was seen, what it means, and what to do.
+    pub text: String,
+}
+
+words! {
+    /// How serious a finding is.
+    Severity {
+        /// Worth knowing.
+        Note = "note",
+        /// The figures may not mean what they seem to mean.
+        Warning = "warning",
+        /// The figures do not mean what they seem to mean.
+        Serious = "serious",
+    }
+}

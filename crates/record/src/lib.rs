@@ -1,0 +1,59 @@
+//! The one vocabulary of measurements: plain data, with one JSON form and one JSON Schema each.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`load`] | what was asked: connections, rate, duration |
+//! | [`outcomes`], [`times`], [`window`], [`generator`] | what the generator saw, and what it cost |
+//! | [`observation`] | all of that together, for one load; two of one kind add up |
+//! | [`resources`], [`host`] | what the server and the machine used, and what machine it was |
+//! | [`finding`] | what the checks found |
+//! | [`failure`] | at which step a trial failed, and why |
+//! | [`trial`], [`run`] | everything known of a trial, and of a run |
+//! | [`verdict`], [`service`] | what duels and capacity searches compare, and by which terms |
+//! | [`calibration`] | what this host's rig can do, and how noisy it is |
+//! | [`published`] | figures that others have published |
+//!
+//! The engine fills in what is the engine's, the lab the rest; the notebook stores it, the checks
+//! judge it, and reports, pages, exports and imports carry it. JSON that earlier versions wrote is
+//! read: keys that have been renamed have aliases, and keys that are new have defaults.
+
+#![forbid(unsafe_code)]
+
+pub mod calibration;
+pub mod failure;
+pub mod finding;
+pub mod generator;
+pub mod host;
+pub mod load;
+pub mod observation;
+pub mod outcomes;
+pub mod published;
+pub mod resources;
+pub mod run;
+pub mod service;
+pub mod span;
+pub mod times;
+pub mod trial;
+pub mod verdict;
+pub mod window;
+mod word;
+
+pub use failure::{Failure, Step};
+pub use finding::{Finding, Severity};
+pub use generator::Generator;
+pub use host::Host;
+pub use load::{Extent, Load, Spacing, Transport};
+pub use observation::Observation;
+pub use outcomes::Outcomes;
+pub use resources::Resources;
+pub use run::{RunFacts, RunStatus, Subject};
+pub use span::Span;
+pub use times::{Distributions, Latency, Percentiles, Times};
+pub use trial::{Durations, Measurement, Recording, Trial, TrialStatus};
+pub use window::{Phase, Window};
+
+/// A point on, or a span of, a monotonic clock, in nanoseconds.
+pub type Nanos = u64;
+
+/// Nanoseconds in a second.
+pub const SECOND: Nanos = 1_000_000_000;

@@ -1,0 +1,159 @@
+//! What a generator saw of one load.
+
+use crate::window::followed_by;
+use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Window};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Wrong answers that are kept in words.
+pub const EXAMPLES: usize = 3;
+
+/// What a generator saw of one load, or of several of the same kind together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// When the measurement began, since the load's start, in nanoseconds.
+    pub began_ns: Nanos,
+    /// Length of the measurement, in nanoseconds.
+    pub measured_ns: Nanos,
+    /// What became of the requests.
+    pub outcomes: Outcomes,
+    /// Response times and the others, of every request due in the measurement.
+    pub times: Distributions,
+    /// All windows since the load began, warm-up included, in order.
+    pub windows: Vec<Window>,
+    /// What the generator used.
+    pub generator: Generator,
+    /// Connections made, set-up included.
+    pub connected: u64,
+    /// Answers in the measurement by connection.
+    pub per_connection: Vec<u64>,
+    /// Bytes received since the load began.
+    pub bytes_received: u64,
+    /// Bytes sent since the load began.
+    pub bytes_sent: u64,
+    /// Bytes of answers' bodies since the load began, without any transfer coding.
+    pub body_bytes: u64,
+    /// Errors by their text, with how often each occurred since the load began.
+    pub errors: BTreeMap<String, u64>,
+    /// The first wrong answers, in words.
+    pub wrong_answers: Vec<String>,
+}
+
+impl Observation {
+    /// Length of the measurement in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.measured_ns as f64 / SECOND as f64
+    }
+
+    /// Verified answers per second over the measurement.
+    #[must_use]
+    pub fn throughput(&self) -> f64 {
+        match self.measured_ns {
+            0 => 0.0,
+            _ => self.outcomes.ok as f64 / self.seconds(),
+        }
+    }
+
+    /// The windows that lie wholly inside the measurement. A window may begin a little before it, by
+    /// the length of a turn of the generator's loop.
+    pub fn measured_windows(&self) -> impl Iterator<Item = &Window> {
+        self.windows
+            .iter()
+            .filter(|window| window.phase == Phase::Measure)
+    }
+
+    /// Answers of the connection that had the fewest, and of the one that had the most.
+    #[must_use]
+    pub fn per_connection_range(&self) -> Option<(u64, u64)> {
+        let least = self.per_connection.iter().min()?;
+        let most = self.per_connection.iter().max()?;
+        Some((*least, *most))
+    }
+
+    /// Adds what was seen of another load of the same kind, after this one. Distributions and counts
+    /// are added; percentiles are never averaged. The windows of the other follow those of this one.
+    pub fn merge(&mut self, other: &Self) {
+        let lengths = (self.measured_ns, other.measured_ns);
+        self.windows = followed_by(std::mem::take(&mut self.windows), other.windows.clone());
+        self.measured_ns += other.measured_ns;
+        self.outcomes += &other.outcomes;
+        self.times.merge(&other.times);
+        self.generator
+            .merge(&other.generator, lengths, self.outcomes.finished());
+        self.connected += other.connected;
+        if self.per_connection.len() == other.per_connection.len() {
+            for (mine, theirs) in self.per_connection.iter_mut().zip(&other.per_connection) {
+                *mine += theirs;
+            }
+        } else {
+            self.per_connection.extend(&other.per_connection);
+        }
+        self.bytes_received += other.bytes_received;
+        self.bytes_sent += other.bytes_sent;
+        self.body_bytes += other.body_bytes;
+        for (text, n) in &other.errors {
+            *self.errors.entry(text.clone()).or_default() += n;
+        }
+        for text in &other.wrong_answers {
+            if self.wrong_answers.len() < EXAMPLES && !self.wrong_answers.contains(text) {
+                self.wrong_answers.push(text.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::times::times;
+
+    fn seen(ok: u64, seconds: u64, response: u64) -> Observation {
+        let mut response_times = times();
+        response_times.record_n(response, ok).unwrap();
+        let mut window = Window::empty(0, 0, seconds * SECOND);
+        window.phase = Phase::Measure;
+        window.verified_answers = ok;
+        Observation {
+            measured_ns: seconds * SECOND,
+            outcomes: Outcomes {
+                ok,
+                ..Outcomes::default()
+            },
+            times: Distributions {
+                response: response_times,
+                ..Distributions::default()
+            },
+            windows: vec![window],
+            generator: Generator {
+                busy: response as f64 / 1_000.0,
+                work_ns: ok * 1_000,
+                ..Generator::default()
+            },
+            per_connection: vec![ok],
+            wrong_answers: vec![format!("{response}")],
+            ..Observation::default()
+        }
+    }
+
+    #[test]
+    fn two_of_one_kind_add_up() {
+        let mut all = seen(100, 1, 200);
+        all.merge(&seen(300, 3, 600));
+        assert_eq!(all.throughput(), 100.0);
+        assert_eq!(all.times.response.len(), 400);
+        assert_eq!(all.generator.busy, 0.5);
+        assert_eq!(all.generator.cpu_us_per_request, Some(1.0));
+        assert_eq!(all.per_connection, [400]);
+        let windows: Vec<_> = all.windows.iter().map(|w| (w.index, w.start_ns)).collect();
+        assert_eq!(windows, [(0, 0), (1, SECOND)]);
+        assert_eq!(all.wrong_answers, ["200", "600"]);
+    }
+
+    #[test]
+    fn it_survives_json() {
+        let before = seen(100, 1, 200);
+        let json = serde_json::to_string(&before).unwrap();
+        assert_eq!(serde_json::from_str::<Observation>(&json).unwrap(), before);
+    }
+}

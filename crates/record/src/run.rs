@@ -1,0 +1,79 @@
+//! Runs: one execution of an experiment, a duel, a capacity search or a calibration.
+
+use crate::Host;
+use crate::published::Published;
+use crate::service::Limits;
+use crate::verdict::Terms;
+use crate::word::words;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+words! {
+    /// How a run ended.
+    RunStatus {
+        /// Under way, or left behind by a process that died.
+        Running = "running",
+        /// Every trial of its plan was done.
+        Finished = "finished",
+        /// Its user stopped it.
+        Interrupted = "interrupted",
+        /// It could not go on.
+        Failed = "failed",
+    }
+}
+
+/// What is known of a run when it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFacts {
+    /// The experiment's name, by which the latest run is found; `duel`, `capacity`, `calibrate`.
+    pub name: String,
+    /// A title for people.
+    pub title: String,
+    /// When it began; kept to the microsecond.
+    #[schemars(with = "String")]
+    pub started: Timestamp,
+    /// What every random choice of the run follows from.
+    pub seed: u64,
+    /// What it is about.
+    pub experiment: Subject,
+    /// The host it ran on.
+    pub host: Host,
+    /// prony's version.
+    pub prony_version: String,
+    /// The commit prony was built from, if known.
+    pub prony_commit: Option<String>,
+    /// The command line, as typed.
+    pub command_line: String,
+}
+
+/// What a run is about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Subject {
+    /// What the servers had to answer.
+    pub contract: String,
+    /// The label of the server that the others are compared with.
+    pub baseline: String,
+    /// Rounds that were planned.
+    pub rounds: u32,
+    /// Which CPUs server and generator had.
+    pub placement: String,
+    /// The servers that took part, by their labels.
+    pub servers: Vec<String>,
+    /// The server behind every gateway.
+    pub upstream: Option<String>,
+    /// Figures that others have published for it.
+    pub published: Option<Published>,
+    /// By server: steps of the verification that its stack cannot pass, with the reason.
+    #[serde(alias = "limits")]
+    pub expected_failures: BTreeMap<String, BTreeMap<String, String>>,
+    /// By server: what its manifest says of it.
+    pub manifests: BTreeMap<String, Value>,
+    /// What a capacity run keeps within.
+    pub service: Option<Limits>,
+    /// How a duel is to be decided.
+    pub duel: Option<Terms>,
+}

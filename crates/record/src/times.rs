@@ -1,0 +1,528 @@
+//! Latency distributions: percentiles that the samples support, their intervals, and the form in
+//! which distributions are kept.
+
+use crate::word::words;
+use crate::{Nanos, SECOND};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use prony_stats::order_interval::{Beyond, effective_samples};
+use prony_stats::percentile::{percentile_ranks, supported};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The longest time that a histogram tells apart from longer ones.
+pub const HIGHEST: Nanos = 1_000 * SECOND;
+/// Significant decimal digits: values are within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// A histogram of times in nanoseconds, from 1 ns to 1,000 s.
+pub type Times = Histogram<u64>;
+
+/// An empty histogram of [`Times`], with room for all of them.
+#[must_use]
+pub fn times() -> Times {
+    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("constant bounds are valid")
+}
+
+/// A distribution of times, in nanoseconds. A percentile with fewer than ten samples beyond it is
+/// null: the samples do not support it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentiles {
+    /// Samples.
+    pub n: u64,
+    /// The mean.
+    pub mean: Option<f64>,
+    /// The median.
+    pub p50: Option<u64>,
+    /// The 75th percentile.
+    #[serde(default)]
+    pub p75: Option<u64>,
+    /// The 90th percentile.
+    pub p90: Option<u64>,
+    /// The 99th percentile.
+    pub p99: Option<u64>,
+    /// The 99.9th percentile.
+    pub p99_9: Option<u64>,
+    /// The largest; null without samples.
+    pub max: Option<u64>,
+    /// The 95 % intervals of the percentiles, where they are known.
+    #[serde(default)]
+    pub intervals: Intervals,
+}
+
+impl Percentiles {
+    /// The percentiles of a histogram, without intervals.
+    pub fn of(times: &Times) -> Self {
+        let n = times.len();
+        let at = |p: f64| supported(n as f64, p).then(|| times.value_at_quantile(p));
+        Self {
+            n,
+            mean: (n > 0).then(|| times.mean()),
+            p50: at(0.5),
+            p75: at(0.75),
+            p90: at(0.9),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            max: (n > 0).then(|| times.max()),
+            intervals: Intervals::default(),
+        }
+    }
+
+    /// With the intervals that order statistics give, as wide as so many effective samples make them.
+    #[must_use]
+    pub fn with_intervals(mut self, times: &Times, worth: &EffectiveSamples) -> Self {
+        let at = |p: f64, n_eff: f64| {
+            let (low, high) = percentile_ranks(times.len(), n_eff, p)?;
+            Some((value_at_rank(times, low), value_at_rank(times, high)))
+        };
+        self.intervals = Intervals {
+            p50: self.p50.and(at(0.5, worth.p50)),
+            p75: self.p75.and(at(0.75, worth.p75)),
+            p90: self.p90.and(at(0.9, worth.p90)),
+            p99: self.p99.and(at(0.99, worth.p99)),
+            p99_9: self.p99_9.and(at(0.999, worth.p99_9)),
+        };
+        self
+    }
+
+    /// In milliseconds, by the names under which people publish them; what is not known is left out.
+    pub fn by_name(&self) -> BTreeMap<String, f64> {
+        let ms = |ns: f64| ns / 1e6;
+        let whole = |ns: Option<u64>| ns.map(|ns| ms(ns as f64));
+        let all = [
+            ("mean", self.mean.map(ms)),
+            ("p50", whole(self.p50)),
+            ("p75", whole(self.p75)),
+            ("p90", whole(self.p90)),
+            ("p99", whole(self.p99)),
+            ("p99.9", whole(self.p99_9)),
+            ("max", whole(self.max)),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
+    }
+}
+
+/// The 95 % intervals of percentiles, in nanoseconds: lower end, upper end. Null where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Intervals {
+    /// Of the median.
+    pub p50: Option<(Nanos, Nanos)>,
+    /// Of the 75th percentile.
+    pub p75: Option<(Nanos, Nanos)>,
+    /// Of the 90th percentile.
+    pub p90: Option<(Nanos, Nanos)>,
+    /// Of the 99th percentile.
+    pub p99: Option<(Nanos, Nanos)>,
+    /// Of the 99.9th percentile.
+    pub p99_9: Option<(Nanos, Nanos)>,
+}
+
+/// What the samples of a distribution are worth as independent ones, for each percentile: a pause that
+/// delays a hundred requests is one event, not a hundred.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EffectiveSamples {
+    /// For the median.
+    pub p50: f64,
+    /// For the 75th percentile.
+    pub p75: f64,
+    /// For the 90th percentile.
+    pub p90: f64,
+    /// For the 99th percentile.
+    pub p99: f64,
+    /// For the 99.9th percentile.
+    pub p99_9: f64,
+}
+
+impl EffectiveSamples {
+    /// As the windows of a measurement show it: by how much more than independent samples the number
+    /// beyond each percentile of `times` varies from window to window
+    /// ([`prony_stats::order_interval::effective_samples`]). `beyond` gives, for a value, how many
+    /// samples of each window lie above it and how many there are.
+    pub fn of(times: &Times, beyond: impl Fn(Nanos) -> Vec<Beyond>) -> Self {
+        let at = |p: f64| match times.is_empty() {
+            true => 0.0,
+            false => {
+                let worth = effective_samples(&beyond(times.value_at_quantile(p)));
+                // Windows do not hold what came after the measurement, so they may be short of some.
+                worth.min(times.len() as f64)
+            }
+        };
+        Self {
+            p50: at(0.5),
+            p75: at(0.75),
+            p90: at(0.9),
+            p99: at(0.99),
+            p99_9: at(0.999),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.p50 += other.p50;
+        self.p75 += other.p75;
+        self.p90 += other.p90;
+        self.p99 += other.p99;
+        self.p99_9 += other.p99_9;
+    }
+}
+
+/// The three distributions of a load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// From when a request was due to its answer.
+    pub response: Percentiles,
+    /// From when it was sent to its answer.
+    pub service: Percentiles,
+    /// From when it was due to when it was sent. In a closed loop a request is due when its
+    /// connection is free, so this is zero but for requests that waited for a connection.
+    #[serde(alias = "lag")]
+    pub send_delay: Percentiles,
+}
+
+words! {
+    /// What a distribution's times are.
+    Kind {
+        /// From when a request was due until it was answered.
+        Response = "response",
+        /// From when it was sent until it was answered.
+        Service = "service",
+        /// From when it was due until it was sent.
+        SendDelay = "send-delay" | "lag",
+        /// Connecting.
+        Connect = "connect",
+        /// How late the generator itself was: from when a request was due and its connection free
+        /// until it was sent.
+        Late = "late",
+    }
+}
+
+/// The distributions of one load, or of many of the same kind together. In JSON an object of those
+/// that have samples: HdrHistogram's V2 format, compressed, in base64; nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Encoded", try_from = "Encoded")]
+pub struct Distributions {
+    /// Answered - due. A time-out is a sample of its full length.
+    pub response: Times,
+    /// Answered - sent.
+    pub service: Times,
+    /// Sent - due; all zero in a closed loop, where due means sent, except for requests that
+    /// waited for a connection to be made.
+    pub send_delay: Times,
+    /// Time to make a connection, set-up included; one that took too long at the time-out's length.
+    pub connect: Times,
+    /// How late the generator itself was: sent - max(due, when the connection became free). Empty in a
+    /// closed loop.
+    pub late: Times,
+    /// What the response times are worth as independent samples.
+    pub effective: EffectiveSamples,
+}
+
+/// Distributions as they are kept and sent: those that have samples, each as [`encode`] writes it. They
+/// take a hundredth of the memory of [`Distributions`], so a run of many trials is held in this form.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Encoded {
+    /// What the response times are worth as independent samples.
+    #[serde(default)]
+    pub effective: EffectiveSamples,
+    /// By kind: HdrHistogram's V2 format, compressed; nanoseconds. In JSON in base64.
+    #[serde(flatten, with = "in_base64")]
+    #[schemars(with = "BTreeMap<Kind, String>")]
+    pub times: BTreeMap<Kind, Vec<u8>>,
+}
+
+mod in_base64 {
+    use super::{BASE64, BTreeMap, Engine, Kind};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    type Times = BTreeMap<Kind, Vec<u8>>;
+
+    pub(super) fn serialize<S: Serializer>(times: &Times, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(
+            times
+                .iter()
+                .map(|(kind, bytes)| (kind, BASE64.encode(bytes))),
+        )
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Times, D::Error> {
+        let texts = BTreeMap::<Kind, String>::deserialize(from)?;
+        let decoded = |(kind, text)| match BASE64.decode(text) {
+            Ok(bytes) => Ok((kind, bytes)),
+            Err(error) => Err(serde::de::Error::custom(error)),
+        };
+        texts.into_iter().map(decoded).collect()
+    }
+}
+
+impl Encoded {
+    /// One of them; empty without samples of that kind.
+    ///
+    /// # Errors
+    /// When its bytes are no histogram.
+    pub fn of(&self, kind: Kind) -> Result<Times, Unreadable> {
+        match self.times.get(&kind) {
+            Some(bytes) => decode(bytes),
+            None => Ok(Times::new(DIGITS).expect("three digits are allowed")),
+        }
+    }
+
+    /// Their length, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.times.values().map(Vec::len).sum()
+    }
+}
+
+impl From<Distributions> for Encoded {
+    fn from(all: Distributions) -> Self {
+        Self::from(&all)
+    }
+}
+
+impl From<&Distributions> for Encoded {
+    fn from(all: &Distributions) -> Self {
+        Self {
+            effective: all.effective,
+            times: all
+                .filled()
+                .map(|(kind, times)| (kind, encode(times)))
+                .collect(),
+        }
+    }
+}
+
+impl TryFrom<Encoded> for Distributions {
+    type Error = Unreadable;
+
+    fn try_from(encoded: Encoded) -> Result<Self, Unreadable> {
+        Self::try_from(&encoded)
+    }
+}
+
+impl TryFrom<&Encoded> for Distributions {
+    type Error = Unreadable;
+
+    fn try_from(encoded: &Encoded) -> Result<Self, Unreadable> {
+        let mut all = Self {
+            effective: encoded.effective,
+            ..Self::default()
+        };
+        for (&kind, bytes) in &encoded.times {
+            *all.of_mut(kind) =
+                decode(bytes).map_err(|error| Unreadable(format!("{kind}: {}", error.0)))?;
+        }
+        Ok(all)
+    }
+}
+
+impl Default for Distributions {
+    /// Empty ones.
+    fn default() -> Self {
+        // Those that stay empty take next to no memory: they grow with what is recorded or added.
+        let empty = || Times::new(DIGITS).expect("three digits are allowed");
+        Self {
+            response: empty(),
+            service: empty(),
+            send_delay: empty(),
+            connect: empty(),
+            late: empty(),
+            effective: EffectiveSamples::default(),
+        }
+    }
+}
+
+impl Distributions {
+    /// Empty ones that have room for every time, so that recording never allocates.
+    #[must_use]
+    pub fn with_room() -> Self {
+        Self {
+            response: times(),
+            service: times(),
+            send_delay: times(),
+            connect: times(),
+            late: times(),
+            effective: EffectiveSamples::default(),
+        }
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> &Times {
+        match kind {
+            Kind::Response => &self.response,
+            Kind::Service => &self.service,
+            Kind::SendDelay => &self.send_delay,
+            Kind::Connect => &self.connect,
+            Kind::Late => &self.late,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn of_mut(&mut self, kind: Kind) -> &mut Times {
+        match kind {
+            Kind::Response => &mut self.response,
+            Kind::Service => &mut self.service,
+            Kind::SendDelay => &mut self.send_delay,
+            Kind::Connect => &mut self.connect,
+            Kind::Late => &mut self.late,
+        }
+    }
+
+    /// Those that have samples.
+    pub fn filled(&self) -> impl Iterator<Item = (Kind, &Times)> {
+        Kind::ALL
+            .iter()
+            .map(|&kind| (kind, self.of(kind)))
+            .filter(|(_, times)| !times.is_empty())
+    }
+
+    /// Adds other measurements' samples.
+    pub fn merge(&mut self, other: &Self) {
+        for (kind, times) in other.filled() {
+            self.of_mut(kind)
+                .add(times)
+                .expect("a histogram that resizes takes every other");
+        }
+        self.effective.merge(&other.effective);
+    }
+
+    /// The percentiles that they support, those of the response times with their intervals.
+    #[must_use]
+    pub fn percentiles(&self) -> Latency {
+        Latency {
+            response: Percentiles::of(&self.response)
+                .with_intervals(&self.response, &self.effective),
+            service: Percentiles::of(&self.service),
+            send_delay: Percentiles::of(&self.send_delay),
+        }
+    }
+}
+
+/// The sample with this rank, from 1, up to the width of a histogram's cell.
+fn value_at_rank(times: &Times, rank: u64) -> Nanos {
+    // The middle of the rank's share, so that rounding does not reach the rank before or after.
+    times.value_at_quantile((rank as f64 - 0.5) / times.len() as f64)
+}
+
+/// A histogram that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("a histogram cannot be read: {0}")]
+pub struct Unreadable(String);
+
+/// A histogram as bytes: HdrHistogram's V2 format, compressed.
+pub fn encode(times: &Times) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(times, &mut bytes)
+        .expect("memory takes every histogram");
+    bytes
+}
+
+/// Reads what [`encode`] has written.
+///
+/// # Errors
+/// When the bytes are something else.
+pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
+    Deserializer::new()
+        .deserialize(&mut &bytes[..])
+        .map_err(|error| Unreadable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(values: impl IntoIterator<Item = u64>) -> Times {
+        let mut times = Times::new_with_bounds(1, 1_000_000_000_000, 3).unwrap();
+        for value in values {
+            times.record(value).unwrap();
+        }
+        times
+    }
+
+    #[test]
+    fn percentiles_that_the_samples_do_not_support_are_left_out() {
+        let some = Percentiles::of(&times(1..=999));
+        assert_eq!((some.p50, some.p90), (Some(500), Some(900)));
+        assert_eq!((some.p99, some.p99_9, some.max), (None, None, Some(999)));
+        assert!(Percentiles::of(&times(1..=1_000)).p99.is_some());
+        assert!(Percentiles::of(&times(1..=10_000)).p99_9.is_some());
+        assert_eq!(Percentiles::of(&times([])), Percentiles::default());
+    }
+
+    #[test]
+    fn histograms_survive_the_notebook() {
+        let before = times((1..5_000).map(|i| i * i));
+        let after = decode(&encode(&before)).unwrap();
+        assert_eq!(before, after);
+        assert!(decode(b"not a histogram").is_err());
+    }
+
+    #[test]
+    fn intervals_hold_their_percentiles_and_widen_with_dependence() {
+        let all = times(1..=100_000);
+        let wide = |n: f64| {
+            let worth = EffectiveSamples {
+                p50: n,
+                p99: n,
+                ..EffectiveSamples::default()
+            };
+            let found = Percentiles::of(&all).with_intervals(&all, &worth);
+            let (low, high) = found.intervals.p99.unwrap();
+            assert!((low..=high).contains(&found.p99.unwrap()));
+            assert_eq!(found.intervals.p90, None, "its worth is not known");
+            high - low
+        };
+        let independent = wide(100_000.0);
+        assert!((100..140).contains(&independent), "{independent}");
+        // By the square root of ten, but for the width of a histogram's cell.
+        assert!(wide(10_000.0) > 2 * independent);
+    }
+
+    #[test]
+    fn dependence_is_seen_in_windows() {
+        // Every hundredth sample is slow; once spread evenly, once all in one window of a hundred.
+        let mut all = Times::new(3).unwrap();
+        all.record_n(10, 99_000).unwrap();
+        all.record_n(1_000, 1_000).unwrap();
+        let windows = |burst: bool| {
+            let above = move |i: u64| match burst {
+                true if i == 50 => 1_000,
+                true => 0,
+                false => 10,
+            };
+            EffectiveSamples::of(&all, |value| {
+                let count = |i| Beyond {
+                    above: if value < 1_000 { above(i) } else { 0 },
+                    all: 1_000,
+                };
+                (0..100).map(count).collect()
+            })
+        };
+        assert!(windows(false).p99 > 99_000.0);
+        assert!(windows(true).p99 < 1_000.0);
+    }
+
+    #[test]
+    fn distributions_survive_json_and_the_names_of_earlier_versions() {
+        let all = Distributions {
+            response: times(1..500),
+            send_delay: times(1..50),
+            ..Distributions::default()
+        };
+        let json = serde_json::to_string(&all).unwrap();
+        assert!(
+            json.contains("\"send-delay\"") && !json.contains("connect"),
+            "{json}"
+        );
+        assert_eq!(serde_json::from_str::<Distributions>(&json).unwrap(), all);
+        let old = json.replace("send-delay", "lag");
+        assert_eq!(serde_json::from_str::<Distributions>(&old).unwrap(), all);
+    }
+}

@@ -1,0 +1,255 @@
+//! Trials: one fresh start of one server under one load, with all that was measured.
+
+use crate::word::words;
+use crate::{
+    Distributions, Failure, Finding, Generator, Load, Nanos, Observation, Outcomes, Resources,
+    SECOND, Step, Window,
+};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+words! {
+    /// How a trial ended.
+    TrialStatus {
+        /// It was measured to its end.
+        Ok = "ok",
+        /// A step failed; which one, and how, stands beside it.
+        Failed = "failed",
+        /// It was not tried.
+        Skipped = "skipped",
+        /// Its user stopped it.
+        Interrupted = "interrupted",
+    }
+}
+
+/// What is known of a trial, except its windows and distributions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// Its place in the run's plan, from 0; unique in the run.
+    pub ordinal: u32,
+    /// Its round, from 0.
+    pub round: u32,
+    /// The server's name.
+    pub server: String,
+    /// The server's workers, if it was given a number.
+    pub workers: Option<u32>,
+    /// The load.
+    pub load: Load,
+    /// The load's label: what trials of the same server under the same load have in common.
+    pub cell: String,
+    /// How it ended.
+    pub status: TrialStatus,
+    /// The step that failed, and why.
+    #[serde(flatten, with = "failure_keys")]
+    #[schemars(with = "FailureKeys")]
+    pub failure: Option<Failure>,
+    /// When it began; kept to the microsecond.
+    #[schemars(with = "String")]
+    pub started: Timestamp,
+    /// The server's command line.
+    pub command_line: String,
+    /// What the server says its version is.
+    pub server_version: Option<String>,
+    /// Its main figures; null where nothing was measured.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Everything else that was measured; null where nothing was.
+    pub observation: Option<Measurement>,
+}
+
+/// The main figures of a trial, as tables show them and SQL finds them. Null where they are not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Figures {
+    /// The length of the measurement, in seconds.
+    pub measured_seconds: Option<f64>,
+    /// Right answers that came in that time.
+    pub verified_answers: Option<u64>,
+    /// Right answers per second.
+    pub throughput: Option<f64>,
+    /// CPU time of the server's processes for each right answer, in nanoseconds.
+    pub cpu_ns_per_request: Option<f64>,
+    /// The most memory that the server's processes held, in bytes.
+    pub rss_peak_bytes: Option<u64>,
+    /// The median response time, in nanoseconds.
+    pub p50_ns: Option<Nanos>,
+    /// The 99th percentile of the response time, in nanoseconds.
+    pub p99_ns: Option<Nanos>,
+    /// The longest response time, in nanoseconds.
+    pub max_ns: Option<Nanos>,
+}
+
+/// The JSON form of a trial's failure.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct FailureKeys {
+    /// The step that failed.
+    failed_step: Option<Step>,
+    /// Why it failed.
+    message: Option<String>,
+    /// The end of what the server printed, when it failed.
+    last_output: Option<String>,
+}
+
+mod failure_keys {
+    use super::{Failure, FailureKeys};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        failure: &Option<Failure>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let keys = failure
+            .as_ref()
+            .map_or_else(FailureKeys::default, |failure| {
+                let output = failure.output.clone();
+                FailureKeys {
+                    failed_step: Some(failure.step),
+                    message: Some(failure.message.clone()),
+                    last_output: Some(output).filter(|output| !output.is_empty()),
+                }
+            });
+        keys.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Failure>, D::Error> {
+        let keys = FailureKeys::deserialize(deserializer)?;
+        Ok(keys.failed_step.map(|step| Failure {
+            step,
+            message: keys.message.unwrap_or_default(),
+            output: keys.last_output.unwrap_or_default(),
+        }))
+    }
+}
+
+/// How long the parts of a trial took, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Durations {
+    /// From the start of the server's command until it answered.
+    pub ready_ns: Nanos,
+    /// Both verifications.
+    pub verify_ns: Nanos,
+    /// Warm-up.
+    pub warmup_ns: Nanos,
+    /// The measurement.
+    pub measured_ns: Nanos,
+    /// Until nothing of the server was left.
+    pub stop_ns: Nanos,
+    /// The whole trial.
+    pub total_ns: Nanos,
+}
+
+/// Everything measured in a trial, except its windows and distributions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// What became of the requests.
+    pub outcomes: Outcomes,
+    /// What the generator used.
+    pub generator: Generator,
+    /// What the server and the machine used.
+    pub resources: Resources,
+    /// How long the parts took.
+    pub durations: Durations,
+    /// The warm-up ended because the load was steady.
+    pub warmed_up: bool,
+    /// Errors in words, with their number.
+    pub errors: BTreeMap<String, u64>,
+    /// The first wrong answers, in words.
+    pub wrong_answers: Vec<String>,
+    /// Answers of the connection that had the fewest, and of the one that had the most.
+    pub per_connection: Option<(u64, u64)>,
+    /// What the checks found.
+    pub checks: Vec<Finding>,
+}
+
+/// A trial with its windows and distributions: what the notebook takes, and what one host sends to
+/// another. Where many are held at once, the distributions stay as they are kept:
+/// [`Encoded`](crate::times::Encoded).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recording<D = Distributions> {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub trial: Trial,
+    /// Its windows, in order.
+    pub windows: Vec<Window>,
+    /// Its distributions.
+    pub histograms: D,
+}
+
+impl Figures {
+    /// The main figures of what a generator saw and a server used.
+    #[must_use]
+    pub fn of(seen: &Observation, used: &Resources) -> Self {
+        let response = crate::Percentiles::of(&seen.times.response);
+        let ok = seen.outcomes.ok;
+        let watched = used.watched_ns > 0;
+        Self {
+            measured_seconds: Some(seen.seconds()),
+            verified_answers: Some(ok),
+            throughput: (ok > 0).then(|| seen.throughput()),
+            cpu_ns_per_request: (ok > 0 && watched).then(|| used.server_cpu_ns as f64 / ok as f64),
+            rss_peak_bytes: Some(used.rss_peak_bytes),
+            p50_ns: response.p50,
+            p99_ns: response.p99,
+            max_ns: response.max,
+        }
+    }
+}
+
+impl Trial {
+    /// The server's label: `name`, or `name@workers` with more than one.
+    #[must_use]
+    pub fn label(&self) -> String {
+        label(&self.server, self.workers.unwrap_or(1))
+    }
+
+    /// The length of the measurement in nanoseconds; 0 where nothing was measured.
+    #[must_use]
+    pub fn measured_ns(&self) -> Nanos {
+        (self.figures.measured_seconds.unwrap_or(0.0) * SECOND as f64) as Nanos
+    }
+}
+
+/// `name`, or `name@workers` with more than one.
+#[must_use]
+pub fn label(server: &str, workers: u32) -> String {
+    if workers == 1 {
+        server.to_owned()
+    } else {
+        format!("{server}@{workers}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_trial_of_an_earlier_version_is_read() {
+        let old = json!({
+            "ordinal": 3, "round": 1, "server": "it", "workers": null,
+            "load": {"connections": 4, "threads": 1, "rate": 50.0, "contract": "tcp-echo"},
+            "cell": "50/s", "status": "failed", "failed_step": "verification after the load",
+            "message": "why", "last_output": null, "started": "2026-01-01T00:00:00Z",
+            "command_line": "it 1", "server_version": null, "measured_seconds": null,
+            "verified_answers": null, "throughput": null, "cpu_ns_per_request": null,
+            "rss_peak_bytes": null, "p50_ns": null, "p99_ns": null, "max_ns": null,
+            "observation": null
+        });
+        let trial: Trial = serde_json::from_value(old).unwrap();
+        let failure = trial.failure.clone().unwrap();
+        assert_eq!(
+            (failure.step, failure.message.as_str()),
+            (Step::VerifyAgain, "why")
+        );
+        assert_eq!(trial.load.rate, Some(50.0));
+        let again = serde_json::to_value(&trial).unwrap();
+        assert_eq!(again["failed_step"], "verify-again");
+        assert_eq!(serde_json::from_value::<Trial>(again).unwrap(), trial);
+    }
+}

@@ -1,0 +1,182 @@
+//! A server under one load, over all its trials.
+
+use super::{ByCell, CellReport, FailureReport, MicrosecondsPerRequest, RunHead};
+use prony_checks::{ceiling, spread_exceeds_effect};
+use prony_record::{Finding, Latency, Step, Trial};
+use prony_stats::compare::Better;
+use prony_stats::mean::mean;
+use prony_stats::ratio::paired_log_ratio;
+use prony_stats::ties::{Place, rank};
+use prony_stats::{Estimate, Interval, Unit};
+use std::collections::BTreeMap;
+
+/// Verified answers per second of a trial that yielded figures.
+pub(super) fn rate(trial: &Trial) -> f64 {
+    trial.figures.throughput.unwrap_or(0.0)
+}
+
+/// The report of a cell; none without a trial.
+pub(super) fn cell(
+    trials: &[&Trial],
+    latency: Latency,
+    baseline: &[&Trial],
+    upstream: &[&Trial],
+    run: &RunHead,
+    failures: &[FailureReport],
+) -> Option<CellReport> {
+    let first = trials.first()?;
+    let rates: Vec<f64> = trials.iter().map(|trial| rate(trial)).collect();
+    let cpu: Vec<f64> = trials
+        .iter()
+        .filter_map(|trial| trial.figures.cpu_ns_per_request)
+        .collect();
+    let cpu = mean(&cpu, Unit::CpuNanosecondsPerRequest)
+        .ok()
+        .map(|estimate| {
+            let us = |ns: f64| ns / 1e3;
+            MicrosecondsPerRequest {
+                value: us(estimate.value()),
+                low: estimate.low().map(us),
+                high: estimate.high().map(us),
+            }
+        });
+    let ratio = ratio(trials, baseline, run.rounds);
+    let mut checks = merge_findings(trials);
+    let is_baseline = first.label() == run.baseline;
+    if let Some(ratio) = ratio.as_ref().filter(|_| !is_baseline && trials.len() > 1) {
+        let others: Vec<f64> = baseline.iter().map(|trial| rate(trial)).collect();
+        checks.extend(spread_exceeds_effect(
+            ratio.value(),
+            spread(&rates),
+            spread(&others),
+        ));
+    }
+    if run.upstream.as_ref() != Some(&first.server) {
+        let mean = |trials: &[&Trial]| {
+            trials.iter().map(|trial| rate(trial)).sum::<f64>() / trials.len() as f64
+        };
+        if !upstream.is_empty() {
+            checks.extend(ceiling(mean(trials), mean(upstream)));
+        }
+    }
+    let broken = failures.iter().any(|failure| {
+        failure.server == first.label()
+            && matches!(failure.step, Some(Step::Verify | Step::VerifyAgain))
+    });
+    let measured = || trials.iter().filter_map(|trial| trial.observation.as_ref());
+    let lied = measured().any(|seen| seen.outcomes.wrong_answer > 0);
+    Some(CellReport {
+        server: first.server.clone(),
+        workers: first.workers.unwrap_or(1),
+        load: first.load.clone(),
+        trials: trials.len() as u64,
+        verified: !broken && !lied,
+        answers: measured().map(|seen| seen.outcomes.ok).sum(),
+        throughput: mean(&rates, Unit::PerSecond).ok()?,
+        latency,
+        server_cpu_us_per_request: cpu,
+        rss_peak_bytes: trials
+            .iter()
+            .filter_map(|trial| trial.figures.rss_peak_bytes)
+            .max()
+            .unwrap_or(0),
+        ratio,
+        connections_per_worker: measured()
+            .map(|seen| &seen.resources.connections_per_loop)
+            .max_by_key(|counts| counts.first().unwrap_or(&0) - counts.last().unwrap_or(&0))
+            .cloned()
+            .unwrap_or_default(),
+        expected_failures: BTreeMap::new(),
+        group: None,
+        checks,
+        load_label: first.cell.clone(),
+    })
+}
+
+/// For each load with three servers or more: the letters of every server's groups, by its label.
+pub(super) fn tie_groups(groups: &ByCell<Vec<&Trial>>) -> Vec<(String, BTreeMap<String, String>)> {
+    let mut loads: BTreeMap<&str, Vec<(&str, &Vec<&Trial>)>> = BTreeMap::new();
+    for ((load, server), trials) in groups {
+        loads.entry(load).or_default().push((server, trials));
+    }
+    let letters = |servers: &[(&str, &Vec<&Trial>)]| {
+        let rounds = servers.iter().flat_map(|(_, trials)| trials.iter());
+        let rounds = rounds.map(|trial| trial.round).max()?;
+        let row = |trials: &Vec<&Trial>| -> Vec<Option<f64>> {
+            (0..=rounds)
+                .map(|round| {
+                    let found = trials.iter().find(|trial| trial.round == round);
+                    found.map(|trial| rate(trial)).filter(|rate| *rate > 0.0)
+                })
+                .collect()
+        };
+        let table: Vec<_> = servers.iter().map(|(_, trials)| row(trials)).collect();
+        let ranking = rank(&table, Better::Higher).ok()?;
+        let named = |place: &Place| (servers[place.server].0.to_owned(), place.letters());
+        Some(ranking.places.iter().map(named).collect())
+    };
+    loads
+        .into_iter()
+        .filter(|(_, servers)| servers.len() > 2)
+        .filter_map(|(load, servers)| Some((load.to_owned(), letters(&servers)?)))
+        .collect()
+}
+
+/// (largest − smallest) / mean.
+fn spread(rates: &[f64]) -> f64 {
+    let most = rates.iter().copied().fold(f64::MIN, f64::max);
+    let least = rates.iter().copied().fold(f64::MAX, f64::min);
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    (most - least) / mean
+}
+
+fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate> {
+    let by_round = |trials: &[&Trial]| -> Vec<Option<f64>> {
+        (0..rounds)
+            .map(|round| {
+                trials
+                    .iter()
+                    .find(|trial| trial.round == round)
+                    .map(|trial| rate(trial))
+            })
+            .collect()
+    };
+    let (ours, theirs) = (by_round(trials), by_round(baseline));
+    if std::ptr::eq(trials, baseline) || ours == theirs {
+        // A server compared with itself: exactly one, and that is no estimate.
+        return Estimate::new(
+            1.0,
+            Interval::new(1.0, 1.0),
+            trials.len() as u64,
+            Unit::Ratio,
+        )
+        .ok();
+    }
+    paired_log_ratio(&ours, &theirs).ok()
+}
+
+/// Each check once, at its most serious, with how many of the trials raised it.
+fn merge_findings(trials: &[&Trial]) -> Vec<Finding> {
+    let mut merged: BTreeMap<&str, (u64, &Finding)> = BTreeMap::new();
+    for finding in trials
+        .iter()
+        .filter_map(|trial| trial.observation.as_ref())
+        .flat_map(|seen| &seen.checks)
+    {
+        let entry = merged.entry(finding.name.as_str()).or_insert((0, finding));
+        entry.0 += 1;
+        if finding.severity > entry.1.severity {
+            entry.1 = finding;
+        }
+    }
+    merged
+        .into_values()
+        .map(|(n, finding)| match trials.len() {
+            1 => finding.clone(),
+            all => Finding {
+                text: format!("in {n} of {all} trials: {}", finding.text),
+                ..finding.clone()
+            },
+        })
+        .collect()
+}

@@ -1,0 +1,233 @@
+//! A run's report as text for a terminal.
+
+use super::{CellReport, RunReport};
+use crate::show;
+use crate::table::{Align, Table};
+use prony_record::{Finding, Step};
+use prony_stats::Estimate;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+impl RunReport {
+    /// The report as text for a terminal: results first, then what the checks found, then what was not
+    /// measured. `verbose` names each server that is not set up.
+    #[must_use]
+    pub fn text(&self, verbose: bool) -> String {
+        let mut out = String::new();
+        let run = &self.run;
+        let _ = writeln!(out, "{} — run {} ({})", run.title, run.id, run.name);
+        let _ = writeln!(out, "{}; {}", run.host, run.placement);
+        if run.status != "finished" {
+            let _ = writeln!(out, "{}: these are the figures until then", run.status);
+        }
+        for (load, cells) in self.by_load() {
+            let _ = writeln!(out, "\n{}", self.sentence(&cells));
+            let _ = writeln!(out, "load {load}, {} rounds, 95 % intervals\n", run.rounds);
+            let _ = write!(out, "{}", table(&cells));
+            if cells.iter().any(|cell| cell.group.is_some()) {
+                let _ = writeln!(
+                    out,
+                    "no significant difference between servers that share a group's letter"
+                );
+            }
+        }
+        for scaling in &self.scaling {
+            let _ = writeln!(out, "\n{}", scaling.sentence);
+        }
+        if let Some(published) = &self.published {
+            out += &published.text();
+        }
+        out += &self.findings_text();
+        out += &paragraph(&self.expected_failures());
+        out += &paragraph(&self.failed());
+        out += &paragraph(&self.not_set_up(verbose));
+        out
+    }
+
+    /// Which server is ahead of the baseline, and how sure that is: what is read first.
+    #[must_use]
+    pub fn sentence(&self, cells: &[&CellReport]) -> String {
+        let Some(first) = cells.first() else {
+            return String::new();
+        };
+        let name = first.label();
+        let base = &self.run.baseline;
+        if name == *base {
+            return format!("{name}, the baseline, has the highest throughput.");
+        }
+        let Some(ratio) = &first.ratio else {
+            return format!(
+                "{name} has the highest throughput; the baseline {base} has none to compare it with."
+            );
+        };
+        match ratio.interval() {
+            None => format!(
+                "{name} had {} the throughput of {base} in the only round: one round proves nothing.",
+                show::ratio(ratio.value())
+            ),
+            Some(interval) if interval.low() > 1.0 => format!(
+                "{name} has {} the throughput of {base} (95 % interval {:.3} to {:.3}, {} rounds).",
+                show::ratio(ratio.value()),
+                interval.low(),
+                interval.high(),
+                ratio.n()
+            ),
+            Some(interval) => format!(
+                "no significant difference between {name} and {base}: {} (95 % interval {:.3} to {:.3}, {} rounds).",
+                show::ratio(ratio.value()),
+                interval.low(),
+                interval.high(),
+                ratio.n()
+            ),
+        }
+    }
+
+    /// A line for each check, with the servers that it concerns.
+    fn findings_text(&self) -> String {
+        let lines: Vec<Finding> = self
+            .findings()
+            .into_iter()
+            .map(|raised| Finding {
+                name: format!("{} ({})", raised.finding.name, raised.servers.join(", ")),
+                ..raised.finding
+            })
+            .collect();
+        show::findings(&lines)
+    }
+
+    /// Expected failures, each server once.
+    fn expected_failures(&self) -> String {
+        let mut by_server: BTreeMap<&str, &BTreeMap<String, String>> = BTreeMap::new();
+        for cell in &self.cells {
+            by_server.insert(&cell.server, &cell.expected_failures);
+        }
+        let mut out = String::new();
+        for (server, failures) in by_server {
+            for (step, reason) in failures {
+                let _ = writeln!(out, "expected failure of {server}: {step}: {reason}");
+            }
+        }
+        out
+    }
+
+    fn failed(&self) -> String {
+        let mut out = String::new();
+        for failure in self.failures.iter().filter(|failure| !failure.skipped) {
+            let round = failure
+                .round
+                .map_or(String::new(), |round| format!(" (round {round})"));
+            let step = failure.step.map_or("unknown step", Step::phrase);
+            let _ = writeln!(
+                out,
+                "failed: {}{round}: {step}: {}",
+                failure.server, failure.message
+            );
+            for line in failure.output.lines() {
+                let _ = writeln!(out, "  | {}", line.escape_debug());
+            }
+        }
+        out
+    }
+
+    fn not_set_up(&self, verbose: bool) -> String {
+        let mut out = self
+            .set_up_hint()
+            .map_or_else(String::new, |(what, command)| {
+                format!("{what}: `{command}`\n")
+            });
+        if verbose {
+            for failure in self.failures.iter().filter(|failure| failure.skipped) {
+                let _ = writeln!(out, "  {}: {}", failure.server, failure.message);
+            }
+        }
+        out
+    }
+
+    /// How many servers are not set up, in words, and the command that sets them up; none if all are.
+    #[must_use]
+    pub fn set_up_hint(&self) -> Option<(String, String)> {
+        let missing = self.failures.iter().filter(|failure| failure.skipped);
+        let what = match missing.count() {
+            0 => return None,
+            1 => "1 server is not set up".to_owned(),
+            n => format!("{n} servers are not set up"),
+        };
+        // Every contract can be set up by its name; an experiment may be a file that is gone.
+        Some((what, format!("prony servers setup {}", self.run.contract)))
+    }
+}
+
+/// After an empty line, unless there is nothing to say.
+fn paragraph(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!("\n{text}"),
+    }
+}
+
+fn table(cells: &[&CellReport]) -> Table {
+    // A server with a single event loop, or none that can be seen, has nothing to spread.
+    let spread = cells
+        .iter()
+        .any(|cell| cell.connections_per_worker.len() > 1);
+    let columns = [
+        ("server", Align::Left),
+        ("answers/s ±95 %", Align::Right),
+        ("p50 ±95 %", Align::Right),
+        ("p99 ±95 %", Align::Right),
+        ("max", Align::Right),
+        ("CPU/req", Align::Right),
+        ("memory", Align::Right),
+        ("ratio", Align::Right),
+        ("95 % interval", Align::Left),
+        ("group", Align::Left),
+        ("connections", Align::Left),
+        ("checks", Align::Right),
+    ];
+    let groups = cells.iter().any(|cell| cell.group.is_some());
+    let kept = |name: &str| match name {
+        "connections" => spread,
+        "group" => groups,
+        _ => true,
+    };
+    let mut table = Table::new(columns.into_iter().filter(|(name, _)| kept(name)));
+    for cell in cells {
+        let rate = show::rate(cell.throughput.value());
+        let rate = match cell.throughput.relative_half_width() {
+            Some(half) => format!("{rate} {}", show::within(half)),
+            None => rate,
+        };
+        let response = &cell.latency.response;
+        let ratio = cell.ratio.as_ref();
+        let connections: Vec<String> = cell
+            .connections_per_worker
+            .iter()
+            .map(u32::to_string)
+            .collect();
+        let row = [
+            cell.label(),
+            rate,
+            show::time_within(response.p50, response.intervals.p50),
+            show::time_within(response.p99, response.intervals.p99),
+            show::time_or_dash(response.max),
+            cell.server_cpu_us_per_request
+                .map_or("–".into(), |cpu| show::time(cpu.value * 1e3)),
+            show::bytes(cell.rss_peak_bytes as f64),
+            ratio.map_or("–".into(), |ratio| show::ratio(ratio.value())),
+            ratio
+                .and_then(Estimate::interval)
+                .map_or("–".into(), |interval| {
+                    format!("{:.3} to {:.3}", interval.low(), interval.high())
+                }),
+            cell.group.clone().unwrap_or_default(),
+            connections.join("+"),
+            match cell.checks.len() {
+                0 => String::new(),
+                n => n.to_string(),
+            },
+        ];
+        let kept = columns.iter().zip(row).filter(|((name, _), _)| kept(name));
+        table.row(kept.map(|(_, cell)| cell));
+    }
+    table
+}

@@ -1,0 +1,282 @@
+//! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
+
+use crate::duel::{compare, may_end, plan};
+use crate::sentence::sentences;
+use prony_record::Finding;
+use prony_record::verdict::{Comparison, Quantity, Terms, Values};
+use prony_stats::mean::mean;
+use prony_stats::sequential::Plan;
+use prony_stats::{Estimate, StatsError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A duel so far.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "prony duel")]
+pub struct DuelReport {
+    /// Its run in the notebook.
+    pub run: i64,
+    /// The sides; the others are compared with the first.
+    pub sides: Vec<SideReport>,
+    /// Whole rounds.
+    pub rounds: u32,
+    /// The common rate, requests per second; null when there was none.
+    pub rate: Option<f64>,
+    /// Differences smaller than this were to count as none, as a share.
+    pub band: f64,
+    /// Every other side against the first, in every quantity.
+    pub comparisons: Vec<Comparison>,
+    /// What it all says.
+    pub sentences: Vec<String>,
+    /// It ended early: by the user, or because time was up.
+    pub cut_short: bool,
+    /// What the checks found, by side.
+    pub checks: Vec<Finding>,
+    /// Every round, its sides in their order.
+    pub values: Vec<Vec<Values>>,
+}
+
+/// A side.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SideReport {
+    /// What it is called.
+    pub name: String,
+    /// Its command line; empty when prony did not start it.
+    pub command: String,
+    /// The most memory of its processes, in bytes; 0 when unknown.
+    pub rss_peak_bytes: u64,
+    /// Each quantity's mean over the rounds, with an ordinary 95 % interval.
+    pub figures: Vec<Figure>,
+}
+
+/// A quantity of a side.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Figure {
+    /// Which.
+    pub quantity: Quantity,
+    /// The mean over the rounds.
+    pub value: Estimate,
+}
+
+/// Each quantity's mean over the rounds, for one side.
+#[must_use]
+pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
+    Quantity::ALL
+        .into_iter()
+        .filter_map(|quantity| {
+            let values: Vec<f64> = rounds
+                .iter()
+                .filter_map(|round| round[side].of(quantity))
+                .collect();
+            let value = mean(&values, quantity.unit()).ok()?;
+            Some(Figure { quantity, value })
+        })
+        .collect()
+}
+
+/// What has been seen in whole rounds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// The sides' names; the others are compared with the first.
+    pub names: Vec<String>,
+    /// Their command lines; empty where prony did not start them.
+    pub commands: Vec<String>,
+    /// The most memory of their processes, in bytes; 0 when unknown.
+    pub memory: Vec<u64>,
+    /// Requests per second at the common rate.
+    pub rate: Option<f64>,
+    /// What checks found.
+    pub findings: Vec<Finding>,
+    /// Every round, its sides in their order.
+    pub rounds: Vec<Vec<Values>>,
+}
+
+impl Seen {
+    /// Nothing yet of these sides.
+    #[must_use]
+    pub fn nothing(names: Vec<String>) -> Self {
+        Self {
+            commands: vec![String::new(); names.len()],
+            memory: vec![0; names.len()],
+            names,
+            ..Self::default()
+        }
+    }
+
+    /// What a side ran as and used, and what checks found in a part of its round; the same finding is
+    /// kept once.
+    pub fn add(&mut self, side: usize, command: &str, memory: u64, found: &[Finding]) {
+        command.clone_into(&mut self.commands[side]);
+        self.memory[side] = self.memory[side].max(memory);
+        let name = &self.names[side];
+        for finding in found {
+            let known = |f: &Finding| f.name == finding.name && f.text.starts_with(name.as_str());
+            if !self.findings.iter().any(known) {
+                self.findings.push(Finding {
+                    text: format!("{name}: {}", finding.text),
+                    ..finding.clone()
+                });
+            }
+        }
+    }
+
+    /// How the sides compare so far.
+    ///
+    /// # Errors
+    /// When there are more rounds than were planned.
+    pub fn compare(&self, plan: &Plan, terms: &Terms) -> Result<Vec<Comparison>, StatsError> {
+        let Terms {
+            quantities, bands, ..
+        } = terms;
+        compare(&self.names, quantities, &self.rounds, plan, bands)
+    }
+
+    /// What it says if it ends here. A duel that has neither all its rounds nor what it was to end for was
+    /// cut short, by its user or its time: that had nothing to do with what was seen, so the last look may
+    /// spend all the rest.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn report(&self, run: i64, terms: &Terms) -> Result<DuelReport, StatsError> {
+        let rounds = self.rounds.len() as u32;
+        let plan = plan(terms, self.names.len())?;
+        let mut comparisons = self.compare(&plan, terms)?;
+        let cut_short = rounds < terms.most && !may_end(terms, rounds, &comparisons);
+        if cut_short && rounds >= 2 {
+            comparisons = self.compare(&plan.ended_at(rounds)?, terms)?;
+        }
+        let side = |(i, name): (usize, &String)| SideReport {
+            name: name.clone(),
+            command: self.commands[i].clone(),
+            rss_peak_bytes: self.memory[i],
+            figures: figures(&self.rounds, i),
+        };
+        Ok(DuelReport {
+            run,
+            sides: self.names.iter().enumerate().map(side).collect(),
+            rounds,
+            rate: self.rate,
+            band: terms.band,
+            sentences: sentences(&self.names, &comparisons, rounds),
+            comparisons,
+            cut_short,
+            checks: self.findings.clone(),
+            values: self.rounds.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_record::verdict::Bands;
+
+    /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2 %.
+    fn seen(rounds: usize, ratio: f64) -> Seen {
+        let mut seen = Seen::nothing(vec!["a".into(), "b".into()]);
+        seen.rounds = (0..rounds)
+            .map(|i| {
+                let at = |throughput| Values {
+                    throughput: Some(throughput),
+                    ..Values::default()
+                };
+                let noise = 1.0 + 0.02 * [0.5, -1.0, 0.8, -0.3][i % 4];
+                vec![at(100.0), at(100.0 * ratio * noise)]
+            })
+            .collect();
+        seen
+    }
+
+    fn terms() -> Terms {
+        Terms {
+            quantities: Quantity::ALL.to_vec(),
+            most: 20,
+            exact: false,
+            precision: None,
+            band: 0.01,
+            bands: Bands::all(0.01),
+        }
+    }
+
+    #[test]
+    fn an_end_for_what_was_seen_is_not_cut_short() {
+        let report = seen(8, 1.5).report(1, &terms()).unwrap();
+        assert_eq!(report.comparisons[0].verdict, "faster");
+        assert!(!report.cut_short);
+        let report = seen(20, 1.0).report(1, &terms()).unwrap();
+        assert!(!report.cut_short, "it had all its rounds");
+    }
+
+    #[test]
+    fn the_last_look_of_a_duel_cut_short_spends_the_rest() {
+        let seen = seen(8, 1.0);
+        let report = seen.report(1, &terms()).unwrap();
+        assert!(report.cut_short);
+        let plan = plan(&terms(), 2).unwrap();
+        let planned = seen.compare(&plan, &terms()).unwrap();
+        let half = |comparison: &Comparison| comparison.ratio.relative_half_width().unwrap();
+        assert!(half(&report.comparisons[0]) < half(&planned[0]));
+    }
+
+    #[test]
+    fn fewer_quantities_have_narrower_intervals() {
+        let seen = seen(8, 1.0);
+        let only = Terms {
+            quantities: vec![Quantity::Throughput],
+            ..terms()
+        };
+        let half = |terms: &Terms| {
+            let report = seen.report(1, terms).unwrap();
+            report.comparisons[0].ratio.relative_half_width().unwrap()
+        };
+        assert!(half(&only) < half(&terms()));
+        let cpu = Terms {
+            quantities: vec![Quantity::Cpu],
+            ..terms()
+        };
+        assert!(seen.report(1, &cpu).unwrap().comparisons.is_empty());
+    }
+
+    #[test]
+    fn as_many_rounds_as_were_asked_for() {
+        let exact = Terms {
+            exact: true,
+            ..terms()
+        };
+        let seen = seen(8, 1.5);
+        assert!(seen.report(1, &exact).unwrap().cut_short);
+        let exact = Terms { most: 8, ..exact };
+        assert!(!seen.report(1, &exact).unwrap().cut_short);
+    }
+
+    #[test]
+    fn a_precision_is_reached_by_every_interval() {
+        let wide = Terms {
+            precision: Some(0.001),
+            ..terms()
+        };
+        let all = seen(8, 1.5).report(1, &wide).unwrap();
+        assert!(all.cut_short, "half-width {:?}", all.comparisons[0].ratio);
+        let narrow = Terms {
+            precision: Some(0.5),
+            ..terms()
+        };
+        assert!(!seen(8, 1.0).report(1, &narrow).unwrap().cut_short);
+    }
+
+    #[test]
+    fn the_same_finding_is_kept_once_for_each_side() {
+        let mut seen = seen(1, 1.0);
+        let found = [Finding {
+            name: "noisy-host".into(),
+            severity: prony_record::Severity::Warning,
+            text: "much".into(),
+        }];
+        seen.add(0, "one", 5, &found);
+        seen.add(0, "one", 3, &found);
+        seen.add(1, "two", 3, &found);
+        let texts: Vec<&str> = seen.findings.iter().map(|f| f.text.as_str()).collect();
+        assert_eq!(texts, ["a: much", "b: much"]);
+        assert_eq!(seen.memory, [5, 3]);
+    }
+}
