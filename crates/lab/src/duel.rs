@@ -188,7 +188,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             let comparisons = self.compare(&seen, &plan)?;
             observer(Event::Compared {
                 comparisons: &comparisons,
-                findings: &seen.findings,
+                findings: &seen.findings(),
             });
             if may_end(self.terms, seen.rounds.len() as u32, &comparisons) {
                 break;

@@ -74,6 +74,17 @@ pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
         .collect()
 }
 
+/// A check that was raised for a side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raised {
+    /// The side's place among the sides.
+    pub side: usize,
+    /// What was found, as it was found first.
+    pub finding: Finding,
+    /// In so many of the side's measurements.
+    pub times: u32,
+}
+
 /// What has been seen in whole rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
@@ -86,7 +97,9 @@ pub struct Seen {
     /// Requests per second at the common rate.
     pub rate: Option<f64>,
     /// What checks found.
-    pub findings: Vec<Finding>,
+    pub raised: Vec<Raised>,
+    /// Measurements of each side that checks have looked at.
+    pub measurements: Vec<u32>,
     /// Every round, its sides in their order.
     pub rounds: Vec<Vec<Values>>,
 }
@@ -98,26 +111,52 @@ impl Seen {
         Self {
             commands: vec![String::new(); names.len()],
             memory: vec![0; names.len()],
+            measurements: vec![0; names.len()],
             names,
             ..Self::default()
         }
     }
 
-    /// What a side ran as and used, and what checks found in a part of its round; the same finding is
-    /// kept once.
+    /// What a side ran as and used, and what checks found in a part of its round; the same check is
+    /// kept once, and counted.
     pub fn add(&mut self, side: usize, command: &str, memory: u64, found: &[Finding]) {
         command.clone_into(&mut self.commands[side]);
         self.memory[side] = self.memory[side].max(memory);
-        let name = &self.names[side];
+        self.measurements[side] += 1;
         for finding in found {
-            let known = |f: &Finding| f.name == finding.name && f.text.starts_with(name.as_str());
-            if !self.findings.iter().any(known) {
-                self.findings.push(Finding {
-                    text: format!("{name}: {}", finding.text),
-                    ..finding.clone()
-                });
+            let same =
+                |raised: &&mut Raised| raised.side == side && raised.finding.name == finding.name;
+            match self.raised.iter_mut().find(same) {
+                Some(raised) => raised.times += 1,
+                None => self.raised.push(Raised {
+                    side,
+                    finding: finding.clone(),
+                    times: 1,
+                }),
             }
         }
+    }
+
+    /// What checks found: each check once for each side, with the side's name and in how many of its
+    /// measurements.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let told = |Raised {
+                        side,
+                        finding,
+                        times,
+                    }: &Raised| {
+            let all = self.measurements[*side];
+            let name = &self.names[*side];
+            Finding {
+                text: match all {
+                    1 => format!("{name}: {}", finding.text),
+                    _ => format!("{name} ({times} of {all} measurements): {}", finding.text),
+                },
+                ..finding.clone()
+            }
+        };
+        self.raised.iter().map(told).collect()
     }
 
     /// How the sides compare so far.
@@ -160,7 +199,7 @@ impl Seen {
             sentences: sentences(&self.names, &comparisons, rounds),
             comparisons,
             cut_short,
-            checks: self.findings.clone(),
+            checks: self.findings(),
             values: self.rounds.clone(),
         })
     }
@@ -275,8 +314,8 @@ mod tests {
         seen.add(0, "one", 5, &found);
         seen.add(0, "one", 3, &found);
         seen.add(1, "two", 3, &found);
-        let texts: Vec<&str> = seen.findings.iter().map(|f| f.text.as_str()).collect();
-        assert_eq!(texts, ["a: much", "b: much"]);
+        let texts: Vec<String> = seen.findings().into_iter().map(|f| f.text).collect();
+        assert_eq!(texts, ["a (2 of 2 measurements): much", "b: much"]);
         assert_eq!(seen.memory, [5, 3]);
     }
 }

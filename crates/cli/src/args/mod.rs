@@ -22,6 +22,39 @@ use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// The first screen: what people need first, and where the rest is.
+const HELP: &str = "\
+hyperfine for servers: starts servers, proves that they answer correctly, loads them, and says
+which is faster, by how much, and how certain that is
+
+Usage: prony [OPTIONS] <COMMAND>
+
+Start here:
+  duel       Compare two or more servers: which is faster, and how certain is that?
+  load       Load a server that is already running
+  capacity   Find the highest rate that a server sustains within a latency limit
+  run        Run an experiment: many servers, verified and loaded over several rounds
+  view       Browse all results in a web browser
+
+More commands:
+  results      runs, report, compare, export, import
+  servers      servers (list, setup, check, start), serve
+  trust        calibrate, explain
+  other tools  audit, echo-client, wrk, ab, weighttp, httperf
+  setup        schema, completions, man
+
+Options: --notebook FILE, --catalog FOLDER, --cache FOLDER, -h/--help, -V/--version
+
+Examples:
+  prony duel 'node old.js --port {port}' 'node new.js --port {port}'
+  prony load http://localhost:8000/
+
+`prony COMMAND --help` explains a command; docs/commands.md has examples of all of them.
+Results go to standard output, everything else to standard error.
+Exit status: 0 done, 1 something could not be done, 2 wrong command line, 3 a limit was broken, or
+an audit found something serious
+";
+
 /// hyperfine for servers: starts them, proves that they answer correctly, loads them, and says
 /// which is faster and how sure that is.
 #[derive(Debug, Parser)]
@@ -29,22 +62,7 @@ use std::path::PathBuf;
     name = "prony",
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
     max_term_width = 100,
-    after_help = "Other tools' command lines, also through a link with the tool's name (docs/compat.md):\n  \
-        prony wrk -t2 -c100 -d10s -s script.lua http://localhost:8000/\n  \
-        prony ab -n 10000 -c 50 -k http://localhost:8000/\n  \
-        prony weighttp -n 10000 -c 50 -t 2 -k localhost:8000/\n  \
-        prony httperf --hog --server localhost --port 8000 --num-conns 1000 --rate 100\n\n\
-        Examples:\n  \
-        prony run quickstart                      compare prony's own servers and your languages\n  \
-        prony load http://localhost:8000/         load a server that is already running\n  \
-        prony load -c 100 --rate 5000 tcp://[::1]:7   open loop against an echo server\n  \
-        prony servers list                        what can be started\n  \
-        prony report latest                       the last run again\n  \
-        prony view                                all runs as a web page, live while one goes on\n  \
-        prony audit results.md                    what is wrong with this benchmark?\n\n\
-        Results go to standard output, everything else to standard error.\n\
-        Exit status: 0 done, 1 something could not be done, 2 the command line is wrong, 3 done, and a\n\
-        limit that was given is broken, or an audit found something serious."
+override_help = HELP
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -173,7 +191,7 @@ pub enum Command {
     Completions(Completions),
     Man(Man),
     /// Keeps a server, and ends it when prony ends.
-    #[command(hide = true)]
+    #[command(hide = true, alias = "keeper")]
     Supervisor {
         /// CPUs, program, arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -207,5 +225,16 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_first_screen_names_every_command() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            if name != "supervisor" && name != "help" {
+                assert!(HELP.contains(name), "{name}");
+            }
+        }
+        assert!(HELP.lines().count() <= 36 && HELP.lines().all(|line| line.len() <= 100));
     }
 }

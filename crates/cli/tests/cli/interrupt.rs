@@ -72,9 +72,11 @@ fn a_run_that_was_killed_is_shown_as_interrupted() {
 fn a_run_before_its_first_figures() {
     let place = Place::with_references();
     let file = place.experiment("long", &LONG.replace("300ms", "600s"));
-    let mut prony = Background::start(&mut place.command(&["run", &file]));
-    prony.line("building plain");
-    std::thread::sleep(Duration::from_millis(50));
+    let prony = Background::start(&mut place.command(&["run", &file]));
+    // It says nothing before its first figures: the notebook tells that it has begun.
+    while place.prony(&["runs", "--json"]).with(0).json()[0]["status"] != "running" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     prony.signal(libc::SIGINT);
     let done = prony.end().with(1);
     assert!(done.stdout.contains("interrupted"), "{done}");

@@ -96,7 +96,11 @@ fn an_interrupt_ends_it_without_a_capacity() {
     let found = found.unwrap();
     assert_eq!(found.capacity, None);
     assert_eq!(journal.len(), found.steps.len());
-    assert_eq!(journal.len(), 3, "the warm-up, three rates, and the one under way");
+    assert_eq!(
+        journal.len(),
+        3,
+        "the warm-up, three rates, and the one under way"
+    );
 }
 
 #[test]
@@ -109,5 +113,8 @@ fn a_server_that_dies_says_at_which_rate() {
         None,
     );
     let message = found.unwrap_err().to_string();
-    assert!(message.contains("ended by signal 9 under the load"), "{message}");
+    assert!(
+        message.contains("ended by signal 9 under the load"),
+        "{message}"
+    );
 }

@@ -143,7 +143,7 @@ fn every_part_has_the_record_of_a_run() {
     };
     assert!(cold(&of("saturation")) > 0);
     assert_eq!(cold(&of("5")), 0);
-    let found = seen.unwrap().findings;
+    let found = seen.unwrap().findings();
     assert!(found.iter().any(|it| it.name == "noisy-host"), "{found:?}");
 }
 
@@ -171,7 +171,13 @@ fn a_side_that_fails_ends_it_and_what_was_recorded_stays() {
 #[test]
 fn sides_too_slow_for_a_common_rate() {
     let servers = [
-        ("slow", Behaviour { capacity: 1.5, ..Behaviour::default() }),
+        (
+            "slow",
+            Behaviour {
+                capacity: 1.5,
+                ..Behaviour::default()
+            },
+        ),
         ("other", Behaviour::default()),
     ];
     let only_cpu = Terms {
@@ -226,7 +232,10 @@ fn sides_are_loaded_there_and_back() {
     let mut journal: Vec<Recording> = Vec::new();
     duel.carry_out(&mut journal, &mut |_| {}).unwrap();
     let done = world.done.borrow();
-    let loads: Vec<&str> = done.iter().filter_map(|it| it.strip_prefix("load ")).collect();
+    let loads: Vec<&str> = done
+        .iter()
+        .filter_map(|it| it.strip_prefix("load "))
+        .collect();
     assert_eq!(loads.len(), 20);
     for round in loads.chunks(10) {
         let (warm, rest) = round.split_at(2);

@@ -266,7 +266,9 @@ impl Started for FakeServer {
     }
 
     fn exited(&mut self) -> Option<String> {
-        self.fails_at(Step::Load).err().map(|_| "by signal 9".into())
+        self.fails_at(Step::Load)
+            .err()
+            .map(|_| "by signal 9".into())
     }
 
     fn output(&self) -> String {
@@ -363,7 +365,11 @@ impl Generator for FakeGenerator {
         let mut windows = Vec::new();
         for index in 0.. {
             let cold = index < behaviour.warms_up_for;
-            let part = if cold { 0.5 + 0.02 * f64::from(index) } else { 1.0 };
+            let part = if cold {
+                0.5 + 0.02 * f64::from(index)
+            } else {
+                1.0
+            };
             let mut window = Window::empty(index, Nanos::from(index) * length, length);
             window.verified_answers = (rate * part * window.seconds()) as u64;
             wheel.now.set(window.end_ns());

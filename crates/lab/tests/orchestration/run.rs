@@ -141,7 +141,10 @@ fn an_interrupted_trial_keeps_what_was_measured() {
     let (result, journal, _) = run(&servers, 5, Some(2));
     result.unwrap();
     let last = journal.last().unwrap();
-    assert_eq!((journal.len(), last.trial.status), (3, TrialStatus::Interrupted));
+    assert_eq!(
+        (journal.len(), last.trial.status),
+        (3, TrialStatus::Interrupted)
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A run's report as text for a terminal.
 
-use super::{CellReport, RunReport};
+use super::{CellReport, Raised, RunReport};
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::{Finding, Step};
@@ -83,13 +83,29 @@ impl RunReport {
     }
 
     /// A line for each check, with the servers that it concerns.
+    /// One line for each check, with the servers that it concerns; what it says is of the first of them.
     fn findings_text(&self) -> String {
+        let mut labels: Vec<String> = self.cells.iter().map(CellReport::label).collect();
+        labels.sort_unstable();
+        labels.dedup();
         let lines: Vec<Finding> = self
             .findings()
             .into_iter()
-            .map(|raised| Finding {
-                name: format!("{} ({})", raised.finding.name, raised.servers.join(", ")),
-                ..raised.finding
+            .map(|Raised { servers, finding }| {
+                let (who, text) = match servers.as_slice() {
+                    [only] => (only.clone(), finding.text),
+                    [first, ..] if servers.len() == labels.len() => (
+                        format!("all {} servers", servers.len()),
+                        format!("{first}: {}", finding.text),
+                    ),
+                    [first, ..] => (servers.join(", "), format!("{first}: {}", finding.text)),
+                    [] => (String::new(), finding.text),
+                };
+                Finding {
+                    name: format!("{} ({who})", finding.name),
+                    text,
+                    ..finding
+                }
             })
             .collect();
         show::findings(&lines)
