@@ -1,17 +1,17 @@
 //! What a change of the load loop costs: the instructions per request of two builds of the command,
-//! counted by valgrind, which a busy machine does not change much.
+//! counted by valgrind.
 //!
 //! Instructions per request are the difference between many requests and few, so that start,
-//! set-up and report cancel out. One connection gives the same number again and again; with many,
-//! it depends a little on how many answers come in one turn of the loop. An open loop is not counted: it
-//! waits without sleep, and that is all instructions. `peers` has its CPU time.
+//! set-up and report cancel out. What depends on the time that a load takes (windows, ticks, turns
+//! of the loop in which nothing comes) only adds to a total, so each total is the least of all
+//! rounds. An open loop is not counted: it waits without sleep, and that is all instructions;
+//! `peers` has its CPU time.
 
 use crate::child::Child;
 use crate::error::Result;
 use crate::load;
 use crate::place::Rig;
 use crate::prony;
-use crate::spread::{Spread, paired, show};
 use crate::table::Table;
 use serde::Serialize;
 use std::fmt;
@@ -32,11 +32,23 @@ struct Row {
     contract: &'static str,
     transport: &'static str,
     connections: u32,
-    /// Instructions per request, by round.
-    before: Vec<Option<f64>>,
-    after: Vec<Option<f64>>,
-    /// After to before, paired within rounds.
-    ratio: Option<Spread>,
+    before: Counted,
+    after: Counted,
+}
+
+/// What one build has used, in instructions of the whole process, by round.
+#[derive(Debug, Default, Serialize)]
+struct Counted {
+    few: Vec<u64>,
+    many: Vec<u64>,
+}
+
+impl Counted {
+    /// Instructions per request.
+    fn per_request(&self) -> f64 {
+        let least = |totals: &[u64]| totals.iter().min().map_or(f64::NAN, |&least| least as f64);
+        (least(&self.many) - least(&self.few)) / (MANY - FEW) as f64
+    }
 }
 
 /// What this benchmark has shown.
@@ -66,59 +78,55 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
         let url = format!("{scheme}://{address}{path}");
         for transport in TRANSPORTS {
             for connections in CONNECTIONS {
-                let count =
-                    |program: &Path| per_request(program, transport, connections, &url, rig);
-                let (mut old, mut new) = (Vec::new(), Vec::new());
+                let mut row = Row {
+                    contract,
+                    transport,
+                    connections,
+                    before: Counted::default(),
+                    after: Counted::default(),
+                };
+                let total = |program: &Path, requests| {
+                    let count = connections.to_string();
+                    let args = ["--transport", transport, "--connections", &count, &url];
+                    total(program, &args, requests, rig)
+                };
                 let counted: Result<()> = (1..=rounds).try_for_each(|round| {
                     eprintln!(
                         "instructions: {contract}, {transport}, {connections} connections: \
                          round {round} of {rounds}"
                     );
-                    old.push(Some(count(before)?));
-                    new.push(Some(count(&after)?));
+                    for (program, into) in [(before, &mut row.before), (&after, &mut row.after)] {
+                        into.few.push(total(program, FEW)?);
+                        into.many.push(total(program, MANY)?);
+                    }
                     Ok(())
                 });
-                if let Err(error) = counted {
-                    let what = format!("{contract}, {transport}, {connections}: {error:#}");
-                    seen.missing.push(what);
-                    continue;
+                match counted {
+                    Ok(()) => seen.rows.push(row),
+                    Err(error) => {
+                        let what = format!("{contract}, {transport}, {connections}: {error}");
+                        seen.missing.push(what);
+                    }
                 }
-                seen.rows.push(Row {
-                    contract,
-                    transport,
-                    connections,
-                    ratio: paired(&new, &old),
-                    before: old,
-                    after: new,
-                });
             }
         }
     }
     Ok(seen)
 }
 
-fn per_request(
-    program: &Path,
-    transport: &str,
-    connections: u32,
-    url: &str,
-    rig: Rig,
-) -> Result<f64> {
-    let total = |requests: u64| -> Result<u64> {
-        let mut command = Command::new("valgrind");
-        command
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(program)
-            .args(["load", "--quiet", "--transport", transport])
-            .args(["--connections", &connections.to_string()])
-            .args(["--requests", &requests.to_string(), url]);
-        let mut child = Child::start(command, rig.client)?;
-        let ended = child.end(PATIENCE)?;
-        collected(&ended.stderr)
-            .filter(|_| ended.status.success())
-            .ok_or_else(|| child.complaint(&ended, "failed"))
-    };
-    Ok((total(MANY)? - total(FEW)?) as f64 / (MANY - FEW) as f64)
+/// The instructions of one load.
+fn total(program: &Path, args: &[&str], requests: u64, rig: Rig) -> Result<u64> {
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args(["load", "--quiet", "--requests", &requests.to_string()])
+        .args(args);
+    let mut child = Child::start(command, rig.client)?;
+    let ended = child.end(PATIENCE)?;
+    collected(&ended.stderr)
+        .filter(|_| ended.status.success())
+        .ok_or_else(|| child.complaint(&ended, "failed"))
 }
 
 /// The number of instructions that callgrind says at its end.
@@ -131,19 +139,19 @@ impl fmt::Display for Instructions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Instructions in user space per request, closed loop: {MANY} requests less {FEW}. Median\n\
-             (least–greatest); ratios are taken within rounds."
+            "Instructions in user space per request, closed loop: {MANY} requests less {FEW}, each the\n\
+             least of {} rounds.",
+            self.rows.first().map_or(0, |row| row.before.few.len())
         )?;
         let mut table = Table::new(["", "connections", "before", "after", "ratio"]);
         for row in &self.rows {
-            let number =
-                |rounds: &[Option<f64>]| show(Spread::of(rounds.iter().copied().flatten()), 1);
+            let (before, after) = (row.before.per_request(), row.after.per_request());
             table.row([
                 format!("{}, {}", row.contract, row.transport),
                 row.connections.to_string(),
-                number(&row.before),
-                number(&row.after),
-                show(row.ratio, 4),
+                format!("{before:.1}"),
+                format!("{after:.1}"),
+                format!("{:.4}", after / before),
             ]);
         }
         write!(f, "{table}")?;
