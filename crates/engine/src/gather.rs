@@ -39,7 +39,7 @@ impl<'a> Gather<'a> {
     }
 
     /// A worker has finished a window; `progress` hears of it when all have.
-    pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut impl Progress) {
+    pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut dyn Progress) {
         let answers = slice.outcomes.ok + slice.outcomes.wrong_answer;
         debug_assert_eq!(slice.response.len(), answers, "each answer has its time");
         self.paces.push((slice.start, slice.length, answers));

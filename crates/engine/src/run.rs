@@ -81,16 +81,25 @@ impl<F: FnMut(&Window)> Progress for F {
 pub fn run(
     plan: &Plan,
     control: &Control,
-    progress: impl Progress,
+    mut progress: impl Progress,
+) -> Result<(Observation, Detail), Error> {
+    speak(plan, control, &mut progress)
+}
+
+/// As [`run`], of any progress: so that the load loop is compiled here, once, and not for every caller.
+fn speak(
+    plan: &Plan,
+    control: &Control,
+    progress: &mut dyn Progress,
 ) -> Result<(Observation, Detail), Error> {
     match &plan.dialogue {
         Dialogue::Echo(message) => {
             let part = |_| (plan.target.clone(), Echo::new(message.clone()));
-            run_with(plan, control, part, progress)
+            carry_out(plan, control, part, progress)
         }
         Dialogue::Http { exchanges, limits } => {
             let part = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
-            run_with(plan, control, part, progress)
+            carry_out(plan, control, part, progress)
         }
         Dialogue::Own => Err(Plan::without_dialogue().into()),
     }
@@ -107,6 +116,15 @@ pub fn run_with<P: Session>(
     control: &Control,
     part: impl Fn(u32) -> (Target, P) + Sync,
     mut progress: impl Progress,
+) -> Result<(Observation, Detail), Error> {
+    carry_out(plan, control, part, &mut progress)
+}
+
+fn carry_out<P: Session>(
+    plan: &Plan,
+    control: &Control,
+    part: impl Fn(u32) -> (Target, P) + Sync,
+    progress: &mut dyn Progress,
 ) -> Result<(Observation, Detail), Error> {
     plan.validate()?;
     let part = &part;
@@ -143,7 +161,7 @@ pub fn run_with<P: Session>(
                     }
                 }
                 Message::Event(Event::Window(slice)) => {
-                    gather.slice(*slice, control, &mut progress);
+                    gather.slice(*slice, control, progress);
                 }
                 Message::Done(Ok(report)) => gather.reports.push(*report),
                 Message::Done(Err(error)) => {

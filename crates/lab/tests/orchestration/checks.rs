@@ -137,7 +137,8 @@ fn the_table_is_complete() {
 fn each_is_raised_in_a_duel() {
     for (check, behaviour) in planted() {
         let shared = behaviour.co_located;
-        let (_world, host, generator) = world(&[("calm", Behaviour::default()), ("planted", behaviour)]);
+        let (_world, host, generator) =
+            world(&[("calm", Behaviour::default()), ("planted", behaviour)]);
         let interrupt = Interrupt::default();
         let (sides, manner) = (sides(check), manner());
         let terms = Terms {
@@ -163,7 +164,9 @@ fn each_is_raised_in_a_duel() {
         let calm = names(&journal, "calm");
         assert!(shared || calm.is_empty(), "{check}: {calm:?}");
         let findings = seen.findings();
-        let told = findings.iter().find(|it| it.name == check && it.text.contains("planted"));
+        let told = findings
+            .iter()
+            .find(|it| it.name == check && it.text.contains("planted"));
         assert!(told.is_some(), "{check}: {findings:?}");
     }
 }
