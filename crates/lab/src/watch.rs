@@ -261,22 +261,26 @@ mod tests {
             placement,
             Duration::from_millis(50),
         );
-        let from = clock::now() + 20_000_000;
         assert_eq!(watch.used(), None);
-        watch.measure(from, from + 300_000_000);
-        std::thread::sleep(Duration::from_millis(400));
+        watch.measure(clock::now() + 20_000_000, Nanos::MAX);
+        // However busy the machine is, the child gets a CPU at some time.
+        let begun = std::time::Instant::now();
+        while watch.used().is_none_or(|used| used == 0.0) && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let used = watch.used();
         let seen = watch.finish();
         child.kill().unwrap();
         child.wait().unwrap();
         let of = &seen.resources;
-        assert!(of.server_cpu_ns > 10_000_000, "{seen:?}");
+        assert!(used.is_some_and(|used| used > 0.0), "{used:?}");
+        assert!(of.server_cpu_ns > 0, "{seen:?}");
         assert!(
-            of.rss_peak_bytes > 0 && of.processes >= 1 && seen.samples.len() >= 3,
+            of.rss_peak_bytes > 0 && of.processes >= 1 && seen.samples.len() >= 2,
             "{seen:?}"
         );
-        assert!(of.watched_ns >= 250_000_000, "{seen:?}");
-        assert!(used.is_some_and(|used| used > 0.0), "{used:?}");
+        let last = seen.samples.last().unwrap();
+        assert_eq!(of.watched_ns, last.at - seen.samples[0].at);
     }
 
     #[test]

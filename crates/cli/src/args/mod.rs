@@ -62,7 +62,11 @@ an audit found something serious
     name = "prony",
     version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
     max_term_width = 100,
-override_help = HELP
+override_help = HELP,
+    after_help = "Examples:\n  \
+        prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
+        prony load http://localhost:8000/\n  \
+        prony run quickstart"
 )]
 pub struct Cli {
     #[command(flatten)]

@@ -152,7 +152,7 @@ fn check_notebook(notebook: &Connection) {
             windows.iter().sum::<i64>().abs_diff(answers[0]) <= 16,
             "{windows:?} {answers:?}"
         );
-        for kind in ["response", "service", "send_delay"] {
+        for kind in ["response", "service", "send-delay"] {
             let of = format!("FROM histogram WHERE trial_id = {trial} AND kind = '{kind}'");
             let data: Vec<Vec<u8>> = column(notebook, &format!("SELECT data {of}"));
             let count: Vec<i64> = column(notebook, &format!("SELECT count {of}"));

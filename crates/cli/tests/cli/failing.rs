@@ -2,6 +2,7 @@
 //! the step, the reason and its last output.
 
 use crate::support::{Done, Place, raised, schema, valid};
+use prony_record::Step;
 use serde_json::Value;
 
 /// A tcp-echo server that is good but for what its first argument says. The load's message is
@@ -95,7 +96,8 @@ fn fails(place: &Place, step: &str, reason: &str, output: &str) {
     assert!(text("message").contains(reason), "{done}");
     assert!(text("output").contains(output), "{done}");
     assert!(
-        done.stderr.contains(&format!("bad: {step}")),
+        done.stderr
+            .contains(&format!("bad: {}", Step::of_word(step).unwrap().phrase())),
         "it is told at once: {done}"
     );
     let again = place.prony(&["report"]).with(0).stdout;
@@ -133,9 +135,9 @@ fn a_toolchain_that_is_not_here_is_no_failure() {
     assert!(
         message.contains("no-such-compiler") && message.contains("apt-get install some-package")
     );
-    let text = place.prony(&["report"]).with(0).stdout;
+    let text = place.prony(&["report", "--verbose"]).with(0).stdout;
     assert!(
-        text.contains("\nnot measured: bad: needs no-such-compiler"),
+        text.contains("1 server is not set up") && text.contains("bad: needs no-such-compiler"),
         "{text}"
     );
 }
@@ -157,7 +159,7 @@ fn a_server_that_ends_at_once() {
     );
     fails(
         &place,
-        "get ready",
+        "ready",
         "status 4",
         "first\ncannot open the licence",
     );
@@ -167,7 +169,7 @@ fn a_server_that_ends_at_once() {
 fn a_server_that_is_killed_at_once() {
     let place = Place::with_references();
     place.echo_server("bad", "sh -c 'echo going; kill -SEGV $$'", "");
-    fails(&place, "get ready", "signal 11", "going");
+    fails(&place, "ready", "signal 11", "going");
 }
 
 #[test]
@@ -180,7 +182,7 @@ fn a_server_that_never_listens() {
     );
     fails(
         &place,
-        "get ready",
+        "ready",
         "no answer, and idle for",
         "about to be deaf",
     );
@@ -195,7 +197,7 @@ fn a_server_that_answers_wrongly() {
         1,
         "one trial tells: {done}"
     );
-    fails(&place, "verification", "", "about to be wrong");
+    fails(&place, "verify", "", "about to be wrong");
 }
 
 #[test]
@@ -221,7 +223,7 @@ fn a_server_that_never_answers_the_load_rightly() {
     fails(
         &with("lying"),
         "load",
-        "no request was answered as it should be",
+        "no request was answered as expected",
         "about to be lying",
     );
 }
@@ -246,7 +248,7 @@ fn a_server_that_closes_every_connection_under_load() {
     fails(
         &with("shy"),
         "load",
-        "no request was answered as it should be",
+        "no request was answered as expected",
         "no more of this",
     );
 }

@@ -235,12 +235,12 @@ fn what_is_broken_is_refused_whole() {
         (
             "about",
             changed(&|v| v["run"]["experiment"] = Value::Null),
-            "no report can be made",
+            "it is not as the schema of runs says",
         ),
         (
             "facts",
             changed(&|v| v["trials"][ok]["observation"] = 5.into()),
-            "no report can be made",
+            "it is not as the schema of runs says",
         ),
         (
             "twins",
@@ -250,12 +250,12 @@ fn what_is_broken_is_refused_whole() {
         (
             "times",
             changed(&|v| v["trials"][0]["histograms"]["response"] = "AAAA".into()),
-            "its response histogram cannot be read",
+            "a histogram cannot be read: response",
         ),
         (
             "base64",
             changed(&|v| v["trials"][0]["histograms"]["response"] = "%".into()),
-            "its response histogram cannot be read",
+            "a histogram cannot be read: response",
         ),
         (
             "kind",

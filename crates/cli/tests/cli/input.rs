@@ -332,7 +332,7 @@ fn loads_that_make_no_sense() {
         (&["--message", "a\\x", &tcp], &["unknown escape"]),
         (
             &["-c", "2", "-t", "3", &http],
-            &["3 threads cannot share 2 connections"],
+            &["--threads must be at most the number of connections", "3"],
         ),
         (
             &["--pipeline", "2", "--no-keepalive", &http],
@@ -340,13 +340,10 @@ fn loads_that_make_no_sense() {
         ),
         (&["--rate", "0", &http], &["--rate must be above 0"]),
         (&["--rate", "nan", &http], &["--rate must be above 0"]),
-        (
-            &["-d", "0s", &http],
-            &["--duration must be longer than nothing"],
-        ),
+        (&["-d", "0s", &http], &["--duration must be longer than 0s"]),
         (
             &["--timeout", "0", &http],
-            &["--timeout must be longer than nothing"],
+            &["--timeout must be longer than 0s"],
         ),
         (&["--cpus", "1000", &http], &["there is no CPU 1000"]),
     ];

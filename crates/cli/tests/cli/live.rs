@@ -120,7 +120,10 @@ fn a_run_shows_its_trials_and_what_is_known() {
     assert!(text.contains("━") || text.contains("─"), "{text}");
     let done = terminal.end().with(1);
     // What was said of the failure stays above the result.
-    let failure = done.stdout.find("gone: get ready: it ended").unwrap();
+    let failure = done
+        .stdout
+        .find("gone: waiting for an answer: it ended")
+        .unwrap();
     assert!(failure < done.stdout.find("quick").unwrap(), "{done}");
     assert!(!done.stdout.contains(" of 6"), "{done}");
 }

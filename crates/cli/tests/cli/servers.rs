@@ -75,7 +75,7 @@ fn check_tells_ready_missing_and_failing() {
         ("quick", "http-echo", "ready"),
     ];
     assert_eq!(states, expected, "{done}");
-    assert_eq!(rows[1]["step"], "get ready");
+    assert_eq!(rows[1]["step"], "ready");
     assert_eq!(rows[1]["output"], "this is why");
     let text = place.prony(&["servers", "check"]).with(1).stdout;
     for word in [

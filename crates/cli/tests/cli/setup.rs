@@ -24,10 +24,15 @@ fn what_is_not_set_up_is_skipped_and_named() {
          [load]\nconnections = 2\nrequests = 100\nwarmup = '0s'\n",
     );
     let report = place.prony(&["run", &file]).with(0).stdout;
+    let line = "1 server is not set up: `prony servers setup tcp-echo`\n";
+    let reason =
+        "scripted: needs rock==2 from the moon; `prony servers setup scripted` installs it";
     assert!(
-        report.contains("not measured: scripted: needs rock==2 from the moon; `prony servers setup scripted` installs it"),
+        report.contains(line) && !report.contains(reason),
         "{report}"
     );
+    let report = place.prony(&["report", "--verbose"]).with(0).stdout;
+    assert!(report.contains(line) && report.contains(reason), "{report}");
     let checked = place
         .prony(&["servers", "check", "scripted"])
         .with(0)

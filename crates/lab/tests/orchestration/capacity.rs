@@ -56,10 +56,10 @@ fn the_knee_is_found_and_every_try_is_recorded() {
 
 #[test]
 fn a_rate_that_is_spoilt_once_is_tried_again() {
-    // Every 16th load gives half of what it should.
+    // Every 16th load gives a twentieth of what it should.
     let (found, _) = search(
         Behaviour {
-            noise: |number| if number % 16 == 5 { 0.5 } else { 1.0 },
+            noise: |number| if number % 16 == 5 { 0.05 } else { 1.0 },
             ..Behaviour::default()
         },
         None,
