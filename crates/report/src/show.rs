@@ -52,12 +52,12 @@ pub fn time_within(nanoseconds: Option<u64>, interval: Option<(u64, u64)>) -> St
     }
 }
 
-/// A relative half-width: `±3.2 %`, and from 10 % on without decimals.
+/// A relative half-width: `±3.2 %`, from 10 % on without decimals, and from 1,000 % on as more than that.
 pub fn within(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent < 9.95 {
-        true => format!("±{percent:.1} %"),
-        false => format!("±{percent:.0} %"),
+    match share * 100.0 {
+        percent if percent < 9.95 => format!("±{percent:.1} %"),
+        percent if percent < 999.5 => format!("±{percent:.0} %"),
+        _ => "±>999 %".to_owned(),
     }
 }
 

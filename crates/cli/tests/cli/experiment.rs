@@ -69,7 +69,7 @@ fn an_experiment_from_file_to_report() {
         "quick",
         "plain",
         "answers/s",
-        "± 95 %",
+        "±95 %",
         "p50",
         "p99",
         "max",

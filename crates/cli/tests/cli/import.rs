@@ -255,7 +255,7 @@ fn what_is_broken_is_refused_whole() {
         (
             "base64",
             changed(&|v| v["trials"][0]["histograms"]["response"] = "%".into()),
-            "a histogram cannot be read: response",
+            "it is not as the schema of runs says",
         ),
         (
             "kind",

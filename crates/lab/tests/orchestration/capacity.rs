@@ -59,7 +59,7 @@ fn a_rate_that_is_spoilt_once_is_tried_again() {
     // Every 16th load gives a twentieth of what it should.
     let (found, _) = search(
         Behaviour {
-            noise: |number| if number % 16 == 5 { 0.05 } else { 1.0 },
+            noise: |number| if number % 16 == 3 { 0.05 } else { 1.0 },
             ..Behaviour::default()
         },
         None,
