@@ -400,7 +400,7 @@ mod tests {
             ("rate", |load| load.rate = Some(f64::NAN)),
             ("requests", |load| load.extent = Extent::Requests(0)),
             ("window", |load| {
-                load.window = Span(Duration::from_millis(1))
+                load.window = Span(Duration::from_millis(1));
             }),
             ("message", |load| load.message.clear()),
         ];

@@ -52,7 +52,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     // The live view ends before the result is printed.
     drop(live);
     let id = kept.finish(&outcome, interrupt.fired())?;
-    outcome.map_err(explain)?;
+    outcome.map_err(|error| explain(&error))?;
     let run = notebook.run(id).into_diagnostic()?;
     let report = prony_report::calibration::read(&notebook, &run).into_diagnostic()?;
     if args.json {

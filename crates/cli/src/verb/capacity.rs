@@ -56,7 +56,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     // The live view ends before the result is printed.
     drop(live);
     let id = kept.finish(&outcome, interrupt.fired())?;
-    let found = outcome.map_err(explain)?;
+    let found = outcome.map_err(|error| explain(&error))?;
     let report = CapacityReport {
         run: id.0,
         server: side.name.clone(),
@@ -95,8 +95,8 @@ fn judge(args: &Capacity, report: &CapacityReport) -> Ended {
     }
 }
 
-fn explain(error: CapacityError) -> miette::Report {
-    match &error {
+fn explain(error: &CapacityError) -> miette::Report {
+    match error {
         CapacityError::Server(failure) if !failure.output.is_empty() => {
             miette!("{error}\n{}", failure.output)
         }

@@ -55,7 +55,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;
-    let seen = outcome.map_err(explain)?;
+    let seen = outcome.map_err(|error| explain(&error))?;
     if seen.rounds.is_empty() {
         eprintln!("no round was finished: there is nothing to compare");
         return Ok(Ended::Incomplete);
@@ -77,8 +77,8 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
 }
 
 /// What ended it, with the end of the server's output.
-pub fn explain(error: DuelError) -> miette::Report {
-    match &error {
+pub fn explain(error: &DuelError) -> miette::Report {
+    match error {
         DuelError::Side { failure, .. } if !failure.output.is_empty() => {
             miette!("{error}\n{}", failure.output)
         }

@@ -51,7 +51,7 @@ pub struct LocalServer(Kind);
 #[derive(Debug)]
 enum Kind {
     Ours(Box<Ours>),
-    External(External),
+    External(Box<External>),
 }
 
 /// A server that this program has started.
@@ -207,7 +207,7 @@ impl Host for LocalHost {
     }
 
     fn attach(&self, addr: SocketAddr, ask: &Ask) -> Result<LocalServer, Failure> {
-        External::at(addr, ask, &self.scratch).map(|it| LocalServer(Kind::External(it)))
+        External::at(addr, ask, &self.scratch).map(|it| LocalServer(Kind::External(Box::new(it))))
     }
 
     fn put_behind(

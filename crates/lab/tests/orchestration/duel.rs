@@ -76,7 +76,7 @@ fn it_ends_as_soon_as_everything_is_settled() {
     let servers = [("old", noisy(10_000.0)), ("new", noisy(20_000.0))];
     let (seen, journal, rounds) = duel(&servers, &terms(60, false));
     let seen = seen.unwrap();
-    assert!(rounds >= 3 && rounds < 20, "{rounds}");
+    assert!((3..20).contains(&rounds), "{rounds}");
     assert_eq!(seen.rounds.len() as u32, rounds);
     let report = seen.report(1, &terms(60, false)).unwrap();
     assert_eq!(report.comparisons[0].verdict, "faster");
