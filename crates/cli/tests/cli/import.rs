@@ -260,7 +260,7 @@ fn what_is_broken_is_refused_whole() {
         (
             "kind",
             changed(&|v| v["trials"][0]["histograms"]["odd"] = "AAAA".into()),
-            "its odd histogram cannot be read",
+            "it is not as the schema of runs says",
         ),
         (
             "lean",
