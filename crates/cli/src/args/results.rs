@@ -101,7 +101,7 @@ pub enum Format {
 ///
 /// Its address goes to standard output; Ctrl-C ends it. A run that is under way appears trial by trial,
 /// whichever prony makes it. Only this machine can see it, unless --listen says another address: then
-/// whoever opens it needs the token in the address that is printed. The way there is not encrypted: on
+/// a reader needs the token in the address that is printed. The way there is not encrypted: on
 /// a network that others can read, prefer `ssh -L 7766:localhost:7766 HOST`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

@@ -205,7 +205,7 @@ fn a_server_that_answers_wrongly_under_load_only() {
     let (report, done) = run(&with("fickle"));
     let bad = cell(&report, "bad").unwrap_or_else(|| panic!("{done}"));
     // Of 400 answers every other one was wrong, but for the first 50 of each trial, of which
-    // nobody knows how many were before the measurement.
+    // how many were before the measurement is not known.
     let answers = bad["answers"].as_u64().unwrap();
     assert!((190..=260).contains(&answers), "{answers}: {done}");
     assert_eq!(bad["verified"], false, "{done}");

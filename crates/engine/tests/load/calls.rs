@@ -139,7 +139,7 @@ fn time_ends_a_connection_between_its_calls() {
             let seen = during(&plan, 50 * MS);
             hold(&plan, &seen);
             assert!(seen.outcomes.ok > 0);
-            assert_eq!(seen.detail.trace, [], "nobody asked for it");
+            assert_eq!(seen.detail.trace, [], "the plan did not ask for it");
         }
     }
 }
