@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs h2o with a configuration of its own: h2o.sh HOST PORT DOCROOT WORKERS
 
-# Root's h2o would become somebody who may not be allowed to read the files.
+# Root's h2o would become another user, who may not be allowed to read the files.
 user=
 [ "$(id -u)" -ne 0 ] || user='user: root'
 

@@ -43,7 +43,7 @@ public final class HttpEcho {
         // answers 404 by itself.
         server.createContext("/", HttpEcho::echo);
         // A request is read and answered by one blocking thread. With a fixed number of
-        // threads as many slow clients would stop everybody; this pool grows instead.
+        // threads as many slow clients would stop every client; this pool grows instead.
         server.setExecutor(Executors.newCachedThreadPool());
         server.start();
     }

@@ -12,7 +12,7 @@ esac
 # nginx wants an IPv6 address in brackets.
 case $host in *:*) host="[$host]" ;; esac
 
-# The workers of root's nginx are somebody else, who may not be allowed to read the files.
+# The workers of root's nginx run as another user, who may not be allowed to read the files.
 user=
 [ "$(id -u)" -ne 0 ] || user='user root;'
 

@@ -13,7 +13,7 @@ pub struct Evidence {
     pub rate: Option<f64>,
     /// Connections.
     pub connections: u32,
-    /// Requests in flight per connection at the most.
+    /// The most requests in flight per connection.
     pub pipeline: u32,
     /// Connections were kept open.
     pub keepalive: bool,
@@ -181,7 +181,7 @@ impl Evidence {
         self.ok + self.wrong + self.timeouts + self.socket_errors
     }
 
-    /// Requests in flight at the most.
+    /// The most requests in flight.
     pub(crate) fn depth(&self) -> f64 {
         f64::from(self.connections) * f64::from(self.pipeline)
     }

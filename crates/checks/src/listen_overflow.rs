@@ -16,7 +16,7 @@ const SYN_TIMEOUT: f64 = 0.9;
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let tcp = seen.tcp.unwrap_or_default();
     let slowest = seen.connect_max.unwrap_or(0.0);
-    // The counters are the whole machine's: alone they may be somebody else's. When the accept
+    // The counters are the whole machine's: alone they may be another program's. When the accept
     // queue is full, the client's SYN is dropped, or its first data are and come again.
     let counted = tcp.listen_overflows > 0 || tcp.syn_retransmits > 0;
     if slowest < SYN_TIMEOUT && !(counted && seen.waited_for_retransmission()) {
@@ -52,7 +52,11 @@ mod tests {
             tcp: Some(counted),
             ..Evidence::clean()
         };
-        assert_eq!(check(&fast), None, "nobody here waited: somebody else's");
+        assert_eq!(
+            check(&fast),
+            None,
+            "no connection here waited: another program's"
+        );
         let slow = Evidence {
             max_response: 0.21,
             ..fast

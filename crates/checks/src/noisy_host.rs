@@ -1,4 +1,4 @@
-//! `noisy-host`: somebody else used the CPUs.
+//! `noisy-host`: other programs used the CPUs.
 
 use crate::{Evidence, Explanation, Finding, Severity, finding};
 

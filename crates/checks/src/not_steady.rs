@@ -13,9 +13,9 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
 
 /// The two halves of a steady measurement agree within this share.
 const DRIFT: f64 = 0.1;
-/// So many windows are needed to have halves.
+/// Fewest windows that can be split into halves.
 const ENOUGH: usize = 4;
-/// So many are needed for a class that can be relied on.
+/// Fewest windows for a class that can be relied on.
 const ENOUGH_FOR_CLASS: usize = 20;
 /// A class alone says that something changed, however little; a change matters when thirds of the
 /// measurement differ by this share, which is what the warm-up takes for steady.

@@ -10,7 +10,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
 };
 
 /// A rate within this share of the target is kept: more than the jitter at the ends of a
-/// measurement of a second, and less than anybody would call the target.
+/// measurement of a second, and less than what counts as missing the target.
 const TOLERANCE: f64 = 0.02;
 /// At the ends of a measurement the last requests are still in flight; a Poisson load has random
 /// numbers anyway. Three standard deviations of a count are allowed on top.

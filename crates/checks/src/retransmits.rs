@@ -15,7 +15,7 @@ const TOLERABLE: f64 = 0.001;
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let tcp = seen.tcp?;
     let data = tcp.retransmits.saturating_sub(tcp.syn_retransmits);
-    // The counter is the whole machine's: it is ours only when somebody here waited.
+    // The counter is the whole machine's: it is ours only when a connection here waited.
     if data as f64 <= TOLERABLE * seen.finished() as f64 || !seen.waited_for_retransmission() {
         return None;
     }
@@ -49,7 +49,11 @@ mod tests {
             max_response: 0.01,
             ..lost(1_000, 0)
         };
-        assert_eq!(check(&fast), None, "nobody here waited: somebody else's");
+        assert_eq!(
+            check(&fast),
+            None,
+            "no connection here waited: another program's"
+        );
         assert_eq!(check(&lost(1_000, 1_000)), None);
     }
 }

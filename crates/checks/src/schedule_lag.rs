@@ -9,7 +9,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     remedy: "Give the generator a CPU of its own (--cpus) or more threads, and stop other processes on its CPUs. On a virtual machine, waking up a thread costs about 50 microseconds.",
 };
 
-/// Lateness below this is the cost of one wake-up, and can be subtracted by nobody.
+/// Lateness below this is the cost of one wake-up, and cannot be subtracted.
 const SMALL: f64 = 0.000_1;
 /// Above that, lateness matters when it is this share of the median response time.
 const SHARE: f64 = 0.1;

@@ -11,11 +11,11 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
 
 /// A server that is the bottleneck uses nearly all of its CPUs.
 const BUSY: f64 = 0.75;
-/// So many requests in flight per CPU should keep any server busy.
+/// Requests in flight per CPU that should keep any server busy.
 const ENOUGH_IN_FLIGHT: f64 = 8.0;
 /// When the generator has no time left, that explains it.
 const GENERATOR_BUSY: f64 = 0.9;
-/// So does somebody else who used this part of the CPUs: the server was kept from running.
+/// Other programs that used this share of the CPUs kept the server from running.
 const OTHERS: f64 = 0.05;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
@@ -44,7 +44,7 @@ mod tests {
     use crate::Server;
 
     #[test]
-    fn a_server_that_somebody_else_kept_from_running_is_not_idle() {
+    fn a_server_kept_from_running_by_others_is_not_idle() {
         let kept = Evidence {
             server: Some(Server {
                 cpus: 1.0,

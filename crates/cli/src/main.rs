@@ -46,11 +46,11 @@ fn main() -> ExitCode {
         error.exit();
     });
     if !std::io::stderr().is_terminal() {
-        // One message, one line: for logs, and for whoever searches them.
+        // One message, one line: for logs and for those who search them.
         let handler = |_: &_| -> Box<dyn miette::ReportHandler> {
             Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())
         };
-        miette::set_hook(Box::new(handler)).expect("nobody has set it before");
+        miette::set_hook(Box::new(handler)).expect("set only here");
     }
     let result = match cli.command {
         Command::Run(args) => verb::run::main(&cli.places, &args),

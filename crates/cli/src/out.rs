@@ -1,4 +1,4 @@
-//! Printing that does not mind when nobody reads any more: `prony report | head` ends as if all had
+//! Printing that goes on when the reader has gone: `prony report | head` ends as if all had
 //! been read.
 //!
 //! The standard library's macros panic there. A signal (SIGPIPE, as in C) would be no better: sockets whose
@@ -33,7 +33,7 @@ pub fn out(text: Arguments<'_>) {
     }
 }
 
-/// To standard error. When that fails there is nobody to tell.
+/// To standard error. When that fails there is nowhere left to report it.
 pub fn err(text: Arguments<'_>) {
     let _ = std::io::stderr().lock().write_fmt(text);
 }

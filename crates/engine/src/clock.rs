@@ -42,7 +42,7 @@ pub fn process_cpu() -> (Duration, Duration) {
     (time(usage.ru_utime), time(usage.ru_stime))
 }
 
-/// Time that the calling thread has spent ready to run while its CPU was somebody else's, since it
+/// Time that the calling thread has spent ready to run while another thread had its CPU, since it
 /// began; zero where the kernel does not say (`CONFIG_SCHED_INFO`).
 pub fn thread_kept_waiting() -> Nanos {
     // Time on the CPU, time waiting for it, and how often (Linux, Documentation/scheduler/sched-stats).

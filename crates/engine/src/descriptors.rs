@@ -11,7 +11,7 @@ use std::io;
 pub struct TooFewDescriptors {
     /// How many are needed.
     pub needed: u64,
-    /// How many are allowed at the most.
+    /// The most that are allowed.
     pub limit: u64,
 }
 
@@ -33,7 +33,7 @@ pub fn reserve(connections: u64) -> Result<(), TooFewDescriptors> {
     }
 }
 
-/// Connections that this process may have at the most, after raising the soft limit to the hard one.
+/// The most connections that this process may have, after raising the soft limit to the hard one.
 pub fn most() -> u64 {
     raise().unwrap_or(u64::MAX).saturating_sub(OWN).max(1)
 }

@@ -142,7 +142,7 @@ fn carry_out<P: Session>(
                 };
                 settle(plan, worker);
                 let events = |event| {
-                    // Nobody listens any more only when the whole load is being given up.
+                    // The receiver is gone only when the whole load is being given up.
                     let _ = sender.send(Message::Event(event));
                 };
                 let (target, protocol) = part(worker);

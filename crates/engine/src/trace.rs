@@ -1,4 +1,4 @@
-//! The times of single requests, for whoever needs more than histograms.
+//! The times of single requests, for those who need more than histograms.
 
 use crate::clock::Nanos;
 
@@ -32,10 +32,10 @@ pub struct Sample {
 pub struct Opening {
     /// Connections begun, whether they could be made or not.
     pub begun: u64,
-    /// Connections that were open, or being made, at the same time, at the most (of several
-    /// threads: the sum of what each had at the most).
+    /// The most connections that were open, or being made, at the same time (of several
+    /// threads: the sum of the most that each had).
     pub at_once: u64,
-    /// Connections begun in one go, at the most.
+    /// The most connections begun in one go.
     pub burst: u32,
 }
 

@@ -4,6 +4,7 @@ use crate::contract::Contract;
 use crate::manifest::Manifest;
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// The catalog as it was when this program was built, so that it works from anywhere.
@@ -114,19 +115,7 @@ impl Catalog {
         if let Some(root) = project_root() {
             return Self::open(&root.join("servers"));
         }
-        let folder = cache.join("catalog").join(env!("CARGO_PKG_VERSION"));
-        let unpack = || {
-            // Always anew: files of another build of the same version must not stay.
-            if folder.exists() {
-                std::fs::remove_dir_all(&folder)?;
-            }
-            std::fs::create_dir_all(&folder)?;
-            EMBEDDED.extract(&folder)
-        };
-        unpack().map_err(|reason| CatalogError::Folder {
-            folder: folder.clone(),
-            reason,
-        })?;
+        let folder = unpacked(&cache.join("catalog"))?;
         Self::open(&folder)
     }
 
@@ -159,6 +148,57 @@ impl Catalog {
     }
 }
 
+/// The catalog inside this program as a folder in `above`, named by its content: unpacked under another
+/// name and then renamed, so that several pronys at once, of one build or of several, never see a part
+/// of it.
+fn unpacked(above: &Path) -> Result<PathBuf, CatalogError> {
+    let folder = above.join(digest(&EMBEDDED));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let unpack = || {
+        std::fs::create_dir_all(above)?;
+        // It is removed whatever happens.
+        let scratch = tempfile::Builder::new().prefix(".new-").tempdir_in(above)?;
+        let servers = scratch.path().join("servers");
+        std::fs::create_dir(&servers)?;
+        EMBEDDED.extract(&servers)?;
+        match std::fs::rename(&servers, &folder) {
+            // Another prony was first: what it unpacked is the same.
+            Err(_) if folder.is_dir() => Ok(()),
+            result => result,
+        }
+    };
+    match unpack() {
+        Ok(()) => Ok(folder),
+        Err(reason) => Err(CatalogError::Folder { folder, reason }),
+    }
+}
+
+/// Names the content of a folder: the first 16 hexadecimal digits of a SHA-256 over the paths and bytes
+/// of its files.
+fn digest(folder: &Dir<'_>) -> String {
+    fn add(folder: &Dir<'_>, hasher: &mut Sha256) {
+        for file in folder.files() {
+            let path = file.path().as_os_str().as_encoded_bytes();
+            for bytes in [path, file.contents()] {
+                hasher.update((bytes.len() as u64).to_le_bytes());
+                hasher.update(bytes);
+            }
+        }
+        for below in folder.dirs() {
+            add(below, hasher);
+        }
+    }
+    let mut hasher = Sha256::new();
+    add(folder, &mut hasher);
+    let digest = hasher.finalize();
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 /// The nearest folder upwards that has both `servers/` and `experiments/`.
 pub(crate) fn project_root() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
@@ -185,6 +225,23 @@ mod tests {
         }
         let error = catalog.get("cpp-epol").unwrap_err();
         assert_eq!(error.help.as_deref(), Some("did you mean \"cpp-epoll\"?"));
+    }
+
+    #[test]
+    fn many_may_unpack_at_once() {
+        let above = tempfile::tempdir().unwrap();
+        let all: Vec<PathBuf> = std::thread::scope(|scope| {
+            let unpack = || scope.spawn(|| unpacked(above.path()).unwrap());
+            let threads: Vec<_> = (0..8).map(|_| unpack()).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        for folder in &all {
+            assert_eq!(folder, &all[0]);
+        }
+        let catalog = Catalog::open(&all[0]).unwrap();
+        assert!(catalog.servers().len() >= 50);
+        let left: Vec<_> = std::fs::read_dir(above.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
     }
 
     /// Files of the catalog, those of folders within servers too.

@@ -43,7 +43,7 @@ pub struct ExperimentFile {
     #[serde(default = "default_rounds")]
     #[schemars(with = "u32")]
     pub rounds: Spanned<u32>,
-    /// The figures that somebody else published for this, shown beside what is measured: the name
+    /// The figures that others published for this, shown beside what is measured: the name
     /// of a file in published/, a path seen from the experiment's own folder, or the name under
     /// which `prony import` has put them into the notebook.
     #[serde(default)]
@@ -123,7 +123,7 @@ pub struct Experiment {
     pub rounds: u32,
     /// How CPUs are shared out.
     pub placement: Sharing,
-    /// The text of what somebody else published.
+    /// The text of what others published.
     pub published: Option<Source>,
 }
 
@@ -488,7 +488,7 @@ fn project_folder() -> Option<PathBuf> {
     project_root().map(|root| root.join("experiments"))
 }
 
-/// What somebody else published: a file beside the experiment, of the project, or of this program.
+/// What others published: a file beside the experiment, of the project, or of this program.
 fn published(name: &str, experiment: &Source) -> Option<Source> {
     let beside = Path::new(experiment.name()).with_file_name(name);
     if beside.is_file() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// TCP events of the network namespace, since it began or (after [`since`](Self::since)) since an
-/// earlier look. They count everybody's connections, not only those of a trial.
+/// earlier look. They count every connection of the machine, not only those of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpCounters {
     /// Connections that were complete and found the accept queue full.
@@ -16,7 +16,7 @@ pub struct TcpCounters {
     pub listen_drops: u64,
     /// Segments sent again.
     pub retransmits: u64,
-    /// Of those, SYNs and SYN-ACKs: somebody waited a second or more to connect.
+    /// Of those, SYNs and SYN-ACKs: a client waited a second or more to connect.
     pub syn_retransmits: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,

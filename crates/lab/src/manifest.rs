@@ -188,7 +188,7 @@ impl Manifest {
         self.start_timeout.map_or(START_TIMEOUT, |span| span.0)
     }
 
-    /// Can it have so many workers?
+    /// Can it have this number of workers?
     pub fn allows(&self, workers: u32) -> bool {
         match self.workers {
             None => workers == 1,
@@ -236,7 +236,7 @@ pub fn fill(text: &str, with: &Fill) -> Result<String, CommandError> {
             .split(|c: char| !c.is_ascii_lowercase())
             .next()
             .unwrap_or("");
-        // `${name}` is the shell's own, and braces around anything but a word are nobody's.
+        // `${name}` is the shell's own, and braces around anything but a word are no placeholder.
         let placeholder =
             !word.is_empty() && inner[word.len()..].starts_with('}') && !out.ends_with('$');
         if !placeholder {

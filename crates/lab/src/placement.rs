@@ -84,7 +84,7 @@ impl Placement {
         }
     }
 
-    /// The CPUs for what prony does beside measuring while so many generator threads are pinned:
+    /// The CPUs for what prony does beside measuring while the given number of generator threads is pinned:
     /// those of the generator that none of them has, or all of the generator's when none is left.
     pub fn spare(&self, threads: u32) -> &[usize] {
         match self.generator.get(threads as usize..) {

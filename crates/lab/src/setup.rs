@@ -44,7 +44,7 @@ pub struct Sizes {
 pub enum SetupError {
     /// Only root may install Debian's packages.
     #[error(
-        "only root may install Debian packages, and there is no sudo; ask somebody who may: apt-get install {}",
+        "only root may install Debian packages, and there is no sudo; ask someone who may: apt-get install {}",
         .0.join(" ")
     )]
     NotRoot(Vec<String>),
@@ -109,7 +109,7 @@ fn is_installed(package: &str) -> bool {
 /// them (they may be empty or old), or this is no Debian.
 pub fn debian_sizes(packages: &BTreeSet<String>) -> Option<Sizes> {
     let output = Command::new("apt-get")
-        // Looking needs no lock, so anybody may.
+        // Looking needs no lock.
         .args(["-o", "Debug::NoLocking=1", "--no-install-recommends"])
         .args(["--assume-no", "install"])
         .args(packages)
@@ -207,7 +207,7 @@ fn run(words: &[&str]) -> Result<(), SetupError> {
 }
 
 /// Debian starts the services that it installs, unless this file says no. While it exists, they
-/// stay as they are; a file that somebody else put there is left alone.
+/// stay as they are; a file that prony did not put there is left alone.
 struct Policy;
 
 impl Policy {

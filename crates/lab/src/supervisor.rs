@@ -78,7 +78,7 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
 }
 
 fn say(line: &str) {
-    // When prony is gone nobody reads this, and nothing is to be done about it.
+    // When prony is gone this has no reader, and nothing is to be done about it.
     let _ = writeln!(io::stdout(), "{line}");
 }
 
@@ -88,7 +88,7 @@ fn pidfd(pid: libc::pid_t) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn wait_for(fds: &[RawFd], limit: Option<Duration>) -> io::Result<u32
 
 fn signal_group(pid: libc::pid_t, signal: libc::c_int) {
     // SAFETY: a plain system call; the group was made by us and its leader has not been reaped
-    // yet, so the number cannot belong to anybody else.
+    // yet, so the number cannot belong to another process.
     unsafe { libc::kill(-pid, signal) };
 }
 

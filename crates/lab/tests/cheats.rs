@@ -229,7 +229,7 @@ mod tcp_echo {
         caught_at(Contract::TcpEcho, &[Depth::Full], "large-message", addr);
     }
 
-    /// Reads everything that comes and writes it when it can: its memory is anybody's to fill.
+    /// Reads everything that comes and writes it when it can: any client can fill its memory.
     fn hoarder() -> SocketAddr {
         serve(|stream, _| {
             let mut reader = stream.try_clone().expect("a live socket");

@@ -221,14 +221,14 @@ fn connections_never_accepted_end_in_time() {
 }
 
 #[test]
-fn nobody_listening_is_said_so() {
+fn a_port_without_a_listener_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let addr = listener.local_addr().expect("an address");
     drop(listener);
     for contract in Contract::ALL {
         let violation = ends_in_time(contract, addr);
         assert!(violation.found.contains("refused"), "{violation}");
-        let error = contract.probe(addr, LIMIT).expect_err("nobody listens");
+        let error = contract.probe(addr, LIMIT).expect_err("nothing listens");
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
     }
 }

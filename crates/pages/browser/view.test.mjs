@@ -84,7 +84,7 @@ test("every page opens without an error, in light, dark and narrow", async () =>
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(wide <= 0, `${name}, ${look}: ${wide} pixels too wide`);
       assert.equal(await page.locator("h1").count(), 1, name);
-      // Whoever cannot see it is told what tables and parts are.
+      // Screen readers are told what tables and parts are.
       const nameless = await page.evaluate(() => [...document.querySelectorAll("table")].filter((table) => !table.caption?.textContent).length);
       assert.equal(nameless, 0, `${name}: tables without a caption`);
       const outside = await page.evaluate(() => [...document.querySelectorAll("figure svg.chart text")].filter((one) => {

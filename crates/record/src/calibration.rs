@@ -56,13 +56,13 @@ pub struct Noise {
 }
 
 impl Calibration {
-    /// The ceiling for a contract with so many connections.
+    /// The ceiling for a contract with this number of connections.
     #[must_use]
     pub fn ceiling(&self, contract: &str, connections: u32) -> Option<f64> {
         Some(self.cell(contract, connections)?.ceiling.value())
     }
 
-    /// The rig for a contract with so many connections.
+    /// The rig for a contract with this number of connections.
     #[must_use]
     pub fn cell(&self, contract: &str, connections: u32) -> Option<&CalibrationCell> {
         let fits =

@@ -71,7 +71,7 @@ impl Percentiles {
         }
     }
 
-    /// With the intervals that order statistics give, as wide as so many effective samples make them.
+    /// With the intervals that order statistics give, as wide as the number of effective samples makes them.
     #[must_use]
     pub fn with_intervals(mut self, times: &Times, worth: &EffectiveSamples) -> Self {
         let at = |p: f64, n_eff: f64| {

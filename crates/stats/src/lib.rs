@@ -9,14 +9,12 @@
 //! - [`autocorrelation`]: how many independent samples a series is worth
 //! - [`throughput`]: the rate of one run from its windows
 //! - [`summary`]: median, standard deviation, coefficient of variation
-//! - [`repetitions`]: how often to repeat each level, from a pilot
 //!
 //! Two servers:
 //!
 //! - [`ratio`]: compared, paired by round
 //! - [`compare`]: the verdict, and how many more rounds it needs
 //! - [`sequential`]: looked at while the rounds are made, as often as planned
-//! - [`always_valid`]: looked at at any time, any number of times
 //! - [`bootstrap`], [`fieller`]: from groups of starts that are not paired
 //!
 //! Many:
@@ -44,7 +42,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod always_valid;
 pub mod autocorrelation;
 pub mod bootstrap;
 pub mod change_points;
@@ -56,7 +53,6 @@ pub mod mean;
 pub mod order_interval;
 pub mod percentile;
 pub mod ratio;
-pub mod repetitions;
 pub mod scaling;
 pub mod sequential;
 pub mod steady;

@@ -17,8 +17,6 @@
 //! rounds on they are left out, because on hosts that take CPUs away now and then they would hide what
 //! all other rounds agree on. And whether a round is missing must have nothing to do with how it would
 //! have come out.
-//!
-//! For comparisons without a fixed end see [`always_valid`](crate::always_valid).
 
 mod crossing;
 

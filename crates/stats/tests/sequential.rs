@@ -3,7 +3,6 @@
 mod common;
 
 use common::Source;
-use prony_stats::always_valid::always_valid_ratio;
 use prony_stats::compare::{BAND, Better, Verdict, rounds_needed, verdict};
 use prony_stats::ratio::paired_log_ratio;
 use prony_stats::sequential::{FIRST_LOOK, Plan, Spending};
@@ -142,23 +141,6 @@ fn looking_at_ordinary_intervals_errs_far_more_often() {
     assert!(peeked.called() > 0.15, "{peeked:?}");
 }
 
-#[test]
-fn the_interval_without_a_plan_errs_seldom_as_well() {
-    for heavy in [false, true] {
-        let mut source = Source::new(121);
-        let noise = || {
-            if heavy {
-                source.heavy()
-            } else {
-                source.normal()
-            }
-        };
-        let tally = compare(2_000, 60, noise, always_valid_ratio);
-        println!("always valid, heavy tails {heavy}: {:.3}", tally.called());
-        assert!(tally.called() <= 0.05, "{tally:?}");
-    }
-}
-
 /// The table in `Spending`'s documentation.
 #[test]
 fn power_and_rounds() {
@@ -200,14 +182,6 @@ fn power_and_rounds() {
         assert!(two.called() > 0.999 && two.rounds() < at_2, "{two:?}");
         assert!(ten.called() > 0.999 && ten.rounds() < at_10, "{ten:?}");
     }
-    let mut source = Source::new(130);
-    let always = compare(RUNS, MOST, || 0.5 + source.normal(), always_valid_ratio);
-    println!(
-        "always valid: {:.3} in {:.1}",
-        always.called(),
-        always.rounds()
-    );
-    assert!((0.37..0.46).contains(&always.called()), "{always:?}");
 }
 
 /// All intervals of a comparison together hold the true ratio, not only those of equal servers; and

@@ -24,7 +24,7 @@ pub fn plan(terms: &Terms, sides: usize) -> Result<Plan, StatsError> {
     Ok(plan?.among(terms.quantities.len() as u32 * pairs))
 }
 
-/// May it end after so many rounds, with these verdicts?
+/// May it end after this many rounds, with these verdicts?
 #[must_use]
 pub fn may_end(terms: &Terms, rounds: u32, comparisons: &[Comparison]) -> bool {
     if terms.exact || rounds < FEWEST {

@@ -81,7 +81,7 @@ pub struct Raised {
     pub side: usize,
     /// What was found, as it was found first.
     pub finding: Finding,
-    /// In so many of the side's measurements.
+    /// Number of the side's measurements it was raised in.
     pub times: u32,
 }
 

@@ -89,7 +89,7 @@ pub fn page(markup: &Markup) -> Response {
     (headers, markup.0.clone()).into_response()
 }
 
-/// A text that changes when its tag does: whoever has it already is told that it has not changed.
+/// A text that changes when its tag does: a browser that has it already is told that it has not changed.
 pub fn tagged(asked: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Body>) -> Response {
     let tag = format!("\"{tag}\"");
     let has = asked.get_all(IF_NONE_MATCH).iter().any(|known| {
@@ -142,7 +142,7 @@ pub fn guarded(mut response: Response) -> Response {
             HeaderName::from_static("cross-origin-opener-policy"),
             "same-origin",
         ),
-        // Whether something has changed is asked each time; the notebook is nobody else's.
+        // Whether something has changed is asked each time; the notebook is private.
         (CACHE_CONTROL, "private, no-cache"),
     ];
     for (name, value) in always {

@@ -1,6 +1,6 @@
 //! Who may come in.
 //!
-//! On a loopback address everybody on this machine may, and nobody else: the `Host` of a request must
+//! On a loopback address every user of this machine may, and no one else: the `Host` of a request must
 //! be one that means this machine. Otherwise a page from anywhere could have its own name resolved to
 //! 127.0.0.1 and read the notebook through its reader's browser (DNS rebinding). On any other address a
 //! token is needed, drawn anew at each start, which a browser keeps as a cookie after its first use.
@@ -27,7 +27,7 @@ pub enum Welcome {
     /// It may go on.
     In,
     /// It has brought the token: it gets this cookie, and is sent to this address, which does not show
-    /// the token to whoever looks at the screen.
+    /// the token to those who can see the screen.
     Key {
         /// For `Set-Cookie`.
         cookie: String,
@@ -36,7 +36,7 @@ pub enum Welcome {
     },
     /// Only GET and HEAD are understood.
     Method,
-    /// It is meant for somebody else.
+    /// It is meant for another host.
     Host,
     /// It has no token, or a wrong one.
     Token,
@@ -46,7 +46,7 @@ impl Door {
     /// The door of a view at this address.
     pub fn new(at: SocketAddr) -> Self {
         let token = (!at.ip().is_loopback()).then(|| {
-            // 256 bits that nobody can guess: the generator is seeded by the system.
+            // 256 bits that cannot be guessed: the generator is seeded by the system.
             let bytes: [u8; 32] = rand::random();
             bytes.iter().map(|byte| format!("{byte:02x}")).collect()
         });

@@ -1,5 +1,5 @@
 //! The notebook over HTTP: runs, reports, comparisons and histories as pages, and what changes while
-//! somebody looks.
+//! a page is open.
 //!
 //! - [`door`]: who may come in: the `Host`, the method, the token
 //! - [`shelf`]: the notebook, opened as often as needed, and the pages that were made of it
@@ -35,13 +35,13 @@ use std::time::Duration;
 
 /// The port unless another is asked for: P, R, O, N on a telephone.
 pub const PORT: u16 = 7766;
-/// Threads that read the notebook: whoever looks is not to take more than these from a measurement.
+/// Threads that read the notebook: readers take no more than these from a measurement.
 const READERS: usize = 2;
 
 /// Why the notebook cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// Somebody has the port.
+    /// The port is taken.
     #[error("port {} of {} is in use: by another prony view? `--port 0` takes any free one", .0.port(), .0.ip())]
     Busy(SocketAddr),
     /// The address is not one of this machine, or may not be used.
@@ -73,7 +73,7 @@ pub struct View {
 
 impl View {
     /// Listens on an address; port 0 is any free one. On another address than a loopback one
-    /// everybody needs a token, which is part of the [address](Self::url).
+    /// every reader needs a token, which is part of the [address](Self::url).
     ///
     /// # Errors
     /// When the address cannot be listened on.
@@ -99,7 +99,7 @@ impl View {
         &self.url
     }
 
-    /// Does whoever wants to see it need the token?
+    /// Does a reader need the token?
     pub fn needs_token(&self) -> bool {
         self.door.needs_token()
     }

@@ -1,7 +1,7 @@
 //! What is new, for all who listen.
 //!
 //! Another process writes the notebook, so it has to be asked: SQLite's `data_version`, once a second,
-//! by one task, and only while somebody listens. What has changed is read only when something has; but
+//! by one task, and only while a page listens. What has changed is read only when something has; but
 //! that a process has died is nothing that it writes, so those that are marked as running are looked
 //! for each time.
 
@@ -20,7 +20,7 @@ use tokio_stream::{Stream, StreamExt};
 
 /// How often it looks. A trial takes seconds.
 const EVERY: Duration = Duration::from_secs(1);
-/// Runs marked as running that are told of, at the most.
+/// The most runs marked as running that are told of.
 const TOLD: u32 = 20;
 
 /// The state of what is under way.
@@ -95,7 +95,7 @@ impl Live {
                 let pulse = eye.look()?;
                 Ok::<_, NotebookError>((eye, pulse))
             });
-            // A notebook that cannot be read now is opened anew the next time; whoever asks for a
+            // A notebook that cannot be read now is opened anew the next time; a page that asks for a
             // page is told what is wrong with it.
             eye = match looked.await {
                 Ok(Ok((eye, pulse))) => {

@@ -19,7 +19,7 @@ const RUNS: usize = 10_000;
 #[derive(Debug)]
 pub struct Shelf {
     path: PathBuf,
-    /// Connections that nobody uses: opening one costs more than most questions.
+    /// Idle connections: opening one costs more than most questions.
     idle: Mutex<Vec<Notebook>>,
     reports: Mutex<VecDeque<(RunId, Report)>>,
     /// What checks have found in a run, as of its latest trial.

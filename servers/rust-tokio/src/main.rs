@@ -67,7 +67,7 @@ async fn accept(listener: TcpListener) {
     }
 }
 
-/// Returns an error when the peer resets the connection, which is nobody's concern.
+/// Returns an error when the peer resets the connection, which is no fault of the server.
 async fn echo(mut stream: TcpStream) -> io::Result<()> {
     let mut buffer = vec![0; 32 * 1024];
     loop {

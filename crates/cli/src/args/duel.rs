@@ -47,7 +47,7 @@ pub struct Duel {
     /// is not compared is not measured where that saves time, and what is gets narrower intervals
     #[arg(long, value_name = "QUANTITY", value_enum, conflicts_with = "no_rate")]
     pub only: Vec<Only>,
-    /// Exactly so many rounds [default: until everything is settled, 60 at most, or 120 when throughput
+    /// Number of rounds, exactly [default: until everything is settled, 60 at most, or 120 when throughput
     /// or all the rest is left out]
     #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=10000))]
     pub rounds: Option<u32>,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  prony runs\n  prony runs -n 100 --json")]
 pub struct Runs {
-    /// So many at the most, the latest first
+    /// Show at most this many, the latest first
     #[arg(short = 'n', long, default_value_t = 20)]
     pub limit: usize,
     /// Print JSON

@@ -4,7 +4,7 @@ use prony_record::{Phase, Window};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// So many windows are shown at the most.
+/// The most windows that are shown.
 const WINDOWS: usize = 40;
 
 /// What is known at a moment.
@@ -31,7 +31,7 @@ pub struct Frame {
 /// When something ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
-    /// Nobody knows.
+    /// Not known.
     #[default]
     Unknown,
     /// About then.

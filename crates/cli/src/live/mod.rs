@@ -1,7 +1,7 @@
 //! What is shown on standard error while something is measured: a live view on a terminal, lines
 //! elsewhere.
 //!
-//! Whoever measures says what has happened; a [`Frame`] is what is known at a moment, [`render`] makes
+//! The measurement reports events; a [`Frame`] is what is known at a moment, [`render`] makes
 //! lines of it, [`area`] makes of lines what is to be written, and the thread of [`screen`] writes it.
 
 mod area;

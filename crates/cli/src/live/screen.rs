@@ -25,14 +25,14 @@ enum Order {
     End,
 }
 
-/// The screen there is, for whoever has something to say while it is drawn: there is one terminal.
+/// The screen that is drawn, for code that prints something meanwhile: there is one terminal.
 static CURRENT: Mutex<Option<Sender<Order>>> = Mutex::new(None);
 
 /// A live view on standard error.
 ///
-/// Whoever measures only sends to it, which takes neither a lock nor a system call: the thread is not
+/// The measuring thread only sends to it, which takes neither a lock nor a system call: the thread is not
 /// woken, but looks for itself, a few times a second. So a terminal that is slow, or stopped with
-/// Ctrl-S, holds nobody up.
+/// Ctrl-S, delays nothing.
 #[derive(Debug)]
 pub struct Screen {
     orders: Sender<Order>,
@@ -100,8 +100,8 @@ fn current() -> std::sync::MutexGuard<'static, Option<Sender<Order>>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Out of everybody's way: on the CPUs that nothing is measured on, if there are any, and behind
-/// everybody else on whatever CPU it is. Where server and generator leave no CPU free, these are the
+/// Out of the way: on the CPUs that nothing is measured on, if there are any, and behind
+/// every other thread on whatever CPU it is. Where server and generator leave no CPU free, these are the
 /// generator's: what the generator loses is seen by its own checks, and what the server lost would pass
 /// for the server being slow.
 fn settle(cpus: &[usize]) {

@@ -34,7 +34,7 @@ pub fn man(args: &Man) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What the user may type; inner verbs are nobody's to complete.
+/// What the user may type; inner verbs are not completed.
 fn command() -> clap::Command {
     Cli::command()
 }

@@ -66,7 +66,7 @@ fn page(notebook: &Notebook, run: &Run, published: Option<&Published>) -> Result
     prony_pages::page::html(&material).into_diagnostic()
 }
 
-/// Writes a run's page. Whoever reads the file meanwhile sees the old one or the new one, whole.
+/// Writes a run's page. A reader of the file meanwhile sees the old one or the new one, whole.
 pub fn write_page(
     notebook: &Notebook,
     run: &Run,

@@ -27,7 +27,7 @@ requests = 100
 warmup = '0s'
 ";
 
-/// So many answers: a request that was sent before the measurement and answered in it counts, so
+/// The expected number of answers: a request that was sent before the measurement and answered in it counts, so
 /// there may be one more for each of the (at most three) connections, and of their pipelines' four.
 fn counted(answers: &Value, requests: u64) -> bool {
     (requests..=requests + 12).contains(&answers.as_u64().unwrap())

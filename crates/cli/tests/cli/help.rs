@@ -1,4 +1,4 @@
-//! The help, as somebody meets it who has never seen prony.
+//! The help, as it appears to someone who has never seen prony.
 
 use crate::support::Place;
 

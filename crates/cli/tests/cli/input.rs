@@ -261,7 +261,7 @@ fn runs_that_are_not_there() {
 #[test]
 fn addresses_that_lead_nowhere() {
     let place = Place::new();
-    // A port that was free a moment ago and that nobody is given by the kernel in between.
+    // A port that was free a moment ago and that the kernel gives to no other program in between.
     let port = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

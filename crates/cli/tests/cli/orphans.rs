@@ -108,7 +108,7 @@ impl Scene {
     }
 
     #[track_caller]
-    fn nobody_is_left(&self) {
+    fn no_process_is_left(&self) {
         let mut left = Vec::new();
         let deadline = std::time::Instant::now() + crate::support::HANGS;
         while std::time::Instant::now() < deadline {
@@ -154,7 +154,7 @@ fn ended_by(signal: i32) -> Option<Done> {
     let prony = scene.run("duration = '600s'");
     prony.signal(signal);
     let done = (signal != libc::SIGKILL).then(|| prony.end());
-    scene.nobody_is_left();
+    scene.no_process_is_left();
     done
 }
 
@@ -181,7 +181,7 @@ fn after_ctrl_c_twice() {
     prony.signal(libc::SIGINT);
     let done = prony.end();
     assert!(matches!(done.code, Some(1 | 130)), "{done}");
-    scene.nobody_is_left();
+    scene.no_process_is_left();
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn after_sigkill_at_any_moment_of_a_trial() {
         let prony = Background::start(scene.place.command(&["run", &file]).env(MARK, &scene.mark));
         std::thread::sleep(std::time::Duration::from_millis(delay));
         prony.signal(libc::SIGKILL);
-        scene.nobody_is_left();
+        scene.no_process_is_left();
     }
 }
 
@@ -225,6 +225,6 @@ fn after_servers_start() {
         if signal != libc::SIGKILL {
             prony.end().with(0);
         }
-        scene.nobody_is_left();
+        scene.no_process_is_left();
     }
 }

@@ -1,4 +1,4 @@
-//! Whoever reads what prony prints may stop reading.
+//! The reader of what prony prints may stop reading.
 
 use crate::support::{Place, Served};
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 const EXPERIMENT: &str = "title = 'One'\ncontract = 'tcp-echo'\nservers = ['quick']\nrounds = 1\n\
                           [load]\nconnections = 1\nrequests = 50\nwarmup = '0s'\n";
 
-/// A pipe that nobody reads from.
+/// A pipe without a reader.
 fn gone() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -45,7 +45,7 @@ fn a_reader_that_has_gone_is_no_error() {
         for sign in ["panicked", "Broken pipe"] {
             assert!(!told.contains(sign), "{arguments:?}: {told}");
         }
-        // Neither does it matter whether somebody listens to what goes on.
+        // Nor does it matter whether the progress has a reader.
         let mut deaf: Command = place.command(arguments);
         let status = deaf.stdout(gone()).stderr(gone()).status().unwrap();
         assert_eq!(status.code(), Some(0), "{arguments:?}");

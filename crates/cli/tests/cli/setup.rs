@@ -62,7 +62,7 @@ fn setup_shows_asks_and_does_nothing_twice() {
         shown.contains("from the moon") && shown.contains("rock==2 (about 21 kg to download)"),
         "{shown}"
     );
-    // Without a terminal there is nobody to ask.
+    // Without a terminal there is no one to ask.
     let done = place.prony(&["servers", "setup", "scripted"]).with(1);
     assert!(done.stderr.contains("--yes"), "{done}");
     assert!(!place.path().join("cache/dependencies").exists());

@@ -23,7 +23,7 @@ pub fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A folder with a notebook, a cache and a catalog, which nobody else uses.
+/// A folder with a notebook, a cache and a catalog, which no other test uses.
 pub struct Place {
     folder: TempDir,
 }

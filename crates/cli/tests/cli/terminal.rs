@@ -42,7 +42,7 @@ fn cells(n: u16) -> NonZero<u16> {
 }
 
 impl Terminal {
-    /// Starts a command with both its outputs in a terminal of so many columns.
+    /// Starts a command with both its outputs in a terminal of the given number of columns.
     pub fn start(command: &mut Command, columns: u16) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let controller = openpt(flags).unwrap();
@@ -81,7 +81,7 @@ impl Terminal {
         let (mut from, into) = (File::from(controller.try_clone().unwrap()), shown.clone());
         let reader = thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // A terminal that nobody writes to any more is an error to whoever reads it.
+            // Reading a terminal that has no writer left is an error.
             while let Ok(n @ 1..) = from.read(&mut buffer) {
                 let mut shown = into.lock().unwrap();
                 shown.raw.extend(&buffer[..n]);

@@ -55,7 +55,7 @@ fn it_shows_a_run_and_ends_with_ctrl_c() {
     );
     assert!(get(&format!("{url}run/1/report")).contains("<h1>Two &lt;b&gt;servers&lt;/b&gt;</h1>"));
     assert!(get(&format!("{url}run/1")).contains("measured"));
-    // Somebody still listens when it ends.
+    // A client still listens when it ends.
     let mut listener =
         TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).unwrap();
     listener

@@ -54,7 +54,7 @@ pub enum Fault {
 pub enum Pace {
     /// At once.
     Now,
-    /// After a rest of so many nanoseconds.
+    /// After a rest, in nanoseconds.
     After(Nanos),
     /// Once everything that is in flight on it has been answered.
     WhenAnswered,

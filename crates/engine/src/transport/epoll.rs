@@ -50,7 +50,7 @@ impl Epoll {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just opened and belongs to nobody else.
+        // SAFETY: `fd` was just opened and has no other owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
         let ticker = socket::ticker(TICK)?;
         control(

@@ -31,7 +31,7 @@ pub(crate) enum Came {
 pub(crate) enum Wait {
     /// Not at all.
     No,
-    /// So many nanoseconds.
+    /// Nanoseconds.
     For(Nanos),
     /// About [`TICK`]. Cheaper than [`For`](Self::For): a timer that runs anyway ends the wait, so
     /// that none has to be set and taken back for each.

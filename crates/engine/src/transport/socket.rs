@@ -15,7 +15,7 @@ pub(super) struct Address {
 
 impl Address {
     /// # Errors
-    /// When a unix path does not fit (107 bytes at the most).
+    /// When a unix path does not fit (107 bytes at most).
     pub(super) fn new(target: &Target) -> io::Result<Self> {
         // SAFETY: all-zero bytes are a valid sockaddr_storage (family AF_UNSPEC).
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -92,7 +92,7 @@ impl Address {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just opened and belongs to nobody else.
+        // SAFETY: `fd` was just opened and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         if self.family != libc::AF_UNIX {
             switch_on(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
@@ -155,7 +155,7 @@ pub(super) fn ticker(period: Nanos) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `fd` was just opened and belongs to nobody else.
+    // SAFETY: `fd` was just opened and has no other owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let time = libc::timespec {
         tv_sec: (period / SECOND) as libc::time_t,

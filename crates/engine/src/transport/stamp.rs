@@ -1,6 +1,6 @@
 //! When the kernel had what is received: `SO_TIMESTAMPNS`.
 //!
-//! A generator that is busy with other answers, or whose CPU was somebody else's for a while, comes to an
+//! A generator that is busy with other answers, or whose CPU ran another program for a while, comes to an
 //! answer late. The kernel had it in time and notes when (Linux, Documentation/networking/timestamping).
 //! Where several packets have come by the time they are read, the note is that of the last.
 
@@ -31,7 +31,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Whoever is preempted between two readings has two moments: such a pair is read again.
+    /// A thread that is preempted between the two readings has two moments: such a pair is read again.
     pub(super) fn now() -> Self {
         let mut before = clock::now();
         let mut read = || {
@@ -105,7 +105,7 @@ pub(super) fn receive(socket: RawFd, buffer: &mut [u8]) -> (isize, Nanos) {
         return (n, clock::now());
     }
     let said = message.msg_controllen.min(ROOM);
-    // SAFETY: so many of its bytes were written, and the others are zero.
+    // SAFETY: that number of its bytes was written, and the others are zero.
     let control = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), said) };
     (n, Moment::now().came(control))
 }

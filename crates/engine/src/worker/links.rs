@@ -21,7 +21,7 @@ const SWEEP: u32 = 64;
 const SWEEPS: Nanos = 32;
 
 impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
-    /// Opens connections a few at a time; begins the load when everybody is ready.
+    /// Opens connections a few at a time; begins the load when every thread is ready.
     #[cold]
     pub(super) fn set_up<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
         self.open_some(out, now);

@@ -34,7 +34,7 @@ const LONGEST_IDLE_TURN: Nanos = 5_000;
 /// After a stop, so much time for what is in flight.
 const LAST_CALL: Nanos = 100_000_000;
 
-/// What a worker tells whoever started it.
+/// What a worker tells the thread that started it.
 pub(crate) enum Event {
     /// Its connections are set up as far as they can be.
     Ready,
@@ -59,7 +59,7 @@ pub(crate) struct Report {
     pub answers: Vec<u64>,
     pub first_head: Vec<u8>,
     pub opening: Opening,
-    /// Empty when nobody asked for it.
+    /// Empty unless asked for.
     pub trace: Vec<Sample>,
 }
 

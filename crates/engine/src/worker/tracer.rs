@@ -9,7 +9,7 @@ use crate::schedule::Share;
 use crate::trace::Sample;
 use crate::transport::Slot;
 
-/// So many samples have room from the beginning, at the most; more make the trace grow.
+/// The most samples that have room from the beginning; more make the trace grow.
 const ROOM: u64 = 1 << 20;
 
 pub(super) struct Tracer {

@@ -428,7 +428,7 @@ fn errors_are_told_in_words() {
 
 /// A server that answers and closes at once gives both to the client in one go. The connection's
 /// descriptor number is then free for any other thread, while the next request may already wait
-/// to be submitted: it must not go out on somebody else's connection.
+/// to be submitted: it must not go out on another connection.
 #[test]
 fn a_request_never_goes_out_on_another_connection() {
     for kind in transports() {

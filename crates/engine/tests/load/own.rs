@@ -15,9 +15,9 @@ use std::thread;
 struct Mannered<P> {
     inner: P,
     rest: Option<Nanos>,
-    /// So many requests at once, then none until all are answered.
+    /// Number of requests sent at once, then none until all are answered.
     batch: u32,
-    /// Ends after so many answers.
+    /// Ends after this many answers.
     last: u64,
     answers: u64,
     seen: Arc<Seen>,
@@ -144,7 +144,7 @@ pub fn carry_out<P: Session>(
     let (sender, receiver) = mpsc::channel();
     let plan = plan.clone();
     thread::spawn(move || {
-        // Nobody listens any more when it has hung.
+        // The receiver is gone when it has hung.
         let _ = sender.send(run_with(
             &plan,
             &Control::at_once(Nanos::MAX),

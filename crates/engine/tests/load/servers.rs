@@ -153,10 +153,10 @@ impl Server {
         Self::listen(Target::Unix(path), listener.into(), Some(place), serve)
     }
 
-    /// A port at which nobody listens, and that nobody else can get meanwhile.
+    /// A port at which nothing listens, and that no other program can get meanwhile.
     pub fn refused() -> Self {
         // SAFETY: plain system calls; the address is valid for the call, its size is given, and
-        // the new descriptor belongs to nobody else.
+        // the new descriptor has no other owner.
         let socket = unsafe {
             let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
             let address = libc::sockaddr_in {
@@ -242,7 +242,7 @@ impl Server {
         if let Some(listener) = self.listener.take() {
             // SAFETY: a plain system call on an open descriptor; it ends a blocked accept.
             unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
-            // Closed only when nobody accepts on its number any more.
+            // Closed only when nothing accepts on its number any more.
             if let Some(accepting) = self.accepting.take() {
                 let _ = accepting.join();
             }
@@ -280,7 +280,7 @@ fn accept(listener: RawFd) -> Option<TcpStream> {
             )
         };
         if fd >= 0 {
-            // SAFETY: `fd` was just opened and belongs to nobody else.
+            // SAFETY: `fd` was just opened and has no other owner.
             return Some(unsafe { TcpStream::from_raw_fd(fd) });
         }
         match io::Error::last_os_error().raw_os_error() {

@@ -60,7 +60,7 @@ fn a_byte_at_a_time() {
 }
 
 #[test]
-fn a_server_that_never_reads_stops_nobody() {
+fn a_server_that_never_reads_stops_no_load() {
     at_once(2, &transports(), |&kind| {
         for (pipeline, keepalive) in [(1, true), (8, true), (1, false)] {
             let server = Server::tcp(|it| {

@@ -158,7 +158,7 @@ pub fn begin(plan: &Plan, control: &Arc<Control>) -> Running {
     let (plan, control) = (plan.clone(), control.clone());
     let what = short(&plan);
     thread::spawn(move || {
-        // Nobody listens any more when it has hung.
+        // The receiver is gone when it has hung.
         let _ = sender.send(run(&plan, &control, |_: &Window| {}));
     });
     Running(receiver, what)

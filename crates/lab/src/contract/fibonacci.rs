@@ -21,7 +21,7 @@ use super::{Act, Depth, Visit};
 const NAME: &str = "benchmark";
 const FIB: u32 = 500;
 
-/// The largest n that is tried: some 4,200 digits, far beyond what anybody keeps in a table.
+/// The largest n that is tried: some 4,200 digits, far beyond what a server would keep in a table.
 const LARGEST: u32 = 20_000;
 
 /// How long before the request an answer's time may be, or after the moment when the answer was read, in

@@ -231,7 +231,7 @@ impl Folder {
         }
     }
 
-    /// In one go: whoever reads at the same time has the old file or the new one.
+    /// In one go: a reader at the same time has the old file or the new one.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = self.above.join("new");
         fs::write(&new, bytes)?;

@@ -9,7 +9,7 @@ use super::http::{self, Case, token};
 use super::wire::Fault;
 use super::{Act, Depth, Visit};
 
-/// The step that a server cannot pass which answers the same text to everybody.
+/// The step that a server cannot pass which answers every request with the same text.
 pub(super) const BODY: &str = "body";
 
 pub(super) const SCRIPT: &[Act] = &[

@@ -203,7 +203,7 @@ fn more_than_kernel_holds() -> usize {
 }
 
 /// A client that sends and does not read: the server must stop taking more once its answers are
-/// stuck, or anybody could fill its memory. Then all of it must come back, first in sips.
+/// stuck, or any client could fill its memory. Then all of it must come back, first in sips.
 fn slow_reader(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     let message = payload(visit, more_than_kernel_holds());

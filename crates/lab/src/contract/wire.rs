@@ -153,7 +153,7 @@ pub(super) fn portion(done: usize, all: usize) -> String {
 /// What a read brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// So many bytes, at least one.
+    /// Number of bytes, at least one.
     Bytes(usize),
     /// The peer has closed its sending side.
     End,

@@ -48,7 +48,7 @@ fn each_round_has_every_cell_once_in_an_order_of_its_own() {
 }
 
 #[test]
-fn a_star_is_everybody_else() {
+fn a_star_is_every_other_server() {
     let experiment = parse(&GOOD.replace("\"go-copy\"", "\"*\"")).unwrap();
     let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();
     assert_eq!(labels[..2], ["cpp-epoll", "cpp-epoll@2"]);
@@ -170,7 +170,7 @@ fn several_loads_have_labels_of_their_own() {
 }
 
 #[test]
-fn gateways_need_an_upstream_and_nobody_else_does() {
+fn only_gateways_need_an_upstream() {
     let weather = "title = \"T\"\ncontract = \"weather\"\nservers = [\"spray\"]\n";
     let error = parse(weather).unwrap_err();
     assert!(error.contains("a gateway needs an upstream"), "{error}");

@@ -70,7 +70,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         rows.push(Row {
             baseline: label == material.report.run.baseline,
             look: material.series.look(&label),
-            value: (most, format!("{label}: {} at the most", show::bytes(most))),
+            value: (most, format!("{label}: at most {}", show::bytes(most))),
             interval: None,
             foreign: Vec::new(),
             text: vec![show::bytes(most)],

@@ -15,7 +15,7 @@ use prony_report::show;
 use prony_stats::percentile::supported;
 use std::collections::BTreeMap;
 
-/// A capacity is believed when the last so many trials at it kept all limits: `prony capacity`
+/// A capacity is believed when the last few trials at it kept all limits: `prony capacity`
 /// repeats its boundary as often.
 const BOUNDARY: usize = 3;
 /// Percentiles that are drawn.

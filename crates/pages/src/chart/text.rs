@@ -9,7 +9,7 @@ pub fn width(text: &str) -> f64 {
     text.chars().count() as f64 * CHARACTER
 }
 
-/// A text of so many characters at the most.
+/// A text of at most this many characters.
 pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

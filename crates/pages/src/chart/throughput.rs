@@ -87,7 +87,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Chart {
     }
     if rows.iter().any(|row| row.checks.0 > 0) {
         let check = html! { text.check.grave x="6" y="12" { "▲" } };
-        key.push((check, "so many checks were raised (△: notes only)".into()));
+        key.push((check, "number of checks raised (△: notes only)".into()));
     }
     Chart {
         name: name(&["throughput", load]),

@@ -17,7 +17,7 @@ const LEFT: f64 = 52.0;
 const RIGHT: f64 = 408.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 138.0;
-/// Points of a trial that are drawn, at the most and at the least: a longer one is drawn by the means of
+/// The most and the fewest points of a trial that are drawn: a longer one is drawn by the means of
 /// neighbours.
 const POINTS: (usize, usize) = (60, 16);
 /// Points that are drawn in a whole page: it is to stay small.

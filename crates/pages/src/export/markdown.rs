@@ -107,7 +107,7 @@ fn table(out: &mut String, cells: &[&CellReport]) {
     out.push('\n');
 }
 
-/// A text that stays text: nothing in it marks up, names somebody, or ends its line.
+/// A text that stays text: nothing in it is markup, mentions a user, or ends its line.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';

@@ -45,7 +45,7 @@ pub(super) fn ticks(range: &Range<f64>, most: usize) -> Vec<f64> {
     MONTHS.into_iter().find_map(fits).unwrap_or_default()
 }
 
-/// The first day of every so many months, counted from January, within the range.
+/// The first day of every n-th month, counted from January, within the range.
 fn every(months: i32, range: &Range<f64>) -> Vec<f64> {
     let Ok(start) = Timestamp::from_second(range.start as i64) else {
         return Vec::new();

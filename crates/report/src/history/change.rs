@@ -171,7 +171,7 @@ fn words(
         Measure::P99 => ("shorter", "longer"),
         Measure::Cpu => ("cheaper", "more expensive"),
     };
-    // A ratio that cannot be told from 1: what changed is how far the runs lie apart.
+    // A ratio whose interval contains 1: what changed is how far the runs lie apart.
     if ratio
         .interval()
         .is_none_or(|interval| interval.contains(1.0))

@@ -83,7 +83,7 @@ fn sentence(report: &CompareReport) -> String {
         ("slower", "Slower"),
         ("faster", "Faster"),
         ("same", "The same"),
-        ("inconclusive", "Cannot be told"),
+        ("inconclusive", "Inconclusive"),
     ];
     groups
         .into_iter()

@@ -79,7 +79,7 @@
     stream.addEventListener("notebook", (event) => { told(JSON.parse(event.data)); soon(); });
     stream.addEventListener("error", () => say("No connection to prony view: this page is as of when it ended."));
   };
-  // A browser has few connections to one place: pages that nobody sees keep none.
+  // A browser has few connections to one place: pages that are not visible keep none.
   const seen = () => {
     if (document.hidden) { stream?.close(); stream = null; } else if (!stream) listen();
   };

@@ -118,7 +118,7 @@ fn on_other_addresses_a_token_is_needed_once() {
         .has("There are no runs yet");
     // One character less is another token.
     ask("/", &[("cookie", &cookie[..cookie.len() - 1])]).with(401);
-    // It cannot be made to send somebody elsewhere.
+    // It cannot be made to redirect a browser elsewhere.
     let away = scene.door.replacen('/', "//evil.example/", 1);
     let answer = ask(&away, &[]).with(303);
     assert_eq!(answer.header("location"), Some("/evil.example/"));

@@ -1,4 +1,4 @@
-//! A running view, asked over sockets as anybody could.
+//! A running view, asked over sockets as any client could.
 
 mod door;
 mod live;

@@ -38,7 +38,7 @@ impl Display {
             "load {} · {} connections{rate_text}",
             args.url, shape.connections
         );
-        // Where the server is nobody knows; the scheduler finds out where there is room.
+        // Where the server runs is not known; the scheduler finds out where there is room.
         let mut spare = prony_lab::placement::allowed_cpus();
         let taken = plan.cpus.len().min(shape.threads as usize);
         spare.retain(|cpu| !plan.cpus[..taken].contains(cpu));

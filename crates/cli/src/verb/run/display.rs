@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A server whose build takes longer than this is named.
 const LONG_BUILD: Duration = Duration::from_secs(1);
 
-/// So many servers are shown with what is known of them.
+/// The most servers that are shown with what is known of them.
 const KNOWN: usize = 12;
 
 pub struct Display {

@@ -225,7 +225,7 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
             State::Ready { version, verified } => {
                 for (step, reason, found) in expected_failures(server, verified) {
                     outputs += &format!(
-                        "\n{} ({contract}) has a expected failure, {step}: {reason}\n  as verified: {found}\n",
+                        "\n{} ({contract}) has an expected failure, {step}: {reason}\n  as verified: {found}\n",
                         server.name
                     );
                 }

@@ -2,7 +2,7 @@
 
 use super::{Answer, Expect, Fault, Limits};
 
-/// Header fields in one answer, at the most.
+/// The most header fields in one answer.
 const MAX_FIELDS: usize = 128;
 
 /// A head longer than this is parsed anew each time, see [`HttpReader::known`].
@@ -26,7 +26,7 @@ pub struct HttpState {
 enum Phase {
     #[default]
     Head,
-    /// So many bytes of the body are still to come.
+    /// Bytes of the body that are still to come.
     Length(u64),
     /// The body ends when the server closes.
     UntilClose,
