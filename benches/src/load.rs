@@ -46,7 +46,7 @@ pub fn http(address: SocketAddr) -> Dialogue {
     let prefix = format!("{PATH} at ").into_bytes();
     let date = "Sun, 06 Nov 1994 08:49:37 GMT";
     let expect = Expect {
-        status: Some(200),
+        status: Some((200, 200)),
         length: Some((prefix.len() + date.len()) as u64),
         prefix,
         ..Expect::default()

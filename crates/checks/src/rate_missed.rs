@@ -9,18 +9,9 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop.",
 };
 
-/// A rate within this share of the target is kept: more than the jitter at the ends of a
-/// measurement of a second, and less than what counts as missing the target.
-const TOLERANCE: f64 = 0.02;
-/// At the ends of a measurement the last requests are still in flight; a Poisson load has random
-/// numbers anyway. Three standard deviations of a count are allowed on top.
-const DEVIATIONS: f64 = 3.0;
-
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let target = seen.rate?;
-    let due = target * seen.seconds;
-    let missing = due - seen.finished() as f64;
-    if missing <= due * TOLERANCE + DEVIATIONS * due.sqrt() {
+    if !prony_record::load::rate_missed(target, seen.seconds, seen.finished()) {
         return None;
     }
     let text = format!(

@@ -8,6 +8,7 @@ mod args;
 mod journal;
 mod live;
 mod place;
+mod request;
 mod target;
 mod texts;
 mod verb;

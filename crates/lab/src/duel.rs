@@ -14,16 +14,19 @@ use crate::trial::{Doing, Lab, Measured, Progress, Slot, Up, Whole, findings, pa
 use jiff::Timestamp;
 use prony_record::trial::Figures;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{Durations, Failure, Load, Percentiles};
+use prony_record::{Durations, Failure, Load};
 use prony_stats::StatsError;
 use prony_stats::sequential::Plan;
-use prony_verdict::duel::{common_rate, may_end, plan};
+use prony_verdict::duel::{common_rate, lower_rate, may_end, may_give_up, plan};
+use prony_verdict::outlook::{ENOUGH, outlook, throughput_is_too_coarse};
 use prony_verdict::seen::Seen;
 use rand::seq::SliceRandom;
 use std::time::{Duration, Instant};
 
 /// Segments of a part of a round: the order, and its reverse.
 const SEGMENTS: u32 = 2;
+/// Rounds in a row in which a side misses the common rate before it is lowered.
+const MISSES: u32 = 2;
 /// Windows of a warm-up, and of a segment.
 pub const WINDOW: Duration = Duration::from_millis(100);
 
@@ -66,23 +69,6 @@ impl Bout {
     pub fn throughput(&self) -> Option<f64> {
         let saturation = self.parts.iter().find(|(load, _)| load.rate.is_none());
         saturation.map(|(_, measured)| measured.seen.throughput())
-    }
-
-    /// What it has shown.
-    #[must_use]
-    pub fn values(&self) -> Values {
-        let mut values = Values::default();
-        for (load, measured) in &self.parts {
-            let times = Percentiles::of(&measured.seen.times.response);
-            if load.rate.is_none() {
-                values.throughput = Some(measured.seen.throughput());
-            } else {
-                values.p50 = times.p50.map(|ns| ns as f64);
-                values.p99 = times.p99.map(|ns| ns as f64);
-                values.cpu = measured.cpu_per_request();
-            }
-        }
-        values
     }
 }
 
@@ -166,7 +152,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             depth = Depth::Quick;
             seen.rate = common_rate(bouts.iter().filter_map(Bout::throughput));
         }
-        let parts = Parts {
+        let mut parts = Parts {
             saturation,
             rate: seen.rate,
         };
@@ -174,7 +160,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             return Err(DuelError::NoRate);
         }
         let plan = plan(self.terms, self.sides.len())?;
-        let (mut longest, mut ordinal) = (Duration::ZERO, 0);
+        let (mut longest, mut ordinal, mut missed) = (Duration::ZERO, 0, 0);
         while (seen.rounds.len() as u32) < self.terms.most {
             let begun = Instant::now();
             let number = seen.rounds.len() as u32;
@@ -190,16 +176,65 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                 comparisons: &comparisons,
                 findings: &seen.findings(),
             });
-            if may_end(self.terms, seen.rounds.len() as u32, &comparisons) {
+            let rounds = seen.rounds.len() as u32;
+            if may_end(self.terms, rounds, &comparisons) {
                 break;
             }
             longest = longest.max(begun.elapsed());
-            let ends = Instant::now() + longest;
-            if self.deadline.is_some_and(|deadline| ends > deadline) {
+            let end = self.last_round(rounds, longest);
+            if end == rounds
+                || may_give_up(
+                    self.terms,
+                    &seen.names,
+                    &seen.rounds,
+                    &comparisons,
+                    &plan,
+                    end,
+                )
+            {
                 break;
+            }
+            if rounds >= ENOUGH {
+                let outlook = outlook(&self.terms.quantities, &seen.rounds, &plan, end);
+                let dropped = parts.saturation
+                    && parts.rate.is_some()
+                    && throughput_is_too_coarse(self.terms, &outlook);
+                if dropped {
+                    parts.saturation = false;
+                    // Of two parts one is left.
+                    longest /= 2;
+                }
+                if dropped || rounds == ENOUGH {
+                    let outlook = &outlook;
+                    observer(Event::Outlook {
+                        outlook,
+                        end,
+                        dropped,
+                    });
+                }
+            }
+            missed = match seen.rounds.last().is_some_and(|round| any_missed(round)) {
+                true => missed + 1,
+                false => 0,
+            };
+            // Once may be another program's doing. A rate that the user gave stays.
+            if missed >= MISSES && self.rate.is_none() {
+                let reached = bouts.iter().filter_map(Bout::throughput);
+                parts.rate = parts.rate.and_then(|rate| lower_rate(rate, reached));
+                missed = 0;
             }
         }
         Ok(seen)
+    }
+
+    /// The last round that there is time for, after `rounds` of which the longest took this long.
+    fn last_round(&self, rounds: u32, longest: Duration) -> u32 {
+        let Some(deadline) = self.deadline else {
+            return self.terms.most;
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let more = (left.as_secs_f64() / longest.as_secs_f64().max(1e-3)) as u32;
+        rounds.saturating_add(more).min(self.terms.most)
     }
 
     fn compare(&self, seen: &Seen, plan: &Plan) -> Result<Vec<Comparison>, StatsError> {
@@ -229,7 +264,9 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         journal: &mut dyn Journal,
     ) -> Result<(), JournalError> {
         let placement = self.lab.host.placement();
+        let mut all = Vec::new();
         for (i, (bout, side)) in bouts.iter().zip(self.sides).enumerate() {
+            let mut values = Values::default();
             for (load, measured) in &bout.parts {
                 let found = findings(load, measured, side.workers(), placement, Whole::Part);
                 seen.add(i, &bout.command, measured.used.rss_peak_bytes, &found);
@@ -248,12 +285,20 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                     version: side.version().to_owned(),
                 };
                 *ordinal += 1;
-                journal.add(&part_recording(&slot, measured, bout.durations, found))?;
+                let recording = part_recording(&slot, measured, bout.durations, found);
+                values.add(&recording.trial);
+                journal.add(&recording)?;
             }
+            all.push(values);
         }
-        seen.rounds.push(bouts.iter().map(Bout::values).collect());
+        seen.rate = all.iter().find_map(|values| values.rate).or(seen.rate);
+        seen.rounds.push(all);
         Ok(())
     }
+}
+
+fn any_missed(round: &[Values]) -> bool {
+    round.iter().any(|values| values.missed)
 }
 
 /// A part of a round, as it is recorded: a server that gave no answer has failed in it; its CPU time

@@ -4,6 +4,7 @@ use crate::trial::Progress;
 use prony_record::service::RateStep;
 use prony_record::verdict::Comparison;
 use prony_record::{Failure, Finding, Load, Recording, Trial, TrialStatus};
+use prony_verdict::outlook::Outlook;
 use std::time::Duration;
 
 /// What is told while something is measured, for displays.
@@ -52,6 +53,15 @@ pub enum Event<'a> {
         comparisons: &'a [Comparison],
         /// What the checks have found.
         findings: &'a [Finding],
+    },
+    /// The first rounds of a duel have shown what it can find in its time.
+    Outlook {
+        /// What is to be expected of each comparison.
+        outlook: &'a [Outlook],
+        /// The last round that there is time for.
+        end: u32,
+        /// Throughput is not measured any more.
+        dropped: bool,
     },
     /// A capacity search tries this rate for so long.
     Trying(f64, Duration),

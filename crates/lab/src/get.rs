@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 
 /// Answers that are looked at before a load.
 const SAMPLES: usize = 3;
+/// Bytes of a wrong answer's body that are shown.
+const SHOWN: usize = 80;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,9 @@ pub struct Get {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+    /// What every answer must be. Where it leaves the status or the body open, what the server answers
+    /// at first is expected from then on.
+    pub expect: Expect,
 }
 
 impl Get {
@@ -44,21 +49,32 @@ impl Get {
         for _ in 0..SAMPLES {
             answers.push(fetch(addr, &request.encode())?);
         }
-        let (status, body) = &answers[0];
-        if *status >= 400 {
-            return Err(format!(
-                "{} {} is answered with {status}",
-                self.method, self.path
-            ));
+        for (status, body) in &answers {
+            let matched = self.expect.matches_at(0, body);
+            if let Some(mismatch) = self.expect.judge(*status, body.len() as u64, matched) {
+                let body = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).into_owned();
+                return Err(format!(
+                    "{} {} is answered with {mismatch}; the body begins with {body:?}",
+                    self.method, self.path
+                ));
+            }
         }
+        let (status, body) = &answers[0];
         let constant = answers.iter().all(|answer| answer == &answers[0])
             && !body.iter().any(u8::is_ascii_digit);
-        let expect = match constant {
-            true => Expect::body(body.clone()),
-            false => Expect::default(),
+        let expect = match (constant, &self.expect.length) {
+            (_, Some(_)) => self.expect.clone(),
+            (true, None) => Expect::body(body.clone()),
+            (false, None) => Expect::default(),
         };
         Ok(Dialogue::Http {
-            exchanges: vec![HttpExchange::new(&request, expect.with_status(*status))],
+            exchanges: vec![HttpExchange::new(
+                &request,
+                Expect {
+                    status: self.expect.status.or(Some((*status, *status))),
+                    ..expect
+                },
+            )],
             limits: Limits::default(),
         })
     }

@@ -57,6 +57,38 @@ pub(crate) fn cpu_time(pid: libc::pid_t) -> Option<u64> {
     Some(ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64)
 }
 
+/// CPU time that a whole process has spent in its own code and in the kernel, in nanoseconds, as
+/// `/proc/PID/stat` has it: in clock ticks; `None` when it is gone.
+pub(crate) fn cpu_parts(pid: libc::pid_t) -> Option<(u64, u64)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name in parentheses come the state (field 3) and all others; user time is field 14.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    let (user, kernel) = (ticks()?, ticks()?);
+    // SAFETY: it only reads a constant of the system.
+    let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?;
+    let tick = 1_000_000_000 / per_second.max(1);
+    Some((user * tick, kernel * tick))
+}
+
+/// How often the process's present threads have gone to sleep by themselves.
+pub(crate) fn wakeups(pid: libc::pid_t) -> u64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return 0;
+    };
+    let slept = |text: String| {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line?.trim().parse::<u64>().ok()
+    };
+    threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok())
+        .filter_map(slept)
+        .sum()
+}
+
 /// Memory (in bytes) and threads of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Status {

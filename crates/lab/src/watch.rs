@@ -129,7 +129,8 @@ fn watch(
     samples.push(first);
     let accounts = CpuAccounts::read();
     let pressure = cpu_pressure();
-    let switches = eye.switches();
+    let (switches, wakeups) = (eye.switches(), eye.wakeups());
+    let (user_before, kernel_before) = eye.parts();
     let mut next = from;
     let mut connections = None;
     loop {
@@ -150,6 +151,7 @@ fn watch(
         }
     }
     let last = *samples.last().unwrap_or(&first);
+    let (user, kernel) = eye.parts();
     let all = placement.all();
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
@@ -158,6 +160,9 @@ fn watch(
     let resources = Resources {
         watched_ns: last.at - first.at,
         server_cpu_ns: last.cpu.saturating_sub(first.cpu),
+        server_user_ns: user.saturating_sub(user_before),
+        server_kernel_ns: kernel.saturating_sub(kernel_before),
+        wakeups: eye.wakeups().saturating_sub(wakeups),
         upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
         rss_peak_bytes: rss_peak,
         threads: most(|sample| sample.threads),
@@ -228,6 +233,16 @@ impl Eye {
         (sample, peak)
     }
 
+    /// CPU time of its present processes in their own code and in the kernel, in nanoseconds.
+    fn parts(&self) -> (Nanos, Nanos) {
+        let parts = self.cpu.keys().filter_map(|&pid| tree::cpu_parts(pid));
+        parts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    fn wakeups(&self) -> u64 {
+        self.cpu.keys().map(|&pid| tree::wakeups(pid)).sum()
+    }
+
     fn switches(&self) -> u64 {
         self.cpu.keys().map(|&pid| tree::switches(pid)).sum()
     }
@@ -275,6 +290,9 @@ mod tests {
         let of = &seen.resources;
         assert!(used.is_some_and(|used| used > 0.0), "{used:?}");
         assert!(of.server_cpu_ns > 0, "{seen:?}");
+        // Ticks of 10 ms, which are counted when they are over.
+        let parts = of.server_user_ns + of.server_kernel_ns;
+        assert!(parts <= of.server_cpu_ns + 20_000_000, "{seen:?}");
         assert!(
             of.rss_peak_bytes > 0 && of.processes >= 1 && seen.samples.len() >= 2,
             "{seen:?}"

@@ -84,19 +84,20 @@ fn a_calibration_and_a_duel_say_what_they_said() {
         ("tcp-echo", 2)
     );
     let text = calibration::text(&calibration::read(&notebook, &run).unwrap());
-    for part in ["5.21 k/s", "16.7 %", "26.2 µs", "14 %", "101.4 %", "840"] {
+    for part in ["5.21 k/s", "16.7 %", "26.2 µs", "14 %", "20.0 %", "840"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let duel = material(&notebook, 3).duel.expect("a duel");
     assert_eq!(
         duel.sentences,
         [
-            "no significant difference between reference-threads and reference-epoll: 0.932× \
-             (95 % interval 0.000 to 159478754.349, 2 rounds); no significant difference in p50; no \
-             significant difference in CPU per request."
+            "no difference was found between reference-threads and reference-epoll (2 rounds); no \
+             verdict on throughput: more rounds would be needed."
         ]
     );
     assert_eq!(duel.rate, Some(2_200.0));
+    // Neither side kept that rate, as a check said then.
+    assert_eq!(duel.notes.len(), 2, "{:?}", duel.notes);
 }
 
 #[test]

@@ -356,6 +356,21 @@ impl fmt::Display for Load {
     }
 }
 
+/// A rate within this share of the target is kept: more than the jitter at the ends of a
+/// measurement of a second, and less than what counts as missing the target.
+const TOLERANCE: f64 = 0.02;
+/// At the ends of a measurement the last requests are still in flight; a Poisson load has random
+/// numbers anyway. Three standard deviations of a count are allowed on top.
+const DEVIATIONS: f64 = 3.0;
+
+/// Did an open loop at `target` requests per second miss its rate, when `finished` requests ended in
+/// `seconds` of measurement?
+#[must_use]
+pub fn rate_missed(target: f64, seconds: f64, finished: u64) -> bool {
+    let due = target * seconds;
+    due - finished as f64 > due * TOLERANCE + DEVIATIONS * due.sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

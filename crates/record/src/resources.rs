@@ -4,6 +4,9 @@ use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// CPU time below which the kernel's steps of 10 ms say nothing about its parts.
+const LEAST_COUNTED: Nanos = 50_000_000;
+
 /// What the server and the machine used over the measurement of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resources {
@@ -13,6 +16,13 @@ pub struct Resources {
     pub watched_ns: Nanos,
     /// CPU time of the server's processes, in nanoseconds.
     pub server_cpu_ns: Nanos,
+    /// The part of it that the kernel counts as spent in the server's own code. Kernels count this in
+    /// steps of 10 ms, and most of them sample it: see [`user_share`](Self::user_share).
+    #[serde(default)]
+    pub server_user_ns: Nanos,
+    /// The part that they count as spent in the kernel on the server's behalf.
+    #[serde(default)]
+    pub server_kernel_ns: Nanos,
     /// CPU time of its upstream's processes, in nanoseconds.
     #[serde(default)]
     pub upstream_cpu_ns: Nanos,
@@ -27,6 +37,10 @@ pub struct Resources {
     pub connections_per_loop: Vec<u32>,
     /// How often its threads were put on a CPU.
     pub context_switches: u64,
+    /// How often its threads went to sleep by themselves: its wake-ups. A server that finds several
+    /// requests waiting when it wakes answers them all in one wake-up.
+    #[serde(default)]
+    pub wakeups: u64,
     /// CPU time of neither server nor generator on their CPUs, as a part of all, 0 to 1.
     pub others_busy: f64,
     /// CPU time that the hypervisor took away, as a part of all, 0 to 1.
@@ -49,6 +63,14 @@ impl Resources {
         (self.watched_ns > 0).then(|| self.server_cpu_ns as f64 / self.watched_ns as f64)
     }
 
+    /// The share of the server's CPU time that it spent in its own code, 0 to 1; the rest was spent in
+    /// the kernel. None when too little was counted to say.
+    #[must_use]
+    pub fn user_share(&self) -> Option<f64> {
+        let counted = self.server_user_ns + self.server_kernel_ns;
+        (counted >= LEAST_COUNTED).then(|| self.server_user_ns as f64 / counted as f64)
+    }
+
     /// Adds what was used in another measurement of the same server.
     pub fn merge(&mut self, other: &Self) {
         let (mine, theirs) = (self.watched_ns as f64, other.watched_ns as f64);
@@ -58,6 +80,9 @@ impl Resources {
         self.stolen = mean(self.stolen, other.stolen);
         self.watched_ns += other.watched_ns;
         self.server_cpu_ns += other.server_cpu_ns;
+        self.server_user_ns += other.server_user_ns;
+        self.server_kernel_ns += other.server_kernel_ns;
+        self.wakeups += other.wakeups;
         self.upstream_cpu_ns += other.upstream_cpu_ns;
         self.rss_peak_bytes = self.rss_peak_bytes.max(other.rss_peak_bytes);
         self.threads = self.threads.max(other.threads);

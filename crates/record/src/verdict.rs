@@ -19,11 +19,22 @@ pub enum Quantity {
     P99,
     /// The server's CPU time per request at the common rate, in nanoseconds.
     Cpu,
+    /// The part of [`Cpu`](Self::Cpu) that it spent in its own code.
+    User,
+    /// The part of [`Cpu`](Self::Cpu) that it spent in the kernel.
+    Kernel,
+    /// Wake-ups of the server per request at the common rate. Neither better nor worse: it says whether
+    /// CPU time and response times were measured in the same circumstances.
+    Wakeups,
 }
 
 impl Quantity {
-    /// All of them.
+    /// Those that a duel is about, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Throughput, Self::P50, Self::P99, Self::Cpu];
+
+    /// Those that explain CPU time and response times: known whenever [`Cpu`](Self::Cpu) is. A duel
+    /// neither ends for their sake nor divides its 5 % among them.
+    pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
     /// As people call it.
     #[must_use]
@@ -33,6 +44,23 @@ impl Quantity {
             Self::P50 => "p50 at the common rate",
             Self::P99 => "p99 at the common rate",
             Self::Cpu => "CPU per request at the common rate",
+            Self::User => "in its own code",
+            Self::Kernel => "in the kernel",
+            Self::Wakeups => "wake-ups per request",
+        }
+    }
+
+    /// As commands and JSON call it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Cpu => "cpu",
+            Self::User => "user",
+            Self::Kernel => "kernel",
+            Self::Wakeups => "wakeups",
         }
     }
 
@@ -41,7 +69,7 @@ impl Quantity {
     pub const fn better(self) -> Better {
         match self {
             Self::Throughput => Better::Higher,
-            Self::P50 | Self::P99 | Self::Cpu => Better::Lower,
+            _ => Better::Lower,
         }
     }
 
@@ -51,7 +79,8 @@ impl Quantity {
         match self {
             Self::Throughput => Unit::PerSecond,
             Self::P50 | Self::P99 => Unit::Nanoseconds,
-            Self::Cpu => Unit::CpuNanosecondsPerRequest,
+            Self::Cpu | Self::User | Self::Kernel => Unit::CpuNanosecondsPerRequest,
+            Self::Wakeups => Unit::Ratio,
         }
     }
 }
@@ -67,6 +96,22 @@ pub struct Values {
     pub p99: Option<f64>,
     /// CPU time per request at the common rate, in nanoseconds.
     pub cpu: Option<f64>,
+    /// The part of it spent in the server's own code.
+    #[serde(default)]
+    pub user: Option<f64>,
+    /// The part of it spent in the kernel.
+    #[serde(default)]
+    pub kernel: Option<f64>,
+    /// Wake-ups per request at the common rate.
+    #[serde(default)]
+    pub wakeups: Option<f64>,
+    /// The rate that was asked for; null when the round had no part at a rate.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// The server did not keep the rate: what was measured at it was measured in overload, is not
+    /// compared, and is null here.
+    #[serde(default)]
+    pub missed: bool,
 }
 
 impl Values {
@@ -78,6 +123,9 @@ impl Values {
             Quantity::P50 => self.p50,
             Quantity::P99 => self.p99,
             Quantity::Cpu => self.cpu,
+            Quantity::User => self.user,
+            Quantity::Kernel => self.kernel,
+            Quantity::Wakeups => self.wakeups,
         }
         .filter(|value| *value > 0.0)
     }
@@ -86,13 +134,31 @@ impl Values {
     /// from one at the common rate.
     pub fn add(&mut self, trial: &crate::Trial) {
         let figures = &trial.figures;
-        if trial.load.rate.is_none() {
+        let Some(rate) = trial.load.rate else {
             self.throughput = figures.throughput;
-        } else {
-            self.p50 = figures.p50_ns.map(|ns| ns as f64);
-            self.p99 = figures.p99_ns.map(|ns| ns as f64);
-            self.cpu = figures.cpu_ns_per_request;
+            return;
+        };
+        self.rate = Some(rate);
+        let seconds = figures.measured_seconds.unwrap_or(0.0);
+        // A trial of an earlier version that has nothing but its figures is taken as it was then.
+        let finished = |seen: &crate::Measurement| seen.outcomes.finished();
+        self.missed = (trial.observation.as_ref())
+            .is_some_and(|seen| crate::load::rate_missed(rate, seconds, finished(seen)));
+        if self.missed {
+            return;
         }
+        self.p50 = figures.p50_ns.map(|ns| ns as f64);
+        self.p99 = figures.p99_ns.map(|ns| ns as f64);
+        self.cpu = figures.cpu_ns_per_request;
+        let Some((seen, cpu)) = trial.observation.as_ref().zip(self.cpu) else {
+            return;
+        };
+        let used = &seen.resources;
+        let share = used.user_share();
+        self.user = share.map(|share| cpu * share);
+        self.kernel = share.map(|share| cpu * (1.0 - share));
+        let finished = seen.outcomes.finished() as f64;
+        self.wakeups = (finished > 0.0).then(|| used.wakeups as f64 / finished);
     }
 }
 
@@ -109,12 +175,15 @@ pub struct Comparison {
     /// The equivalence margin: differences smaller than this count as none, as a share. What was
     /// asked, or what this host's noise allows, if that is more.
     pub band: f64,
-    /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `more expensive`.
+    /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `more expensive`, for
+    /// wake-ups `fewer` and `more`.
     pub verdict: String,
-    /// When inconclusive: about how many more rounds would settle `settles`.
-    pub more_rounds: Option<u32>,
-    /// The difference that they would settle, as a share.
-    pub settles: Option<f64>,
+    /// The smallest difference, as a share, that four of five duels with as many rounds find, judged by
+    /// how much these rounds spread: the minimum detectable effect. Null before two rounds.
+    pub detectable: Option<f64>,
+    /// Why there is no verdict although the interval would allow one, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
 }
 
 /// How a duel is to be decided; kept with its run.
@@ -155,14 +224,21 @@ impl Bands {
     /// The margin of one quantity, no narrower than `least`.
     #[must_use]
     pub fn at_least(mut self, quantity: Quantity, least: f64) -> Self {
-        let band = &mut self.0[quantity as usize];
+        let band = &mut self.0[Self::place(quantity)];
         *band = band.max(least);
         self
     }
 
-    /// Of one quantity.
+    /// Of one quantity; the parts of CPU time have that of CPU time.
     #[must_use]
     pub fn of(&self, quantity: Quantity) -> f64 {
-        self.0[quantity as usize]
+        self.0[Self::place(quantity)]
+    }
+
+    const fn place(quantity: Quantity) -> usize {
+        match quantity {
+            Quantity::User | Quantity::Kernel | Quantity::Wakeups => Quantity::Cpu as usize,
+            _ => quantity as usize,
+        }
     }
 }

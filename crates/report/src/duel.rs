@@ -4,10 +4,14 @@ use crate::kept::ReportError;
 use crate::show::{self, findings};
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
-use prony_record::verdict::{Quantity, Values};
+use prony_record::verdict::{Comparison, Quantity, Values};
+use prony_verdict::outlook::Outlook;
 use prony_verdict::seen::{DuelReport, Seen};
-use prony_verdict::sentence::more;
+use prony_verdict::sentence::short as name;
 use std::fmt::Write;
+
+/// An interval whose ends lie further apart than this factor is not shown.
+const WIDE: f64 = 100.0;
 
 /// What the notebook has of a duel.
 ///
@@ -69,6 +73,9 @@ pub fn text(report: &DuelReport) -> String {
     }
     let _ = write!(out, "\n{}\n{}", figures(report), verdicts(report));
     let _ = writeln!(out, "\n{}", ending(report));
+    for note in &report.notes {
+        let _ = writeln!(out, "{note}");
+    }
     out += &widened(report);
     out += &findings(&report.checks);
     out
@@ -84,7 +91,41 @@ pub fn ending(report: &DuelReport) -> String {
         "{} rounds{rate}; differences below {:.1} % count as none{}",
         report.rounds,
         report.band * 100.0,
-        if report.cut_short { "; cut short" } else { "" }
+        if report.cut_short {
+            "; ended before everything was settled"
+        } else {
+            ""
+        }
+    )
+}
+
+/// What the duel can find in its time, as a line.
+#[must_use]
+pub fn prospects(outlook: &[Outlook], end: u32, dropped: bool) -> String {
+    let mut finest: Vec<(Quantity, f64)> = Vec::new();
+    for one in outlook {
+        match finest
+            .iter_mut()
+            .find(|(quantity, _)| *quantity == one.quantity)
+        {
+            Some((_, effect)) => *effect = effect.max(one.detectable),
+            None => finest.push((one.quantity, one.detectable)),
+        }
+    }
+    let parts: Vec<String> = finest
+        .iter()
+        .map(|(quantity, effect)| match effect {
+            effect if *effect < 1.0 => format!("{} {:.1} %", name(*quantity), effect * 100.0),
+            _ => format!("{} only a factor of two or more", name(*quantity)),
+        })
+        .collect();
+    let left_out = match dropped {
+        true => "; throughput is too noisy here and is not measured any more",
+        false => "",
+    };
+    format!(
+        "differences that can be found by round {end}: {}{left_out}",
+        parts.join(", ")
     )
 }
 
@@ -144,27 +185,74 @@ fn figures(report: &DuelReport) -> Table {
     table
 }
 
-fn verdicts(report: &DuelReport) -> Table {
-    let mut table = Table::new([
-        ("side", Align::Left),
-        ("quantity", Align::Left),
-        ("ratio", Align::Right),
-        ("interval", Align::Left),
-        ("verdict", Align::Left),
-    ]);
-    for comparison in &report.comparisons {
-        let found = comparison.ratio.interval();
-        table.row([
-            comparison.side.clone(),
-            comparison.quantity.name().to_owned(),
-            show::ratio(comparison.ratio.value()),
-            found.map_or("–".into(), |i| {
-                format!("{:.3} to {:.3}", i.low(), i.high())
-            }),
-            format!("{}{}", comparison.verdict, more(comparison)),
+/// A table for each side but the first: how it compares with the first.
+fn verdicts(report: &DuelReport) -> String {
+    let Some((first, others)) = report.sides.split_first() else {
+        return String::new();
+    };
+    let tables = others.iter().map(|side| {
+        let versus = format!("{} / {}", side.name, first.name);
+        let mut table = Table::new([
+            (versus.as_str(), Align::Left),
+            ("ratio", Align::Right),
+            ("95 % interval", Align::Left),
+            ("verdict", Align::Left),
         ]);
+        for one in of_side(report, &side.name) {
+            table.row([
+                in_table(one.quantity),
+                show::ratio(one.ratio.value()),
+                interval(one),
+                verdict(one),
+            ]);
+        }
+        table.to_string()
+    });
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// A comparison's interval, as tables show it.
+#[must_use]
+pub fn interval(one: &Comparison) -> String {
+    match one.ratio.interval() {
+        // Wider than this it says nothing but that nothing is known.
+        Some(found) if found.high() / found.low() < WIDE => {
+            format!("{:.3} to {:.3}", found.low(), found.high())
+        }
+        _ => "–".into(),
     }
-    table
+}
+
+/// The comparisons of a side with the first.
+pub fn of_side<'a>(
+    report: &'a DuelReport,
+    side: &'a str,
+) -> impl Iterator<Item = &'a Comparison> + 'a {
+    let of = move |one: &&Comparison| one.side == side;
+    report.comparisons.iter().filter(of)
+}
+
+/// A quantity as a row of a table: the parts of CPU time are indented.
+#[must_use]
+pub fn in_table(quantity: Quantity) -> String {
+    match Quantity::PARTS.contains(&quantity) {
+        true => format!("  {}", quantity.name()),
+        false => name(quantity).to_owned(),
+    }
+}
+
+/// A verdict, as tables show it; where there is none, with the smallest difference that would have been
+/// found.
+#[must_use]
+pub fn verdict(one: &Comparison) -> String {
+    match (one.verdict.as_str(), &one.withheld, one.detectable) {
+        ("inconclusive", Some(_), _) => "no verdict: wake-ups differ".to_owned(),
+        ("inconclusive", None, Some(effect)) if effect < 1.0 => {
+            format!("no verdict (±{:.1} %)", effect * 100.0)
+        }
+        ("inconclusive", None, _) => "no verdict".to_owned(),
+        (verdict, _, _) => verdict.to_owned(),
+    }
 }
 
 fn short(quantity: Quantity) -> &'static str {
@@ -173,6 +261,9 @@ fn short(quantity: Quantity) -> &'static str {
         Quantity::P50 => "p50",
         Quantity::P99 => "p99",
         Quantity::Cpu => "CPU/req",
+        Quantity::User => "user/req",
+        Quantity::Kernel => "kernel/req",
+        Quantity::Wakeups => "wake-ups/req",
     }
 }
 
@@ -181,6 +272,7 @@ fn short(quantity: Quantity) -> &'static str {
 pub fn shown(quantity: Quantity, value: f64) -> String {
     match quantity {
         Quantity::Throughput => show::rate(value),
-        Quantity::P50 | Quantity::P99 | Quantity::Cpu => show::time(value),
+        Quantity::Wakeups => format!("{value:.3}"),
+        _ => show::time(value),
     }
 }

@@ -20,8 +20,14 @@ pub fn t_quantile(freedom: f64) -> Option<f64> {
     if freedom >= MANY_DEGREES {
         return Some(expansion(freedom));
     }
+    upper_quantile(freedom, (1.0 - CONFIDENCE) / 2.0)
+}
+
+/// The value that Student's t with these degrees of freedom exceeds with this probability, below 15 %.
+/// None as for [`t_quantile`].
+pub(crate) fn upper_quantile(freedom: f64, probability: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let below = |x: f64| t.cdf(x) < f64::midpoint(1.0, CONFIDENCE);
+    let below = |x: f64| t.cdf(x) < 1.0 - probability;
     let (mut low, mut high) = (1.0, 1e9);
     if below(high) {
         return None;

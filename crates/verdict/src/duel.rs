@@ -1,5 +1,7 @@
 //! How the sides of a duel compare, at which rate, and when it may end.
 
+use crate::doubt::{PerRequest, withhold};
+use crate::outlook::{nothing_left_to_find, outlook};
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values};
 use prony_stats::StatsError;
 use prony_stats::compare::{Verdict, verdict};
@@ -9,6 +11,8 @@ use prony_stats::sequential::{Plan, Spending};
 const FEWEST: u32 = 3;
 /// The common rate is this part of what the slowest side reaches: busy, and far from any queue.
 const COMMON: f64 = 0.5;
+/// A rate that was missed is lowered to this part of it.
+const STEP_DOWN: f64 = 0.7;
 
 /// When a duel on these terms is looked at, and how wide its intervals are then. Takes some 2 ms for
 /// each round.
@@ -33,20 +37,57 @@ pub fn may_end(terms: &Terms, rounds: u32, comparisons: &[Comparison]) -> bool {
     match terms.precision {
         None => settled(comparisons),
         Some(share) => comparisons.iter().all(|comparison| {
+            if !Quantity::ALL.contains(&comparison.quantity) {
+                return true;
+            }
             let half = comparison.ratio.relative_half_width();
             half.is_some_and(|half| half <= share)
         }),
     }
 }
 
-/// Is there a verdict for everything?
+/// Is there a verdict for everything, but for what only explains others?
 #[must_use]
 pub fn settled(comparisons: &[Comparison]) -> bool {
-    !comparisons.is_empty() && comparisons.iter().all(|c| c.verdict != "inconclusive")
+    let mut about = comparisons
+        .iter()
+        .filter(|one| Quantity::ALL.contains(&one.quantity))
+        .peekable();
+    about.peek().is_some() && about.all(is_settled)
 }
 
-/// Compares every side with the first, in every one of these quantities that is known. `rounds` has
-/// for each round the values of all sides, in the order of `names`.
+fn is_settled(one: &Comparison) -> bool {
+    one.verdict != "inconclusive" || one.withheld.is_some()
+}
+
+/// Is everything settled that can be settled by round `end`, the last there is time for? The names are
+/// those of all sides.
+#[must_use]
+pub fn may_give_up(
+    terms: &Terms,
+    names: &[String],
+    rounds: &[Vec<Values>],
+    comparisons: &[Comparison],
+    plan: &Plan,
+    end: u32,
+) -> bool {
+    let all = outlook(&terms.quantities, rounds, plan, end);
+    nothing_left_to_find(terms, &all, |side, quantity| {
+        let this = |one: &&Comparison| one.side == names[side] && one.quantity == quantity;
+        comparisons.iter().find(this).is_some_and(is_settled)
+    })
+}
+
+/// What a side has shown of a quantity, round by round.
+pub(crate) fn column(rounds: &[Vec<Values>], side: usize, quantity: Quantity) -> Vec<Option<f64>> {
+    rounds
+        .iter()
+        .map(|round| round[side].of(quantity))
+        .collect()
+}
+
+/// Compares every side with the first, in every one of these quantities that is known, and with CPU time
+/// in its parts. `rounds` has for each round the values of all sides, in the order of `names`.
 ///
 /// # Errors
 /// When there are more rounds than were planned.
@@ -57,16 +98,19 @@ pub fn compare(
     plan: &Plan,
     bands: &Bands,
 ) -> Result<Vec<Comparison>, StatsError> {
-    let column = |side: usize, quantity: Quantity| -> Vec<Option<f64>> {
-        rounds
-            .iter()
-            .map(|round| round[side].of(quantity))
-            .collect()
+    let mut shown = quantities.to_vec();
+    if quantities.contains(&Quantity::Cpu) {
+        shown.extend(Quantity::PARTS);
+    }
+    let outlook = match rounds.len() {
+        0 | 1 => Vec::new(),
+        n => outlook(&shown, rounds, plan, n as u32),
     };
     let mut all = Vec::new();
     for (side, name) in names.iter().enumerate().skip(1) {
-        for &quantity in quantities {
-            let (ours, theirs) = (column(side, quantity), column(0, quantity));
+        for &quantity in &shown {
+            let ours = column(rounds, side, quantity);
+            let theirs = column(rounds, 0, quantity);
             let ratio = match plan.ratio(&ours, &theirs) {
                 Ok(ratio) => ratio,
                 Err(StatsError::Empty(_)) => continue,
@@ -74,31 +118,48 @@ pub fn compare(
             };
             let band = bands.of(quantity);
             let said = verdict(&ratio, band, quantity.better())?;
-            let (settles, more_rounds) = match said {
-                Verdict::Inconclusive {
-                    difference,
-                    more_rounds,
-                } => (Some(difference), more_rounds),
-                _ => (None, None),
-            };
+            let detectable = outlook
+                .iter()
+                .find(|one| one.side == side && one.quantity == quantity)
+                .map(|one| one.detectable);
             all.push(Comparison {
                 side: name.clone(),
                 quantity,
                 ratio,
                 band,
                 verdict: word(said, quantity).to_owned(),
-                more_rounds,
-                settles,
+                detectable,
+                withheld: None,
             });
+        }
+        if let Some(seen) = per_request(rounds, side) {
+            withhold(&mut all, name, seen);
         }
     }
     Ok(all)
 }
 
+/// CPU time and wake-ups per request of a side and the first, over the rounds that both have.
+fn per_request(rounds: &[Vec<Values>], side: usize) -> Option<PerRequest> {
+    let both = |quantity: Quantity| {
+        let pair = |round: &Vec<Values>| round[0].of(quantity).zip(round[side].of(quantity));
+        let pairs: Vec<(f64, f64)> = rounds.iter().filter_map(pair).collect();
+        let n = pairs.len() as f64;
+        let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+        (n > 0.0).then(|| (sum(|pair| pair.0) / n, sum(|pair| pair.1) / n))
+    };
+    Some(PerRequest {
+        cpu: both(Quantity::Cpu)?,
+        wakeups: both(Quantity::Wakeups)?,
+    })
+}
+
 fn word(said: Verdict, quantity: Quantity) -> &'static str {
     match (said, quantity) {
-        (Verdict::Better, Quantity::Cpu) => "cheaper",
-        (Verdict::Worse, Quantity::Cpu) => "more expensive",
+        (Verdict::Better, Quantity::Cpu | Quantity::User | Quantity::Kernel) => "cheaper",
+        (Verdict::Worse, Quantity::Cpu | Quantity::User | Quantity::Kernel) => "more expensive",
+        (Verdict::Better, Quantity::Wakeups) => "fewer",
+        (Verdict::Worse, Quantity::Wakeups) => "more",
         (Verdict::Better, _) => "faster",
         (Verdict::Worse, _) => "slower",
         (Verdict::Same, _) => "same",
@@ -106,11 +167,23 @@ fn word(said: Verdict, quantity: Quantity) -> &'static str {
     }
 }
 
+/// A lower rate, after one that a side has missed: by a good step, and no more than half of what the
+/// slowest side has reached in the same round.
+#[must_use]
+pub fn lower_rate(missed: f64, reached: impl IntoIterator<Item = f64>) -> Option<f64> {
+    two_digits(STEP_DOWN * missed)
+        .map(|rate| common_rate(reached).map_or(rate, |new| new.min(rate)))
+}
+
 /// A rate that every side can well keep, from what each reaches as fast as it can: two significant
 /// digits. None when the slowest gives less than two answers a second.
 #[must_use]
 pub fn common_rate(reached: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let rate = COMMON * reached.into_iter().fold(f64::INFINITY, f64::min);
+    two_digits(COMMON * reached.into_iter().fold(f64::INFINITY, f64::min))
+}
+
+/// Rounded down to two significant digits; none below 1.
+fn two_digits(rate: f64) -> Option<f64> {
     if !rate.is_finite() || rate < 1.0 {
         return None;
     }
@@ -127,5 +200,13 @@ mod tests {
         assert_eq!(common_rate([50_000.0, 24_600.0]), Some(12_000.0));
         assert_eq!(common_rate([1.5]), None);
         assert_eq!(common_rate([]), None);
+    }
+
+    #[test]
+    fn a_rate_that_was_missed_is_lowered() {
+        assert_eq!(lower_rate(10_000.0, []), Some(7_000.0));
+        assert_eq!(lower_rate(10_000.0, [9_000.0, 20_000.0]), Some(4_500.0));
+        assert_eq!(lower_rate(10_000.0, [90_000.0]), Some(7_000.0));
+        assert_eq!(lower_rate(1.2, []), None);
     }
 }

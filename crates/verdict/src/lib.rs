@@ -1,13 +1,19 @@
 //! Decisions from measurements: pure, without I/O and without a clock.
 //!
 //! - [`duel`]: how the sides of a duel compare, at which rate, and when it may end
+//! - [`outlook`]: what it can still find in the time it has
+//! - [`doubt`]: which of its verdicts something else than the servers' code explains
 //! - [`seen`]: what a duel has seen, and its report
+//! - [`note`]: what else has to be known to read it
 //! - [`sentence`]: what that says, in words
 //! - [`capacity`]: which rate a capacity search tries next, and what it has found
 
 #![forbid(unsafe_code)]
 
 pub mod capacity;
+pub mod doubt;
 pub mod duel;
+pub mod note;
+pub mod outlook;
 pub mod seen;
 pub mod sentence;

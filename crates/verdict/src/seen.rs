@@ -1,6 +1,7 @@
 //! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
 
 use crate::duel::{compare, may_end, plan};
+use crate::note::notes;
 use crate::sentence::sentences;
 use prony_record::Finding;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
@@ -28,7 +29,10 @@ pub struct DuelReport {
     pub comparisons: Vec<Comparison>,
     /// What it all says.
     pub sentences: Vec<String>,
-    /// It ended early: by the user, or because time was up.
+    /// What else has to be known to read them: the rate was lowered, or missed, or a part was left out.
+    pub notes: Vec<String>,
+    /// It ended before everything was settled: by the user, because time was up, or because the rest could
+    /// not be settled in time.
     pub cut_short: bool,
     /// What the checks found, by side.
     pub checks: Vec<Finding>,
@@ -58,11 +62,12 @@ pub struct Figure {
     pub value: Estimate,
 }
 
-/// Each quantity's mean over the rounds, for one side.
+/// Each quantity's mean over the rounds, for one side, and the parts of CPU time.
 #[must_use]
 pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
     Quantity::ALL
         .into_iter()
+        .chain(Quantity::PARTS)
         .filter_map(|quantity| {
             let values: Vec<f64> = rounds
                 .iter()
@@ -94,7 +99,7 @@ pub struct Seen {
     pub commands: Vec<String>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
-    /// Requests per second at the common rate.
+    /// Requests per second at the common rate, of the last round.
     pub rate: Option<f64>,
     /// What checks found.
     pub raised: Vec<Raised>,
@@ -137,26 +142,37 @@ impl Seen {
         }
     }
 
-    /// What checks found: each check once for each side, with the side's name and in how many of its
-    /// measurements.
+    /// What checks found: each check once, with the sides it was raised for and in how many of their
+    /// measurements; the text is the first side's.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        let told = |Raised {
-                        side,
-                        finding,
-                        times,
-                    }: &Raised| {
-            let all = self.measurements[*side];
-            let name = &self.names[*side];
-            Finding {
-                text: match all {
-                    1 => format!("{name}: {}", finding.text),
-                    _ => format!("{name} ({times} of {all} measurements): {}", finding.text),
-                },
-                ..finding.clone()
+        let mut all: Vec<(&Raised, Vec<String>)> = Vec::new();
+        for raised in &self.raised {
+            let (name, all_of_it) = (&self.names[raised.side], self.measurements[raised.side]);
+            let who = match all_of_it {
+                1 => name.clone(),
+                _ => format!("{name} ({} of {all_of_it} measurements)", raised.times),
+            };
+            match all
+                .iter_mut()
+                .find(|(first, _)| first.finding.name == raised.finding.name)
+            {
+                Some((_, sides)) => sides.push(who),
+                None => all.push((raised, vec![who])),
             }
+        }
+        let told = |(first, sides): (&Raised, Vec<String>)| Finding {
+            text: format!("{}: {}", sides.join(", "), first.finding.text),
+            ..first.finding.clone()
         };
-        self.raised.iter().map(told).collect()
+        all.into_iter().map(told).collect()
+    }
+
+    /// Did other programs, or the hypervisor, use the CPUs?
+    fn noisy(&self) -> bool {
+        self.raised
+            .iter()
+            .any(|raised| raised.finding.name == "noisy-host")
     }
 
     /// How the sides compare so far.
@@ -171,8 +187,9 @@ impl Seen {
     }
 
     /// What it says if it ends here. A duel that has neither all its rounds nor what it was to end for was
-    /// cut short, by its user or its time: that had nothing to do with what was seen, so the last look may
-    /// spend all the rest.
+    /// cut short: by its user or its time, which has nothing to do with what was seen, or because nothing
+    /// more was to be found, which makes a difference less likely to be called. So the last look may spend
+    /// all the rest.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -196,7 +213,8 @@ impl Seen {
             rounds,
             rate: self.rate,
             band: terms.band,
-            sentences: sentences(&self.names, &comparisons, rounds),
+            sentences: sentences(&self.names, &comparisons, rounds, self.noisy()),
+            notes: notes(&self.names, &self.rounds, terms),
             comparisons,
             cut_short,
             checks: self.findings(),
@@ -315,7 +333,7 @@ mod tests {
         seen.add(0, "one", 3, &found);
         seen.add(1, "two", 3, &found);
         let texts: Vec<String> = seen.findings().into_iter().map(|f| f.text).collect();
-        assert_eq!(texts, ["a (2 of 2 measurements): much", "b: much"]);
+        assert_eq!(texts, ["a (2 of 2 measurements), b: much"]);
         assert_eq!(seen.memory, [5, 3]);
     }
 }

@@ -1,116 +1,206 @@
-//! What a duel says, in words.
+//! What a duel says, in words: what is known first, then what is not, and why.
+//!
+//! Every ratio is the side's against the first's, and every percentage is of the first's value: `new
+//! needs 6.0 % more CPU per request than old`.
 
 use prony_record::verdict::{Comparison, Quantity};
-use prony_stats::Estimate;
 
-/// One sentence for each side but the first.
+/// What a sentence begins with, if there is a difference.
+const LEADS: [Quantity; 4] = [
+    Quantity::Throughput,
+    Quantity::Cpu,
+    Quantity::P50,
+    Quantity::P99,
+];
+/// The host is called too noisy when differences below this share cannot be found.
+const NOISY: f64 = 0.05;
+
+/// One sentence for each side but the first. `noisy`: a check found that other programs, or the
+/// hypervisor, used the CPUs.
 #[must_use]
-pub fn sentences(names: &[String], comparisons: &[Comparison], rounds: u32) -> Vec<String> {
+pub fn sentences(
+    names: &[String],
+    comparisons: &[Comparison],
+    rounds: u32,
+    noisy: bool,
+) -> Vec<String> {
     let Some((first, others)) = names.split_first() else {
         return Vec::new();
     };
-    others
+    let about = |name: &String| {
+        let of = |quantity| {
+            let this = move |one: &&Comparison| one.side == *name && one.quantity == quantity;
+            comparisons.iter().find(this)
+        };
+        let all: Vec<&Comparison> = LEADS.into_iter().filter_map(of).collect();
+        sentence(name, first, &all, rounds, noisy)
+    };
+    others.iter().map(about).collect()
+}
+
+fn sentence(name: &str, first: &str, all: &[&Comparison], rounds: u32, noisy: bool) -> String {
+    let of = |wanted: &[&str]| -> Vec<&Comparison> {
+        let is = |one: &&&Comparison| wanted.contains(&one.verdict.as_str());
+        all.iter().filter(is).copied().collect()
+    };
+    let (same, open) = (of(&["same"]), of(&["inconclusive"]));
+    let different: Vec<&Comparison> = all
         .iter()
-        .map(|name| {
-            let of = |quantity| {
-                comparisons
-                    .iter()
-                    .find(|c| c.side == *name && c.quantity == quantity)
-            };
-            let mut parts: Vec<String> = Vec::new();
-            parts.extend(latency(of(Quantity::P50), of(Quantity::P99)));
-            parts.extend(of(Quantity::Cpu).map(cpu));
-            let found = of(Quantity::Throughput);
-            if found.is_none() && !parts.is_empty() {
-                // Throughput was not asked.
-                return format!(
-                    "{name} beside {first} ({rounds} rounds): {}.",
-                    parts.join("; ")
-                );
-            }
-            parts.insert(0, throughput(name, first, found, rounds));
-            format!("{}.", parts.join("; "))
-        })
-        .collect()
-}
-
-fn interval(ratio: &Estimate) -> String {
-    ratio.interval().map_or_else(
-        || "no interval yet".to_owned(),
-        |interval| {
-            format!(
-                "95 % interval {:.3} to {:.3}",
-                interval.low(),
-                interval.high()
-            )
-        },
-    )
-}
-
-fn throughput(name: &str, first: &str, found: Option<&Comparison>, rounds: u32) -> String {
-    let Some(found) = found else {
-        return format!("{name} and {first} have no throughput to compare");
+        .filter(|one| !["same", "inconclusive"].contains(&one.verdict.as_str()))
+        .copied()
+        .collect();
+    let counted = match rounds {
+        1 => "1 round".to_owned(),
+        n => format!("{n} rounds"),
     };
-    let (value, interval) = (found.ratio.value(), interval(&found.ratio));
-    let rounds = format!("{rounds} rounds");
-    match found.verdict.as_str() {
-        "faster" => format!("{name} is {value:.3}× faster than {first} ({interval}, {rounds})"),
-        "slower" => format!(
-            "{name} is slower than {first}: {value:.3}× its throughput ({interval}, {rounds})"
-        ),
-        "same" => format!("{name} is as fast as {first}: {value:.3}× ({interval}, {rounds})"),
-        _ => format!(
-            "no significant difference between {name} and {first}: {value:.3}× ({interval}, {rounds}{})",
-            more(found)
-        ),
+    let mut parts = Vec::new();
+    if let Some((lead, others)) = different.split_first() {
+        parts.push(headline(name, first, lead, &counted));
+        parts.extend(others.iter().map(|one| told(one)));
+        parts.extend((!same.is_empty()).then(|| format!("same {}", quantities(&same))));
+    } else if !same.is_empty() {
+        parts.push(format!(
+            "{name} and {first} have the same {} (differences below {} count as none; {counted})",
+            quantities(&same),
+            percent(same.iter().map(|one| one.band).fold(0.0, f64::max)),
+        ));
+    } else if !open.is_empty() {
+        parts.push(format!(
+            "no difference was found between {name} and {first} ({counted})"
+        ));
+    } else {
+        return format!("{name} and {first} have nothing in common to compare ({counted}).");
     }
+    parts.extend(no_verdict(&open, noisy));
+    format!("{}.", parts.join("; "))
 }
 
-/// How many rounds more would settle what is inconclusive, in words; empty for everything else.
+/// The difference that a sentence begins with.
+fn headline(name: &str, first: &str, one: &Comparison, counted: &str) -> String {
+    let interval = interval(one).map_or_else(
+        || counted.to_owned(),
+        |interval| format!("95 % interval {interval}; {counted}"),
+    );
+    let by = change(one);
+    let higher = one.ratio.value() > 1.0;
+    let said = match (one.quantity, higher) {
+        (Quantity::Throughput, true) => {
+            format!("{name} gives {by} more answers per second than {first}")
+        }
+        (Quantity::Throughput, false) => {
+            format!("{name} gives {by} fewer answers per second than {first}")
+        }
+        (Quantity::P50 | Quantity::P99, _) => format!(
+            "{name}'s {} is {by} {} than {first}'s",
+            short(one.quantity),
+            if higher { "longer" } else { "shorter" }
+        ),
+        (_, true) => format!("{name} needs {by} more CPU per request than {first}"),
+        (_, false) => format!("{name} needs {by} less CPU per request than {first}"),
+    };
+    format!("{said} ({interval})")
+}
+
+/// A further difference.
+fn told(one: &Comparison) -> String {
+    let (by, higher) = (change(one), one.ratio.value() > 1.0);
+    let interval = interval(one).map_or_else(String::new, |interval| format!(" ({interval})"));
+    let said = match (one.quantity, higher) {
+        (Quantity::Throughput, true) => format!("{by} more answers per second"),
+        (Quantity::Throughput, false) => format!("{by} fewer answers per second"),
+        (Quantity::P50 | Quantity::P99, true) => format!("{} {by} longer", short(one.quantity)),
+        (Quantity::P50 | Quantity::P99, false) => format!("{} {by} shorter", short(one.quantity)),
+        (_, true) => format!("{by} more CPU per request"),
+        (_, false) => format!("{by} less CPU per request"),
+    };
+    format!("{said}{interval}")
+}
+
+/// What has no verdict, and why: `no verdict on p50 (±12 %) and p99 (±40 %): this host is too noisy`. The
+/// figure is the smallest difference that would have been found.
+fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
+    let withheld = open.iter().filter_map(|one| {
+        let why = one.withheld.as_ref()?;
+        Some(format!("no verdict on {}: {why}", short(one.quantity)))
+    });
+    let mut all: Vec<String> = withheld.collect();
+    let unknown: Vec<&&Comparison> = open.iter().filter(|one| one.withheld.is_none()).collect();
+    let names = unknown.iter().map(|one| {
+        let name = short(one.quantity);
+        match one.detectable {
+            Some(effect) if effect < 1.0 => format!("{name} (±{})", percent(effect)),
+            _ => name.to_owned(),
+        }
+    });
+    let names: Vec<String> = names.collect();
+    if !names.is_empty() {
+        let coarse = |one: &&&Comparison| one.detectable.is_none_or(|effect| effect >= NOISY);
+        let why = match noisy && unknown.iter().all(coarse) {
+            true => "this host is too noisy",
+            false => "more rounds would be needed",
+        };
+        all.push(format!("no verdict on {}: {why}", list(&names)));
+    }
+    all
+}
+
+/// A quantity in a sentence.
 #[must_use]
-pub fn more(found: &Comparison) -> String {
-    match (found.more_rounds, found.settles) {
-        (Some(rounds), Some(settles)) => format!(
-            "; about {rounds} more would settle a difference of {:.1} %",
-            settles * 100.0
-        ),
-        _ => String::new(),
+pub const fn short(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Throughput => "throughput",
+        Quantity::P50 => "p50",
+        Quantity::P99 => "p99",
+        Quantity::Cpu => "CPU per request",
+        Quantity::User => "CPU per request in its own code",
+        Quantity::Kernel => "CPU per request in the kernel",
+        Quantity::Wakeups => "wake-ups per request",
     }
 }
 
-fn percent(ratio: f64) -> String {
-    let change = 100.0 * (ratio - 1.0).abs();
-    let word = if ratio < 1.0 { "less" } else { "more" };
-    format!("{change:.1} % {word}")
+fn quantities(all: &[&Comparison]) -> String {
+    let names: Vec<String> = all
+        .iter()
+        .map(|one| short(one.quantity).to_owned())
+        .collect();
+    list(&names)
 }
 
-fn latency(p50: Option<&Comparison>, p99: Option<&Comparison>) -> Option<String> {
-    let told = |name: &str, found: &Comparison| match found.verdict.as_str() {
-        "inconclusive" => format!("no significant difference in {name}"),
-        "same" => format!("same {name}"),
-        word => format!("{name} {word} ({})", percent(found.ratio.value())),
+/// `a`, `a and b`, `a, b and c`.
+fn list(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A share as a percentage, with as many digits as it deserves.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        _ if percent >= 10.0 => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// By how much, whichever way: `6.0 %`. More than twice is told as a multiple.
+fn change(one: &Comparison) -> String {
+    let ratio = one.ratio.value();
+    match ratio {
+        _ if ratio >= 2.0 => format!("{:.0} %", 100.0 * (ratio - 1.0)),
+        _ => format!("{:.1} %", 100.0 * (ratio - 1.0).abs()),
+    }
+}
+
+/// The interval of the change, from the smaller change to the larger: `2.9 to 9.2 %`.
+fn interval(one: &Comparison) -> Option<String> {
+    let interval = one.ratio.interval()?;
+    let (low, high) = match one.ratio.value() >= 1.0 {
+        true => (interval.low() - 1.0, interval.high() - 1.0),
+        false => (1.0 - interval.high(), 1.0 - interval.low()),
     };
-    match (p50, p99) {
-        (None, None) => None,
-        (Some(a), Some(b)) if a.verdict == "same" && b.verdict == "same" => {
-            Some("same latency".to_owned())
-        }
-        (Some(a), Some(b)) if a.verdict == "inconclusive" && b.verdict == "inconclusive" => {
-            Some("no significant difference in latency".to_owned())
-        }
-        _ => {
-            let parts = [p50.map(|c| told("p50", c)), p99.map(|c| told("p99", c))];
-            Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-fn cpu(found: &Comparison) -> String {
-    match found.verdict.as_str() {
-        "same" => "same CPU per request".to_owned(),
-        "inconclusive" => "no significant difference in CPU per request".to_owned(),
-        _ => format!("{} CPU per request", percent(found.ratio.value())),
-    }
+    Some(format!("{:.1} to {:.1} %", 100.0 * low, 100.0 * high))
 }
 
 #[cfg(test)]
@@ -131,6 +221,7 @@ mod tests {
                     p50: Some(100.0),
                     p99: Some(500.0 * noise),
                     cpu: Some(3_000.0 / x),
+                    ..Values::default()
                 };
                 vec![at(1.0), at(ratio * noise)]
             })
@@ -149,33 +240,62 @@ mod tests {
         let verdicts: Vec<&str> = all.iter().map(|c| c.verdict.as_str()).collect();
         assert_eq!(verdicts, ["faster", "same", "same", "cheaper"]);
         assert!(settled(&all));
-        let text = &sentences(&names(), &all, 12)[0];
+        let text = &sentences(&names(), &all, 12, false)[0];
         assert!(
-            text.starts_with("B is 1.042× faster than A (95 % interval 1.04"),
+            text.starts_with(
+                "B gives 4.2 % more answers per second than A (95 % interval 4.1 to 4."
+            ),
             "{text}"
         );
         assert!(
-            text.ends_with("12 rounds); same latency; 4.0 % less CPU per request."),
+            text.contains("; 12 rounds); 4.0 % less CPU per request (")
+                && text.ends_with("; same p50 and p99."),
             "{text}"
         );
     }
 
     #[test]
-    fn what_cannot_be_told_says_how_many_rounds_would() {
-        let rounds = rounds(5, 1.005, 0.05);
-        let all = compare(
-            &names(),
-            &Quantity::ALL,
-            &rounds,
-            &Plan::up_to(20).unwrap(),
-            &Bands::all(0.01),
-        )
-        .unwrap();
-        assert_eq!(all[0].verdict, "inconclusive");
-        assert!(all[0].more_rounds.is_some_and(|n| n > 5));
-        assert!(!settled(&all));
-        let text = &sentences(&names(), &all, 5)[0];
-        assert!(text.contains("more would settle a difference of"), "{text}");
+    fn what_is_known_leads_and_what_is_not_says_what_could_be_found() {
+        let rounds: Vec<Vec<Values>> = (0..12)
+            .map(|i| {
+                let noise = [0.5, -1.0, 0.8, -0.3][i % 4];
+                let at = |throughput: f64, cpu: f64| Values {
+                    throughput: Some(1_000.0 * throughput),
+                    cpu: Some(3_000.0 * cpu),
+                    ..Values::default()
+                };
+                vec![
+                    at(1.0, 1.0),
+                    at(0.98 * (1.0 + 0.1 * noise), 1.06 + 0.005 * noise),
+                ]
+            })
+            .collect();
+        let wanted = [Quantity::Throughput, Quantity::Cpu];
+        let plan = Plan::up_to(12).unwrap();
+        let all = compare(&names(), &wanted, &rounds, &plan, &Bands::all(0.01)).unwrap();
+        let text = &sentences(&names(), &all, 12, true)[0];
+        assert!(
+            text.starts_with("B needs 6.0 % more CPU per request than A (95 % interval 5."),
+            "{text}"
+        );
+        assert!(text.contains("; no verdict on throughput (±"), "{text}");
+        assert!(text.ends_with("): this host is too noisy."), "{text}");
+        let quiet = &sentences(&names(), &all, 12, false)[0];
+        assert!(quiet.ends_with("more rounds would be needed."), "{quiet}");
+    }
+
+    #[test]
+    fn equals_are_called_the_same() {
+        let rounds = rounds(12, 1.0, 0.0005);
+        let plan = Plan::up_to(12).unwrap();
+        let all = compare(&names(), &Quantity::ALL, &rounds, &plan, &Bands::all(0.01)).unwrap();
+        assert_eq!(
+            sentences(&names(), &all, 12, false),
+            [
+                "B and A have the same throughput, CPU per request, p50 and p99 (differences below 1.0 % \
+              count as none; 12 rounds)."
+            ]
+        );
     }
 
     #[test]
@@ -184,8 +304,11 @@ mod tests {
         let plan = Plan::up_to(20).unwrap();
         let bands = Bands::all(0.01);
         let all = compare(&names(), &[Quantity::Cpu], &rounds, &plan, &bands).unwrap();
-        let text = &sentences(&names(), &all, 8)[0];
-        assert_eq!(text, "B beside A (8 rounds): 4.0 % less CPU per request.");
+        let text = &sentences(&names(), &all, 8, false)[0];
+        assert!(
+            text.starts_with("B needs 4.0 % less CPU per request than A (95 % interval 3.8 to 4."),
+            "{text}"
+        );
     }
 
     #[test]
@@ -206,7 +329,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(all.len(), 1);
-        assert!(!sentences(&names(), &all, 4)[0].contains("CPU"));
+        assert!(!sentences(&names(), &all, 4, false)[0].contains("CPU"));
         assert_eq!(figures(&rounds, 1).len(), 1);
     }
 }

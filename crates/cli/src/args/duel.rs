@@ -1,6 +1,7 @@
 //! `prony duel`.
 
 use super::Shown;
+use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
 use clap::Args;
@@ -23,6 +24,9 @@ use prony_record::verdict::Quantity;
     prony duel --contract http-echo node go-net-http\n  \
     prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
     prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
+    prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
+    prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
+    prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
     prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
 pub struct Duel {
     /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs
@@ -34,11 +38,19 @@ pub struct Duel {
     /// All sides must keep this contract, which is verified
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
+    #[command(flatten)]
+    pub request: Request,
+    /// The command line that is run in each side; sides are then folders
+    #[arg(long, value_name = "COMMAND", conflicts_with = "rev")]
+    pub run: Option<String>,
+    /// Compare the first side with itself too: that shows what differences this host makes up
+    #[arg(long)]
+    pub aa: bool,
     /// A git revision in which the command line is run, in a worktree of its own (give two or more)
     #[arg(long, value_name = "REVISION")]
     pub rev: Vec<String>,
-    /// A shell command that builds a revision, run in its worktree
-    #[arg(long, value_name = "COMMAND", requires = "rev")]
+    /// A shell command that builds a side, run in its worktree or folder
+    #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
     /// A shell command that is run once before everything
     #[arg(long, value_name = "COMMAND")]
@@ -58,7 +70,7 @@ pub struct Duel {
     /// when `prony calibrate` has found that to be more]
     #[arg(long, value_name = "SHARE")]
     pub band: Option<Share>,
-    /// Begin no round that would end after this [default: 5m; none with --rounds]
+    /// Begin no round that would end after this [default: 3m; none with --rounds]
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<Span>,
     /// Connections
@@ -111,11 +123,6 @@ impl clap::ValueEnum for Only {
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(match self.0 {
-            Quantity::Throughput => "throughput",
-            Quantity::P50 => "p50",
-            Quantity::P99 => "p99",
-            Quantity::Cpu => "cpu",
-        }))
+        Some(clap::builder::PossibleValue::new(self.0.word()))
     }
 }

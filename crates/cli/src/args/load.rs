@@ -1,5 +1,6 @@
 //! `prony load`.
 
+use super::request::Request;
 use super::{Shown, one_of};
 use clap::Args;
 use prony_record::{Spacing, Span, Transport};
@@ -11,7 +12,7 @@ use std::path::PathBuf;
     prony load http://localhost:8000/                       closed loop, 64 connections, 10 s\n  \
     prony load -c 256 -t 2 -d 30s http://localhost:8000/    two threads\n  \
     prony load --rate 5000 --arrival poisson http://...     open loop: stalls are not hidden\n  \
-    prony load -n 100000 -m POST -b @body.json -H 'Content-Type: application/json' http://...\n  \
+    prony load -n 100000 -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
@@ -54,26 +55,8 @@ pub struct Load {
     /// A connection of its own for every request
     #[arg(long)]
     pub no_keepalive: bool,
-    /// Method
-    #[arg(
-        short,
-        long,
-        value_name = "METHOD",
-        default_value = "GET",
-        help_heading = "Request"
-    )]
-    pub method: String,
-    /// A header field, as `Name: value` (may be repeated)
-    #[arg(
-        short = 'H',
-        long = "header",
-        value_name = "FIELD",
-        help_heading = "Request"
-    )]
-    pub headers: Vec<String>,
-    /// Body, or @FILE
-    #[arg(short, long, value_name = "BODY", help_heading = "Request")]
-    pub body: Option<String>,
+    #[command(flatten)]
+    pub request: Request,
     /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood
     #[arg(
         long,
@@ -85,12 +68,6 @@ pub struct Load {
     /// Connect to this unix socket instead of the URL's host
     #[arg(long, value_name = "PATH", help_heading = "Request")]
     pub unix: Option<PathBuf>,
-    /// The status that every answer must have [default: any below 400]
-    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(100..1000), help_heading = "Answer")]
-    pub expect_status: Option<u16>,
-    /// The body that every answer must have, or @FILE [default: any]
-    #[arg(long, value_name = "BODY", help_heading = "Answer")]
-    pub expect_body: Option<String>,
     /// Give up a request, or a connection's set-up, after this
     #[arg(
         long,

@@ -4,6 +4,7 @@ mod capacity;
 mod duel;
 mod load;
 mod others;
+pub mod request;
 mod results;
 mod run;
 mod servers;

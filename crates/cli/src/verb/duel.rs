@@ -1,6 +1,7 @@
 //! `prony duel`: which of these servers is faster, by how much, and how sure is that?
 
 mod display;
+mod folders;
 pub mod sides;
 mod terms;
 

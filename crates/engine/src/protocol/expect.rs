@@ -6,8 +6,8 @@ use std::ops::Range;
 /// What every answer to a request must be. The default accepts any status below 400 and any body.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Expect {
-    /// The one status code to accept; `None` accepts 100 to 399.
-    pub status: Option<u16>,
+    /// The status codes to accept, from the first to the last; `None` accepts 100 to 399.
+    pub status: Option<(u16, u16)>,
     /// The body begins with these bytes.
     pub prefix: Vec<u8>,
     /// The body is exactly this long, in bytes.
@@ -31,7 +31,7 @@ impl Expect {
     /// The same, with exactly this status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
-        self.status = Some(status);
+        self.status = Some((status, status));
         self
     }
 
@@ -60,7 +60,7 @@ impl Expect {
     #[inline]
     pub fn judge_status(&self, status: u16) -> Option<Mismatch> {
         let fits = match self.status {
-            Some(expected) => status == expected,
+            Some((first, last)) => (first..=last).contains(&status),
             None => status < 400,
         };
         (!fits).then_some(Mismatch::Status {
@@ -94,7 +94,7 @@ pub enum Mismatch {
     /// Another status.
     Status {
         /// What was expected; `None`: anything below 400.
-        expected: Option<u16>,
+        expected: Option<(u16, u16)>,
         /// What came.
         found: u16,
     },
@@ -118,7 +118,11 @@ impl fmt::Display for Mismatch {
                 expected: Some(expected),
                 found,
             } => {
-                write!(f, "status {found}, expected {expected}")
+                let (first, last) = expected;
+                match first == last {
+                    true => write!(f, "status {found}, expected {first}"),
+                    false => write!(f, "status {found}, expected {first} to {last}"),
+                }
             }
             Self::Status {
                 expected: None,

@@ -85,7 +85,7 @@ pub(super) fn exchanges(addr: SocketAddr, keepalive: bool, seed: u64) -> Vec<Htt
         request.keepalive = keepalive;
         let prefix = format!("{path} at ");
         let expect = Expect {
-            status: Some(200),
+            status: Some((200, 200)),
             length: Some((prefix.len() + DATE) as u64),
             prefix: prefix.into_bytes(),
             ..Expect::default()

@@ -247,3 +247,107 @@ fn sides_are_loaded_there_and_back() {
         }
     }
 }
+
+/// Faster in the first loads, which find the common rate, than later.
+fn fades(number: u32) -> f64 {
+    if number < 6 { 4.0 } else { 1.0 }
+}
+
+#[test]
+fn a_common_rate_that_is_missed_is_lowered_and_what_was_measured_at_it_is_not_compared() {
+    let fading = Behaviour {
+        noise: fades,
+        ..Behaviour::default()
+    };
+    let servers = [("old", fading.clone()), ("new", fading)];
+    let (seen, _, _) = duel(&servers, &terms(4, true));
+    let seen = seen.unwrap();
+    let missed: Vec<bool> = seen.rounds.iter().map(|round| round[1].missed).collect();
+    assert_eq!(missed, [true, true, false, false]);
+    assert_eq!(seen.rounds[0][1].cpu, None, "measured in overload");
+    let rates: Vec<Option<f64>> = seen.rounds.iter().map(|round| round[0].rate).collect();
+    assert_eq!(
+        rates,
+        [20_000.0, 20_000.0, 5_000.0, 5_000.0].map(Some),
+        "half of what it reaches now"
+    );
+    let report = seen.report(1, &terms(4, true)).unwrap();
+    assert_eq!(report.rate, Some(5_000.0));
+    let told = report.notes.join(" ");
+    for part in [
+        "new did not keep",
+        "rounds 1, 2",
+        "lowered from 20000 to 5000",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let cpu = report
+        .comparisons
+        .iter()
+        .find(|one| one.quantity == Quantity::Cpu)
+        .unwrap();
+    assert_eq!(cpu.ratio.n(), 2);
+}
+
+/// Faster and slower by a third in turns, round by round: ten loads.
+fn wild(number: u32) -> f64 {
+    if (number / 10).is_multiple_of(2) {
+        4.0 / 3.0
+    } else {
+        0.75
+    }
+}
+
+#[test]
+fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
+    let calm_cpu = |watched: &mut prony_lab::host::Watched| {
+        let per_second = 500_000_000.0;
+        let seconds = watched.resources.watched_ns as f64 / 1e9;
+        watched.resources.server_cpu_ns = (per_second * seconds) as u64;
+    };
+    let dear_cpu = |watched: &mut prony_lab::host::Watched| {
+        let seconds = watched.resources.watched_ns as f64 / 1e9;
+        watched.resources.server_cpu_ns = (530_000_000.0 * seconds) as u64;
+    };
+    let behaves = |noise: fn(u32) -> f64, used| Behaviour {
+        capacity: 20_000.0,
+        noise,
+        used,
+        ..Behaviour::default()
+    };
+    let (_world, host, generator) = world(&[
+        ("old", behaves(|_| 1.0, calm_cpu)),
+        ("new", behaves(wild, dear_cpu)),
+    ]);
+    let interrupt = Interrupt::default();
+    let sides = [side("old"), side("new")];
+    let (manner, terms) = (manner(), terms(40, false));
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms: &terms,
+        rate: Some(5_000.0),
+        deadline: None,
+    };
+    let (mut journal, mut dropped) = (Vec::<Recording>::new(), 0);
+    let seen = duel.carry_out(&mut journal, &mut |event| {
+        dropped += u32::from(matches!(event, Event::Outlook { dropped: true, .. }));
+    });
+    let seen = seen.unwrap();
+    assert_eq!(dropped, 1);
+    assert!(seen.rounds.len() < 40, "{}", seen.rounds.len());
+    let measured = seen
+        .rounds
+        .iter()
+        .filter(|round| round[0].throughput.is_some());
+    assert_eq!(measured.count(), 4);
+    let report = seen.report(1, &terms).unwrap();
+    assert!(
+        report.sentences[0].starts_with("new needs 6.0 % more CPU per request than old"),
+        "{:?}",
+        report.sentences
+    );
+    assert!(report.sentences[0].contains("no verdict on throughput (±"));
+    assert!(report.notes[0].starts_with("Throughput was measured in the first 4 rounds only"));
+}

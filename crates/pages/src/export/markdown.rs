@@ -1,9 +1,12 @@
 //! Markdown, for a pull request.
 
 use crate::material::Material;
-use prony_record::Severity;
+use prony_record::verdict::Quantity;
+use prony_record::{Finding, Severity};
+use prony_report::duel;
 use prony_report::run::CellReport;
 use prony_report::show;
+use prony_verdict::seen::{DuelReport, SideReport};
 use std::fmt::Write;
 
 /// The run as Markdown of GitHub's kind.
@@ -12,6 +15,11 @@ pub fn markdown(material: &Material) -> String {
     let run = &report.run;
     let mut out = String::new();
     let _ = writeln!(out, "### {}\n", plain(&run.title));
+    if let Some(duel) = &material.duel {
+        of_duel(&mut out, duel);
+        out += &origin(material);
+        return out;
+    }
     for (load, cells) in report.by_load() {
         let _ = writeln!(out, "**{}**\n", plain(&report.sentence(&cells)));
         let _ = writeln!(
@@ -23,10 +31,7 @@ pub fn markdown(material: &Material) -> String {
         table(&mut out, &cells);
     }
     for raised in report.findings() {
-        let word = match raised.finding.severity {
-            Severity::Serious => "**serious**",
-            severity => severity.word(),
-        };
+        let word = severity(&raised.finding);
         let _ = writeln!(
             out,
             "- {word}: `{}` ({}): {}",
@@ -46,16 +51,99 @@ pub fn markdown(material: &Material) -> String {
     if let Some((what, command)) = report.set_up_hint() {
         let _ = writeln!(out, "- {what}: `{command}`");
     }
-    let _ = writeln!(
-        out,
-        "\n<sub>prony {}, run {} of {}; {}; {}</sub>",
+    out += &origin(material);
+    out
+}
+
+/// With what, when and where it was measured.
+fn origin(material: &Material) -> String {
+    let run = &material.report.run;
+    format!(
+        "\n<sub>prony {}, run {} of {}; {}; {}</sub>\n",
         plain(&run.prony),
         run.id,
         plain(&run.started),
         plain(&run.host),
         plain(&run.placement)
+    )
+}
+
+/// What a duel says: the sentences and verdicts of the terminal, and the rest folded.
+fn of_duel(out: &mut String, duel: &DuelReport) {
+    for sentence in &duel.sentences {
+        let _ = writeln!(out, "**{}**\n", plain(sentence));
+    }
+    let Some((first, others)) = duel.sides.split_first() else {
+        return;
+    };
+    for side in others {
+        versus(out, duel, first, side);
+    }
+    let mut details = vec![duel::ending(duel)];
+    details.extend(duel.notes.iter().cloned());
+    let commands = duel.sides.iter().filter(|side| !side.command.is_empty());
+    details.extend(commands.map(|side| format!("{}: {}", side.name, side.command)));
+    let summary = match duel.checks.len() {
+        0 => "How it was measured; no check was raised".to_owned(),
+        n => format!("How it was measured; {n} checks were raised"),
+    };
+    let _ = writeln!(out, "<details><summary>{summary}</summary>\n");
+    for detail in &details {
+        let _ = writeln!(out, "- {}", plain(detail));
+    }
+    for found in &duel.checks {
+        let _ = writeln!(
+            out,
+            "- {}: `{}`: {}",
+            severity(found),
+            found.name,
+            plain(&found.text)
+        );
+    }
+    out.push_str("\n</details>\n");
+}
+
+fn severity(found: &Finding) -> &'static str {
+    match found.severity {
+        Severity::Serious => "**serious**",
+        severity => severity.word(),
+    }
+}
+
+/// How a side compares with the first.
+fn versus(out: &mut String, duel: &DuelReport, first: &SideReport, side: &SideReport) {
+    let _ = writeln!(
+        out,
+        "| | {} | {} | {} / {} | 95 % interval | verdict |\n|---|--:|--:|--:|---|---|",
+        plain(&first.name),
+        plain(&side.name),
+        plain(&side.name),
+        plain(&first.name)
     );
-    out
+    let figure = |side: &SideReport, quantity: Quantity| {
+        let figure = side.figures.iter().find(|one| one.quantity == quantity);
+        figure.map_or_else(
+            || "–".into(),
+            |one| duel::shown(quantity, one.value.value()),
+        )
+    };
+    for one in duel::of_side(duel, &side.name) {
+        let indent = match Quantity::PARTS.contains(&one.quantity) {
+            true => "&nbsp;&nbsp;",
+            false => "",
+        };
+        let _ = writeln!(
+            out,
+            "| {indent}{} | {} | {} | {} | {} | {} |",
+            duel::in_table(one.quantity).trim_start(),
+            figure(first, one.quantity),
+            figure(side, one.quantity),
+            show::ratio(one.ratio.value()),
+            duel::interval(one),
+            duel::verdict(one)
+        );
+    }
+    out.push('\n');
 }
 
 fn table(out: &mut String, cells: &[&CellReport]) {

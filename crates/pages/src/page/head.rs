@@ -3,6 +3,7 @@
 use crate::chart::capacity_sentences;
 use crate::material::Material;
 use maud::{Markup, html};
+use prony_record::verdict::Comparison;
 use prony_report::duel;
 use prony_report::run::{CellReport, Raised};
 use prony_report::show;
@@ -68,25 +69,29 @@ fn told(duel: &DuelReport) -> Markup {
         div.scroll { table {
             caption { "What was compared, and how it came out" }
             thead { tr {
-                @if duel.sides.len() > 2 { th scope="col" { "side" } }
+                th scope="col" { "side" }
                 th scope="col" { "quantity" }
                 th.n scope="col" { "ratio" }
                 th.n scope="col" { "95 % interval" }
                 th scope="col" { "verdict" }
             } }
             tbody { @for one in &duel.comparisons { tr {
-                @if duel.sides.len() > 2 { td { (one.side) } }
-                th scope="row" { (one.quantity.name()) }
+                td { (versus(duel, one)) }
+                th scope="row" { (duel::in_table(one.quantity)) }
                 td.n { (show::ratio(one.ratio.value())) }
-                td.n { @match one.ratio.interval() {
-                    Some(interval) => { (format!("{:.3} to {:.3}", interval.low(), interval.high())) },
-                    None => "–",
-                } }
-                td { (one.verdict) }
+                td.n { (duel::interval(one)) }
+                td { (duel::verdict(one)) }
             } } }
         } }
         p { (duel::ending(duel)) }
+        @for note in &duel.notes { p { (note) } }
     }
+}
+
+/// What is divided by what.
+fn versus(duel: &DuelReport, one: &Comparison) -> String {
+    let first = duel.sides.first().map_or("", |side| side.name.as_str());
+    format!("{} / {first}", one.side)
 }
 
 fn check(raised: &Raised) -> Markup {

@@ -65,6 +65,13 @@ impl Display {
                 comparisons,
                 findings,
             } => self.compared(comparisons, findings),
+            Event::Outlook {
+                outlook,
+                end,
+                dropped,
+            } => self
+                .live
+                .say(&prony_report::duel::prospects(outlook, *end, *dropped)),
             _ => {}
         }
     }
@@ -74,13 +81,13 @@ impl Display {
         self.done += 1;
         let (done, all, begun) = (self.done, self.rounds, self.begun);
         self.live.line(|| {
-            let name = |c: &Comparison| format!("{:?}", c.quantity);
             let part = |c: &Comparison| {
                 let ratio = show::ratio(c.ratio.value());
-                format!("{} {} {ratio}", c.side, name(c))
+                format!("{} {} {ratio}", c.side, c.quantity.word())
             };
-            let parts: Vec<String> = comparisons.iter().map(part).collect();
-            format!("round {done}: {}", parts.join(", ").to_lowercase())
+            let about = |c: &&Comparison| Quantity::ALL.contains(&c.quantity);
+            let parts: Vec<String> = comparisons.iter().filter(about).map(part).collect();
+            format!("round {done}: {}", parts.join(", "))
         });
         let known: Vec<(String, String)> = comparisons.iter().map(estimate).collect();
         let checks: Vec<(String, String)> = findings
@@ -109,6 +116,9 @@ fn estimate(found: &Comparison) -> (String, String) {
         Quantity::P50 => "p50",
         Quantity::P99 => "p99",
         Quantity::Cpu => "CPU per request",
+        Quantity::User => "  in its own code",
+        Quantity::Kernel => "  in the kernel",
+        Quantity::Wakeups => "  wake-ups",
     };
     let name = format!("{} {quantity}", found.side);
     let text = format!(

@@ -1,5 +1,7 @@
 //! Who takes part in a duel, and what is asked of them.
 
+use super::folders::{Worktree, folders, revisions, shell};
+use crate::args::request::Request;
 use crate::args::{Capacity, Duel, Places};
 use crate::target;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -12,9 +14,7 @@ use prony_lab::get::Get;
 use prony_lab::manifest::on_path;
 use prony_lab::side::{Ask, Role, Side, What};
 use prony_record::{Failure, Load, Span};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use tempfile::TempDir;
+use std::path::Path;
 
 /// A name longer than this makes tables unreadable: the side is called A, B, … instead.
 const LONG: usize = 24;
@@ -31,24 +31,32 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
         eprintln!("setting up: {setup}");
         shell(setup, Path::new(".")).wrap_err("--setup")?;
     }
+    if args.build.is_some() && args.rev.is_empty() && args.run.is_none() {
+        return Err(miette!(
+            help = "--rev REVISION for revisions of this repository, --run COMMAND for folders, --setup COMMAND once before everything",
+            "--build builds revisions or folders, and there are none"
+        ));
+    }
     let mut worktrees = Vec::new();
-    let (sides, asks) = if args.rev.is_empty() {
-        let catalog = places.catalog()?;
-        let builder = Builder::new(&places.cache()?);
-        let mut all = Vec::new();
-        for word in &args.sides {
-            all.push(side(word, &catalog, &builder)?);
+    let (mut sides, hints) = match &args.run {
+        Some(line) => without_hints(folders(args, line)?),
+        None if !args.rev.is_empty() => without_hints(revisions(args, &mut worktrees)?),
+        None => {
+            let catalog = places.catalog()?;
+            let builder = Builder::new(&places.cache()?);
+            let all = args.sides.iter();
+            let all = all.map(|word| side(word, &catalog, &builder));
+            let mut found: (Vec<Side>, Vec<Hint>) =
+                all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            shorten(&mut found.0);
+            found
         }
-        all.into_iter().unzip()
-    } else {
-        revisions(args, &mut worktrees)?
     };
-    let mut sides: Vec<Side> = sides;
-    for (letter, side) in ('A'..='Z').zip(&mut sides) {
-        if side.name.chars().count() > LONG {
-            eprintln!("{letter}: {}", side.name);
-            side.name = letter.to_string();
-        }
+    if args.aa {
+        sides.extend(sides.first().map(|first| Side {
+            name: format!("{} again", first.name),
+            ..first.clone()
+        }));
     }
     if sides.len() < 2 {
         return Err(miette!(
@@ -56,15 +64,8 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
             "a duel needs two sides"
         ));
     }
-    if let Some(twice) = sides.iter().enumerate().find_map(|(i, side)| {
-        let same = |other: &Side| other.name == side.name;
-        sides[..i].iter().any(same).then_some(&side.name)
-    }) {
-        return Err(miette!(
-            "{twice:?} is there twice: give sides different command lines"
-        ));
-    }
-    let ask = ask(args.contract, args.get.as_deref(), &asks)?;
+    number_doubles(&mut sides);
+    let ask = ask(args.contract, args.get.as_deref(), &args.request, &hints)?;
     Ok(Chosen {
         manner: Manner {
             ask,
@@ -83,12 +84,47 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
     })
 }
 
+fn without_hints(sides: Vec<Side>) -> (Vec<Side>, Vec<Hint>) {
+    let hints = sides.iter().map(|_| Hint::None).collect();
+    (sides, hints)
+}
+
+/// Calls sides with long names A, B, and so on, and says which is which.
+fn shorten(sides: &mut [Side]) {
+    for (letter, side) in ('A'..='Z').zip(sides) {
+        if side.name.chars().count() > LONG {
+            eprintln!("{letter}: {}", side.name);
+            side.name = letter.to_string();
+        }
+    }
+}
+
+/// The same server may be there twice, to show how far it differs from itself: `it` and `it (2)`.
+fn number_doubles(sides: &mut [Side]) {
+    for at in 1..sides.len() {
+        let (before, this) = sides.split_at_mut(at);
+        let name = this[0].name.clone();
+        let taken = |name: &str| before.iter().any(|side| side.name == name);
+        let free = (2..)
+            .map(|n| format!("{name} ({n})"))
+            .find(|new| !taken(new));
+        if let (true, Some(free)) = (taken(&name), free) {
+            this[0].name = free;
+        }
+    }
+}
+
 /// The only side of a capacity search, and how it is loaded.
 pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
     let catalog = places.catalog()?;
     let builder = Builder::new(&places.cache()?);
     let (side, hint) = side(&args.server, &catalog, &builder)?;
-    let ask = ask(args.contract, args.get.as_deref(), &[hint])?;
+    let ask = ask(
+        args.contract,
+        args.get.as_deref(),
+        &Request::default(),
+        &[hint],
+    )?;
     let manner = Manner {
         ask,
         load: Load {
@@ -169,8 +205,19 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
 
 /// What all sides are asked: what the user says; else the one contract that all of them keep; else
 /// the path of a URL; else `/`.
-fn ask(contract: Option<Contract>, path: Option<&str>, hints: &[Hint]) -> Result<Ask> {
+fn ask(
+    contract: Option<Contract>,
+    path: Option<&str>,
+    request: &Request,
+    hints: &[Hint],
+) -> Result<Ask> {
     if let Some(contract) = contract {
+        if request.is_given() {
+            return Err(miette!(
+                help = "leave out --contract, or say the path with --get",
+                "a contract has its own requests: {contract} takes no method, header, body or expectation"
+            ));
+        }
         if contract == Contract::Weather {
             return Err(miette!(
                 "a gateway needs an upstream: use an experiment (`prony run weather`)"
@@ -178,16 +225,17 @@ fn ask(contract: Option<Contract>, path: Option<&str>, hints: &[Hint]) -> Result
         }
         return Ok(Ask::Contract(contract));
     }
-    let get = |path: &str| {
-        Ask::Get(Get {
-            method: "GET".into(),
+    let get = |path: &str| -> Result<Ask> {
+        Ok(Ask::Get(Get {
+            method: request.method()?,
             path: path.to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
-        })
+            headers: request.fields()?,
+            body: request.content()?,
+            expect: request.expect()?,
+        }))
     };
     if let Some(path) = path {
-        return Ok(get(path));
+        return get(path);
     }
     let lists: Vec<&Vec<Contract>> = hints
         .iter()
@@ -196,7 +244,7 @@ fn ask(contract: Option<Contract>, path: Option<&str>, hints: &[Hint]) -> Result
             _ => None,
         })
         .collect();
-    if lists.len() == hints.len() {
+    if lists.len() == hints.len() && !request.is_given() {
         let keep = |contract: &&Contract| lists.iter().all(|list| list.contains(contract));
         return match Contract::ALL.iter().filter(keep).collect::<Vec<_>>()[..] {
             [only] => Ok(Ask::Contract(*only)),
@@ -216,85 +264,5 @@ fn ask(contract: Option<Contract>, path: Option<&str>, hints: &[Hint]) -> Result
         Hint::Path(path) => Some(path.as_str()),
         _ => None,
     });
-    Ok(get(path.unwrap_or("/")))
-}
-
-/// The same command line in a worktree of each revision.
-fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<(Vec<Side>, Vec<Hint>)> {
-    let [line] = args.sides.as_slice() else {
-        return Err(miette!(
-            help = "prony duel --rev main --rev HEAD --build 'make' './server --port {{port}}'",
-            "with --rev there is one command line, which is run in each revision"
-        ));
-    };
-    let mut sides = Vec::new();
-    for rev in &args.rev {
-        let tree = Worktree::add(rev)?;
-        if let Some(build) = &args.build {
-            eprintln!("building {rev}: {build}");
-            shell(build, &tree.folder).wrap_err_with(|| format!("--build in {rev}"))?;
-        }
-        let side = Side::of_command(rev, line, &tree.folder).map_err(|error| miette!("{error}"))?;
-        sides.push(side);
-        worktrees.push(tree);
-    }
-    let hints = sides.iter().map(|_| Hint::None).collect();
-    Ok((sides, hints))
-}
-
-fn shell(line: &str, folder: &Path) -> Result<()> {
-    let output = Command::new("sh")
-        .args(["-c", line])
-        .current_dir(folder)
-        .output()
-        .into_diagnostic()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = [output.stdout, output.stderr].concat();
-    Err(miette!(
-        "`{line}` failed ({})\n{}",
-        output.status,
-        String::from_utf8_lossy(&text)
-    ))
-}
-
-/// A checkout of a revision beside the user's own, which is not touched.
-struct Worktree {
-    folder: PathBuf,
-    _above: TempDir,
-}
-
-impl Worktree {
-    fn add(rev: &str) -> Result<Self> {
-        let above = tempfile::Builder::new()
-            .prefix("prony-rev-")
-            .tempdir()
-            .into_diagnostic()?;
-        let folder = above.path().join("tree");
-        let output = Command::new("git")
-            .args(["worktree", "add", "--quiet", "--detach"])
-            .arg(&folder)
-            .arg(rev)
-            .output()
-            .into_diagnostic()
-            .wrap_err("git")?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            return Err(miette!("there is no worktree of {rev:?}: {}", text.trim()));
-        }
-        Ok(Self {
-            folder,
-            _above: above,
-        })
-    }
-}
-
-impl Drop for Worktree {
-    fn drop(&mut self) {
-        let _ = Command::new("git")
-            .args(["worktree", "remove", "--force"])
-            .arg(&self.folder)
-            .output();
-    }
+    get(path.unwrap_or("/"))
 }

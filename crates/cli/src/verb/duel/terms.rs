@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The most rounds there are when nothing is said; twice as many of half the length.
 const MOST: u32 = 60;
 /// How long they may take.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_secs(180);
 
 /// How it is to be decided. Differences count as none below what the user says, else below 1 % or what
 /// this host's noise hides.

@@ -1,10 +1,11 @@
 //! What a load says and expects, from the command line.
 
 use crate::args::Load;
+use crate::request::text_or_file;
 use crate::target;
 use miette::{Result, miette};
 use prony_engine::Dialogue;
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
+use prony_engine::protocol::{HttpExchange, HttpRequest, Limits};
 
 /// What is said to this address.
 pub fn dialogue(args: &Load, address: &target::Address) -> Result<Dialogue> {
@@ -14,51 +15,16 @@ pub fn dialogue(args: &Load, address: &target::Address) -> Result<Dialogue> {
     }
 }
 
-/// Text, or the content of a file after `@`.
-fn text_or_file(text: &str) -> Result<Vec<u8>> {
-    match text.strip_prefix('@') {
-        None => Ok(text.as_bytes().to_vec()),
-        Some(path) => std::fs::read(path).map_err(|error| miette!("cannot read {path}: {error}")),
-    }
-}
-
 fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
-    let token = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-    };
-    if !token(&args.method) {
-        return Err(miette!("{:?} is not a method", args.method));
-    }
-    let mut headers = Vec::new();
-    for field in &args.headers {
-        let (name, value) = field
-            .split_once(':')
-            .map(|(name, value)| (name.trim(), value.trim()))
-            .filter(|(name, value)| token(name) && !value.bytes().any(|b| b < b' ' && b != b'\t'))
-            .ok_or_else(|| miette!("{field:?} is not a header field: expected `Name: value`"))?;
-        headers.push((name.to_owned(), value.to_owned()));
-    }
     let request = HttpRequest {
-        method: args.method.clone(),
+        method: args.request.method()?,
         target: address.path.clone(),
         host: address.authority.clone(),
-        headers,
-        body: args
-            .body
-            .as_deref()
-            .map(text_or_file)
-            .transpose()?
-            .unwrap_or_default(),
+        headers: args.request.fields()?,
+        body: args.request.content()?,
         keepalive: !args.no_keepalive,
     };
-    let mut expect = match &args.expect_body {
-        Some(body) => Expect::body(text_or_file(body)?),
-        None => Expect::default(),
-    };
-    expect.status = args.expect_status;
+    let expect = args.request.expect()?;
     Ok(Dialogue::Http {
         exchanges: vec![HttpExchange::new(&request, expect)],
         limits: Limits {

@@ -1,0 +1,65 @@
+//! What is asked, and what must come: the same for `load`, `duel` and `capacity`.
+
+use clap::Args;
+
+/// A request, and what is expected of its answer.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Request {
+    /// Method [default: GET, or POST with a body]
+    #[arg(short, long, value_name = "METHOD", help_heading = "Request")]
+    pub method: Option<String>,
+    /// A header field, as `Name: value` (may be repeated)
+    #[arg(
+        short = 'H',
+        long = "header",
+        value_name = "FIELD",
+        help_heading = "Request"
+    )]
+    pub headers: Vec<String>,
+    /// Body, or @FILE
+    #[arg(short, long, value_name = "BODY", help_heading = "Request")]
+    pub body: Option<String>,
+    /// A file with the body
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "body",
+        help_heading = "Request"
+    )]
+    pub body_file: Option<String>,
+    /// The status that every answer must have, such as 200 or 2xx [default: any below 400]
+    #[arg(long, value_name = "CODE", value_parser = status, help_heading = "Answer")]
+    pub expect_status: Option<Statuses>,
+    /// The body that every answer must have, or @FILE [default: any]
+    #[arg(long, value_name = "BODY", help_heading = "Answer")]
+    pub expect_body: Option<String>,
+}
+
+/// Statuses, from the first to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statuses(pub u16, pub u16);
+
+fn status(text: &str) -> Result<Statuses, String> {
+    let class = text.strip_suffix("xx").and_then(|digit| digit.parse().ok());
+    match (class, text.parse()) {
+        (Some(class @ 1..=9), _) => Ok(Statuses(100 * class, 100 * class + 99)),
+        (None, Ok(code)) if (100..1000).contains(&code) => Ok(Statuses(code, code)),
+        _ => Err(format!(
+            "{text:?} is not a status: expected a number such as 200, or a class such as 2xx"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_and_classes() {
+        assert_eq!(status("404"), Ok(Statuses(404, 404)));
+        assert_eq!(status("2xx"), Ok(Statuses(200, 299)));
+        for wrong in ["", "xx", "0xx", "10xx", "20x", "99", "1000", "-200"] {
+            assert!(status(wrong).is_err(), "{wrong}");
+        }
+    }
+}

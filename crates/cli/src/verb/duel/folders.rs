@@ -1,0 +1,181 @@
+//! Sides that are one command line in several folders: revisions of a repository, or folders that are
+//! there.
+
+use crate::args::Duel;
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::side::{Side, What};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// The command line of `--run` in each of these folders, in which `--build` is run first.
+pub fn folders(args: &Duel, line: &str) -> Result<Vec<Side>> {
+    let folders: Vec<PathBuf> = args.sides.iter().map(PathBuf::from).collect();
+    if let Some(other) = folders.iter().find(|folder| !folder.is_dir()) {
+        return Err(miette!(
+            help = "prony duel --run './server --port {{port}}' ./old ./new",
+            "{} is not a folder: with --run every side is one, in which the command line is run",
+            other.display()
+        ));
+    }
+    let mut sides = Vec::new();
+    for (word, folder) in args.sides.iter().zip(&folders) {
+        let folder = folder.canonicalize().into_diagnostic()?;
+        build(args, word, &folder)?;
+        sides.push(of_command(word, line, &folder)?);
+    }
+    Ok(sides)
+}
+
+/// The same command line in a worktree of each revision. All are looked up before anything is built.
+pub fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<Vec<Side>> {
+    let [line] = args.sides.as_slice() else {
+        return Err(miette!(
+            help = "prony duel --rev main --rev HEAD --build 'make' './server --port {{port}}'",
+            "with --rev there is one command line, which is run in each revision"
+        ));
+    };
+    let found: Vec<Revision> = args
+        .rev
+        .iter()
+        .map(|rev| Revision::find(rev))
+        .collect::<Result<_>>()?;
+    if found.iter().any(|revision| revision.asked == "HEAD") && is_dirty()? {
+        eprintln!("uncommitted changes in this folder are not part of HEAD, and are not measured");
+    }
+    let mut sides = Vec::new();
+    for revision in &found {
+        eprintln!("{}: {}", revision.name(), revision.subject);
+        let tree = Worktree::add(&revision.commit)?;
+        build(args, &revision.name(), &tree.folder)?;
+        let mut side = of_command(&revision.name(), line, &tree.folder)?;
+        if let What::Started { built, .. } = &mut side.what {
+            built.version = format!("{} {}", revision.commit, revision.subject);
+        }
+        sides.push(side);
+        worktrees.push(tree);
+    }
+    Ok(sides)
+}
+
+fn of_command(name: &str, line: &str, folder: &Path) -> Result<Side> {
+    Side::of_command(name, line, folder).map_err(|error| miette!("{error}"))
+}
+
+fn build(args: &Duel, name: &str, folder: &Path) -> Result<()> {
+    let Some(build) = &args.build else {
+        return Ok(());
+    };
+    eprintln!("building {name}: {build}");
+    shell(build, folder).wrap_err_with(|| format!("--build in {name}"))
+}
+
+/// A commit of the repository in this folder.
+struct Revision {
+    /// As the user calls it.
+    asked: String,
+    /// Its whole name.
+    commit: String,
+    /// The first line of its message.
+    subject: String,
+}
+
+impl Revision {
+    fn find(asked: &str) -> Result<Self> {
+        let commit = format!("{asked}^{{commit}}");
+        let found = git(&["log", "-1", "--format=%H%n%s", "--end-of-options", &commit])
+            .map_err(|why| miette!("there is no revision {asked:?} here: {why}"))?;
+        let (commit, subject) = found.split_once('\n').unwrap_or((&found, ""));
+        Ok(Self {
+            asked: asked.to_owned(),
+            commit: commit.to_owned(),
+            subject: subject.trim().to_owned(),
+        })
+    }
+
+    /// `v1.2 (3f2a9c1)`; a commit that was asked for by its own name is not named twice.
+    fn name(&self) -> String {
+        let short = &self.commit[..self.commit.len().min(7)];
+        match self.commit.starts_with(&self.asked) {
+            true => short.to_owned(),
+            false => format!("{} ({short})", self.asked),
+        }
+    }
+}
+
+/// Are there changes that are not committed?
+fn is_dirty() -> Result<bool> {
+    let status = git(&["status", "--porcelain", "--untracked-files=no"]);
+    Ok(!status.map_err(|why| miette!("{why}"))?.is_empty())
+}
+
+/// What git prints, or why it did not.
+fn git(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("git")
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("git cannot be run: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stderr)),
+    }
+}
+
+/// Runs a shell command in a folder.
+pub fn shell(line: &str, folder: &Path) -> Result<()> {
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(folder)
+        .output()
+        .into_diagnostic()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = [output.stdout, output.stderr].concat();
+    Err(miette!(
+        "`{line}` failed ({})\n{}",
+        output.status,
+        String::from_utf8_lossy(&text)
+    ))
+}
+
+/// A checkout of a revision beside the user's own, which is not touched.
+pub struct Worktree {
+    folder: PathBuf,
+    _above: TempDir,
+}
+
+impl Worktree {
+    fn add(rev: &str) -> Result<Self> {
+        let above = tempfile::Builder::new()
+            .prefix("prony-rev-")
+            .tempdir()
+            .into_diagnostic()?;
+        let folder = above.path().join("tree");
+        let output = Command::new("git")
+            .args(["worktree", "add", "--quiet", "--detach"])
+            .arg(&folder)
+            .arg(rev)
+            .output()
+            .into_diagnostic()
+            .wrap_err("git")?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            return Err(miette!("there is no worktree of {rev:?}: {}", text.trim()));
+        }
+        Ok(Self {
+            folder,
+            _above: above,
+        })
+    }
+}
+
+impl Drop for Worktree {
+    fn drop(&mut self) {
+        let _ = Command::new("git")
+            .args(["worktree", "remove", "--force"])
+            .arg(&self.folder)
+            .output();
+    }
+}

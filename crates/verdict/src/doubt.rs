@@ -1,0 +1,146 @@
+//! Verdicts that are withheld because something else than the servers' code explains the difference.
+//!
+//! A server that has more work to do for each request is busy longer, finds more requests waiting when
+//! it looks again, and answers them in one wake-up. That saves system calls and switches, so that it may
+//! use less CPU time in all, and even respond sooner, although its code does more. What gives it away:
+//! it wakes less often per request and does not spend less time in its own code. Code that really does
+//! less makes a server wake *more* often.
+
+use prony_record::verdict::{Comparison, Quantity};
+use prony_stats::compare::Better;
+
+/// Wake-ups that differ by less than this share explain nothing.
+const ALIKE: f64 = 0.005;
+/// Wake-ups that differ by more than this share are the code's doing, such as one more thread that each
+/// request passes through.
+const FAR_APART: f64 = 0.25;
+/// What a wake-up may cost at most, in nanoseconds of CPU time: going to sleep, being woken, and the
+/// system calls that find out what has arrived; on a virtual machine the interrupt is dear. More than
+/// this for each wake-up less is not explained by wake-ups.
+const DEAREST_WAKE_UP: f64 = 10_000.0;
+/// Response times whose ratio lies beyond this are not explained by wake-ups.
+const SMALL: f64 = 1.25;
+
+/// What both sides of a comparison have per request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PerRequest {
+    /// CPU time, in nanoseconds: of the first side, and of this one.
+    pub cpu: (f64, f64),
+    /// Wake-ups: of the first side, and of this one.
+    pub wakeups: (f64, f64),
+}
+
+/// Withholds the verdicts on `side` that wake-ups explain.
+pub fn withhold(all: &mut [Comparison], side: &str, seen: PerRequest) {
+    let own_code = all
+        .iter()
+        .find(|one| one.side == side && one.quantity == Quantity::User)
+        .map(|one| one.verdict.clone());
+    for one in all.iter_mut().filter(|one| one.side == side) {
+        if explained(one, own_code.as_deref(), seen) {
+            let (first, this) = seen.wakeups;
+            one.withheld = Some(format!(
+                "{side} woke {this:.3} times per request and the other {first:.3} times: answering more \
+                 requests per wake-up, and not the code, may make this difference"
+            ));
+            "inconclusive".clone_into(&mut one.verdict);
+        }
+    }
+}
+
+fn explained(one: &Comparison, own_code: Option<&str>, seen: PerRequest) -> bool {
+    let ratio = one.ratio.value();
+    let better = match (one.quantity.better(), one.verdict.as_str()) {
+        (_, "inconclusive" | "same") | (Better::Higher, _) => return false,
+        (Better::Lower, _) => ratio < 1.0,
+    };
+    // The better side is the one to doubt.
+    let (first, this) = seen.wakeups;
+    let (of_better, of_other) = if better { (this, first) } else { (first, this) };
+    let fewer = 1.0 - of_better / of_other;
+    let batches = of_better < 1.0 && (ALIKE..=FAR_APART).contains(&fewer);
+    let does_less = match own_code {
+        Some("cheaper") => better,
+        Some("more expensive") => !better,
+        _ => false,
+    };
+    let small = match one.quantity {
+        Quantity::Cpu => {
+            (seen.cpu.0 - seen.cpu.1).abs() <= (of_other - of_better) * DEAREST_WAKE_UP
+        }
+        Quantity::P50 | Quantity::P99 => (1.0 / SMALL..=SMALL).contains(&ratio),
+        // The kernel's part is what wake-ups cost: it is shown as it is.
+        Quantity::User | Quantity::Kernel | Quantity::Wakeups | Quantity::Throughput => false,
+    };
+    batches && !does_less && small
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_stats::{Estimate, Interval, Unit};
+
+    fn found(quantity: Quantity, ratio: f64, verdict: &str) -> Comparison {
+        let interval = Interval::new(ratio - 0.005, ratio + 0.005);
+        Comparison {
+            side: "new".into(),
+            quantity,
+            ratio: Estimate::new(ratio, interval, 10, Unit::Ratio).unwrap(),
+            band: 0.01,
+            verdict: verdict.into(),
+            detectable: None,
+            withheld: None,
+        }
+    }
+
+    /// The verdict on `quantity` after doubt, with the own code's verdict and wake-ups per request.
+    fn after(one: Comparison, own: &str, cpu: (f64, f64), wakeups: (f64, f64)) -> String {
+        let mut all = vec![one, found(Quantity::User, 1.0, own)];
+        withhold(&mut all, "new", PerRequest { cpu, wakeups });
+        assert_eq!(all[0].withheld.is_some(), all[0].verdict == "inconclusive");
+        all[0].verdict.clone()
+    }
+
+    #[test]
+    fn a_cheaper_side_that_batches_more_and_does_not_do_less_is_doubted() {
+        let cheaper = || found(Quantity::Cpu, 0.989, "cheaper");
+        let cpu = (6_000.0, 5_934.0);
+        for own in ["inconclusive", "same", "more expensive"] {
+            assert_eq!(after(cheaper(), own, cpu, (0.36, 0.31)), "inconclusive");
+        }
+        assert_eq!(after(cheaper(), "cheaper", cpu, (0.36, 0.31)), "cheaper");
+        // It wakes more often, as one that does less would.
+        assert_eq!(after(cheaper(), "same", cpu, (0.31, 0.36)), "cheaper");
+        // One wake-up per request or more: it does not batch.
+        assert_eq!(after(cheaper(), "same", cpu, (2.0, 1.8)), "cheaper");
+        // That many less are no accident.
+        assert_eq!(after(cheaper(), "same", cpu, (0.9, 0.45)), "cheaper");
+    }
+
+    #[test]
+    fn more_than_wake_ups_can_cost_is_not_explained_by_them() {
+        let cheaper = found(Quantity::Cpu, 0.5, "cheaper");
+        let cpu = (6_000.0, 3_000.0);
+        assert_eq!(after(cheaper, "same", cpu, (0.36, 0.31)), "cheaper");
+    }
+
+    #[test]
+    fn the_same_the_other_way_round() {
+        let dearer = || found(Quantity::Cpu, 1.011, "more expensive");
+        let cpu = (5_934.0, 6_000.0);
+        assert_eq!(
+            after(dearer(), "cheaper", cpu, (0.31, 0.36)),
+            "inconclusive"
+        );
+        let own = "more expensive";
+        assert_eq!(after(dearer(), own, cpu, (0.31, 0.36)), own);
+    }
+
+    #[test]
+    fn small_differences_of_response_times_are_doubted_as_well() {
+        let (cpu, wakeups) = ((6_000.0, 5_990.0), (0.36, 0.31));
+        let p50 = |ratio| found(Quantity::P50, ratio, "faster");
+        assert_eq!(after(p50(0.95), "same", cpu, wakeups), "inconclusive");
+        assert_eq!(after(p50(0.5), "same", cpu, wakeups), "faster");
+    }
+}

@@ -1,0 +1,116 @@
+//! What has to be known to read a duel's figures: rates that were missed or lowered, and parts of rounds
+//! that were left out.
+
+use prony_record::verdict::{Quantity, Terms, Values};
+
+/// In sentences. `rounds` has for each round the values of all sides, in the order of `names`.
+#[must_use]
+pub fn notes(names: &[String], rounds: &[Vec<Values>], terms: &Terms) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (side, name) in names.iter().enumerate() {
+        let missed: Vec<(usize, f64)> = rounds
+            .iter()
+            .enumerate()
+            .filter(|(_, round)| round[side].missed)
+            .map(|(number, round)| (number + 1, round[side].rate.unwrap_or(0.0)))
+            .collect();
+        if let Some(&(_, rate)) = missed.first() {
+            let which: Vec<String> = missed.iter().map(|(round, _)| round.to_string()).collect();
+            notes.push(format!(
+                "{name} did not keep the common rate of {rate:.0} requests/s in {} {}: response times and CPU \
+                 time were measured in overload there, and are not compared.",
+                if missed.len() == 1 { "round" } else { "rounds" },
+                which.join(", ")
+            ));
+        }
+    }
+    let rates = rounds
+        .iter()
+        .map(|round| round.first().and_then(|values| values.rate));
+    let mut before = None;
+    for (number, rate) in rates.enumerate() {
+        if let Some((old, new)) = before.zip(rate).filter(|(old, new)| old != new) {
+            notes.push(format!(
+                "The common rate was lowered from {old:.0} to {new:.0} requests/s after round {number}."
+            ));
+        }
+        before = rate.or(before);
+    }
+    notes.extend(left_out(rounds, terms));
+    notes
+}
+
+/// Throughput was measured at the beginning and then no longer.
+fn left_out(rounds: &[Vec<Values>], terms: &Terms) -> Option<String> {
+    let has = |round: &Vec<Values>| round.iter().any(|values| values.throughput.is_some());
+    let measured = rounds.iter().filter(|round| has(round)).count();
+    let dropped = rounds.last().is_some_and(|round| !has(round));
+    (terms.quantities.contains(&Quantity::Throughput) && measured > 0 && dropped).then(|| {
+        format!(
+            "Throughput was measured in the first {measured} rounds only: it spread so much that the time \
+             was better spent at the common rate (`--rounds N` measures everything in every round)."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_record::verdict::Bands;
+
+    fn terms() -> Terms {
+        Terms {
+            quantities: Quantity::ALL.to_vec(),
+            most: 20,
+            exact: false,
+            precision: None,
+            band: 0.01,
+            bands: Bands::all(0.01),
+        }
+    }
+
+    fn round(rate: f64, missed: bool, throughput: Option<f64>) -> Vec<Values> {
+        let at = |missed| Values {
+            rate: Some(rate),
+            missed,
+            throughput,
+            ..Values::default()
+        };
+        vec![at(false), at(missed)]
+    }
+
+    #[test]
+    fn a_rate_that_was_missed_and_lowered_is_told() {
+        let names = ["old".to_owned(), "new".to_owned()];
+        let rounds = [
+            round(9_000.0, false, Some(1.0)),
+            round(9_000.0, true, Some(1.0)),
+            round(9_000.0, true, Some(1.0)),
+            round(6_300.0, false, Some(1.0)),
+        ];
+        let told = notes(&names, &rounds, &terms());
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told[0]
+                .starts_with("new did not keep the common rate of 9000 requests/s in rounds 2, 3:")
+        );
+        assert_eq!(
+            told[1],
+            "The common rate was lowered from 9000 to 6300 requests/s after round 3."
+        );
+        assert_eq!(notes(&names, &rounds[..1], &terms()), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_left_out_is_told() {
+        let names = ["old".to_owned(), "new".to_owned()];
+        let rounds = [round(9.0, false, Some(1.0)), round(9.0, false, None)];
+        let told = notes(&names, &rounds, &terms());
+        assert!(told[0].starts_with("Throughput was measured in the first 1 rounds only"));
+        let only = Terms {
+            quantities: vec![Quantity::Cpu],
+            ..terms()
+        };
+        assert_eq!(notes(&names, &[round(9.0, false, None)], &only), [""; 0]);
+    }
+}
