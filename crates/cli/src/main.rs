@@ -5,6 +5,7 @@
 mod out;
 
 mod args;
+mod gate;
 mod journal;
 mod live;
 mod place;
@@ -31,6 +32,8 @@ enum Ended {
     /// It is done, and does not pass: a limit that was given is broken, or an audit found something
     /// serious.
     Broken,
+    /// It is done, and whether it passes is not known.
+    NotKnown,
 }
 
 fn main() -> ExitCode {
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Incomplete) => ExitCode::from(1),
         Ok(Ended::Broken) => ExitCode::from(3),
+        Ok(Ended::NotKnown) => ExitCode::from(4),
         Err(report) => {
             eprintln!("{report:?}");
             ExitCode::from(1)

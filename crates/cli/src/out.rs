@@ -6,7 +6,10 @@
 //! stand in front of those of the standard library, in all of this crate.
 
 use std::fmt::Arguments;
+use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 macro_rules! print {
     ($($text:tt)*) => { $crate::out::out(format_args!($($text)*)) };
@@ -36,4 +39,89 @@ pub fn out(text: Arguments<'_>) {
 /// To standard error. When that fails there is nowhere left to report it.
 pub fn err(text: Arguments<'_>) {
     let _ = std::io::stderr().lock().write_fmt(text);
+}
+
+/// Writes a file: a regular one, or one that is new, whole and in one go, so that its readers have the old
+/// one or the new one; a link where it leads to; anything else, such as a device or a pipe, as it is. `-` is
+/// standard output.
+pub fn write_file(path: &Path, text: &str) -> miette::Result<()> {
+    if path.as_os_str() == "-" {
+        out(format_args!("{text}"));
+        return Ok(());
+    }
+    write_through(path, text)
+        .map_err(|error| miette::miette!("{} cannot be written: {error}", path.display()))
+}
+
+fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
+    let found = match path.canonicalize() {
+        Ok(path) => path,
+        // A link that leads to nothing yet makes what it leads to.
+        Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+            return std::fs::write(path, text);
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
+        Err(error) => return Err(error),
+    };
+    match std::fs::metadata(&found) {
+        Ok(what) if !what.is_file() => {
+            let mut file = std::fs::OpenOptions::new().write(true).open(&found)?;
+            return file.write_all(text.as_bytes());
+        }
+        _ => {}
+    }
+    let folder = found
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(&found).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::io::Read;
+
+    #[test]
+    fn a_file_is_replaced_and_everything_else_is_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write_file(&at("new"), "one").unwrap();
+        write_file(&at("new"), "two").unwrap();
+        assert_eq!(fs::read_to_string(at("new")).unwrap(), "two");
+        for (link, target) in [("link", "new"), ("dangling", "later")] {
+            std::os::unix::fs::symlink(at(target), at(link)).unwrap();
+            write_file(&at(link), "through").unwrap();
+            assert!(at(link).is_symlink(), "{link}");
+            assert_eq!(fs::read_to_string(at(target)).unwrap(), "through");
+        }
+        write_file(Path::new("/dev/null"), "gone").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let fifo = at("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let reader = {
+            let fifo = fifo.clone();
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                File::open(fifo).unwrap().read_to_string(&mut text).unwrap();
+                text
+            })
+        };
+        write_file(&fifo, "piped").unwrap();
+        assert_eq!(reader.join().unwrap(), "piped");
+        assert!(!fs::metadata(&fifo).unwrap().is_file());
+        let error = write_file(Path::new("/no/such/file"), "x").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("/no/such/file cannot be written")
+        );
+    }
 }

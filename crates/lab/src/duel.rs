@@ -269,7 +269,6 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             let mut values = Values::default();
             for (load, measured) in &bout.parts {
                 let found = findings(load, measured, side.workers(), placement, Whole::Part);
-                seen.add(i, &bout.command, measured.used.rss_peak_bytes, &found);
                 let slot = Slot {
                     ordinal: *ordinal,
                     round,
@@ -287,6 +286,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                 *ordinal += 1;
                 let recording = part_recording(&slot, measured, bout.durations, found);
                 values.add(&recording.trial);
+                seen.add(i, &recording.trial);
                 journal.add(&recording)?;
             }
             all.push(values);

@@ -6,7 +6,7 @@ use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
 use prony_record::verdict::{Comparison, Quantity, Values};
 use prony_verdict::outlook::Outlook;
-use prony_verdict::seen::{DuelReport, Seen};
+use prony_verdict::seen::{DuelReport, Seen, SideReport};
 use prony_verdict::sentence::short as name;
 use std::fmt::Write;
 
@@ -24,12 +24,7 @@ pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
         let Some(side) = seen.names.iter().position(|name| *name == trial.server) else {
             continue;
         };
-        let memory = trial.figures.rss_peak_bytes.unwrap_or(0);
-        let found = trial
-            .observation
-            .as_ref()
-            .map_or(&[][..], |seen| &seen.checks);
-        seen.add(side, &trial.command_line, memory, found);
+        seen.add(side, &trial);
         let round = trial.round as usize;
         let empty = || vec![Values::default(); seen.names.len()];
         while seen.rounds.len() <= round {
@@ -68,8 +63,8 @@ pub fn text(report: &DuelReport) -> String {
     for sentence in &report.sentences {
         let _ = writeln!(out, "{sentence}");
     }
-    for side in report.sides.iter().filter(|side| !side.command.is_empty()) {
-        let _ = writeln!(out, "{}: {}", side.name, side.command);
+    for (name, what) in report.sides.iter().filter_map(described) {
+        let _ = writeln!(out, "{name}: {what}");
     }
     let _ = write!(out, "\n{}\n{}", figures(report), verdicts(report));
     let _ = writeln!(out, "\n{}", ending(report));
@@ -79,6 +74,16 @@ pub fn text(report: &DuelReport) -> String {
     out += &widened(report);
     out += &findings(&report.checks);
     out
+}
+
+/// A side's name with its version and command line, as far as they are known.
+#[must_use]
+pub fn described(side: &SideReport) -> Option<(&str, String)> {
+    let what: Vec<&str> = [side.version.as_str(), side.command.as_str()]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect();
+    (!what.is_empty()).then(|| (side.name.as_str(), what.join(" · ")))
 }
 
 /// After how much it ended, and what counted as a difference.

@@ -85,6 +85,8 @@ pub struct CellReport {
     pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
     /// The most memory of any trial, in bytes.
     pub rss_peak_bytes: u64,
+    /// The share of requests that failed, over all trials, 0 to 1.
+    pub errors: f64,
     /// Throughput as a multiple of the baseline's under the same load, paired by round; null when
     /// no round has both.
     pub ratio: Option<Estimate>,

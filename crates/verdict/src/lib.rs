@@ -6,6 +6,7 @@
 //! - [`seen`]: what a duel has seen, and its report
 //! - [`note`]: what else has to be known to read it
 //! - [`sentence`]: what that says, in words
+//! - [`gate`]: conditions under which a build fails
 //! - [`capacity`]: which rate a capacity search tries next, and what it has found
 
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@
 pub mod capacity;
 pub mod doubt;
 pub mod duel;
+pub mod gate;
 pub mod note;
 pub mod outlook;
 pub mod seen;

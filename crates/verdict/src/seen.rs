@@ -3,8 +3,8 @@
 use crate::duel::{compare, may_end, plan};
 use crate::note::notes;
 use crate::sentence::sentences;
-use prony_record::Finding;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
+use prony_record::{Finding, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
 use prony_stats::{Estimate, StatsError};
@@ -47,6 +47,10 @@ pub struct SideReport {
     pub name: String,
     /// Its command line; empty when prony did not start it.
     pub command: String,
+    /// What is known of its version: the commit and its subject for a revision; empty when nothing is.
+    pub version: String,
+    /// The share of its requests that failed, 0 to 1.
+    pub errors: f64,
     /// The most memory of its processes, in bytes; 0 when unknown.
     pub rss_peak_bytes: u64,
     /// Each quantity's mean over the rounds, with an ordinary 95 % interval.
@@ -97,6 +101,10 @@ pub struct Seen {
     pub names: Vec<String>,
     /// Their command lines; empty where prony did not start them.
     pub commands: Vec<String>,
+    /// What is known of their versions.
+    pub versions: Vec<String>,
+    /// Their requests that failed, and all that ended.
+    pub failed: Vec<(u64, u64)>,
     /// The most memory of their processes, in bytes; 0 when unknown.
     pub memory: Vec<u64>,
     /// Requests per second at the common rate, of the last round.
@@ -115,6 +123,8 @@ impl Seen {
     pub fn nothing(names: Vec<String>) -> Self {
         Self {
             commands: vec![String::new(); names.len()],
+            versions: vec![String::new(); names.len()],
+            failed: vec![(0, 0); names.len()],
             memory: vec![0; names.len()],
             measurements: vec![0; names.len()],
             names,
@@ -122,13 +132,23 @@ impl Seen {
         }
     }
 
-    /// What a side ran as and used, and what checks found in a part of its round; the same check is
-    /// kept once, and counted.
-    pub fn add(&mut self, side: usize, command: &str, memory: u64, found: &[Finding]) {
-        command.clone_into(&mut self.commands[side]);
+    /// What a part of a side's round has shown besides its values; the same check is kept once, and
+    /// counted.
+    pub fn add(&mut self, side: usize, trial: &Trial) {
+        trial.command_line.clone_into(&mut self.commands[side]);
+        if let Some(version) = &trial.server_version {
+            version.clone_into(&mut self.versions[side]);
+        }
+        let memory = trial.figures.rss_peak_bytes.unwrap_or(0);
         self.memory[side] = self.memory[side].max(memory);
         self.measurements[side] += 1;
-        for finding in found {
+        let Some(seen) = &trial.observation else {
+            return;
+        };
+        let ended = seen.outcomes.finished();
+        self.failed[side].0 += ended - seen.outcomes.ok;
+        self.failed[side].1 += ended;
+        for finding in &seen.checks {
             let same =
                 |raised: &&mut Raised| raised.side == side && raised.finding.name == finding.name;
             match self.raised.iter_mut().find(same) {
@@ -204,6 +224,8 @@ impl Seen {
         let side = |(i, name): (usize, &String)| SideReport {
             name: name.clone(),
             command: self.commands[i].clone(),
+            version: self.versions[i].clone(),
+            errors: self.failed[i].0 as f64 / self.failed[i].1.max(1) as f64,
             rss_peak_bytes: self.memory[i],
             figures: figures(&self.rounds, i),
         };
@@ -242,6 +264,15 @@ mod tests {
             })
             .collect();
         seen
+    }
+
+    fn trial() -> Trial {
+        let blank = serde_json::json!({
+            "ordinal": 0, "round": 0, "server": "it", "workers": 1, "load": {"connections": 1},
+            "cell": "", "status": "ok", "started": "2026-01-01T00:00:00Z", "command_line": "it 1",
+            "server_version": "2", "observation": null
+        });
+        serde_json::from_value(blank).unwrap()
     }
 
     fn terms() -> Terms {
@@ -324,16 +355,28 @@ mod tests {
     #[test]
     fn the_same_finding_is_kept_once_for_each_side() {
         let mut seen = seen(1, 1.0);
-        let found = [Finding {
+        let found = Finding {
             name: "noisy-host".into(),
             severity: prony_record::Severity::Warning,
             text: "much".into(),
-        }];
-        seen.add(0, "one", 5, &found);
-        seen.add(0, "one", 3, &found);
-        seen.add(1, "two", 3, &found);
+        };
+        let trial = |memory: u64, failed: u64| {
+            let mut trial = trial();
+            trial.figures.rss_peak_bytes = Some(memory);
+            let mut seen = prony_record::Measurement {
+                checks: vec![found.clone()],
+                ..Default::default()
+            };
+            (seen.outcomes.ok, seen.outcomes.timeout) = (100 - failed, failed);
+            trial.observation = Some(seen);
+            trial
+        };
+        seen.add(0, &trial(5, 0));
+        seen.add(0, &trial(3, 10));
+        seen.add(1, &trial(3, 0));
         let texts: Vec<String> = seen.findings().into_iter().map(|f| f.text).collect();
         assert_eq!(texts, ["a (2 of 2 measurements), b: much"]);
         assert_eq!(seen.memory, [5, 3]);
+        assert_eq!(seen.failed, [(10, 200), (0, 100)]);
     }
 }

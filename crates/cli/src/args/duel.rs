@@ -1,6 +1,7 @@
 //! `prony duel`.
 
 use super::Shown;
+use super::gate::Gate;
 use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
@@ -100,6 +101,8 @@ pub struct Duel {
     /// Give up a request after this
     #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Load")]
     pub timeout: Span,
+    #[command(flatten)]
+    pub gate: Gate,
     /// Print the result as JSON (`prony schema duel` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,

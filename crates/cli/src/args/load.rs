@@ -1,5 +1,6 @@
 //! `prony load`.
 
+use super::gate::Gate;
 use super::request::Request;
 use super::{Shown, one_of};
 use clap::Args;
@@ -91,6 +92,8 @@ pub struct Load {
     /// Draws Poisson arrivals from this number, to repeat them
     #[arg(long, value_name = "N", help_heading = "Generator")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub gate: Gate,
     /// Print the result as JSON (`prony schema load` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod duel;
+pub mod gate;
 mod load;
 mod others;
 pub mod request;
@@ -124,7 +125,7 @@ pub struct Places {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Run),
-    Duel(Duel),
+    Duel(Box<Duel>),
     Capacity(Capacity),
     #[command(alias = "tare")]
     Calibrate(Calibrate),

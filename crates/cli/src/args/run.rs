@@ -1,6 +1,7 @@
 //! `prony run`.
 
 use super::Shown;
+use super::gate::Gate;
 use clap::Args;
 
 /// Run an experiment: every server in it, verified and loaded, round after round
@@ -32,6 +33,8 @@ pub struct Run {
     /// The random seed for the trial order, to repeat it
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub gate: Gate,
     /// Print the result as JSON (`prony schema run` describes it)
     #[arg(long)]
     pub json: bool,

@@ -16,6 +16,8 @@ use prony_lab::generator::Local;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::Lab;
+use prony_notebook::{Notebook, RunId};
+use prony_pages::material::Material;
 use prony_record::Subject;
 use std::sync::Arc;
 use std::time::Instant;
@@ -62,19 +64,26 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         return Ok(Ended::Incomplete);
     }
     let report = seen.report(id.0, &terms).into_diagnostic()?;
+    let verdict = args.gate.judge(&crate::gate::of_duel(&report));
     if args.json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&report).into_diagnostic()?
-        );
+        println!("{}", verdict.json(&report)?);
     } else {
         print!("{}", prony_report::duel::text(&report));
         eprintln!("\nthe duel is kept as run {id}: `prony report {id}`");
     }
-    Ok(match interrupt.fired() {
+    verdict.tell();
+    args.gate.comment(&verdict, || comment(&notebook, id))?;
+    Ok(verdict.ended(match interrupt.fired() {
         true => Ended::Incomplete,
         false => Ended::Done,
-    })
+    }))
+}
+
+/// A run as Markdown.
+pub fn comment(notebook: &Notebook, id: RunId) -> Result<String> {
+    let run = notebook.run(id).into_diagnostic()?;
+    let material = Material::read(notebook, &run).into_diagnostic()?;
+    Ok(prony_pages::export::markdown(&material))
 }
 
 /// What ended it, with the end of the server's output.

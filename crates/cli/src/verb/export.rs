@@ -3,10 +3,10 @@
 use super::report::find;
 use crate::Ended;
 use crate::args::{Export, Format, Places};
+use crate::out::write_file;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_pages::material::Material;
 use prony_pages::{chart, export};
-use std::fs;
 
 pub fn main(places: &Places, args: &Export) -> Result<Ended> {
     let notebook = places.notebook()?;
@@ -27,8 +27,7 @@ pub fn main(places: &Places, args: &Export) -> Result<Ended> {
     };
     match &args.out {
         Some(path) => {
-            fs::write(path, text)
-                .map_err(|error| miette!("{} cannot be written: {error}", path.display()))?;
+            write_file(path, &text)?;
             eprintln!("{}", path.display());
         }
         None => print!("{text}"),

@@ -35,18 +35,19 @@ pub fn main(args: &Load) -> Result<Ended> {
         ..Evidence::of(&plan.load, &seen)
     };
     let report = report(args, &plan, &seen, examine(&evidence), interrupt.fired());
+    let verdict = args.gate.judge(&crate::gate::of_load(&report));
     if args.json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&report).into_diagnostic()?
-        );
+        println!("{}", verdict.json(&report)?);
     } else {
         print!("{}", report.text());
     }
-    Ok(match report.outcomes.ok {
+    verdict.tell();
+    let comment = || Ok(prony_pages::export::load_markdown(&report));
+    args.gate.comment(&verdict, comment)?;
+    Ok(verdict.ended(match report.outcomes.ok {
         0 => Ended::Incomplete,
         _ => Ended::Done,
-    })
+    }))
 }
 
 fn plan(args: &Load) -> Result<Plan> {

@@ -8,9 +8,6 @@ use prony_notebook::{Notebook, Run, RunId};
 use prony_pages::material::Material;
 use prony_record::published::Published;
 use prony_report::run::RunReport;
-use std::fs::Permissions;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub fn main(places: &Places, args: &Report) -> Result<Ended> {
@@ -35,11 +32,8 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
         show(&report, args.json, args.verbose)?;
         return Ok(Ended::Done);
     };
-    if path.as_os_str() == "-" {
-        let page = page(&notebook, &run, published.as_ref())?;
-        print!("{page}");
-    } else {
-        write_page(&notebook, &run, published.as_ref(), path)?;
+    write_page(&notebook, &run, published.as_ref(), path)?;
+    if path.as_os_str() != "-" {
         eprintln!("{}", path.display());
     }
     Ok(Ended::Done)
@@ -73,19 +67,7 @@ pub fn write_page(
     published: Option<&Published>,
     path: &Path,
 ) -> Result<()> {
-    let page = page(notebook, run, published)?;
-    let failed = |error| miette!("{} cannot be written: {error}", path.display());
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    file.write_all(page.as_bytes()).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    crate::out::write_file(path, &page(notebook, run, published)?)
 }
 
 /// Where a run's page is: beside the notebook, under its name.
@@ -93,13 +75,6 @@ pub fn page_path(notebook: &Notebook, run: &Run) -> PathBuf {
     let name = notebook.path().file_stem().unwrap_or_default();
     let name = format!("{}-run-{}.html", name.display(), run.id);
     notebook.path().with_file_name(name)
-}
-
-/// Prints a run's report; tells whether everything in it yielded figures.
-pub fn print(notebook: &Notebook, run: &Run, json: bool, verbose: bool) -> Result<bool> {
-    let report = prony_report::kept::report(notebook, run).into_diagnostic()?;
-    show(&report, json, verbose)?;
-    Ok(report.complete())
 }
 
 fn show(report: &RunReport, json: bool, verbose: bool) -> Result<()> {

@@ -55,7 +55,15 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let id = kept.finish(&outcome, interrupt.fired())?;
     outcome.map_err(explain)?;
     let run = notebook.run(id).into_diagnostic()?;
-    let complete = super::report::print(&notebook, &run, args.json, args.verbose)?;
+    let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
+    let verdict = args.gate.judge(&crate::gate::of_run(&report));
+    match args.json {
+        true => println!("{}", verdict.json(&report)?),
+        false => print!("{}", report.text(args.verbose)),
+    }
+    verdict.tell();
+    args.gate
+        .comment(&verdict, || super::duel::comment(&notebook, id))?;
     if !args.no_html {
         // The run is done and kept: a page that cannot be written does not undo that.
         let path = super::report::page_path(&notebook, &run);
@@ -71,11 +79,11 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
             notebook.path().display()
         );
     }
-    Ok(if complete && !interrupt.fired() {
+    Ok(verdict.ended(if report.complete() && !interrupt.fired() {
         Ended::Done
     } else {
         Ended::Incomplete
-    })
+    }))
 }
 
 fn explain(error: RunError) -> miette::Report {

@@ -55,7 +55,15 @@ fn only_what_is_asked_is_measured_and_compared() {
             .collect()
     };
     let report = only(&["--only", "cpu", "--rate", "500"]).with(0).json();
-    assert_eq!(compared(&report), ["cpu"]);
+    // With its parts, as far as so short a time has shown them.
+    let compared_then = compared(&report);
+    let parts = ["user", "kernel", "wakeups"];
+    assert_eq!(compared_then[0], "cpu");
+    assert!(
+        compared_then[1..]
+            .iter()
+            .all(|name| parts.contains(&name.as_str()))
+    );
     assert!(report["values"][0][0]["throughput"].is_null(), "{report:#}");
     let kept = place.prony(&["report", "--json"]).with(0).json();
     let cells = kept["cells"].as_array().unwrap();
@@ -103,7 +111,23 @@ fn command_lines_are_started_with_a_port() {
     let sentence = text.stdout.lines().next().unwrap();
     assert!(sentence.contains(" rounds"), "{text}");
     assert!(page.contains(sentence), "{sentence}");
-    assert!(page.contains("CPU per request at the common rate"));
+    assert!(page.contains("CPU per request"));
+    // Pasted into a pull request it says the same, in the same direction.
+    let markdown = place
+        .prony(&["export", "latest", "--format", "markdown"])
+        .with(0)
+        .stdout;
+    let rows = |text: &str| -> Vec<String> {
+        let ratio = |line: &str| {
+            line.split_whitespace()
+                .find(|word| word.ends_with('×'))
+                .map(String::from)
+        };
+        text.lines().filter_map(ratio).collect()
+    };
+    assert!(!rows(&text.stdout).is_empty(), "{text}");
+    assert_eq!(rows(&markdown), rows(&text.stdout), "{markdown}");
+    assert!(markdown.contains("B / A"), "{markdown}");
     let done = duel(&place, &[&with_flag, "sh -c 'echo no luck; exit 3'"]).with(1);
     assert!(
         done.stderr.contains("no luck") && done.stderr.contains("status 3"),
@@ -120,19 +144,22 @@ fn command_lines_are_started_with_a_port() {
 fn servers_that_are_already_running() {
     let (one, two) = (Served::start(&["http-echo"]), Served::start(&["http-echo"]));
     let place = Place::with_references();
-    // At a rate of its own: half of what a busy machine reaches may be too few requests for a p99.
-    let rate = ["--rate", "20000", "--json"];
+    let rate = ["--rate", "500", "--json"];
     let done = duel(
         &place,
         &[&[&*one.http("/x"), &*two.http("/x")], &rate[..]].concat(),
     )
     .with(0);
     let report = done.json();
-    assert_eq!(
-        report["comparisons"].as_array().unwrap().len(),
-        3,
-        "no CPU time: {report:#}"
-    );
+    let compared: Vec<&str> = report["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["quantity"].as_str().unwrap())
+        .collect();
+    assert_eq!(compared[0], "throughput", "{report:#}");
+    // CPU time is that of processes that prony has started.
+    assert!(!compared.contains(&"cpu"), "{report:#}");
     let done = duel(&place, &[&one.http("/x")]).with(1);
     assert!(done.stderr.contains("a duel needs two sides"), "{done}");
     let done = duel(&place, &["quik", "plain", "--contract", "tcp-echo"]).with(1);
@@ -189,7 +216,13 @@ fn two_revisions_of_a_server() {
         .end()
         .with(0);
     let report = done.json();
-    assert_eq!(report["sides"][0]["name"], "HEAD~1", "{report:#}");
+    let side = |at: usize, key: &str| report["sides"][at][key].as_str().unwrap().to_owned();
+    assert!(side(0, "name").starts_with("HEAD~1 ("), "{report:#}");
+    assert!(side(1, "name").starts_with("HEAD ("), "{report:#}");
+    assert!(
+        side(0, "version").ends_with(" epoll"),
+        "commit and subject: {report:#}"
+    );
     let left = Command::new("git")
         .args(["worktree", "list"])
         .current_dir(&folder)
@@ -203,7 +236,47 @@ fn two_revisions_of_a_server() {
     let done = crate::support::Background::start(&mut command)
         .end()
         .with(1);
-    assert!(done.stderr.contains("nowhere"), "{done}");
+    assert!(
+        done.stderr
+            .contains("there is no revision \"nowhere\" here"),
+        "{done}"
+    );
+    assert!(
+        !done.stderr.contains("building"),
+        "all are looked up first: {done}"
+    );
+}
+
+#[test]
+fn folders_are_sides_and_a_server_may_be_compared_with_itself() {
+    let place = Place::with_references();
+    for (folder, model) in [("old", "epoll"), ("new", "threads")] {
+        std::fs::create_dir(place.path().join(folder)).unwrap();
+        std::fs::write(place.path().join(folder).join("model"), model).unwrap();
+    }
+    let line = format!(
+        "sh -c '{} serve http-echo --port {{port}} --model $(cat built)'",
+        crate::support::PRONY
+    );
+    let run = ["--run", &line, "--build", "cp model built"];
+    let report = duel(
+        &place,
+        &[&["old", "new", "--aa", "--json"], &run[..]].concat(),
+    )
+    .with(0)
+    .json();
+    let names: Vec<&str> = report["sides"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|side| side["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["old", "new", "old again"]);
+    let twice = ["quick", "quick", "--contract", "tcp-echo", "--json"];
+    let report = duel(&place, &twice).with(0).json();
+    assert_eq!(report["sides"][1]["name"], "quick (2)", "{report:#}");
+    let done = duel(&place, &[&["old", "nothing"], &run[..]].concat()).with(1);
+    assert!(done.stderr.contains("nothing is not a folder"), "{done}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod duel;
 mod echo_client;
 mod experiment;
 mod failing;
+mod gates;
 mod help;
 mod http;
 mod import;

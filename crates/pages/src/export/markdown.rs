@@ -4,6 +4,7 @@ use crate::material::Material;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
+use prony_report::load::LoadReport;
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -81,8 +82,8 @@ fn of_duel(out: &mut String, duel: &DuelReport) {
     }
     let mut details = vec![duel::ending(duel)];
     details.extend(duel.notes.iter().cloned());
-    let commands = duel.sides.iter().filter(|side| !side.command.is_empty());
-    details.extend(commands.map(|side| format!("{}: {}", side.name, side.command)));
+    let sides = duel.sides.iter().filter_map(duel::described);
+    details.extend(sides.map(|(name, what)| format!("{name}: {what}")));
     let summary = match duel.checks.len() {
         0 => "How it was measured; no check was raised".to_owned(),
         n => format!("How it was measured; {n} checks were raised"),
@@ -195,8 +196,64 @@ fn table(out: &mut String, cells: &[&CellReport]) {
     out.push('\n');
 }
 
+/// A single load as Markdown of GitHub's kind.
+#[must_use]
+pub fn load_markdown(report: &LoadReport) -> String {
+    let response = &report.latency.response;
+    let throughput = &report.throughput;
+    let interval = throughput.interval().map_or_else(String::new, |found| {
+        format!(
+            " (95 % interval {} to {})",
+            show::rate(found.low()),
+            show::rate(found.high())
+        )
+    });
+    let mut out = format!(
+        "**{} gives {}{interval} over {} connections; p99 {}**\n\n",
+        plain(&report.target),
+        show::rate(throughput.value()),
+        report.connections,
+        show::time_within(response.p99, response.intervals.p99),
+    );
+    let _ = writeln!(
+        out,
+        "| p50 | p90 | p99 | p99.9 | max | answers | failed |\n|--:|--:|--:|--:|--:|--:|---|"
+    );
+    let failed: Vec<String> = report
+        .outcomes
+        .failures()
+        .map(|(kind, n)| format!("{kind} {}", show::count(n)))
+        .collect();
+    let _ = writeln!(
+        out,
+        "| {} | {} | {} | {} | {} | {} | {} |\n",
+        show::time_within(response.p50, response.intervals.p50),
+        show::time_within(response.p90, response.intervals.p90),
+        show::time_within(response.p99, response.intervals.p99),
+        show::time_within(response.p99_9, response.intervals.p99_9),
+        show::time_or_dash(response.max),
+        show::count(report.outcomes.ok),
+        if failed.is_empty() {
+            "none".to_owned()
+        } else {
+            failed.join(", ")
+        },
+    );
+    for found in &report.checks {
+        let _ = writeln!(
+            out,
+            "- {}: `{}`: {}",
+            severity(found),
+            found.name,
+            plain(&found.text)
+        );
+    }
+    out
+}
+
 /// A text that stays text: nothing in it is markup, mentions a user, or ends its line.
-fn plain(text: &str) -> String {
+#[must_use]
+pub fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
     for c in text.chars() {

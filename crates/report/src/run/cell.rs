@@ -2,7 +2,7 @@
 
 use super::{ByCell, CellReport, FailureReport, MicrosecondsPerRequest, RunHead};
 use prony_checks::{ceiling, spread_exceeds_effect};
-use prony_record::{Finding, Latency, Step, Trial};
+use prony_record::{Finding, Latency, Measurement, Step, Trial};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
 use prony_stats::ratio::paired_log_ratio;
@@ -80,6 +80,7 @@ pub(super) fn cell(
             .filter_map(|trial| trial.figures.rss_peak_bytes)
             .max()
             .unwrap_or(0),
+        errors: errors(measured()),
         ratio,
         connections_per_worker: measured()
             .map(|seen| &seen.resources.connections_per_loop)
@@ -120,6 +121,15 @@ pub(super) fn tie_groups(groups: &ByCell<Vec<&Trial>>) -> Vec<(String, BTreeMap<
         .filter(|(_, servers)| servers.len() > 2)
         .filter_map(|(load, servers)| Some((load.to_owned(), letters(&servers)?)))
         .collect()
+}
+
+/// The share of requests that failed.
+fn errors<'a>(measured: impl Iterator<Item = &'a Measurement>) -> f64 {
+    let (failed, ended) = measured.fold((0, 0), |(failed, ended), seen| {
+        let all = seen.outcomes.finished();
+        (failed + all - seen.outcomes.ok, ended + all)
+    });
+    failed as f64 / ended.max(1) as f64
 }
 
 /// (largest − smallest) / mean.

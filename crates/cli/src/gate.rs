@@ -1,0 +1,229 @@
+//! Judging what was measured by the conditions of `--fail-if`.
+
+use crate::Ended;
+use crate::args::gate::Gate;
+use crate::out::write_file;
+use miette::{IntoDiagnostic, Result};
+use prony_record::{Finding, Percentiles, Severity};
+use prony_report::load::LoadReport;
+use prony_report::run::RunReport;
+use prony_verdict::gate::{Judged, Metric, Outcome, Reading, Subject, judge, ratios, worst};
+use prony_verdict::seen::DuelReport;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The conditions, judged.
+pub struct Verdict {
+    judged: Vec<Judged>,
+    strict: bool,
+}
+
+impl Gate {
+    /// Judges what was measured.
+    pub fn judge(&self, subjects: &[Subject]) -> Verdict {
+        Verdict {
+            judged: judge(&self.fail_if, subjects),
+            strict: self.strict,
+        }
+    }
+
+    /// Writes the comment for a pull request, if it was asked for.
+    pub fn comment(&self, verdict: &Verdict, text: impl FnOnce() -> Result<String>) -> Result<()> {
+        let Some(path) = &self.markdown else {
+            return Ok(());
+        };
+        write_file(path, &(text()? + &verdict.markdown()))
+    }
+}
+
+impl Verdict {
+    /// A report as JSON; with conditions it has a key `gates` with what came of them.
+    pub fn json(&self, report: &impl Serialize) -> Result<String> {
+        let mut value = serde_json::to_value(report).into_diagnostic()?;
+        if let (false, Some(map)) = (self.judged.is_empty(), value.as_object_mut()) {
+            let gates = serde_json::to_value(&self.judged).into_diagnostic()?;
+            map.insert("gates".into(), gates);
+        }
+        serde_json::to_string_pretty(&value).into_diagnostic()
+    }
+
+    /// Says what came of each condition.
+    pub fn tell(&self) {
+        for one in &self.judged {
+            eprintln!(
+                "{}: {}: {}: {}",
+                word(one.outcome),
+                one.condition,
+                one.subject,
+                one.why
+            );
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let mut out = String::new();
+        for one in &self.judged {
+            let _ = write!(
+                out,
+                "\n- {}: `{}`: {}: {}",
+                word(one.outcome),
+                one.condition,
+                prony_pages::export::plain(&one.subject),
+                prony_pages::export::plain(&one.why)
+            );
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out
+    }
+
+    /// How the command ends that would have ended like this without conditions.
+    pub fn ended(&self, otherwise: Ended) -> Ended {
+        match (worst(&self.judged), otherwise) {
+            (Outcome::Broken, _) => Ended::Broken,
+            (_, Ended::Incomplete) => Ended::Incomplete,
+            (Outcome::NotKnown, _) if self.strict => Ended::NotKnown,
+            (_, otherwise) => otherwise,
+        }
+    }
+}
+
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Held => "passed",
+        Outcome::NotKnown => "not known",
+        Outcome::Broken => "failed",
+    }
+}
+
+/// Every side but the first, against the first.
+pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
+    let serious = serious(&report.checks);
+    let subject = |side: &prony_verdict::seen::SideReport| {
+        let figures = side.figures.iter().filter_map(|figure| {
+            let all = [
+                Metric::Throughput,
+                Metric::Percentile(5_000),
+                Metric::Percentile(9_900),
+                Metric::Cpu,
+                Metric::User,
+                Metric::Kernel,
+            ];
+            let metric = all
+                .into_iter()
+                .find(|metric| metric.quantity() == Some(figure.quantity))?;
+            Some((metric, Reading::of(&figure.value)))
+        });
+        let mut values: Vec<(Metric, Reading)> = figures.collect();
+        values.push((Metric::Errors, Reading::exact(side.errors)));
+        values.extend(memory(side.rss_peak_bytes));
+        let compared = report.comparisons.iter();
+        Subject {
+            name: side.name.clone(),
+            values,
+            ratios: ratios(compared.filter(|one| one.side == side.name)),
+            serious: serious.clone(),
+        }
+    };
+    report.sides.iter().skip(1).map(subject).collect()
+}
+
+/// What was loaded.
+pub fn of_load(report: &LoadReport) -> Vec<Subject> {
+    let mut values = times(&report.latency.response);
+    values.push((Metric::Throughput, Reading::of(&report.throughput)));
+    let ended = report.outcomes.finished();
+    let failed = ended - report.outcomes.ok;
+    // Of nothing that ended everything has failed.
+    let share = match ended {
+        0 => 1.0,
+        _ => failed as f64 / ended as f64,
+    };
+    values.push((Metric::Errors, Reading::exact(share)));
+    vec![Subject {
+        name: report.target.clone(),
+        values,
+        ratios: Vec::new(),
+        serious: serious(&report.checks),
+    }]
+}
+
+/// Every server under every load; one that failed has no values.
+pub fn of_run(report: &RunReport) -> Vec<Subject> {
+    let several = report.by_load().len() > 1;
+    let measured = report.cells.iter().map(|cell| {
+        let mut values = times(&cell.latency.response);
+        values.push((Metric::Throughput, Reading::of(&cell.throughput)));
+        values.push((Metric::Errors, Reading::exact(cell.errors)));
+        values.extend(memory(cell.rss_peak_bytes));
+        values.extend(cell.server_cpu_us_per_request.as_ref().map(|cpu| {
+            let interval = cpu.low.zip(cpu.high);
+            let reading = Reading {
+                value: cpu.value * 1e3,
+                interval: interval.map(|(low, high)| (low * 1e3, high * 1e3)),
+            };
+            (Metric::Cpu, reading)
+        }));
+        let ratio = cell
+            .ratio
+            .as_ref()
+            .filter(|_| cell.label() != report.run.baseline);
+        Subject {
+            name: match several {
+                true => format!("{} under {}", cell.label(), cell.load_label()),
+                false => cell.label(),
+            },
+            values,
+            ratios: ratio
+                .map(|ratio| (Metric::Throughput, Reading::of(ratio)))
+                .into_iter()
+                .collect(),
+            serious: serious(&cell.checks),
+        }
+    });
+    let failed = report.failures.iter().filter(|failure| !failure.skipped);
+    let failed = failed.map(|failure| Subject {
+        name: failure.server.clone(),
+        values: Vec::new(),
+        ratios: Vec::new(),
+        serious: Vec::new(),
+    });
+    measured.chain(failed).collect()
+}
+
+fn times(response: &Percentiles) -> Vec<(Metric, Reading)> {
+    let intervals = &response.intervals;
+    let known = [
+        (5_000, response.p50, intervals.p50),
+        (9_000, response.p90, intervals.p90),
+        (9_900, response.p99, intervals.p99),
+        (9_990, response.p99_9, intervals.p99_9),
+    ];
+    let reading = |(hundredths, value, interval): (u32, Option<u64>, Option<(u64, u64)>)| {
+        let reading = Reading {
+            value: value? as f64,
+            interval: interval.map(|(low, high)| (low as f64, high as f64)),
+        };
+        Some((Metric::Percentile(hundredths), reading))
+    };
+    let longest = response
+        .max
+        .map(|ns| (Metric::Max, Reading::exact(ns as f64)));
+    known
+        .into_iter()
+        .filter_map(reading)
+        .chain(longest)
+        .collect()
+}
+
+fn memory(bytes: u64) -> Option<(Metric, Reading)> {
+    (bytes > 0).then(|| (Metric::Memory, Reading::exact(bytes as f64)))
+}
+
+fn serious(checks: &[Finding]) -> Vec<String> {
+    let serious = checks
+        .iter()
+        .filter(|check| check.severity == Severity::Serious);
+    serious.map(|check| check.name.clone()).collect()
+}

@@ -1,0 +1,574 @@
+//! Limits for continuous integration: a condition under which a build fails, judged by the interval of
+//! what was measured and not by its value alone.
+//!
+//! A condition is *broken* when the whole interval is beyond its limit, *held* when none of it is, and
+//! *not known* in between. A serious check, which says that figures do not mean what they seem to mean,
+//! makes a condition that would be held not known. It does not excuse one that is broken: a server that
+//! cannot keep its rate any more must not pass for that reason.
+
+use prony_record::verdict::{Comparison, Quantity};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a condition is about, and in which unit it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Right answers per second.
+    Throughput,
+    /// A percentile of the response time, in hundredths of a percent: 9900 is the 99th.
+    Percentile(u32),
+    /// The longest response time.
+    Max,
+    /// CPU time of the server per request.
+    Cpu,
+    /// The part of it in the server's own code.
+    User,
+    /// The part of it in the kernel.
+    Kernel,
+    /// The most memory of the server.
+    Memory,
+    /// The share of requests that failed.
+    Errors,
+    /// The highest rate that is kept within the limits.
+    Capacity,
+}
+
+/// Metrics by name; percentiles are `p50`, `p99`, `p99.9` and so on.
+const NAMES: [(&str, Metric); 8] = [
+    ("throughput", Metric::Throughput),
+    ("max", Metric::Max),
+    ("cpu", Metric::Cpu),
+    ("user", Metric::User),
+    ("kernel", Metric::Kernel),
+    ("memory", Metric::Memory),
+    ("errors", Metric::Errors),
+    ("capacity", Metric::Capacity),
+];
+const TIMES: [(&str, f64); 5] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+];
+const RATES: [(&str, f64); 5] = [
+    ("/s", 1.0),
+    ("k/s", 1e3),
+    ("M/s", 1e6),
+    ("k", 1e3),
+    ("M", 1e6),
+];
+const SIZES: [(&str, f64); 7] = [
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+];
+
+impl Metric {
+    /// The units that it may be given in, with their size in its own: nanoseconds, requests per second,
+    /// bytes, or shares. Whether it may have none.
+    const fn units(self) -> (&'static [(&'static str, f64)], bool) {
+        match self {
+            Self::Percentile(_) | Self::Max | Self::Cpu | Self::User | Self::Kernel => {
+                (&TIMES, false)
+            }
+            Self::Throughput | Self::Capacity => (&RATES, true),
+            Self::Memory => (&SIZES, false),
+            Self::Errors => (&[], true),
+        }
+    }
+
+    /// The quantity of a duel that it is, if a duel compares it.
+    #[must_use]
+    pub const fn quantity(self) -> Option<Quantity> {
+        Some(match self {
+            Self::Throughput => Quantity::Throughput,
+            Self::Percentile(5_000) => Quantity::P50,
+            Self::Percentile(9_900) => Quantity::P99,
+            Self::Cpu => Quantity::Cpu,
+            Self::User => Quantity::User,
+            Self::Kernel => Quantity::Kernel,
+            _ => return None,
+        })
+    }
+}
+
+/// A condition under which a build fails, such as `p99 > 10ms` or `cpu > +5%`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// As the user has written it.
+    text: String,
+    /// What it is about.
+    pub metric: Metric,
+    /// It fails above the limit; else below.
+    above: bool,
+    /// The limit.
+    limit: Limit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Limit {
+    /// In the metric's own unit.
+    Absolute(f64),
+    /// As a ratio to what it is compared with: +5 % is 1.05.
+    Relative(f64),
+}
+
+/// A condition that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable(String);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Condition {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let unlike = || {
+            Unreadable(format!(
+                "{text:?} is not a condition: expected something like 'p99 > 10ms' or 'cpu > +5%'"
+            ))
+        };
+        let at = text.find(['<', '>']).ok_or_else(unlike)?;
+        let (name, rest) = (text[..at].trim(), &text[at..]);
+        let metric = metric(name)?;
+        let limit = rest[1..].trim();
+        if limit.is_empty() || limit.starts_with('=') {
+            return Err(unlike());
+        }
+        let limit = limit_of(metric, name, limit)?;
+        Ok(Self {
+            text: text.trim().to_owned(),
+            metric,
+            above: rest.starts_with('>'),
+            limit,
+        })
+    }
+}
+
+fn metric(name: &str) -> Result<Metric, Unreadable> {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    let percentile = || {
+        let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
+        let hundredths = (percent * 100.0).round();
+        let exact = (hundredths - percent * 100.0).abs() < 1e-6;
+        (exact && (0.0..10_000.0).contains(&hundredths))
+            .then_some(Metric::Percentile(hundredths as u32))
+    };
+    known
+        .map(|(_, metric)| *metric)
+        .or_else(percentile)
+        .ok_or_else(|| {
+            let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+            Unreadable(format!(
+                "there is no {name:?}: known are p50, p99, p99.9 and other percentiles, {}",
+                names.join(", ")
+            ))
+        })
+}
+
+fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable> {
+    let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-' | 'e'));
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit = unit.trim();
+    let value: f64 = number
+        .parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite())
+        .ok_or_else(|| Unreadable(format!("{text:?} is not a number with a unit")))?;
+    let signed = number.starts_with(['+', '-']);
+    let (units, may_be_bare) = metric.units();
+    match (unit, signed) {
+        ("%", true) if value > -100.0 => Ok(Limit::Relative(1.0 + value / 100.0)),
+        ("%", false) if metric == Metric::Errors => Ok(Limit::Absolute(value / 100.0)),
+        ("%", false) => Err(Unreadable(format!(
+            "{text:?} has no sign: a change is +{text} or -{text}"
+        ))),
+        ("", false) if may_be_bare => Ok(Limit::Absolute(value)),
+        (_, false) => match units.iter().find(|(known, _)| *known == unit) {
+            Some((_, size)) => Ok(Limit::Absolute(value * size)),
+            None => {
+                let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                Err(Unreadable(format!(
+                    "{text:?} is no limit for {name}: expected a number and one of {}",
+                    known.join(", ")
+                )))
+            }
+        },
+        (_, true) => Err(Unreadable(format!(
+            "{text:?} is no limit for {name}: a change is given in %, such as +5%"
+        ))),
+    }
+}
+
+/// What was measured of a metric, or how it changed, as a ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The value.
+    pub value: f64,
+    /// The ends of its 95 % interval; none when that is not known.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Reading {
+    /// A number that was counted and has no interval.
+    #[must_use]
+    pub const fn exact(value: f64) -> Self {
+        Self {
+            value,
+            interval: Some((value, value)),
+        }
+    }
+
+    /// An estimate.
+    #[must_use]
+    pub fn of(estimate: &prony_stats::Estimate) -> Self {
+        let interval = estimate.interval();
+        Self {
+            value: estimate.value(),
+            interval: interval.map(|interval| (interval.low(), interval.high())),
+        }
+    }
+}
+
+/// What was measured of one server, or side, under one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// Its name, with the load's where there are several.
+    pub name: String,
+    /// Values in the metrics' own units.
+    pub values: Vec<(Metric, Reading)>,
+    /// Ratios to what it is compared with; empty where it is compared with nothing.
+    pub ratios: Vec<(Metric, Reading)>,
+    /// The serious checks that were raised for it.
+    pub serious: Vec<String>,
+}
+
+/// How a condition came out.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is kept.
+    Held,
+    /// It cannot be said.
+    NotKnown,
+    /// It is not kept.
+    Broken,
+}
+
+/// A condition that was judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judged {
+    /// The condition, as it was written.
+    pub condition: String,
+    /// What it was judged for.
+    pub subject: String,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// Judges every condition for every subject. A condition that no subject has a value for is not known.
+#[must_use]
+pub fn judge(conditions: &[Condition], subjects: &[Subject]) -> Vec<Judged> {
+    let mut all = Vec::new();
+    for condition in conditions {
+        for subject in subjects {
+            let (outcome, why) = condition.judge(subject);
+            all.push(Judged {
+                condition: condition.text.clone(),
+                subject: subject.name.clone(),
+                outcome,
+                why,
+            });
+        }
+    }
+    all
+}
+
+impl Condition {
+    fn judge(&self, subject: &Subject) -> (Outcome, String) {
+        let (list, limit) = match self.limit {
+            Limit::Absolute(limit) => (&subject.values, limit),
+            Limit::Relative(limit) => (&subject.ratios, limit),
+        };
+        let Some((_, reading)) = list.iter().find(|(metric, _)| *metric == self.metric) else {
+            return (Outcome::NotKnown, "it was not measured".into());
+        };
+        let Some((low, high)) = reading.interval else {
+            return (
+                Outcome::NotKnown,
+                format!("{}, with no interval", self.show(reading.value)),
+            );
+        };
+        let found = match low < high {
+            true => format!(
+                "{} ({} to {})",
+                self.show(reading.value),
+                self.show(low),
+                self.show(high)
+            ),
+            false => self.show(reading.value),
+        };
+        let (broken, held) = match self.above {
+            true => (low > limit, high <= limit),
+            false => (high < limit, low >= limit),
+        };
+        match (broken, held, subject.serious.as_slice()) {
+            (true, ..) => (Outcome::Broken, found),
+            (false, true, []) => (Outcome::Held, found),
+            (false, true, serious) if self.metric != Metric::Errors => (
+                Outcome::NotKnown,
+                format!("{found}, but {} was raised", serious.join(", ")),
+            ),
+            (false, true, _) => (Outcome::Held, found),
+            (false, false, _) => (
+                Outcome::NotKnown,
+                format!("{found}: the limit is within it"),
+            ),
+        }
+    }
+
+    /// A value as the condition has it.
+    fn show(&self, value: f64) -> String {
+        if let Limit::Relative(_) = self.limit {
+            return format!("{:+.1} %", 100.0 * (value - 1.0));
+        }
+        let scaled = |units: &[(&str, f64)]| {
+            let fits = |(_, size): &&(&str, f64)| value.abs() >= *size;
+            let (unit, size) = units.iter().rev().find(fits).unwrap_or(&units[0]);
+            format!("{:.3} {unit}", value / size)
+        };
+        match self.metric.units().0 {
+            [] => format!("{:.3} %", value * 100.0),
+            _ if matches!(self.metric, Metric::Throughput | Metric::Capacity) => {
+                scaled(&RATES[..3])
+            }
+            _ if self.metric == Metric::Memory => scaled(&[SIZES[0], SIZES[4], SIZES[5], SIZES[6]]),
+            _ => scaled(&[TIMES[0], TIMES[2], TIMES[3], TIMES[4]]),
+        }
+    }
+}
+
+/// The worst outcome of all; held when there is no condition.
+#[must_use]
+pub fn worst(all: &[Judged]) -> Outcome {
+    let outcomes = all.iter().map(|one| one.outcome);
+    outcomes.max().unwrap_or(Outcome::Held)
+}
+
+/// The ratios of a duel's comparisons. One that has been withheld has no interval to judge by.
+pub fn ratios<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Vec<(Metric, Reading)> {
+    let metric = |quantity: Quantity| {
+        let percentiles = [Metric::Percentile(5_000), Metric::Percentile(9_900)];
+        let named = NAMES.iter().map(|(_, metric)| *metric);
+        named
+            .chain(percentiles)
+            .find(|metric| metric.quantity() == Some(quantity))
+    };
+    let reading = |one: &Comparison| {
+        let reading = Reading::of(&one.ratio);
+        let interval = reading.interval.filter(|_| one.withheld.is_none());
+        Some((
+            metric(one.quantity)?,
+            Reading {
+                interval,
+                ..reading
+            },
+        ))
+    };
+    comparisons.into_iter().filter_map(reading).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn condition(text: &str) -> Condition {
+        text.parse().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn subject(metric: Metric, low: f64, high: f64) -> Subject {
+        let reading = Reading {
+            value: f64::midpoint(low, high),
+            interval: Some((low, high)),
+        };
+        Subject {
+            name: "it".into(),
+            values: vec![(metric, reading)],
+            ratios: vec![(metric, reading)],
+            serious: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn conditions_are_read() {
+        for (text, metric, above, limit) in [
+            (
+                "p99 > 10ms",
+                Metric::Percentile(9_900),
+                true,
+                Limit::Absolute(1e7),
+            ),
+            (
+                "p99.9>2.5s",
+                Metric::Percentile(9_990),
+                true,
+                Limit::Absolute(2.5e9),
+            ),
+            ("cpu > +5%", Metric::Cpu, true, Limit::Relative(1.05)),
+            (
+                "throughput < -5%",
+                Metric::Throughput,
+                false,
+                Limit::Relative(0.95),
+            ),
+            (
+                "throughput < 5k",
+                Metric::Throughput,
+                false,
+                Limit::Absolute(5e3),
+            ),
+            (
+                "capacity < 1200/s",
+                Metric::Capacity,
+                false,
+                Limit::Absolute(1_200.0),
+            ),
+            ("errors > 0", Metric::Errors, true, Limit::Absolute(0.0)),
+            (
+                "errors > 0.1%",
+                Metric::Errors,
+                true,
+                Limit::Absolute(0.001),
+            ),
+            (
+                "memory > 200MiB",
+                Metric::Memory,
+                true,
+                Limit::Absolute(209_715_200.0),
+            ),
+        ] {
+            let read = condition(text);
+            assert_eq!((read.metric, read.above), (metric, above), "{text}");
+            match (read.limit, limit) {
+                (Limit::Absolute(a), Limit::Absolute(b))
+                | (Limit::Relative(a), Limit::Relative(b)) => {
+                    assert!((a - b).abs() <= 1e-9 * b.abs(), "{text}: {a}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_says_what_is_missing() {
+        for (text, part) in [
+            ("p99", "is not a condition"),
+            ("p99 >= 10ms", "is not a condition"),
+            ("p99 > 10", "one of ns, us, µs, ms, s"),
+            ("p101 > 1ms", "there is no \"p101\""),
+            ("speed < 3", "there is no \"speed\""),
+            ("cpu > 5%", "has no sign"),
+            ("throughput < -5", "a change is given in %"),
+            ("errors > x", "is not a number"),
+            ("throughput < -150%", "a change is given in %"),
+        ] {
+            let error = text.parse::<Condition>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_interval_decides() {
+        let judge =
+            |text: &str, metric, low, high| condition(text).judge(&subject(metric, low, high)).0;
+        let p99 = Metric::Percentile(9_900);
+        assert_eq!(judge("p99 > 10ms", p99, 8e6, 9.9e6), Outcome::Held);
+        assert_eq!(judge("p99 > 10ms", p99, 9e6, 11e6), Outcome::NotKnown);
+        assert_eq!(judge("p99 > 10ms", p99, 10.1e6, 11e6), Outcome::Broken);
+        assert_eq!(
+            judge("throughput < -5%", Metric::Throughput, 0.90, 0.94),
+            Outcome::Broken
+        );
+        assert_eq!(
+            judge("throughput < -5%", Metric::Throughput, 0.96, 1.02),
+            Outcome::Held
+        );
+        assert_eq!(judge("errors > 0", Metric::Errors, 0.0, 0.0), Outcome::Held);
+        assert_eq!(
+            judge("errors > 0", Metric::Errors, 0.01, 0.01),
+            Outcome::Broken
+        );
+        assert_eq!(
+            judge("cpu > +5%", Metric::Memory, 2.0, 2.0),
+            Outcome::NotKnown
+        );
+    }
+
+    #[test]
+    fn a_serious_check_never_lets_a_condition_hold_and_never_excuses_one() {
+        let with_check = |low, high| Subject {
+            serious: vec!["rate-missed".into()],
+            ..subject(Metric::Percentile(9_900), low, high)
+        };
+        let p99 = condition("p99 > 10ms");
+        let (outcome, why) = p99.judge(&with_check(1e6, 2e6));
+        assert_eq!(outcome, Outcome::NotKnown);
+        assert_eq!(
+            why,
+            "1.500 ms (1.000 ms to 2.000 ms), but rate-missed was raised"
+        );
+        assert_eq!(p99.judge(&with_check(11e6, 12e6)).0, Outcome::Broken);
+    }
+
+    #[test]
+    fn the_worst_counts() {
+        let p99 = [condition("p99 > 10ms")];
+        let subjects = [
+            subject(Metric::Percentile(9_900), 1e6, 2e6),
+            subject(Metric::Percentile(9_900), 11e6, 12e6),
+        ];
+        assert_eq!(worst(&judge(&p99, &subjects)), Outcome::Broken);
+        assert_eq!(worst(&judge(&p99, &subjects[..1])), Outcome::Held);
+        assert_eq!(worst(&[]), Outcome::Held);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_typed_breaks_it(text in "[a-z0-9.<>%+ -]{0,12}") {
+            let _ = text.parse::<Condition>();
+        }
+
+        #[test]
+        fn an_interval_is_never_both(low in 0.0..2.0_f64, width in 0.0..1.0_f64, limit in -90..90_i32) {
+            let subject = subject(Metric::Cpu, low, low + width);
+            let above = condition(&format!("cpu > {limit:+}%")).judge(&subject).0;
+            let below = condition(&format!("cpu < {limit:+}%")).judge(&subject).0;
+            prop_assert!(above != Outcome::Broken || below == Outcome::Held);
+            prop_assert!(above != Outcome::NotKnown || below == Outcome::NotKnown);
+        }
+    }
+}
