@@ -15,11 +15,13 @@
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`display`] | what does the live view cost? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
+//! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
 mod audit;
 mod bare;
+mod capacity;
 mod child;
 mod compat;
 mod display;
@@ -71,6 +73,7 @@ Examples:
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
+  prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
@@ -161,6 +164,18 @@ enum What {
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
     },
+    /// Capacity searches of one server: do they agree, and do they say so when they cannot know?
+    Capacity {
+        /// Searches, each of trials of `--seconds` [default: 1]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        searches: u32,
+        /// As many again beside a process that has the server's CPU for half of the time
+        #[arg(long)]
+        hog: bool,
+        /// CPU time of the server for each request, in microseconds
+        #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+        busy: u64,
+    },
     /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
     Verify {
         /// Checks
@@ -243,6 +258,19 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Instructions { ref before } => bench.run("instructions", |rig| {
             instructions::run(rig, before, rounds(5))
         })?,
+        What::Capacity {
+            searches,
+            hog,
+            busy,
+        } => {
+            let options = capacity::Options {
+                searches,
+                seconds: seconds(1.0),
+                hog,
+                busy_us: busy,
+            };
+            bench.run("capacity", |rig| capacity::run(rig, options))?;
+        }
         What::Verify { times, under_load } => {
             bench.run("verify", |rig| verify::run(rig, times, under_load))?;
         }

@@ -8,6 +8,7 @@ mod results;
 mod run;
 mod servers;
 mod share;
+mod timed;
 
 pub use capacity::{Calibrate, Capacity};
 pub use duel::Duel;
