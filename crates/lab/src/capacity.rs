@@ -16,7 +16,6 @@ use prony_record::{Durations, Failure, Finding, Load, Percentiles};
 use prony_verdict::capacity::{
     CONTRADICTS, CURVE, Next, POINT_TRIES, Search, Shown, capacity, first_rate, judge, round,
 };
-use prony_verdict::seen::Seen;
 use std::time::Duration;
 
 /// Checks about the host and the generator. Of a trial that the server broke only these are told: the
@@ -90,7 +89,8 @@ struct Session<'a, 'o, H: Host, G> {
     /// Trials that were recorded.
     recorded: u32,
     steps: Vec<RateStep>,
-    seen: Seen,
+    /// What the checks found, each once, and in how many steps.
+    raised: Vec<(Finding, u32)>,
 }
 
 impl<H: Host, G: Generator> Capacity<'_, H, G> {
@@ -128,7 +128,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             observer,
             recorded: 0,
             steps: Vec::new(),
-            seen: Seen::nothing(vec![name.clone()]),
+            raised: Vec::new(),
         };
         session.carry_out(*duration)
     }
@@ -192,7 +192,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         Ok(Found {
             capacity: capacity(&known).filter(|_| whole),
             known,
-            checks: self.seen.findings(),
+            checks: self.checks(),
             steps: self.steps,
             curve,
             beyond,
@@ -264,18 +264,35 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             return Ok(None);
         };
         let step = self.capacity.judge(rate, &measured, &found);
-        let told: Vec<Finding> = found
-            .into_iter()
-            .filter(|it| it.name != "rate-missed")
-            .filter(|it| {
-                step.outcome() != Outcome::Broken || OF_THE_HOST.contains(&it.name.as_str())
-            })
-            .collect();
-        let rss = measured.used.rss_peak_bytes;
-        self.seen.add(0, &self.up.command(), rss, &told);
+        self.raise(&step, found);
         (self.observer)(Event::Tried(&step));
         self.steps.push(step.clone());
         Ok(Some(step))
+    }
+
+    /// Keeps what the checks found in a step, unless it only says that the rate was too much.
+    fn raise(&mut self, step: &RateStep, found: Vec<Finding>) {
+        let any = step.outcome() != Outcome::Broken;
+        for finding in found {
+            let name = finding.name.as_str();
+            if name == "rate-missed" || !(any || OF_THE_HOST.contains(&name)) {
+                continue;
+            }
+            match self.raised.iter_mut().find(|(same, _)| same.name == name) {
+                Some((_, times)) => *times += 1,
+                None => self.raised.push((finding, 1)),
+            }
+        }
+    }
+
+    /// What the checks found, and in how many trials.
+    fn checks(&self) -> Vec<Finding> {
+        let all = self.steps.len();
+        let told = |(finding, times): &(Finding, u32)| Finding {
+            text: format!("in {times} of {all} trials: {}", finding.text),
+            ..finding.clone()
+        };
+        self.raised.iter().map(told).collect()
     }
 
     /// Loads it at a rate and records that; none when interrupted. `name`: what the load is called when it

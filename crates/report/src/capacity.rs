@@ -98,6 +98,16 @@ pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
     }
 }
 
+/// A command line longer than this makes a sentence unreadable.
+const LONG: usize = 40;
+
+fn name(report: &CapacityReport) -> &str {
+    match report.server.chars().count() > LONG {
+        true => "the server",
+        false => &report.server,
+    }
+}
+
 /// As text for a terminal.
 #[must_use]
 pub fn text(report: &CapacityReport) -> String {
@@ -105,7 +115,7 @@ pub fn text(report: &CapacityReport) -> String {
     let words = limits(&report.limits);
     let _ = match report.interrupted && report.capacity.is_none() {
         true => writeln!(out, "interrupted before the capacity was found"),
-        false => writeln!(out, "{}", sentence(&report.server, &words, &report.known)),
+        false => writeln!(out, "{}", sentence(name(report), &words, &report.known)),
     };
     if let Some(low) = report.known.low {
         let _ = write!(out, "\n{}", curve(report, low));

@@ -38,8 +38,8 @@ const RESUMES: u32 = 3;
 /// persists is not waited for.
 const REPEATS: u32 = 3;
 const PATIENCE: u32 = 12;
-/// Doublings beyond a rate that noise hides, to find one that the server itself breaks.
-const BLIND: u32 = 3;
+/// Doublings beyond a rate that noise hides, one trial each, to find one that the server itself breaks.
+const BLIND: u32 = 4;
 /// No search has more trials, whatever they show: five times as many as one without mishaps.
 const MOST: usize = 120;
 /// A search whose result its own curve contradicted goes on below that at most so often.
@@ -230,7 +230,8 @@ impl Search {
     fn was_broken(&mut self) {
         self.count.kept = 0;
         self.count.broken += 1;
-        let again = self.count.broken < TRIES;
+        // Once suffices above a rate that noise hides: nothing is narrowed down there.
+        let again = self.count.broken < TRIES && self.blind == 0;
         match self.phase {
             Phase::Challenge(_) => self.go(Phase::Over),
             _ if again => {}
@@ -245,7 +246,7 @@ impl Search {
 
     fn was_unclear(&mut self) {
         self.count.unclear += 1;
-        if self.count.unclear <= REPEATS && self.patience > 0 {
+        if self.blind == 0 && self.count.unclear <= REPEATS && self.patience > 0 {
             self.patience -= 1;
             return;
         }
@@ -299,6 +300,7 @@ impl Search {
 
     /// Between what is kept and what is not.
     fn narrow(&mut self) {
+        self.blind = 0;
         let top = match (self.broken, self.hidden) {
             (Some(broken), Some(hidden)) if hidden < broken => Some((hidden, COARSE)),
             (Some(broken), _) => Some((broken, CLOSE)),

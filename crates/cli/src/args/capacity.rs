@@ -40,8 +40,6 @@ pub struct Capacity {
     /// The contract, which is verified first
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
-    #[command(flatten)]
-    pub limits: LimitArgs,
     /// Load it beyond its capacity too, up to this share of it (110, 125, 150, 200 %, …): how many right
     /// answers still come in time, and how soon it recovers
     #[arg(long, value_name = "SHARE", value_parser = more_than_all)]
@@ -66,6 +64,9 @@ pub struct Capacity {
     pub json: bool,
     #[command(flatten)]
     pub shown: Shown,
+    // Last: its heading holds for what follows.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// What is to be kept. Times have a unit, shares a percent sign.

@@ -101,7 +101,7 @@ fn a_range_with_its_reason_and_its_checks() {
         checks: vec![Finding {
             name: "noisy-host".into(),
             severity: Severity::Warning,
-            text: "it (9 of 31 measurements): other processes".into(),
+            text: "in 9 of 31 trials: other processes".into(),
         }],
         ..report()
     };
@@ -110,7 +110,7 @@ fn a_range_with_its_reason_and_its_checks() {
         "up to a rate between 1.00 k/s and 14.0 k/s, not better known here, because other processes \
          or the hypervisor used the CPUs in 9 of 31 trials.\n",
         "of 1.00 k/s",
-        "\nwarning: noisy-host: it (9 of 31 measurements): other processes\n",
+        "\nwarning: noisy-host: in 9 of 31 trials: other processes\n",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

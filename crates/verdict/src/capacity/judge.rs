@@ -2,7 +2,7 @@
 //! did.
 
 use prony_record::service::{Limited, Limits, Outcome, Unclear};
-use prony_record::{Finding, Outcomes, Resources, Severity, Times};
+use prony_record::{Finding, Outcomes, Resources, SECOND, Severity, Times};
 use prony_stats::percentile::supported;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
@@ -14,6 +14,10 @@ const SERVER_CPUS: f64 = 2.0;
 /// A rate is out of reach when it is this many times what the server would have answered with the CPU
 /// time that other processes used: caches and wake-ups cost more than that time alone.
 const MARGIN: f64 = 1.25;
+/// A rate is out of reach too when every thread of the server would have to answer this many times as
+/// many requests as the CPU time of one lets it: on a sibling of a busy core a request takes up to twice
+/// the CPU time.
+const THREADS_MARGIN: f64 = 2.0;
 /// Of the time that the server could have had, at most this share is taken for lost: from a few percent
 /// that are left nothing can be computed.
 const MOST_LOST: f64 = 0.9;
@@ -135,10 +139,22 @@ fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
 
 /// Would the rate have been too much even with all the CPU time that other processes used?
 fn out_of_reach(shown: &Shown<'_>) -> bool {
-    let taken = shown.resources.others_busy + shown.resources.stolen;
+    let Shown {
+        rate,
+        seconds,
+        outcomes,
+        resources,
+        ..
+    } = shown;
+    let taken = resources.others_busy + resources.stolen;
     let lost = (SERVER_CPUS * taken).clamp(0.0, MOST_LOST);
-    let answered = shown.outcomes.ok as f64 / shown.seconds.max(f64::MIN_POSITIVE);
-    answered / (1.0 - lost) * MARGIN < shown.rate
+    let answered = outcomes.ok as f64 / seconds.max(f64::MIN_POSITIVE);
+    // What other processes took from it, it did not use: its CPU time per request hardly depends on them.
+    let requests = (outcomes.finished() + outcomes.in_flight_at_end) as f64;
+    let cpu_seconds = resources.server_cpu_ns as f64 / SECOND as f64 / requests.max(1.0);
+    let busy_threads = rate * cpu_seconds;
+    answered / (1.0 - lost) * MARGIN < *rate
+        || busy_threads > resources.threads.max(1) as f64 * THREADS_MARGIN
 }
 
 fn raised<'a>(checks: &'a [Finding], name: &str) -> Option<&'a Finding> {
@@ -262,6 +278,18 @@ mod tests {
         let at = |rate| noisy.judged_at(rate).outcome();
         assert_eq!(at(2_000.0), Outcome::Unclear(Unclear::NoisyHost));
         assert_eq!(at(2_500.0), Outcome::Broken);
+    }
+
+    #[test]
+    fn a_rate_out_of_reach_of_the_server_s_threads_is_broken() {
+        let mut noisy = Made::of(1, 50, &[NOISE]);
+        // Nothing can be said from the answers, and a request takes a millisecond of CPU time.
+        noisy.resources.others_busy = 0.9;
+        noisy.resources.server_cpu_ns = 2 * SECOND;
+        noisy.resources.threads = 2;
+        let at = |rate| noisy.judged_at(rate).outcome();
+        assert_eq!(at(3_900.0), Outcome::Unclear(Unclear::NoisyHost));
+        assert_eq!(at(4_100.0), Outcome::Broken);
     }
 
     #[test]
