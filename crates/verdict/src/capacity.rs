@@ -306,7 +306,10 @@ impl Search {
             (Some(broken), _) => Some((broken, CLOSE)),
             (None, hidden) => hidden.map(|hidden| (hidden, COARSE)),
         };
+        let broken_at_once = self.broken.is_some_and(|broken| broken <= self.first);
         let phase = match (self.kept, top) {
+            // Noise hid the first rate, and may be over by now: without a rate that is kept nothing is known.
+            (None, _) if !broken_at_once && self.patience > 0 => Phase::Bisect(self.first),
             (None, _) => Phase::Over,
             (Some(kept), Some((top, close))) if (top - kept) / kept > close => {
                 Phase::Bisect(round((kept * top).sqrt()))

@@ -190,6 +190,18 @@ fn noise_that_persists_leaves_bounds_and_ends_soon() {
 }
 
 #[test]
+fn noise_at_the_beginning_is_waited_for() {
+    let search = search(100.0, |rate, _, number| match number {
+        0..8 => NOISE,
+        _ => outcome(rate <= 5_000.0),
+    });
+    assert!(search.known().low.unwrap() > 100.0, "{:?}", search.known());
+    let hidden = super::tests::search(100.0, |_, _, _| NOISE);
+    assert_eq!(hidden.known().low, None);
+    assert!(hidden.trials.len() < 30, "{}", hidden.trials.len());
+}
+
+#[test]
 fn a_contradicted_capacity_is_taken_back() {
     let mut search = search(100.0, |rate, _, _| outcome(rate <= 1_000.0));
     let before = found(&search).unwrap();
