@@ -260,8 +260,9 @@ impl fmt::Display for Searches {
                 crate::spread::show(spread, 0),
                 format!("{repeat} of {}", all - unknown),
                 format!("{unknown} of {all}"),
-                format!("{within} of {unknown}"),
-                format!("{mislead} of {}", all - unknown),
+                // Without a figure of a quiet search there is nothing to hold them against.
+                truth.map_or("–".into(), |_| format!("{within} of {unknown}")),
+                truth.map_or("–".into(), |_| format!("{mislead} of {}", all - unknown)),
                 crate::spread::show(seconds, 0),
             ]);
         }
