@@ -9,17 +9,21 @@
 //! | [`compat`] | what does another tool's command line cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
 //! | [`power`] | is a known slowdown found? |
+//! | [`busy`] | is more work ever called an improvement, on a busy machine too? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`display`] | what does the live view cost? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
+//! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
 mod audit;
 mod bare;
+mod busy;
+mod capacity;
 mod child;
 mod compat;
 mod display;
@@ -67,10 +71,12 @@ Examples:
   prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
+  prony-benches power --busy --hogs 3 --planted 5 --loads 0 --seconds 180
   prony-benches attribution --times 20
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
+  prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
@@ -126,6 +132,19 @@ enum What {
         /// Number of duels for each amount, each of at most `--seconds` [default: 60]
         #[arg(long, value_name = "N", default_value_t = 20)]
         duels: u32,
+        /// Instead, 40 µs of work for each request and a little more on the second side, at several loads,
+        /// quiet and beside hogs: is more work ever called an improvement?
+        #[arg(long)]
+        busy: bool,
+        /// Processes that never sleep, on the CPUs in turns
+        #[arg(long, value_name = "N", default_value_t = 3, requires = "busy")]
+        hogs: u32,
+        /// More work on the second side, in percent
+        #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [1.0, 3.0, 5.0], requires = "busy")]
+        planted: Vec<f64>,
+        /// Rates, in percent of what the first side reaches; 0: as the duel chooses
+        #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [10.0, 50.0, 80.0], requires = "busy")]
+        loads: Vec<f64>,
     },
     /// Classes of planted series of windows
     Warmups {
@@ -160,6 +179,18 @@ enum What {
         /// The command as it was before; what it is compared with lies beside this program
         #[arg(long, value_name = "PROGRAM")]
         before: PathBuf,
+    },
+    /// Capacity searches of one server: do they agree, and do they say so when they cannot know?
+    Capacity {
+        /// Searches, each of trials of `--seconds` [default: 1]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        searches: u32,
+        /// As many again beside a process that has the server's CPU for half of the time
+        #[arg(long)]
+        hog: bool,
+        /// CPU time of the server for each request, in microseconds
+        #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+        busy: u64,
     },
     /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
     Verify {
@@ -230,7 +261,23 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
-        What::Power { duels } => {
+        What::Power {
+            duels,
+            busy: true,
+            hogs,
+            ref planted,
+            ref loads,
+        } => {
+            let options = busy::Options {
+                duels,
+                seconds: seconds(60.0),
+                hogs,
+                planted: planted.clone(),
+                loads: loads.clone(),
+            };
+            bench.run("busy", |rig| busy::run(rig, &options))?;
+        }
+        What::Power { duels, .. } => {
             bench.run("power", |rig| power::run(rig, duels, seconds(60.0)))?;
         }
         What::Attribution { times } => {
@@ -243,6 +290,19 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Instructions { ref before } => bench.run("instructions", |rig| {
             instructions::run(rig, before, rounds(5))
         })?,
+        What::Capacity {
+            searches,
+            hog,
+            busy,
+        } => {
+            let options = capacity::Options {
+                searches,
+                seconds: seconds(1.0),
+                hog,
+                busy_us: busy,
+            };
+            bench.run("capacity", |rig| capacity::run(rig, options))?;
+        }
         What::Verify { times, under_load } => {
             bench.run("verify", |rig| verify::run(rig, times, under_load))?;
         }

@@ -30,6 +30,7 @@ pub struct Duel {
 struct Called {
     quantity: Quantity,
     verdict: String,
+    withheld: Option<String>,
 }
 
 impl Duel {
@@ -38,8 +39,16 @@ impl Duel {
         found.map(|c| c.verdict.as_str())
     }
 
+    /// Was a verdict withheld?
+    pub fn withheld(&self) -> bool {
+        self.comparisons.iter().any(|c| c.withheld.is_some())
+    }
+
     fn differs(&self) -> bool {
-        self.comparisons.iter().any(|c| is_difference(&c.verdict))
+        let verdicts = Quantity::ALL
+            .iter()
+            .filter_map(|&quantity| self.calls(quantity));
+        verdicts.into_iter().any(is_difference)
     }
 }
 
@@ -47,47 +56,70 @@ fn is_difference(verdict: &str) -> bool {
     !["same", "inconclusive"].contains(&verdict)
 }
 
-/// One duel of the reference server with itself, the second side slowed by `busy_ns` for each request,
-/// for `max_time` seconds at most, each measurement `duration` seconds long; where it is known what is to
-/// be told, differences below `band` count as none. With `only` it is about that quantity alone.
+/// A duel of the reference server with itself.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// CPU work for each request, in nanoseconds: of the first side and of the second.
+    pub busy_ns: (u64, u64),
+    /// The longest that it may take, in seconds.
+    pub max_time: f64,
+    /// The length of each measurement, in seconds.
+    pub duration: f64,
+    /// Differences below this share count as none.
+    pub band: Option<f64>,
+    /// It is about this quantity alone.
+    pub only: Option<&'static str>,
+    /// The common rate, in requests per second; none: the duel finds one.
+    pub rate: Option<f64>,
+}
+
+/// Carries out such a duel.
+pub fn duel_of(asked: &Asked) -> Result<Duel> {
+    let prony = prony::program()?;
+    let server = |busy_ns: u64| {
+        format!(
+            "'{}' serve http-echo --port {{port}} --busy {busy_ns}ns",
+            prony.display()
+        )
+    };
+    let scratch = tempfile::tempdir().map_err(Error::io("no temporary folder"))?;
+    let mut command = Command::new(&prony);
+    command
+        .arg("duel")
+        .args([server(asked.busy_ns.0), server(asked.busy_ns.1)])
+        .args(["--contract", "http-echo", "--json", "--quiet"])
+        .args(["--max-time", &format!("{}s", asked.max_time)])
+        .args(["--warmup", "300ms"])
+        .args(["-d", &format!("{}ms", (asked.duration * 1e3) as u64)])
+        .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"));
+    if let Some(band) = asked.band {
+        command.args(["--band", &format!("{}%", band * 100.0)]);
+    }
+    if let Some(only) = asked.only {
+        command.args(["--only", only]);
+    }
+    if let Some(rate) = asked.rate {
+        command.args(["--rate", &rate.to_string()]);
+    }
+    prony::json(&mut command)
+}
+
+/// One with nothing planted in the first side, and `busy_ns` in the second.
 pub fn duel(
     busy_ns: u64,
     max_time: f64,
     duration: f64,
     band: Option<f64>,
-    only: Option<&str>,
+    only: Option<&'static str>,
 ) -> Result<Duel> {
-    let prony = prony::program()?;
-    let server = |extra: &str| {
-        format!(
-            "'{}' serve http-echo --port {{port}}{extra}",
-            prony.display()
-        )
-    };
-    let slowed = server(&format!(" --busy {busy_ns}ns"));
-    let plain = server(" --busy 0ns");
-    let scratch = tempfile::tempdir().map_err(Error::io("no temporary folder"))?;
-    let mut command = Command::new(&prony);
-    command
-        .args([
-            "duel",
-            &plain,
-            &slowed,
-            "--contract",
-            "http-echo",
-            "--json",
-            "--quiet",
-        ])
-        .args(["--max-time", &format!("{max_time}s"), "--warmup", "300ms"])
-        .args(["-d", &format!("{}ms", (duration * 1e3) as u64)])
-        .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"));
-    if let Some(band) = band {
-        command.args(["--band", &format!("{}%", band * 100.0)]);
-    }
-    if let Some(only) = only {
-        command.args(["--only", only]);
-    }
-    prony::json(&mut command)
+    duel_of(&Asked {
+        busy_ns: (0, busy_ns),
+        max_time,
+        duration,
+        band,
+        only,
+        rate: None,
+    })
 }
 
 /// Identical servers: how often is a difference called?
@@ -139,7 +171,9 @@ fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
     let mut drawn = Drawn::new(recorded, MOST, &Quantity::ALL, Bands::all(BAND))?;
     for _ in 0..RESAMPLED {
         let comparisons = drawn.duel(true)?;
-        called += usize::from(comparisons.iter().any(|c| is_difference(&c.verdict)));
+        let about = |c: &&Comparison| Quantity::ALL.contains(&c.quantity);
+        let mut about = comparisons.iter().filter(about);
+        called += usize::from(about.any(|c| is_difference(&c.verdict)));
     }
     Ok((RESAMPLED, called))
 }

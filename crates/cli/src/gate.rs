@@ -4,6 +4,7 @@ use crate::Ended;
 use crate::args::gate::Gate;
 use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
+use prony_record::service::{CapacityReport, Known};
 use prony_record::{Finding, Percentiles, Severity};
 use prony_report::load::LoadReport;
 use prony_report::run::RunReport;
@@ -144,6 +145,26 @@ pub fn of_load(report: &LoadReport) -> Vec<Subject> {
     vec![Subject {
         name: report.target.clone(),
         values,
+        ratios: Vec::new(),
+        serious: serious(&report.checks),
+    }]
+}
+
+/// The server whose capacity was searched.
+pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
+    let Known { low, high, .. } = report.known;
+    // At least nothing, and up to whatever.
+    let ends = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
+    let reading = Reading {
+        value: report.capacity.or(low).unwrap_or(0.0),
+        interval: Some(match report.capacity {
+            Some(capacity) => (capacity, capacity),
+            None => ends,
+        }),
+    };
+    vec![Subject {
+        name: report.server.clone(),
+        values: vec![(Metric::Capacity, reading)],
         ratios: Vec::new(),
         serious: serious(&report.checks),
     }]

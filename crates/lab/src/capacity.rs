@@ -1,4 +1,7 @@
-//! Capacity: the highest rate that a server keeps within limits, and its latency below that.
+//! Capacity: the highest rate that a server keeps within limits, its latency below that, and what it does
+//! beyond it.
+
+pub mod overload;
 
 use crate::contract::Depth;
 use crate::duel::{Manner, label, part_recording};
@@ -8,15 +11,22 @@ use crate::host::Host;
 use crate::side::Side;
 use crate::trial::{Lab, Measured, Progress, Slot, Up, Whole, findings, part_of};
 use jiff::Timestamp;
-use prony_record::service::{Limits, RateStep};
+use prony_record::service::{Known, Limits, Outcome, Overload, RateStep, Unclear};
 use prony_record::{Durations, Failure, Finding, Load, Percentiles};
-use prony_stats::percentile::supported;
-use prony_verdict::capacity::{CURVE, Next, Search, first_rate, round};
+use prony_verdict::capacity::{
+    CONTRADICTS, CURVE, Next, POINT_TRIES, Search, Shown, capacity, first_rate, judge, round,
+};
 use std::time::Duration;
 
-/// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
-/// so the limit counts it already.
-const BREAKING: [&str; 2] = ["rate-missed", "wrong-answers"];
+/// Checks about the host and the generator. Of a trial that the server broke only these are told: the
+/// others say in their own way that it was too much, as it was meant to be.
+const OF_THE_HOST: [&str; 5] = [
+    "noisy-host",
+    "schedule-lag",
+    "generator-saturated",
+    "co-located",
+    "wrong-answers",
+];
 
 /// A capacity search.
 #[derive(Debug)]
@@ -29,18 +39,26 @@ pub struct Capacity<'a, H, G> {
     pub manner: &'a Manner,
     /// What is to be kept.
     pub limits: Limits,
+    /// Up to which share of the capacity, above 1, it is loaded beyond it; none: not beyond it.
+    pub beyond: Option<f64>,
 }
 
 /// What a search has found.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// The highest rate that is kept, in requests per second; none if no rate is, or if the user
-    /// interrupted the search.
+    /// The highest rate that is kept, in requests per second; none if no rate is, if it is not known, or
+    /// if the user interrupted the search.
     pub capacity: Option<f64>,
+    /// Between which rates it lies.
+    pub known: Known,
+    /// What the checks found.
+    pub checks: Vec<Finding>,
     /// Every rate that was tried, in order.
     pub steps: Vec<RateStep>,
-    /// Latency at parts of the capacity.
+    /// Latency at parts of the capacity, or else of the highest rate that is known to be kept.
     pub curve: Vec<RateStep>,
+    /// What it does beyond that.
+    pub beyond: Vec<Overload>,
 }
 
 /// What can end a search before its time.
@@ -68,7 +86,11 @@ struct Session<'a, 'o, H: Host, G> {
     up: Up<'a, H, G>,
     journal: &'a mut dyn Journal,
     observer: Observer<'o>,
+    /// Trials that were recorded.
+    recorded: u32,
     steps: Vec<RateStep>,
+    /// What the checks found, each once, and in how many steps.
+    raised: Vec<(Finding, u32)>,
 }
 
 impl<H: Host, G: Generator> Capacity<'_, H, G> {
@@ -99,90 +121,188 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             Err(_) if self.lab.interrupt.fired() => return Ok(Found::default()),
             other => other?,
         };
-        let mut session = Session {
+        let session = Session {
             capacity: self,
             up,
             journal,
             observer,
+            recorded: 0,
             steps: Vec::new(),
+            raised: Vec::new(),
         };
-        let found = session.search(*duration)?;
-        let mut curve = Vec::new();
-        for part in CURVE {
-            let Some(capacity) = found else { break };
-            match session.try_rate(round(capacity * part), *duration * 2)? {
-                None => break,
-                Some(step) => curve.push(step),
-            }
-        }
-        Ok(Found {
-            capacity: found,
-            curve,
-            steps: session.steps,
-        })
+        session.carry_out(*duration)
     }
 
     fn judge(&self, rate: f64, measured: &Measured, checks: &[Finding]) -> RateStep {
-        let times = &measured.seen.times.response;
-        let Limits {
-            percentile,
-            within_ms,
-            errors: tolerated,
-        } = self.limits;
-        let share = percentile / 100.0;
-        let at = supported(times.len() as f64, share)
-            .then(|| times.value_at_quantile(share) as f64 / 1e6);
-        let outcomes = &measured.seen.outcomes;
-        let finished = outcomes.finished().max(1) as f64;
-        let errors = (finished - outcomes.ok as f64) / finished;
-        let mut broken = Vec::new();
-        match at {
-            Some(ms) if ms <= within_ms => {}
-            Some(ms) => broken.push(format!("p{percentile} was {ms:.3} ms")),
-            None => broken.push(format!("too few answers for p{percentile}")),
-        }
-        if errors > tolerated {
-            broken.push(format!("{:.2} % errors", errors * 100.0));
-        }
-        let raised = checks
-            .iter()
-            .filter(|check| BREAKING.contains(&check.name.as_str()));
-        broken.extend(raised.map(|check| check.name.clone()));
+        let times = &measured.seen.times;
+        let judged = judge(
+            &self.limits,
+            &Shown {
+                rate,
+                seconds: measured.seen.seconds(),
+                response: &times.response,
+                late: &times.late,
+                outcomes: &measured.seen.outcomes,
+                resources: &measured.used,
+                checks,
+            },
+        );
         RateStep {
             rate,
+            seconds: measured.seen.seconds(),
             achieved: measured.seen.throughput(),
-            at_percentile_ms: at,
-            latency: Percentiles::of(times).with_intervals(times, &measured.seen.times.effective),
-            errors,
+            limited: judged.limited,
+            latency: Percentiles::of(&times.response)
+                .with_intervals(&times.response, &times.effective),
+            errors: judged.errors,
             cpu_us_per_request: measured.cpu_per_request().map(|ns| ns / 1e3),
-            kept: broken.is_empty(),
-            broken,
+            kept: judged.broken.is_empty(),
+            broken: judged.broken,
+            unclear: judged.unclear,
         }
     }
 }
 
 impl<H: Host, G: Generator> Session<'_, '_, H, G> {
-    /// The capacity; none when no rate is kept, or the user has interrupted it.
-    fn search(&mut self, length: Duration) -> Result<Option<f64>, CapacityError> {
-        let first = first_rate(self.capacity.limits.percentile, length.as_secs_f64());
-        let mut search = Search::from(first);
-        loop {
-            let (rate, long) = match search.next() {
-                Next::Found(found) => return Ok(found),
-                Next::Try { rate, long } => (rate, long),
-            };
+    fn carry_out(mut self, length: Duration) -> Result<Found, CapacityError> {
+        let percentile = self.capacity.limits.highest_percentile();
+        let mut search = Search::from(first_rate(percentile, length.as_secs_f64()));
+        let mut curve = Vec::new();
+        let mut whole = self.search(&mut search, length)?;
+        while whole {
+            let Some(low) = search.known().low else { break };
+            let (points, contradiction) = self.curve(&mut search, low, length * 2)?;
+            curve = points;
+            whole = !self.capacity.lab.interrupt.fired();
+            match contradiction {
+                // What was found is not what it keeps: goes on below, and shows the latency below that.
+                Some(rate) if whole && search.take_back(rate) => {
+                    whole = self.search(&mut search, length)?;
+                }
+                _ => break,
+            }
+        }
+        let known = search.known();
+        // What is above belongs to a capacity that was taken back.
+        curve.retain(|step| known.low.is_some_and(|low| step.rate < low));
+        let beyond = match (known.low, self.capacity.beyond) {
+            (Some(low), Some(most)) if whole => self.beyond(low, most, length * 2)?,
+            _ => Vec::new(),
+        };
+        Ok(Found {
+            capacity: capacity(&known).filter(|_| whole),
+            known,
+            checks: self.checks(),
+            steps: self.steps,
+            curve,
+            beyond,
+        })
+    }
+
+    /// Tries rates until the search is over; false when the user has interrupted it.
+    fn search(&mut self, search: &mut Search, length: Duration) -> Result<bool, CapacityError> {
+        while let Next::Try { rate, long } = search.next() {
             let length = if long { length * 2 } else { length };
             let Some(step) = self.try_rate(rate, length)? else {
-                return Ok(None);
+                return Ok(false);
             };
-            search.tried(step.kept);
+            search.tried(step.outcome());
             let (least, most) = search.between();
             (self.observer)(Event::Between(least, most));
         }
+        Ok(true)
+    }
+
+    /// The latency at parts of a rate, up to the first that the server breaks, which contradicts it.
+    fn curve(
+        &mut self,
+        search: &mut Search,
+        top: f64,
+        length: Duration,
+    ) -> Result<(Vec<RateStep>, Option<f64>), CapacityError> {
+        let mut points = Vec::new();
+        for part in CURVE {
+            let rate = round(top * part);
+            let Some((step, broken)) = self.point(search, rate, length)? else {
+                break;
+            };
+            if broken && part >= CONTRADICTS {
+                return Ok((points, Some(rate)));
+            }
+            points.push(step);
+        }
+        Ok((points, None))
+    }
+
+    /// A part of the capacity, tried again a few times while it is not kept: once may be an accident. And
+    /// whether the server broke it in the end. None when the user has interrupted it.
+    fn point(
+        &mut self,
+        search: &mut Search,
+        rate: f64,
+        length: Duration,
+    ) -> Result<Option<(RateStep, bool)>, CapacityError> {
+        let mut broken = false;
+        for tries in 1.. {
+            let Some(step) = self.try_rate(rate, length)? else {
+                break;
+            };
+            search.note(rate, step.outcome());
+            broken |= step.outcome() == Outcome::Broken;
+            let few = step.unclear == Some(Unclear::TooFewAnswers);
+            if step.kept || few || tries >= POINT_TRIES {
+                let broken = broken && !step.kept;
+                return Ok(Some((step, broken)));
+            }
+        }
+        Ok(None)
     }
 
     /// One trial at a rate; none when interrupted.
     fn try_rate(&mut self, rate: f64, length: Duration) -> Result<Option<RateStep>, CapacityError> {
+        let Some((measured, found)) = self.measure(rate, length, None)? else {
+            return Ok(None);
+        };
+        let step = self.capacity.judge(rate, &measured, &found);
+        self.raise(&step, found);
+        (self.observer)(Event::Tried(&step));
+        self.steps.push(step.clone());
+        Ok(Some(step))
+    }
+
+    /// Keeps what the checks found in a step, unless it only says that the rate was too much.
+    fn raise(&mut self, step: &RateStep, found: Vec<Finding>) {
+        let any = step.outcome() != Outcome::Broken;
+        for finding in found {
+            let name = finding.name.as_str();
+            if name == "rate-missed" || !(any || OF_THE_HOST.contains(&name)) {
+                continue;
+            }
+            match self.raised.iter_mut().find(|(same, _)| same.name == name) {
+                Some((_, times)) => *times += 1,
+                None => self.raised.push((finding, 1)),
+            }
+        }
+    }
+
+    /// What the checks found, and in how many trials.
+    fn checks(&self) -> Vec<Finding> {
+        let all = self.steps.len();
+        let told = |(finding, times): &(Finding, u32)| Finding {
+            text: format!("in {times} of {all} trials: {}", finding.text),
+            ..finding.clone()
+        };
+        self.raised.iter().map(told).collect()
+    }
+
+    /// Loads it at a rate and records that; none when interrupted. `name`: what the load is called when it
+    /// says nothing about the capacity.
+    fn measure(
+        &mut self,
+        rate: f64,
+        length: Duration,
+        name: Option<&str>,
+    ) -> Result<Option<(Measured, Vec<Finding>)>, CapacityError> {
         let Capacity {
             lab, side, manner, ..
         } = self.capacity;
@@ -190,7 +310,10 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             return Ok(None);
         }
         (self.observer)(Event::Trying(rate, length));
-        let load = part_of(&manner.load, Some(rate), length);
+        let load = Load {
+            name: name.map(str::to_owned),
+            ..part_of(&manner.load, Some(rate), length)
+        };
         let started = Timestamp::now();
         let observer = &mut self.observer;
         let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
@@ -208,14 +331,15 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             lab.host.placement(),
             Whole::Part,
         );
-        let step = self.capacity.judge(rate, &measured, &found);
-        let ordinal = self.steps.len() as u32;
         let slot = Slot {
-            ordinal,
-            round: ordinal,
+            ordinal: self.recorded,
+            round: self.recorded,
             server: side.name.clone(),
             workers: 1,
-            cell: label(&load),
+            cell: match name {
+                Some(name) => format!("{name} {}", label(&load)),
+                None => label(&load),
+            },
             load: Load {
                 contract: Some(manner.ask.to_string()),
                 ..load
@@ -224,10 +348,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             command: self.up.command(),
             version: side.version().to_owned(),
         };
-        let recording = part_recording(&slot, &measured, Durations::default(), found);
+        let recording = part_recording(&slot, &measured, Durations::default(), found.clone());
         self.journal.add(&recording)?;
-        (self.observer)(Event::Tried(&step));
-        self.steps.push(step.clone());
-        Ok(Some(step))
+        self.recorded += 1;
+        Ok(Some((measured, found)))
     }
 }

@@ -1,7 +1,7 @@
 //! What measurements tell while they go on, and where they put what they have measured.
 
 use crate::trial::Progress;
-use prony_record::service::RateStep;
+use prony_record::service::{Overload, RateStep};
 use prony_record::verdict::Comparison;
 use prony_record::{Failure, Finding, Load, Recording, Trial, TrialStatus};
 use prony_verdict::outlook::Outlook;
@@ -67,6 +67,8 @@ pub enum Event<'a> {
     Trying(f64, Duration),
     /// The rate was tried.
     Tried(&'a RateStep),
+    /// It was loaded beyond its capacity.
+    Overloaded(&'a Overload),
     /// The capacity lies between these rates, as far as is known.
     Between(Option<f64>, Option<f64>),
 }

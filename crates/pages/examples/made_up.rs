@@ -7,7 +7,7 @@ use prony_pages::page::html;
 use prony_pages::sample::{Plan, write};
 use prony_record::Load;
 use prony_record::published::Published;
-use prony_record::service::Limits;
+use prony_record::service::{LatencyLimit, Limits};
 use serde_json::json;
 use std::error::Error;
 use std::path::Path;
@@ -135,8 +135,10 @@ fn plans() -> Result<Vec<(&'static str, Plan)>, Box<dyn Error>> {
         })
         .to_vec();
     capacity.service = Some(Limits {
-        percentile: 99.0,
-        within_ms: 0.6,
+        latency: vec![LatencyLimit {
+            percentile: 99.0,
+            within_ms: 0.6,
+        }],
         errors: 0.001,
     });
 

@@ -103,7 +103,7 @@ pub fn begin(notebook: &Notebook, plan: &Plan) -> Result<RunId, NotebookError> {
         placement: "server on CPU 0, generator on CPU 1".into(),
         servers: plan.servers.iter().map(label).collect(),
         published: plan.published.clone(),
-        service: plan.service,
+        service: plan.service.clone(),
         manifests: plan
             .servers
             .iter()

@@ -6,7 +6,7 @@ use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_pages::sample::{Plan, write};
 use prony_record::Load;
-use prony_record::service::Limits;
+use prony_record::service::{LatencyLimit, Limits};
 use serde_json::Value;
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&";
@@ -182,8 +182,10 @@ fn each_kind_of_run_has_its_charts() {
         })
         .to_vec();
     rates.service = Some(Limits {
-        percentile: 99.0,
-        within_ms: 1.0,
+        latency: vec![LatencyLimit {
+            percentile: 99.0,
+            within_ms: 1.0,
+        }],
         errors: 0.001,
     });
     let found = material(&rates);
@@ -196,7 +198,7 @@ fn each_kind_of_run_has_its_charts() {
     );
     let page = html(&found).unwrap();
     assert!(
-        page.contains("it keeps p99 within 1.00 ms"),
+        page.contains("it keeps p99 ≤ 1.00 ms"),
         "the sentence of a capacity run"
     );
     assert!(!all.iter().any(|chart| chart.name.starts_with("throughput")));

@@ -1,18 +1,112 @@
 //! How much a server can do within limits: the limits, and what a search has tried and found.
 
-use crate::Percentiles;
+use crate::word::words;
+use crate::{Finding, Percentiles};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Limits of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
-    /// The percentile of the response time that is limited, such as 99.
-    pub percentile: f64,
-    /// To how much, in milliseconds.
-    pub within_ms: f64,
+    /// Limits of the response time, at least one.
+    pub latency: Vec<LatencyLimit>,
     /// The share of requests that may fail, 0 to 1.
     pub errors: f64,
+}
+
+/// A percentile of the response time, and its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyLimit {
+    /// The percentile, such as 99.
+    pub percentile: f64,
+    /// Its limit, in milliseconds.
+    pub within_ms: f64,
+}
+
+impl Limits {
+    /// The highest percentile that is limited, 0 to 100: the one that needs the most answers.
+    #[must_use]
+    pub fn highest_percentile(&self) -> f64 {
+        let all = self.latency.iter().map(|limit| limit.percentile);
+        all.fold(0.0, f64::max)
+    }
+
+    /// The longest time that any of the limits allows, in milliseconds: an answer that takes longer is of
+    /// no use.
+    #[must_use]
+    pub fn longest_ms(&self) -> f64 {
+        let all = self.latency.iter().map(|limit| limit.within_ms);
+        all.fold(0.0, f64::max)
+    }
+}
+
+/// Earlier versions had one latency limit, beside the errors.
+impl<'de> Deserialize<'de> for Limits {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Read {
+            #[serde(default)]
+            latency: Vec<LatencyLimit>,
+            percentile: Option<f64>,
+            within_ms: Option<f64>,
+            errors: f64,
+        }
+        let Read {
+            mut latency,
+            percentile,
+            within_ms,
+            errors,
+        } = Read::deserialize(from)?;
+        if let (Some(percentile), Some(within_ms)) = (percentile, within_ms) {
+            latency.push(LatencyLimit {
+                percentile,
+                within_ms,
+            });
+        }
+        if latency.is_empty() {
+            return Err(serde::de::Error::missing_field("latency"));
+        }
+        Ok(Self { latency, errors })
+    }
+}
+
+words! {
+    /// Why a trial that broke a limit is no evidence against the server. The words are those of the
+    /// checks that say more.
+    Unclear {
+        /// Other processes or the hypervisor used the CPUs.
+        NoisyHost = "noisy-host",
+        /// The generator sent requests late, by more than the limit was exceeded.
+        LateGenerator = "schedule-lag",
+        /// The generator had no time left.
+        SaturatedGenerator = "generator-saturated",
+        /// The rate gives too few answers for the percentile in a trial of this length.
+        TooFewAnswers = "too-few-samples",
+    }
+}
+
+impl Unclear {
+    /// What happened, after "because".
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::NoisyHost => "other processes or the hypervisor used the CPUs",
+            Self::LateGenerator => "the load generator sent requests late",
+            Self::SaturatedGenerator => "the load generator had no time left",
+            Self::TooFewAnswers => "there were too few answers for the percentile",
+        }
+    }
+}
+
+/// What a trial at a rate says about the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It kept all limits.
+    Kept,
+    /// It broke a limit, and that was the server's doing.
+    Broken,
+    /// It broke a limit, and that may not have been the server's doing.
+    Unclear(Unclear),
 }
 
 /// What `prony capacity --json` prints.
@@ -25,14 +119,33 @@ pub struct CapacityReport {
     pub server: String,
     /// The limits.
     pub limits: Limits,
-    /// The highest rate that was kept within them, requests per second; null when none was.
+    /// The highest rate that was kept within them, requests per second; null when none was, or when it
+    /// is not known to within 10 %: then `known` says between which rates it lies.
     pub capacity: Option<f64>,
-    /// Latency at parts of the capacity.
+    /// Between which rates it lies, and why that is not known better.
+    pub known: Known,
+    /// What the checks found.
+    pub checks: Vec<Finding>,
+    /// Latency at parts of the capacity; of `known.low`, when the capacity is not known.
     pub curve: Vec<RateStep>,
     /// Every rate that was tried, in order.
     pub steps: Vec<RateStep>,
+    /// What happens beyond the capacity, where that was asked for.
+    pub beyond: Vec<Overload>,
     /// It was ended by the user.
     pub interrupted: bool,
+}
+
+/// Between which rates a capacity lies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Known {
+    /// The highest rate that was kept, requests per second; null when none was.
+    pub low: Option<f64>,
+    /// The lowest rate that the server did not keep, or the highest that it ever kept if that is more;
+    /// null when the server itself broke the limits at no rate.
+    pub high: Option<f64>,
+    /// Why these are more than 10 % apart, in words; empty when they are not.
+    pub because: Vec<String>,
 }
 
 /// A rate that was tried.
@@ -40,10 +153,12 @@ pub struct CapacityReport {
 pub struct RateStep {
     /// Requests per second that were asked for.
     pub rate: f64,
+    /// How long it was measured, in seconds.
+    pub seconds: f64,
     /// Answers per second that came.
     pub achieved: f64,
-    /// The limited percentile, in milliseconds; null when there were too few answers for it.
-    pub at_percentile_ms: Option<f64>,
+    /// The limited percentiles, in the order of the limits.
+    pub limited: Vec<Limited>,
     /// The response times.
     pub latency: Percentiles,
     /// The share of requests that failed, 0 to 1.
@@ -54,4 +169,93 @@ pub struct RateStep {
     pub kept: bool,
     /// What was not, in words.
     pub broken: Vec<String>,
+    /// Why that is no evidence against the server; null when it is.
+    pub unclear: Option<Unclear>,
+}
+
+impl RateStep {
+    /// What it says about the server.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match (self.kept, self.unclear) {
+            (true, _) => Outcome::Kept,
+            (false, None) => Outcome::Broken,
+            (false, Some(why)) => Outcome::Unclear(why),
+        }
+    }
+}
+
+/// A limited percentile, as it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Limited {
+    /// The percentile, such as 99.
+    pub percentile: f64,
+    /// Its value, in milliseconds; null when there were too few answers for it.
+    pub ms: Option<f64>,
+}
+
+/// What a server does at a rate beyond its capacity, and after that.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Overload {
+    /// Requests per second that were asked for.
+    pub rate: f64,
+    /// The same as a share of the capacity, above 1.
+    pub of_capacity: f64,
+    /// Right answers per second within the longest of the latency limits.
+    pub goodput: f64,
+    /// Right answers per second, however late.
+    pub throughput: f64,
+    /// The share of the requests that ended because their connection failed, 0 to 1.
+    pub errors: f64,
+    /// The share that timed out, 0 to 1.
+    pub timeouts: f64,
+    /// The share that was answered, but not as expected (such as with status 503), 0 to 1.
+    pub rejected: f64,
+    /// The response times.
+    pub latency: Percentiles,
+    /// Under a load of 50 % of the capacity that follows at once: seconds until the end of the first
+    /// window that keeps the limits; null when none did.
+    pub recovery_seconds: Option<f64>,
+    /// How long that load lasted, in seconds.
+    pub recovery_watched_seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_earlier_versions_are_read() {
+        let earlier = r#"{"percentile": 99.0, "within_ms": 10.0, "errors": 0.001}"#;
+        let limits: Limits = serde_json::from_str(earlier).unwrap();
+        assert_eq!(
+            limits,
+            Limits {
+                latency: vec![LatencyLimit {
+                    percentile: 99.0,
+                    within_ms: 10.0
+                }],
+                errors: 0.001
+            }
+        );
+        let text = serde_json::to_string(&limits).unwrap();
+        assert_eq!(serde_json::from_str::<Limits>(&text).unwrap(), limits);
+        assert!(serde_json::from_str::<Limits>(r#"{"errors": 0.001}"#).is_err());
+    }
+
+    #[test]
+    fn the_highest_percentile_and_the_longest_time() {
+        let limit = |percentile, within_ms| LatencyLimit {
+            percentile,
+            within_ms,
+        };
+        let limits = Limits {
+            latency: vec![limit(99.0, 10.0), limit(50.0, 2.0)],
+            errors: 0.0,
+        };
+        assert_eq!(
+            (limits.highest_percentile(), limits.longest_ms()),
+            (99.0, 10.0)
+        );
+    }
 }

@@ -2,22 +2,109 @@
 
 use crate::show;
 use crate::table::{Align, Table};
-use prony_record::service::{CapacityReport, Limits, RateStep};
+use prony_record::service::{
+    CapacityReport, Known, LatencyLimit, Limited, Limits, Overload, RateStep,
+};
 use std::fmt::Write;
+
+/// Limits in words: `p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 %`.
+#[must_use]
+pub fn limits(limits: &Limits) -> String {
+    let latency = |limit: &LatencyLimit| {
+        let within = show::time(limit.within_ms * 1e6);
+        format!("p{} ≤ {within}", limit.percentile)
+    };
+    let latency: Vec<String> = limits.latency.iter().map(latency).collect();
+    let errors = limits.errors * 100.0;
+    format!("{} and errors ≤ {errors:.2} %", latency.join(", "))
+}
 
 /// One line for progress.
 #[must_use]
 pub fn line(step: &RateStep) -> String {
-    let at = step
-        .at_percentile_ms
-        .map_or("–".into(), |ms| show::time(ms * 1e6));
-    match step.kept {
-        true => format!("{}: kept, {at}", show::rate(step.rate)),
-        false => format!(
-            "{}: not kept: {}",
-            show::rate(step.rate),
-            step.broken.join(", ")
+    let limited = |it: &Limited| {
+        let time = it.ms.map_or("–".into(), |ms| show::time(ms * 1e6));
+        format!("p{} {time}", it.percentile)
+    };
+    let limited: Vec<String> = step.limited.iter().map(limited).collect();
+    let rate = show::rate(step.rate);
+    let broken = step.broken.join(", ");
+    match (step.kept, step.unclear) {
+        (true, _) => format!("{rate}: kept, {}", limited.join(", ")),
+        (false, None) => format!("{rate}: not kept: {broken}"),
+        (false, Some(why)) => {
+            format!(
+                "{rate}: not kept, and not counted: {broken}, but {}",
+                why.phrase()
+            )
+        }
+    }
+}
+
+/// One line for progress beyond the capacity.
+#[must_use]
+pub fn overload_line(seen: &Overload) -> String {
+    format!(
+        "{} ({:.0} %): {} within the limit, {} in all, {}",
+        show::rate(seen.rate),
+        seen.of_capacity * 100.0,
+        show::rate(seen.goodput),
+        show::rate(seen.throughput),
+        match seen.recovery_seconds {
+            Some(_) => format!("recovers in {}", recovery(seen)),
+            None => format!(
+                "does not recover within {}",
+                seconds(seen.recovery_watched_seconds)
+            ),
+        }
+    )
+}
+
+/// Between which rates a capacity lies: `between 9.00 and 14.0 k/s`; none where nothing is known.
+#[must_use]
+pub fn range(known: &Known) -> Option<String> {
+    Some(match (known.low, known.high) {
+        (Some(low), Some(high)) => format!("between {} and {}", show::rate(low), show::rate(high)),
+        (Some(low), None) => format!("at least {}", show::rate(low)),
+        (None, Some(high)) => format!("below {}", show::rate(high)),
+        (None, None) => return None,
+    })
+}
+
+/// The result in a sentence: what `server` keeps within limits, in words.
+#[must_use]
+pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
+    let because = known.because.join("; ");
+    match (known.low, range(known)) {
+        (Some(low), _) if known.because.is_empty() => {
+            format!("{server} keeps {limits} up to {}.", show::rate(low))
+        }
+        (None, Some(below)) if known.because.is_empty() => {
+            format!("{server} keeps {limits} at no rate that was tried: its capacity is {below}.")
+        }
+        (_, Some(range)) => {
+            let up_to = match known.high {
+                Some(_) => format!("a rate {range}"),
+                None => range,
+            };
+            format!(
+                "{server} keeps {limits} up to {up_to}, not better known here, because {because}."
+            )
+        }
+        (_, None) if because.is_empty() => "No rate was tried.".into(),
+        (_, None) => format!(
+            "Up to which rate {server} keeps {limits} is not known here, because {because}."
         ),
+    }
+}
+
+/// A command line longer than this makes a sentence unreadable.
+const LONG: usize = 40;
+
+fn name(report: &CapacityReport) -> &str {
+    match report.server.chars().count() > LONG {
+        true => "the server",
+        false => &report.server,
     }
 }
 
@@ -25,32 +112,29 @@ pub fn line(step: &RateStep) -> String {
 #[must_use]
 pub fn text(report: &CapacityReport) -> String {
     let mut out = String::new();
-    let Limits {
-        percentile,
-        within_ms,
-        errors,
-    } = report.limits;
-    let limits = format!(
-        "p{percentile} ≤ {} and errors ≤ {:.2} %",
-        show::time(within_ms * 1e6),
-        errors * 100.0
-    );
-    let _ = match report.capacity {
-        Some(rate) => writeln!(
-            out,
-            "{} keeps {limits} up to {}.",
-            report.server,
-            show::rate(rate)
-        ),
-        None if report.interrupted => writeln!(out, "interrupted before the capacity was found"),
-        None => writeln!(
-            out,
-            "{} keeps {limits} at no rate that was tried.",
-            report.server
-        ),
+    let words = limits(&report.limits);
+    let _ = match report.interrupted && report.capacity.is_none() {
+        true => writeln!(out, "interrupted before the capacity was found"),
+        false => writeln!(out, "{}", sentence(name(report), &words, &report.known)),
+    };
+    if let Some(low) = report.known.low {
+        let _ = write!(out, "\n{}", curve(report, low));
+        if !report.beyond.is_empty() {
+            let _ = write!(out, "\nBeyond it:\n\n{}", beyond(&report.beyond));
+        }
+    }
+    out.push_str(&show::findings(&report.checks));
+    out
+}
+
+/// Latency at parts of a rate, and at the rate itself, as it was measured last.
+fn curve(report: &CapacityReport, low: f64) -> Table {
+    let of = match report.capacity {
+        Some(_) => "of capacity".to_owned(),
+        None => format!("of {}", show::rate(low)),
     };
     let mut table = Table::new([
-        ("of capacity", Align::Right),
+        (of.as_str(), Align::Right),
         ("rate", Align::Right),
         ("p50", Align::Right),
         ("p90", Align::Right),
@@ -60,13 +144,11 @@ pub fn text(report: &CapacityReport) -> String {
         ("errors", Align::Right),
         ("CPU/req", Align::Right),
     ]);
-    // The capacity itself, as it was measured last before the curve.
-    let top = report.steps.len().checked_sub(report.curve.len() + 1);
-    let at_capacity = report.capacity.and(top).map(|i| &report.steps[i]);
-    for step in report.curve.iter().chain(at_capacity) {
-        let part = report.capacity.map_or(0.0, |capacity| step.rate / capacity);
+    let mut at = report.steps.iter().rev();
+    let top = at.find(|step| step.rate == low && step.kept);
+    for step in report.curve.iter().chain(top) {
         table.row([
-            format!("{:.0} %", 100.0 * part),
+            format!("{:.0} %", 100.0 * step.rate / low),
             show::rate(step.rate),
             show::time_or_dash(step.latency.p50),
             show::time_or_dash(step.latency.p90),
@@ -78,70 +160,52 @@ pub fn text(report: &CapacityReport) -> String {
                 .map_or("–".into(), |us| show::time(us * 1e3)),
         ]);
     }
-    if report.capacity.is_some() {
-        let _ = write!(out, "\n{table}");
+    table
+}
+
+/// What happens beyond the capacity.
+fn beyond(all: &[Overload]) -> Table {
+    let mut table = Table::new([
+        ("of capacity", Align::Right),
+        ("rate", Align::Right),
+        ("goodput", Align::Right),
+        ("answered", Align::Right),
+        ("rejected", Align::Right),
+        ("time-outs", Align::Right),
+        ("errors", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("recovers in", Align::Right),
+    ]);
+    let share = |share: f64| format!("{:.2} %", share * 100.0);
+    for seen in all {
+        table.row([
+            format!("{:.0} %", 100.0 * seen.of_capacity),
+            show::rate(seen.rate),
+            show::rate(seen.goodput),
+            show::rate(seen.throughput),
+            share(seen.rejected),
+            share(seen.timeouts),
+            share(seen.errors),
+            show::time_or_dash(seen.latency.p50),
+            show::time_or_dash(seen.latency.p99),
+            recovery(seen),
+        ]);
     }
-    out
+    table
+}
+
+/// How long it took to recover: `≤ 100 ms`, because it is the end of a window; or `> 4.00 s`.
+fn recovery(seen: &Overload) -> String {
+    match seen.recovery_seconds {
+        Some(time) => format!("≤ {}", seconds(time)),
+        None => format!("> {}", seconds(seen.recovery_watched_seconds)),
+    }
+}
+
+fn seconds(time: f64) -> String {
+    show::time(time * 1e9)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use prony_record::Percentiles;
-
-    fn step(rate: f64, kept: bool) -> RateStep {
-        RateStep {
-            rate,
-            achieved: rate,
-            at_percentile_ms: Some(2.0),
-            latency: Percentiles::default(),
-            errors: 0.0,
-            cpu_us_per_request: None,
-            kept,
-            broken: if kept {
-                vec![]
-            } else {
-                vec!["p99 was 30 ms".into()]
-            },
-        }
-    }
-
-    #[test]
-    fn the_sentence_the_curve_and_the_capacity_itself() {
-        let report = CapacityReport {
-            run: 1,
-            server: "it".into(),
-            limits: Limits {
-                percentile: 99.0,
-                within_ms: 10.0,
-                errors: 0.001,
-            },
-            capacity: Some(1_000.0),
-            curve: vec![step(100.0, true), step(500.0, true)],
-            steps: vec![
-                step(2_000.0, false),
-                step(1_000.0, true),
-                step(100.0, true),
-                step(500.0, true),
-            ],
-            interrupted: false,
-        };
-        let shown = text(&report);
-        assert!(
-            shown.starts_with("it keeps p99 ≤ 10.0 ms and errors ≤ 0.10 % up to 1.00 k/s."),
-            "{shown}"
-        );
-        for part in ["10 %", "50 %", "100 %"] {
-            assert!(shown.contains(part), "{part}: {shown}");
-        }
-        assert_eq!(
-            line(&step(2_000.0, false)),
-            "2.00 k/s: not kept: p99 was 30 ms"
-        );
-        let none = CapacityReport {
-            capacity: None,
-            ..report
-        };
-        assert!(text(&none).contains("at no rate"));
-    }
-}
+mod tests;

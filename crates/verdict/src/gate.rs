@@ -352,6 +352,9 @@ impl Condition {
 
     /// A value as the condition has it.
     fn show(&self, value: f64) -> String {
+        if value.is_infinite() {
+            return "no upper bound".to_owned();
+        }
         if let Limit::Relative(_) = self.limit {
             return format!("{:+.1} %", 100.0 * (value - 1.0));
         }

@@ -1,23 +1,37 @@
 //! `prony capacity` and `prony calibrate`.
 
 use super::Shown;
+use super::gate::Gate;
+use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
+use super::timed::{more_than_all, percent, with_unit};
 use clap::Args;
 use prony_lab::contract::Contract;
 use prony_record::Span;
+use prony_record::service::{LatencyLimit, Limits};
+use std::time::Duration;
+
+/// The latency limit when none is given.
+const USUAL: Duration = Duration::from_millis(10);
 
 /// The highest rate that a server keeps within limits, and its latency below that
 ///
-/// Doubles the rate until a limit is broken, bisects to 1 %, and then tries the boundary three times
-/// for longer; a rate counts as kept when p99 and errors are within their limits, and neither the
-/// server nor the generator has fallen behind. Requests have due times (an open loop), so that no
-/// stall is hidden. Then shows latency at 10, 50, 80 and 90 % of it.
+/// Doubles the rate until a limit is broken, bisects to 1 %, tries the boundary three times for longer,
+/// and then 8 % more once again; a rate counts as kept when every limit is, and neither the server nor the
+/// generator has fallen behind. Requests have due times (an open loop), so that no stall is hidden. Then
+/// shows latency at 10, 50, 80 and 90 % of it.
+///
+/// A trial that other processes or a late generator may have broken is repeated, and counts as unknown if
+/// that does not help. When the capacity is not known to within 10 %, the result is a range with the
+/// reason, and the exit status is 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony capacity http://localhost:8000/\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
+    prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \
     prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
+    prony capacity http://localhost:8000/ --beyond 200%       overload, and how soon it recovers\n  \
     prony capacity http://localhost:8000/ --at-least 5000     for CI: exit status 3 when below")]
 pub struct Capacity {
     /// A URL, a server of the catalog (`name` or `name@workers`), or a command line with {port}
@@ -28,15 +42,10 @@ pub struct Capacity {
     /// The contract, which is verified first
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
-    /// The percentile of the response time that is limited
-    #[arg(long, value_name = "P", default_value_t = 99.0, value_parser = percentile)]
-    pub percentile: f64,
-    /// To how much
-    #[arg(long, value_name = "TIME", default_value = "10ms")]
-    pub within: Span,
-    /// The share of requests that may fail
-    #[arg(long, value_name = "SHARE", default_value = "0.1%")]
-    pub errors: Share,
+    /// Load it beyond its capacity too, up to this share of it (110, 125, 150, 200 %, …): how many right
+    /// answers still come in time, and how soon it recovers
+    #[arg(long, value_name = "SHARE", value_parser = more_than_all)]
+    pub beyond: Option<f64>,
     /// Exit with 3 when the capacity is below this many requests per second
     #[arg(long, value_name = "RATE")]
     pub at_least: Option<f64>,
@@ -47,16 +56,81 @@ pub struct Capacity {
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
     /// Length of a trial while searching; at the boundary twice that
-    #[arg(short, long, value_name = "TIME", default_value = "2s")]
+    #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = with_unit)]
     pub duration: Span,
     /// Load unmeasured until steady, for at most this long
-    #[arg(long, value_name = "TIME", default_value = "3s")]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = with_unit)]
     pub warmup: Span,
+    #[command(flatten)]
+    pub request: Request,
+    #[command(flatten)]
+    pub gate: Gate,
     /// Print the result as JSON (`prony schema capacity` describes it)
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub shown: Shown,
+    // Last: its heading holds for what follows.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// What is to be kept. Times have a unit, shares a percent sign.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitArgs {
+    /// The median of the response time is within this
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p50: Option<Span>,
+    /// The 90th percentile is within this
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p90: Option<Span>,
+    /// The 99th percentile is within this [default: 10ms, where no other latency limit is given]
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p99: Option<Span>,
+    /// The 99.9th percentile is within this
+    #[arg(long = "p99.9", value_name = "TIME", value_parser = with_unit)]
+    p99_9: Option<Span>,
+    /// Any other percentile; --within says its limit
+    #[arg(long, value_name = "P", value_parser = percentile)]
+    percentile: Option<f64>,
+    /// The limit of --percentile, or of p99 without it
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    within: Option<Span>,
+    /// The share of requests that may fail
+    #[arg(long, value_name = "SHARE", default_value = "0.1%", value_parser = percent)]
+    errors: Share,
+}
+
+impl LimitArgs {
+    /// As they are kept: in the order of their percentiles.
+    pub fn limits(&self) -> Limits {
+        let named = [
+            (50.0, self.p50),
+            (90.0, self.p90),
+            (99.0, self.p99),
+            (99.9, self.p99_9),
+        ];
+        let mut all: Vec<(f64, Span)> = named
+            .into_iter()
+            .filter_map(|(percentile, within)| Some((percentile, within?)))
+            .collect();
+        if all.is_empty() || self.percentile.is_some() || self.within.is_some() {
+            let within = self.within.unwrap_or(Span(USUAL));
+            all.push((self.percentile.unwrap_or(99.0), within));
+        }
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        // Of two limits of the same percentile only the shorter matters.
+        all.dedup_by(|second, first| second.0 == first.0);
+        let limit = |(percentile, within): (f64, Span)| LatencyLimit {
+            percentile,
+            within_ms: within.0.as_secs_f64() * 1e3,
+        };
+        Limits {
+            latency: all.into_iter().map(limit).collect(),
+            errors: self.errors.0,
+        }
+    }
 }
 
 /// Calibrate this host: what prony's own server and generator reach on this host, and how noisy it is
@@ -94,5 +168,45 @@ fn percentile(text: &str) -> Result<f64, String> {
         _ => Err(format!(
             "{text:?} is not a percentile: expected something like 99 or 99.9"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        limits: LimitArgs,
+    }
+
+    fn limits(line: &str) -> Vec<(f64, f64)> {
+        let words = std::iter::once("it").chain(line.split_whitespace());
+        let limits = Line::try_parse_from(words).map(|line| line.limits.limits());
+        let latency = limits.unwrap_or_else(|error| panic!("{error}")).latency;
+        latency
+            .iter()
+            .map(|limit| (limit.percentile, limit.within_ms))
+            .collect()
+    }
+
+    #[test]
+    fn one_limit_or_several() {
+        for (line, expected) in [
+            ("", vec![(99.0, 10.0)]),
+            ("--within 5ms", vec![(99.0, 5.0)]),
+            ("--percentile 90", vec![(90.0, 10.0)]),
+            ("--p50 2ms", vec![(50.0, 2.0)]),
+            ("--p99 10ms --p50 2ms", vec![(50.0, 2.0), (99.0, 10.0)]),
+            (
+                "--p99.9 1s --within 5ms",
+                vec![(99.0, 5.0), (99.9, 1_000.0)],
+            ),
+            ("--p90 9ms --percentile 90 --within 7ms", vec![(90.0, 7.0)]),
+        ] {
+            assert_eq!(limits(line), expected, "{line}");
+        }
     }
 }

@@ -10,6 +10,7 @@ mod results;
 mod run;
 mod servers;
 mod share;
+mod timed;
 
 pub use capacity::{Calibrate, Capacity};
 pub use duel::Duel;
@@ -126,7 +127,7 @@ pub struct Places {
 pub enum Command {
     Run(Run),
     Duel(Box<Duel>),
-    Capacity(Capacity),
+    Capacity(Box<Capacity>),
     #[command(alias = "tare")]
     Calibrate(Calibrate),
     Load(Box<Load>),

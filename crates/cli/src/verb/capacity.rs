@@ -6,7 +6,7 @@ use crate::args::{Capacity, Places};
 use crate::journal::{Kept, subject};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
 use prony_lab::event::Event;
 use prony_lab::generator::Local;
@@ -14,7 +14,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Lab, Progress};
 use prony_record::Subject;
-use prony_record::service::{CapacityReport, Limits};
+use prony_record::service::{CapacityReport, Known};
 use prony_report::show;
 use std::sync::Arc;
 
@@ -25,21 +25,17 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let placement = Placement::split(&allowed_cpus());
     let (host, _scratch) = local_host(places, &interrupt, placement)?;
     let mut notebook = places.notebook()?;
-    let limits = Limits {
-        percentile: args.percentile,
-        within_ms: args.within.0.as_secs_f64() * 1e3,
-        errors: args.errors.0,
-    };
+    let limits = args.limits.limits();
     let names = [side.name.clone()];
     let subject = Subject {
-        service: Some(limits),
+        service: Some(limits.clone()),
         ..subject(&names, manner.ask.to_string(), host.placement.to_string())
     };
     let mut kept = Kept::begin(&mut notebook, "capacity", &side.name, 0, subject)?;
-    let within = show::time(args.within.0.as_nanos() as f64);
     let title = format!(
-        "capacity {} · p{} within {within}",
-        side.name, args.percentile
+        "capacity {} · {}",
+        side.name,
+        prony_report::capacity::limits(&limits)
     );
     let live = Live::begin(title, args.shown, host.placement.spare(args.threads));
     let search = prony_lab::capacity::Capacity {
@@ -50,7 +46,8 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         },
         side: &side,
         manner: &manner,
-        limits,
+        limits: limits.clone(),
+        beyond: args.beyond,
     };
     let outcome = search.carry_out(&mut kept, &mut |event| hear(&live, &event));
     // The live view ends before the result is printed.
@@ -62,37 +59,54 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         server: side.name.clone(),
         limits,
         capacity: found.capacity,
+        known: found.known,
+        checks: found.checks,
         curve: found.curve,
         steps: found.steps,
+        beyond: found.beyond,
         interrupted: interrupt.fired(),
     };
+    let verdict = args.gate.judge(&crate::gate::of_capacity(&report));
     if args.json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&report).into_diagnostic()?
-        );
+        println!("{}", verdict.json(&report)?);
     } else {
         print!("{}", prony_report::capacity::text(&report));
         eprintln!("\nkept as run {id}: `prony report {id}`");
     }
-    Ok(judge(args, &report))
+    verdict.tell();
+    let comment = || Ok(prony_pages::export::capacity_markdown(&report));
+    args.gate.comment(&verdict, comment)?;
+    Ok(verdict.ended(judge(args, &report)))
 }
 
-/// Was a capacity found, and is it as high as was asked for?
+/// Is the capacity known, and is it as high as was asked for? That may be clear from a range too.
 fn judge(args: &Capacity, report: &CapacityReport) -> Ended {
-    let Some(found) = report.capacity.filter(|_| !report.interrupted) else {
+    if report.interrupted {
         return Ended::Incomplete;
-    };
-    match args.at_least {
-        Some(wanted) if found < wanted => {
-            eprintln!(
-                "the capacity is below the {} that were asked for",
-                show::rate(wanted)
-            );
-            Ended::Broken
-        }
-        _ => Ended::Done,
     }
+    let Known { low, high, .. } = report.known;
+    let Some(wanted) = args.at_least else {
+        // Whether it is known well enough for a condition, the condition says.
+        return match report.capacity.is_some() || !args.gate.fail_if.is_empty() {
+            true => Ended::Done,
+            false => Ended::Incomplete,
+        };
+    };
+    if low.is_some_and(|low| low >= wanted) {
+        return Ended::Done;
+    }
+    if report.capacity.is_some() || high.is_some_and(|high| high <= wanted) {
+        eprintln!(
+            "the capacity is below the {} that were asked for",
+            show::rate(wanted)
+        );
+        return Ended::Broken;
+    }
+    eprintln!(
+        "it is not known whether the capacity is the {} that were asked for",
+        show::rate(wanted)
+    );
+    Ended::Incomplete
 }
 
 fn explain(error: &CapacityError) -> miette::Report {
@@ -120,6 +134,7 @@ fn hear(live: &Live, event: &Event<'_>) {
             });
         }
         Event::Tried(step) => live.say(&prony_report::capacity::line(step)),
+        Event::Overloaded(seen) => live.say(&prony_report::capacity::overload_line(seen)),
         Event::Between(kept, broken) => {
             let least = kept.map_or(String::new(), |rate| {
                 format!("at least {}", show::rate(rate))

@@ -1,4 +1,4 @@
-//! `prony duel`, `compare`, `capacity`, `calibration` and `explain`, end to end. What they find is noise
+//! `prony duel`, `compare`, `calibration` and `explain`, end to end. What they find is noise
 //! here; what is asserted is what they do.
 
 use crate::support::{Place, Served, schema, valid};
@@ -319,49 +319,6 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
     place.prony(&["compare", "1", "7"]).with(1);
     place
         .prony(&["compare", "1", "2", "--fail-if-slower", "5x"])
-        .with(2);
-}
-
-#[test]
-fn a_capacity_and_the_curve_below_it() {
-    let place = Place::with_references();
-    // Each answer takes 2 ms of the only loop: at most 500 per second, whatever the machine.
-    let server = format!(
-        "{} serve http-echo --port {{port}} --busy 2ms",
-        crate::support::PRONY
-    );
-    let arguments = [
-        "capacity",
-        &server,
-        "--get",
-        "/",
-        "--percentile",
-        "90",
-        "--within",
-        "300ms",
-        "-d",
-        "500ms",
-        "-c",
-        "16",
-        "--json",
-    ];
-    let report = place.prony(&arguments).with(0).json();
-    valid(&schema("capacity"), &report);
-    let capacity = report["capacity"].as_f64().unwrap();
-    assert!((100.0..=510.0).contains(&capacity), "{capacity}");
-    assert_eq!(report["curve"].as_array().unwrap().len(), 4);
-    assert!(
-        report["steps"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|step| step["kept"] == false)
-    );
-    let at_least = [&arguments[..12], &["--at-least", "100000"]].concat();
-    let done = place.prony(&at_least).with(3);
-    assert!(done.stderr.contains("below"), "{done}");
-    place
-        .prony(&["capacity", "x", "--percentile", "100"])
         .with(2);
 }
 

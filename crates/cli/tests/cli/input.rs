@@ -386,6 +386,29 @@ fn wrong_usage_ends_with_two() {
 }
 
 #[test]
+fn limits_of_a_capacity_have_units() {
+    let place = Place::new();
+    let refusals: [(&[&str], &[&str]); 10] = [
+        (&["--within", "10"], &["has no unit", "\"10ms\"", "\"10s\""]),
+        (&["--p99", "5"], &["has no unit", "\"5ms\""]),
+        (&["--p99.9", "5"], &["has no unit", "\"5ms\""]),
+        (&["-d", "2"], &["has no unit", "\"2s\""]),
+        (&["--warmup", "3"], &["has no unit", "\"3s\""]),
+        (&["--within", "10 parsecs"], &["is not a duration"]),
+        (
+            &["--errors", "0.1"],
+            &["has no unit", "\"0.1%\" or \"10%\""],
+        ),
+        (&["--beyond", "200"], &["\"200%\""]),
+        (&["--beyond", "90%"], &["not a share above 100 %"]),
+        (&["--percentile", "100"], &["not a percentile"]),
+    ];
+    for (arguments, words) in refusals {
+        refused(&place, &[&["capacity", "x"], arguments].concat(), 2, words);
+    }
+}
+
+#[test]
 fn a_port_that_is_taken() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();

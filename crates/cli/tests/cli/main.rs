@@ -5,6 +5,7 @@
 //! something may take before it counts as hanging.
 
 mod audit;
+mod capacity;
 mod compat;
 mod descriptors;
 mod duel;

@@ -6,7 +6,7 @@ use prony_lab::capacity::Capacity;
 use prony_lab::duel::{Duel, Manner, WINDOW};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
-use prony_record::service::Limits;
+use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_record::{Load, Recording, Span};
 use std::time::Duration;
@@ -182,10 +182,13 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
             side: &side,
             manner: &manner,
             limits: Limits {
-                percentile: 99.0,
-                within_ms: 10.0,
+                latency: vec![LatencyLimit {
+                    percentile: 99.0,
+                    within_ms: 10.0,
+                }],
                 errors: 0.5,
             },
+            beyond: None,
         };
         let mut journal: Vec<Recording> = Vec::new();
         capacity.carry_out(&mut journal, &mut |_| {}).unwrap();

@@ -40,6 +40,10 @@ pub struct Behaviour {
     pub retransmits: u64,
     /// CPU time of other processes, as a part of all.
     pub others_busy: f64,
+    /// The same besides, by the number of the load since the beginning.
+    pub others_in: fn(u32) -> f64,
+    /// Windows after a load that was too much in which it is still slow.
+    pub recovers_in: u32,
     /// What is wrong with what the generator sees of it.
     pub seen: fn(&mut Observation),
     /// What is wrong with what it uses.
@@ -59,6 +63,8 @@ impl Default for Behaviour {
             fails: None,
             retransmits: 0,
             others_busy: 0.0,
+            others_in: |_| 0.0,
+            recovers_in: 0,
             seen: |_| {},
             used: |_| {},
             co_located: false,
@@ -73,6 +79,8 @@ pub struct World {
     names: RefCell<Vec<String>>,
     starts: RefCell<BTreeMap<String, u32>>,
     loads: Cell<u32>,
+    /// The load before was more than it can do.
+    overloaded: Cell<bool>,
     /// The user interrupts it in the load with this number.
     pub interrupt_in: Cell<Option<u32>>,
     /// What was done, in order: `start a`, `load a`, `stop a`.
@@ -311,6 +319,8 @@ impl Looks for FakeWatch {
         let seconds = watched_ns as f64 / SECOND as f64;
         let factor = (self.behaviour.noise)(self.loads);
         let work = self.behaviour.capacity * seconds * self.behaviour.cpu_ns * factor;
+        // Its load has begun.
+        let others = self.behaviour.others_busy + (self.behaviour.others_in)(self.loads);
         let mut watched = Watched {
             resources: Resources {
                 watched_ns,
@@ -319,8 +329,7 @@ impl Looks for FakeWatch {
                 retransmits: self.behaviour.retransmits,
                 ..Resources::default()
             },
-            all_cpus_busy: work as u64
-                + (self.behaviour.others_busy * 2.0 * watched_ns as f64) as u64,
+            all_cpus_busy: work as u64 + (others * 2.0 * watched_ns as f64) as u64,
             stolen: 0,
             cpus: 2,
             samples: Vec::new(),
@@ -376,6 +385,12 @@ impl Generator for FakeGenerator {
             stopped: Cell::new(false),
         };
         steer.began(0, &wheel);
+        let time = response_time(plan, rate, reached);
+        let overload = plan.load.rate.is_some_and(|due| due > reached);
+        let slow = match self.0.overloaded.replace(overload) {
+            true => behaviour.recovers_in,
+            false => 0,
+        };
         let mut windows = Vec::new();
         for index in 0.. {
             let cold = index < behaviour.warms_up_for;
@@ -386,6 +401,8 @@ impl Generator for FakeGenerator {
             };
             let mut window = Window::empty(index, Nanos::from(index) * length, length);
             window.verified_answers = (rate * part * window.seconds()) as u64;
+            let time = if index < slow { TOO_LONG } else { time };
+            (window.p50_ns, window.p99_ns) = (Some(time), Some(time));
             wheel.now.set(window.end_ns());
             if let Some((from, until)) = wheel.measured.get()
                 && window.start_ns >= from
@@ -404,9 +421,22 @@ impl Generator for FakeGenerator {
                 break;
             }
         }
-        let mut seen = observation(plan, &wheel, windows, rate, reached);
+        let mut seen = observation(plan, &wheel, windows, rate, time);
         (behaviour.seen)(&mut seen);
         Ok(seen)
+    }
+}
+
+/// The response time of a server in whose queue requests wait.
+const TOO_LONG: Nanos = 50_000_000;
+
+fn response_time(plan: &Plan, rate: f64, reached: f64) -> Nanos {
+    match plan.load.rate {
+        // As Little's law says.
+        None => (f64::from(plan.load.connections) / reached * SECOND as f64) as Nanos,
+        // The closer to what it can do, the longer the queue.
+        Some(_) if rate / reached > 0.95 => TOO_LONG,
+        Some(_) => 1_000_000,
     }
 }
 
@@ -415,7 +445,7 @@ fn observation(
     wheel: &FakeWheel,
     windows: Vec<Window>,
     rate: f64,
-    reached: f64,
+    time: Nanos,
 ) -> Observation {
     let (from, until) = wheel.measured.get().unwrap_or_default();
     let until = match plan.load.extent {
@@ -425,13 +455,6 @@ fn observation(
     let measured_ns = until.saturating_sub(from);
     let ok = (rate * measured_ns as f64 / SECOND as f64) as u64;
     let mut response = prony_record::times::times();
-    let time = match plan.load.rate {
-        // As Little's law says.
-        None => (f64::from(plan.load.connections) / reached * SECOND as f64) as Nanos,
-        // The closer to what it can do, the longer the queue.
-        Some(_) if rate / reached > 0.95 => 50_000_000,
-        Some(_) => 1_000_000,
-    };
     response.record_n(time, ok.min(100_000)).unwrap();
     let mut seen = Observation {
         began_ns: from,

@@ -8,16 +8,14 @@ use super::{Align, Chart, Kind, Table, name};
 use crate::material::{Material, Part};
 use crate::scale::Scale;
 use crate::series::Look;
-use prony_record::Times;
-use prony_record::service::Limits;
+use prony_record::service::{Known, LatencyLimit, Limits};
 use prony_record::times;
+use prony_record::{SECOND, Times};
 use prony_report::show;
 use prony_stats::percentile::supported;
+use prony_verdict::capacity::{BOUNDARY, Judged, Shown, Tried, capacity, judge, known};
 use std::collections::BTreeMap;
 
-/// A capacity is believed when the last few trials at it kept all limits: `prony capacity`
-/// repeats its boundary as often.
-const BOUNDARY: usize = 3;
 /// Percentiles that are drawn.
 const DRAWN: [(&str, f64, &str); 4] = [
     ("p50", 0.5, "2 2.5"),
@@ -31,8 +29,22 @@ struct Step<'a> {
     rate: f64,
     part: &'a Part,
     times: Times,
-    /// What was not within the limits; none without limits.
-    broken: Vec<String>,
+    /// How it did by the run's limits; none without limits.
+    judged: Option<Judged>,
+}
+
+impl Step<'_> {
+    /// What was not within the limits, and why that may not count, in words; empty when all of it was.
+    fn broken(&self) -> String {
+        let Some(judged) = &self.judged else {
+            return String::new();
+        };
+        let broken = judged.broken.join(", ");
+        match judged.unclear {
+            None => broken,
+            Some(why) => format!("{broken}; not counted, because {}", why.phrase()),
+        }
+    }
 }
 
 pub(super) fn charts(material: &Material) -> Vec<Chart> {
@@ -44,24 +56,13 @@ pub(super) fn charts(material: &Material) -> Vec<Chart> {
 
 /// What each server keeps within the run's limits; none for a run without.
 pub(super) fn sentences(material: &Material) -> Vec<(String, String)> {
-    let Some(limits) = material.about().service else {
+    let Some(limits) = &material.about().service else {
         return Vec::new();
     };
-    let words = format!(
-        "p{} within {}, errors up to {:.2} %",
-        limits.percentile,
-        show::time(limits.within_ms * 1e6),
-        limits.errors * 100.0
-    );
-    let sentence = |(label, steps): (String, Vec<Step<'_>>)| match capacity(&steps) {
-        Some(rate) => (
-            material.about().contract.clone(),
-            format!("{label} keeps {words} up to {}.", show::rate(rate)),
-        ),
-        None => (
-            material.about().contract.clone(),
-            format!("{label} keeps {words} at no rate that was tried often enough."),
-        ),
+    let words = prony_report::capacity::limits(limits);
+    let sentence = |(label, steps): (String, Vec<Step<'_>>)| {
+        let said = prony_report::capacity::sentence(&label, &words, &known_by(&steps));
+        (material.about().contract.clone(), said)
     };
     steps(material).into_iter().map(sentence).collect()
 }
@@ -79,58 +80,50 @@ fn steps(material: &Material) -> BTreeMap<String, Vec<Step<'_>>> {
         if times.is_empty() {
             continue;
         }
-        let broken = material
+        let judged = material
             .about()
             .service
-            .map_or_else(Vec::new, |limits| broken(limits, part, &times));
+            .as_ref()
+            .and_then(|limits| judged(limits, part, rate, &times));
         servers.entry(part.label()).or_default().push(Step {
             rate,
             part,
             times,
-            broken,
+            judged,
         });
     }
     servers
 }
 
-/// Which limits a trial broke, in words.
-fn broken(limits: Limits, part: &Part, times: &Times) -> Vec<String> {
-    let share = limits.percentile / 100.0;
-    let mut broken = Vec::new();
-    if supported(times.len() as f64, share) {
-        let ns = times.value_at_quantile(share) as f64;
-        if ns > limits.within_ms * 1e6 {
-            broken.push(format!("p{} was {}", limits.percentile, show::time(ns)));
-        }
-    } else {
-        broken.push(format!("too few answers for p{}", limits.percentile));
-    }
-    let Some(measured) = part.measured() else {
-        return broken;
+/// How a trial did by the limits, as it was judged when it was made.
+fn judged(limits: &Limits, part: &Part, rate: f64, response: &Times) -> Option<Judged> {
+    let measured = part.measured()?;
+    let late = part.recording.histograms.of(times::Kind::Late).ok()?;
+    let shown = Shown {
+        rate,
+        seconds: measured.durations.measured_ns as f64 / SECOND as f64,
+        response,
+        late: &late,
+        outcomes: &measured.outcomes,
+        resources: &measured.resources,
+        checks: &measured.checks,
     };
-    let outcomes = &measured.outcomes;
-    let errors = outcomes.failed() as f64 / outcomes.finished().max(1) as f64;
-    if errors > limits.errors {
-        broken.push(format!("{:.2} % errors", errors * 100.0));
-    }
-    let counts = ["rate-missed", "wrong-answers"];
-    let raised = measured.checks.iter().map(|check| check.name.clone());
-    broken.extend(raised.filter(|name| counts.contains(&name.as_str())));
-    broken
+    Some(judge(limits, &shown))
 }
 
-/// The highest rate whose last trials were all kept.
-fn capacity(steps: &[Step<'_>]) -> Option<f64> {
-    let mut rates: Vec<f64> = steps.iter().map(|step| step.rate).collect();
-    rates.sort_by(f64::total_cmp);
-    rates.dedup();
-    rates.into_iter().rev().find(|rate| {
-        let tries: Vec<&Step<'_>> = steps.iter().filter(|step| step.rate == *rate).collect();
-        tries.len() >= BOUNDARY
-            && tries[tries.len() - BOUNDARY..]
-                .iter()
-                .all(|step| step.broken.is_empty())
-    })
+/// Between which rates a server's capacity lies. Loads with a name were made to see something else.
+fn known_by(steps: &[Step<'_>]) -> Known {
+    let tried = steps
+        .iter()
+        .filter(|step| step.part.trial().load.name.is_none());
+    let tried = tried.filter_map(|step| {
+        let outcome = step.judged.as_ref()?.outcome();
+        Some(Tried {
+            rate: step.rate,
+            outcome,
+        })
+    });
+    known(&tried.collect::<Vec<Tried>>())
 }
 
 fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> {
@@ -140,8 +133,9 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     if rates.len() < 2 {
         return None;
     }
-    let limits = material.about().service;
-    let capacity = limits.and_then(|_| capacity(steps));
+    let limits = material.about().service.as_ref();
+    let known = limits.map(|_| known_by(steps));
+    let capacity = known.as_ref().and_then(capacity);
     let mut lines: Vec<Line> = Vec::new();
     for (colour, (what, share, dash)) in DRAWN.into_iter().enumerate() {
         let look = Look { colour, shape: 0 };
@@ -163,10 +157,10 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
         let path: Vec<(f64, f64)> = path.collect();
         let spots = steps.iter().filter_map(|step| {
             let y = at(step)?;
-            let kept = match (limits, step.broken.is_empty()) {
+            let kept = match (&step.judged, step.broken()) {
                 (None, _) => String::new(),
-                (Some(_), true) => ", kept".into(),
-                (Some(_), false) => format!(", not kept: {}", step.broken.join(", ")),
+                (Some(_), broken) if broken.is_empty() => ", kept".into(),
+                (Some(_), broken) => format!(", not kept: {broken}"),
             };
             Some(Spot {
                 x: step.rate,
@@ -193,17 +187,18 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     }
     let x = Scale::log(rates.iter().copied());
     let seen = lines.iter().flat_map(|line| &line.spots).map(|spot| spot.y);
-    let y = Scale::log(seen.chain(limits.map(|limits| limits.within_ms * 1e6)));
+    let latency = limits.map_or(&[][..], |limits| &limits.latency);
+    let y = Scale::log(seen.chain(latency.iter().map(|limit| limit.within_ms * 1e6)));
     let (xs, ys) = (x.range(), y.range());
-    let mut rules = Vec::new();
-    if let Some(limits) = limits {
-        let ns = limits.within_ms * 1e6;
-        rules.push(Rule {
+    let limit = |limit: &LatencyLimit| {
+        let ns = limit.within_ms * 1e6;
+        Rule {
             from: (xs.start, ns),
             to: (xs.end, ns),
-            label: format!("limit: p{} within {}", limits.percentile, show::time(ns)),
-        });
-    }
+            label: format!("limit: p{} within {}", limit.percentile, show::time(ns)),
+        }
+    };
+    let mut rules: Vec<Rule> = latency.iter().map(limit).collect();
     if let Some(rate) = capacity {
         rules.push(Rule {
             from: (rate, ys.start),
@@ -229,11 +224,12 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
         rules,
         beside: false,
     };
-    let note = match (limits, capacity) {
+    let note = match (&known, capacity) {
         (None, _) => "Requests are due at a rate whether or not earlier ones are answered.".into(),
-        (Some(_), None) => {
-            "No rate was kept within the limits often enough to be called its capacity.".into()
-        }
+        (Some(known), None) => match prony_report::capacity::range(known) {
+            Some(range) => format!("The capacity is {range}; better it is not known here."),
+            None => "No rate was kept within the limits, and none was broken by the server.".into(),
+        },
         (Some(_), Some(rate)) => format!(
             "The capacity is the highest rate that was kept within all limits {BOUNDARY} times in a row: {}.",
             show::rate(rate)
@@ -275,7 +271,7 @@ fn table(steps: &[Step<'_>]) -> Table {
             achieved.map_or("–".into(), precise),
         ];
         row.extend(times.map(show::time_or_dash));
-        row.push(step.broken.join(", "));
+        row.push(step.broken());
         table.row(row);
     }
     table

@@ -1,6 +1,7 @@
 //! Markdown, for a pull request.
 
 use crate::material::Material;
+use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
@@ -194,6 +195,43 @@ fn table(out: &mut String, cells: &[&CellReport]) {
         let _ = writeln!(out, "| {} |", row.join(" | "));
     }
     out.push('\n');
+}
+
+/// A capacity search as Markdown of GitHub's kind.
+#[must_use]
+pub fn capacity_markdown(report: &CapacityReport) -> String {
+    let limits = prony_report::capacity::limits(&report.limits);
+    let sentence = prony_report::capacity::sentence(&report.server, &limits, &report.known);
+    let mut out = format!("**{}**\n\n", plain(&sentence));
+    if !report.curve.is_empty() {
+        out +=
+            "| rate | p50 | p90 | p99 | max | errors | CPU/req |\n|--:|--:|--:|--:|--:|--:|--:|\n";
+    }
+    for step in &report.curve {
+        let cpu = step.cpu_us_per_request;
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {:.2} % | {} |",
+            show::rate(step.rate),
+            show::time_or_dash(step.latency.p50),
+            show::time_or_dash(step.latency.p90),
+            show::time_or_dash(step.latency.p99),
+            show::time_or_dash(step.latency.max),
+            step.errors * 100.0,
+            cpu.map_or("–".into(), |us| show::time(us * 1e3)),
+        );
+    }
+    out.push('\n');
+    for found in &report.checks {
+        let _ = writeln!(
+            out,
+            "- {}: `{}`: {}",
+            severity(found),
+            found.name,
+            plain(&found.text)
+        );
+    }
+    out
 }
 
 /// A single load as Markdown of GitHub's kind.

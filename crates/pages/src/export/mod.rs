@@ -9,7 +9,7 @@ mod openmetrics;
 pub use benchstat::benchstat;
 pub use csv::csv;
 pub use hdr::{hgrm, hlog};
-pub use markdown::{load_markdown, markdown, plain};
+pub use markdown::{capacity_markdown, load_markdown, markdown, plain};
 pub use openmetrics::openmetrics;
 
 use crate::PageError;

@@ -119,12 +119,7 @@ pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
     let catalog = places.catalog()?;
     let builder = Builder::new(&places.cache()?);
     let (side, hint) = side(&args.server, &catalog, &builder)?;
-    let ask = ask(
-        args.contract,
-        args.get.as_deref(),
-        &Request::default(),
-        &[hint],
-    )?;
+    let ask = ask(args.contract, args.get.as_deref(), &args.request, &[hint])?;
     let manner = Manner {
         ask,
         load: Load {

@@ -1,0 +1,88 @@
+//! `prony capacity`, end to end. How noisy this machine is decides whether it finds a figure or a range;
+//! what is asserted holds for both.
+
+use crate::support::{Done, PRONY, Place, schema, valid};
+use serde_json::Value;
+
+/// Searches a server of which each answer takes 2 ms of the only loop: at most 500 per second, whatever
+/// the machine.
+fn search(place: &Place, more: &[&str]) -> Done {
+    let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
+    let usual = [
+        "capacity", &server, "--get", "/", "-d", "500ms", "-c", "16", "--json",
+    ];
+    place.prony(&[&usual, more].concat())
+}
+
+/// The bounds of a report that is valid: the second is infinite when there is none.
+fn bounds(report: &Value) -> (f64, f64) {
+    valid(&schema("capacity"), report);
+    let known = &report["known"];
+    let low = known["low"].as_f64().unwrap_or(0.0);
+    let high = known["high"].as_f64().unwrap_or(f64::INFINITY);
+    if report["capacity"].is_null() {
+        let because = known["because"].as_array().unwrap();
+        assert!(!because.is_empty(), "{report:#}");
+    } else {
+        assert_eq!(report["capacity"], known["low"]);
+        assert!(high <= low * 1.1001, "{report:#}");
+    }
+    (low, high)
+}
+
+#[test]
+fn a_capacity_or_its_bounds_and_the_curve_below_it() {
+    let place = Place::new();
+    let done = search(&place, &["--percentile", "90", "--within", "300ms"]);
+    let report = done.json();
+    let (low, high) = bounds(&report);
+    assert!(low <= 510.0 && high >= 100.0, "{report:#}");
+    assert_eq!(report["limits"]["latency"][0]["within_ms"], 300.0);
+    let steps = report["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|step| step["kept"] == false), "{report:#}");
+    for point in report["curve"].as_array().unwrap() {
+        assert!(point["rate"].as_f64().unwrap() < low, "{report:#}");
+    }
+    assert!(report["beyond"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
+    let place = Place::new();
+    let more = ["--p90", "300ms", "--at-least", "100000000"];
+    let done = search(&place, &more);
+    // A rate that high is never sent; where noise leaves no upper bound, it is not known.
+    let known = done.json()["known"]["high"].is_number();
+    let expected = if known { "below" } else { "not known" };
+    assert!(done.stderr.contains(expected), "{done}");
+    done.with(if known { 3 } else { 1 });
+}
+
+#[test]
+fn several_limits_and_what_happens_beyond() {
+    let place = Place::new();
+    let limits = ["--p50", "300ms", "--p90", "600ms", "--errors", "1%"];
+    let report = search(&place, &[&limits[..], &["--beyond", "125%"]].concat()).json();
+    bounds(&report);
+    let latency = report["limits"]["latency"].as_array().unwrap();
+    assert_eq!(latency.len(), 2, "{report:#}");
+    let limited = report["steps"][0]["limited"].as_array().unwrap();
+    let percentiles: Vec<f64> = limited
+        .iter()
+        .map(|it| it["percentile"].as_f64().unwrap())
+        .collect();
+    assert_eq!(percentiles, [50.0, 90.0]);
+    let beyond = report["beyond"].as_array().unwrap();
+    let shares: Vec<f64> = beyond
+        .iter()
+        .map(|it| it["of_capacity"].as_f64().unwrap())
+        .collect();
+    match report["known"]["low"].as_f64() {
+        Some(_) => assert_eq!(shares, [1.1, 1.25], "{report:#}"),
+        None => assert!(shares.is_empty(), "{report:#}"),
+    }
+    for seen in beyond {
+        let of = |name: &str| seen[name].as_f64().unwrap();
+        assert!(of("goodput") <= of("throughput"), "{seen:#}");
+    }
+}

@@ -1,0 +1,180 @@
+use super::*;
+use prony_record::service::Unclear;
+use prony_record::{Finding, Percentiles, Severity};
+
+fn step(rate: f64, kept: bool) -> RateStep {
+    RateStep {
+        rate,
+        seconds: 2.0,
+        achieved: rate,
+        limited: vec![Limited {
+            percentile: 99.0,
+            ms: Some(2.0),
+        }],
+        latency: Percentiles::default(),
+        errors: 0.0,
+        cpu_us_per_request: None,
+        kept,
+        broken: if kept {
+            vec![]
+        } else {
+            vec!["p99 was 30 ms".into()]
+        },
+        unclear: None,
+    }
+}
+
+fn report() -> CapacityReport {
+    let limit = |percentile, within_ms| LatencyLimit {
+        percentile,
+        within_ms,
+    };
+    CapacityReport {
+        run: 1,
+        server: "it".into(),
+        limits: Limits {
+            latency: vec![limit(99.0, 10.0), limit(50.0, 2.0)],
+            errors: 0.001,
+        },
+        capacity: Some(1_000.0),
+        known: Known {
+            low: Some(1_000.0),
+            high: Some(1_080.0),
+            because: vec![],
+        },
+        checks: vec![],
+        curve: vec![step(100.0, true), step(500.0, true)],
+        steps: vec![
+            step(2_000.0, false),
+            step(1_000.0, true),
+            step(1_080.0, false),
+            step(100.0, true),
+            step(500.0, true),
+        ],
+        beyond: vec![],
+        interrupted: false,
+    }
+}
+
+#[test]
+fn the_sentence_the_curve_and_the_capacity_itself() {
+    let shown = text(&report());
+    assert!(
+        shown.starts_with(
+            "it keeps p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 % up to 1.00 k/s.\n"
+        ),
+        "{shown}"
+    );
+    for part in ["of capacity", "10 %", "50 %", "100 %"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("Beyond"), "{shown}");
+}
+
+#[test]
+fn lines_of_progress() {
+    assert_eq!(line(&step(1_000.0, true)), "1.00 k/s: kept, p99 2.00 ms");
+    let broken = step(2_000.0, false);
+    assert_eq!(line(&broken), "2.00 k/s: not kept: p99 was 30 ms");
+    let unclear = RateStep {
+        unclear: Some(Unclear::NoisyHost),
+        ..broken
+    };
+    assert_eq!(
+        line(&unclear),
+        "2.00 k/s: not kept, and not counted: p99 was 30 ms, but other processes or the hypervisor \
+         used the CPUs"
+    );
+}
+
+#[test]
+fn a_range_with_its_reason_and_its_checks() {
+    let noisy = CapacityReport {
+        capacity: None,
+        known: Known {
+            low: Some(1_000.0),
+            high: Some(14_000.0),
+            because: vec![
+                "other processes or the hypervisor used the CPUs in 9 of 31 trials".into(),
+            ],
+        },
+        checks: vec![Finding {
+            name: "noisy-host".into(),
+            severity: Severity::Warning,
+            text: "in 9 of 31 trials: other processes".into(),
+        }],
+        ..report()
+    };
+    let shown = text(&noisy);
+    for part in [
+        "up to a rate between 1.00 k/s and 14.0 k/s, not better known here, because other processes \
+         or the hypervisor used the CPUs in 9 of 31 trials.\n",
+        "of 1.00 k/s",
+        "\nwarning: noisy-host: in 9 of 31 trials: other processes\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("of capacity"), "{shown}");
+}
+
+#[test]
+fn what_is_not_known_is_not_claimed() {
+    let of = |low, high, because: &[&str]| {
+        let because = because.iter().map(ToString::to_string).collect();
+        sentence("it", "p99 ≤ 1.00 s", &Known { low, high, because })
+    };
+    assert!(of(Some(2e3), None, &["x"]).contains("up to at least 2.00 k/s, not better"));
+    assert!(of(None, Some(100.0), &[]).contains("at no rate that was tried"));
+    assert!(of(None, None, &["x"]).contains("is not known here, because x."));
+}
+
+#[test]
+fn an_interrupted_search_claims_nothing() {
+    let interrupted = CapacityReport {
+        capacity: None,
+        interrupted: true,
+        ..report()
+    };
+    assert!(text(&interrupted).starts_with("interrupted before"));
+}
+
+#[test]
+fn beyond_the_capacity_has_a_table_of_its_own() {
+    let seen = Overload {
+        rate: 2_000.0,
+        of_capacity: 2.0,
+        goodput: 400.0,
+        throughput: 900.0,
+        errors: 0.01,
+        timeouts: 0.25,
+        rejected: 0.5,
+        latency: Percentiles::default(),
+        recovery_seconds: Some(0.3),
+        recovery_watched_seconds: 4.0,
+    };
+    let never = Overload {
+        recovery_seconds: None,
+        ..seen.clone()
+    };
+    let shown = text(&CapacityReport {
+        beyond: vec![seen.clone(), never],
+        ..report()
+    });
+    for part in [
+        "\nBeyond it:\n",
+        "200 %",
+        "400/s",
+        "900/s",
+        "50.00 %",
+        "25.00 %",
+        "1.00 %",
+        "≤ 300 ms",
+        "> 4.00 s",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(
+        overload_line(&seen),
+        "2.00 k/s (200 %): 400/s within the limit, 900/s in all, recovers in ≤ 300 ms"
+    );
+}

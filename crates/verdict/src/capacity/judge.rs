@@ -1,0 +1,324 @@
+//! What one trial at a rate says: the limits were kept, or the server broke them, or it is not clear who
+//! did.
+
+use prony_record::service::{Limited, Limits, Outcome, Unclear};
+use prony_record::{Finding, Outcomes, Resources, SECOND, Severity, Times};
+use prony_stats::percentile::supported;
+
+/// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
+/// so the limits count it already.
+const BREAKING: [&str; 2] = ["rate-missed", "wrong-answers"];
+/// The server gets half of the CPUs (of an odd number less), and whatever other processes used may all
+/// have been on those.
+const SERVER_CPUS: f64 = 2.0;
+/// A rate is out of reach when it is this many times what the server would have answered with the CPU
+/// time that other processes used: caches and wake-ups cost more than that time alone.
+const MARGIN: f64 = 1.25;
+/// A rate is out of reach too when every thread of the server would have to answer this many times as
+/// many requests as the CPU time of one lets it: on a sibling of a busy core a request takes up to twice
+/// the CPU time.
+const THREADS_MARGIN: f64 = 2.0;
+/// Of the time that the server could have had, at most this share is taken for lost: from a few percent
+/// that are left nothing can be computed.
+const MOST_LOST: f64 = 0.9;
+
+/// What a trial at a rate has shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// Requests per second that were due.
+    pub rate: f64,
+    /// How long it was measured, in seconds.
+    pub seconds: f64,
+    /// Response times, in nanoseconds.
+    pub response: &'a Times,
+    /// How late the generator itself was, in nanoseconds.
+    pub late: &'a Times,
+    /// What became of the requests.
+    pub outcomes: &'a Outcomes,
+    /// What the machine used.
+    pub resources: &'a Resources,
+    /// What the checks found.
+    pub checks: &'a [Finding],
+}
+
+/// What that is, held against the limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The limited percentiles, in the order of the limits.
+    pub limited: Vec<Limited>,
+    /// The share of requests that failed, 0 to 1.
+    pub errors: f64,
+    /// What was not kept, in words; empty when everything was.
+    pub broken: Vec<String>,
+    /// Why that may not have been the server's doing.
+    pub unclear: Option<Unclear>,
+}
+
+impl Judged {
+    /// What it says about the server.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match (self.broken.is_empty(), self.unclear) {
+            (true, _) => Outcome::Kept,
+            (false, None) => Outcome::Broken,
+            (false, Some(why)) => Outcome::Unclear(why),
+        }
+    }
+}
+
+/// Holds a trial against the limits. What was kept was kept, however noisy the host was; what was broken
+/// counts against the server only when neither the host nor the generator can have broken it.
+#[must_use]
+pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
+    let finished = shown.outcomes.finished().max(1) as f64;
+    let errors = shown.outcomes.failed() as f64 / finished;
+    let mut broken = Vec::new();
+    let mut limited = Vec::new();
+    // Every limit that was broken was exceeded by less than the generator was late.
+    let mut by_lateness = true;
+    let mut few = false;
+    for limit in &limits.latency {
+        let (percentile, share) = (limit.percentile, limit.percentile / 100.0);
+        let n = shown.response.len() as f64;
+        let ms = supported(n, share).then(|| at(shown.response, share));
+        limited.push(Limited { percentile, ms });
+        match ms {
+            Some(ms) if ms <= limit.within_ms => {}
+            Some(ms) => {
+                broken.push(format!("p{percentile} was {ms:.3} ms"));
+                by_lateness &= ms - at(shown.late, share) <= limit.within_ms;
+            }
+            None => {
+                broken.push(format!("too few answers for p{percentile}"));
+                by_lateness = false;
+                few |= !supported(shown.rate * shown.seconds, share);
+            }
+        }
+    }
+    // Nothing is broken but what a rate as low as this cannot show.
+    let mut only_few = few && broken.len() == limited.iter().filter(|it| it.ms.is_none()).count();
+    if errors > limits.errors {
+        broken.push(format!("{:.2} % errors", errors * 100.0));
+        (by_lateness, only_few) = (false, false);
+    }
+    for name in BREAKING {
+        if raised(shown.checks, name).is_some() {
+            broken.push(name.to_owned());
+            (by_lateness, only_few) = (false, false);
+        }
+    }
+    let unclear = match broken.is_empty() {
+        true => None,
+        false if only_few => Some(Unclear::TooFewAnswers),
+        false => doubt(shown, by_lateness),
+    };
+    Judged {
+        limited,
+        errors,
+        broken,
+        unclear,
+    }
+}
+
+/// Whose doing, if not the server's, it may be that a limit was broken.
+fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
+    // No other process makes an answer wrong.
+    if raised(shown.checks, "wrong-answers").is_some() {
+        return None;
+    }
+    // As a note it says that the server was as busy as the generator.
+    if raised(shown.checks, "generator-saturated").is_some_and(|it| it.severity > Severity::Note) {
+        return Some(Unclear::SaturatedGenerator);
+    }
+    if by_lateness && raised(shown.checks, "schedule-lag").is_some() {
+        return Some(Unclear::LateGenerator);
+    }
+    let noisy = raised(shown.checks, "noisy-host").is_some();
+    (noisy && !out_of_reach(shown)).then_some(Unclear::NoisyHost)
+}
+
+/// Would the rate have been too much even with all the CPU time that other processes used?
+fn out_of_reach(shown: &Shown<'_>) -> bool {
+    let Shown {
+        rate,
+        seconds,
+        outcomes,
+        resources,
+        ..
+    } = shown;
+    let taken = resources.others_busy + resources.stolen;
+    let lost = (SERVER_CPUS * taken).clamp(0.0, MOST_LOST);
+    let answered = outcomes.ok as f64 / seconds.max(f64::MIN_POSITIVE);
+    // What other processes took from it, it did not use: its CPU time per request hardly depends on them.
+    let requests = (outcomes.finished() + outcomes.in_flight_at_end) as f64;
+    let cpu_seconds = resources.server_cpu_ns as f64 / SECOND as f64 / requests.max(1.0);
+    let busy_threads = rate * cpu_seconds;
+    answered / (1.0 - lost) * MARGIN < *rate
+        || busy_threads > resources.threads.max(1) as f64 * THREADS_MARGIN
+}
+
+fn raised<'a>(checks: &'a [Finding], name: &str) -> Option<&'a Finding> {
+    checks.iter().find(|check| check.name == name)
+}
+
+/// A percentile in milliseconds; 0 without samples.
+fn at(times: &Times, share: f64) -> f64 {
+    match times.is_empty() {
+        true => 0.0,
+        false => times.value_at_quantile(share) as f64 / 1e6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_record::service::LatencyLimit;
+    use prony_record::times::times;
+
+    fn limits() -> Limits {
+        Limits {
+            latency: vec![
+                LatencyLimit {
+                    percentile: 99.0,
+                    within_ms: 10.0,
+                },
+                LatencyLimit {
+                    percentile: 50.0,
+                    within_ms: 2.0,
+                },
+            ],
+            errors: 0.01,
+        }
+    }
+
+    fn check(name: &str, severity: Severity) -> Finding {
+        Finding {
+            name: name.into(),
+            severity,
+            text: String::new(),
+        }
+    }
+
+    /// Two seconds at 1,000/s: half of the answers take `median` ms, the rest `tail` ms.
+    struct Made {
+        response: Times,
+        late: Times,
+        outcomes: Outcomes,
+        resources: Resources,
+        checks: Vec<Finding>,
+    }
+
+    impl Made {
+        fn of(median: u64, tail: u64, checks: &[(&str, Severity)]) -> Self {
+            let mut response = times();
+            response.record_n(median * 1_000_000, 1_100).unwrap();
+            response.record_n(tail * 1_000_000, 900).unwrap();
+            Self {
+                response,
+                late: times(),
+                outcomes: Outcomes {
+                    ok: 2_000,
+                    ..Outcomes::default()
+                },
+                resources: Resources::default(),
+                checks: checks.iter().map(|(n, s)| check(n, *s)).collect(),
+            }
+        }
+
+        fn judged_at(&self, rate: f64) -> Judged {
+            let shown = Shown {
+                rate,
+                seconds: 2.0,
+                response: &self.response,
+                late: &self.late,
+                outcomes: &self.outcomes,
+                resources: &self.resources,
+                checks: &self.checks,
+            };
+            judge(&limits(), &shown)
+        }
+
+        fn outcome(&self) -> Outcome {
+            self.judged_at(1_000.0).outcome()
+        }
+    }
+
+    const NOISE: (&str, Severity) = ("noisy-host", Severity::Warning);
+
+    #[test]
+    fn every_limit_counts() {
+        assert_eq!(Made::of(1, 5, &[]).outcome(), Outcome::Kept);
+        let tail = Made::of(1, 50, &[]).judged_at(1_000.0);
+        assert_eq!(tail.broken.len(), 1, "{tail:?}");
+        let median = Made::of(5, 5, &[]).judged_at(1_000.0);
+        assert!(median.broken[0].starts_with("p50 was"), "{median:?}");
+        let mut errors = Made::of(1, 5, &[]);
+        errors.outcomes.timeout = 100;
+        assert_eq!(errors.outcome(), Outcome::Broken);
+    }
+
+    #[test]
+    fn what_is_kept_on_a_noisy_host_is_kept() {
+        assert_eq!(Made::of(1, 5, &[NOISE]).outcome(), Outcome::Kept);
+    }
+
+    #[test]
+    fn what_a_noisy_host_may_have_broken_is_unclear() {
+        let noisy = Made::of(1, 50, &[NOISE]);
+        assert_eq!(noisy.outcome(), Outcome::Unclear(Unclear::NoisyHost));
+        let wrong = ("wrong-answers", Severity::Serious);
+        assert_eq!(Made::of(1, 5, &[NOISE, wrong]).outcome(), Outcome::Broken);
+    }
+
+    #[test]
+    fn a_rate_out_of_reach_is_broken_whatever_others_used() {
+        let mut noisy = Made::of(1, 50, &[NOISE, ("rate-missed", Severity::Serious)]);
+        // A fifth of all CPUs may have been two fifths of the server's.
+        noisy.resources.others_busy = 0.2;
+        let at = |rate| noisy.judged_at(rate).outcome();
+        assert_eq!(at(2_000.0), Outcome::Unclear(Unclear::NoisyHost));
+        assert_eq!(at(2_500.0), Outcome::Broken);
+    }
+
+    #[test]
+    fn a_rate_out_of_reach_of_the_server_s_threads_is_broken() {
+        let mut noisy = Made::of(1, 50, &[NOISE]);
+        // Nothing can be said from the answers, and a request takes a millisecond of CPU time.
+        noisy.resources.others_busy = 0.9;
+        noisy.resources.server_cpu_ns = 2 * SECOND;
+        noisy.resources.threads = 2;
+        let at = |rate| noisy.judged_at(rate).outcome();
+        assert_eq!(at(3_900.0), Outcome::Unclear(Unclear::NoisyHost));
+        assert_eq!(at(4_100.0), Outcome::Broken);
+    }
+
+    #[test]
+    fn a_late_generator_is_to_blame_for_what_it_was_late() {
+        let mut late = Made::of(1, 12, &[("schedule-lag", Severity::Warning)]);
+        late.late.record_n(1_000_000, 2_000).unwrap();
+        assert_eq!(late.outcome(), Outcome::Broken, "12 - 1 ms is too long");
+        late.late.record_n(3_000_000, 2_000).unwrap();
+        assert_eq!(late.outcome(), Outcome::Unclear(Unclear::LateGenerator));
+    }
+
+    #[test]
+    fn a_saturated_generator_is_to_blame_unless_the_server_was_busy_too() {
+        let with = |severity| Made::of(1, 50, &[("generator-saturated", severity)]).outcome();
+        assert_eq!(
+            with(Severity::Warning),
+            Outcome::Unclear(Unclear::SaturatedGenerator)
+        );
+        assert_eq!(with(Severity::Note), Outcome::Broken);
+    }
+
+    #[test]
+    fn too_few_answers_are_the_rate_s_doing_or_the_server_s() {
+        let mut few = Made::of(1, 5, &[]);
+        few.response = times();
+        few.response.record_n(1_000_000, 100).unwrap();
+        few.outcomes.ok = 100;
+        let at = |rate| few.judged_at(rate).outcome();
+        assert_eq!(at(50.0), Outcome::Unclear(Unclear::TooFewAnswers));
+        assert_eq!(at(1_000.0), Outcome::Broken);
+    }
+}
