@@ -170,13 +170,14 @@ fn check_notebook(notebook: &Connection) {
             "rss_peak_bytes",
             "threads",
             "processes",
-            "context_switches",
         ] {
             assert!(
                 facts["resources"][key].as_u64().unwrap() > 0,
                 "{key}: {facts:#}"
             );
         }
+        // A server that always has requests waiting, on a CPU of its own, never leaves it.
+        assert!(facts["resources"]["context_switches"].is_u64(), "{facts:#}");
         for key in [
             "ready_ns",
             "verify_ns",
