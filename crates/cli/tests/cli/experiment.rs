@@ -165,12 +165,7 @@ fn check_notebook(notebook: &Connection) {
             &format!("SELECT observation_json FROM trial WHERE id = {trial}"),
         );
         let facts: Value = serde_json::from_str(&observation[0]).unwrap();
-        for key in [
-            "server_cpu_ns",
-            "rss_peak_bytes",
-            "threads",
-            "processes",
-        ] {
+        for key in ["server_cpu_ns", "rss_peak_bytes", "threads", "processes"] {
             assert!(
                 facts["resources"][key].as_u64().unwrap() > 0,
                 "{key}: {facts:#}"
