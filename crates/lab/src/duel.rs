@@ -121,6 +121,17 @@ pub struct Duel<'a, H, G> {
     pub deadline: Option<Instant>,
 }
 
+/// How a duel goes on.
+#[derive(Debug)]
+struct Course {
+    /// What the next round has.
+    parts: Parts,
+    /// How long the longest round took.
+    longest: Duration,
+    /// Rounds in a row in which a side has missed the common rate.
+    missed: u32,
+}
+
 impl<H: Host, G: Generator> Duel<'_, H, G> {
     /// Carries it out: rounds until it is decided, its rounds or its time are over, or the user
     /// interrupts it. Every part of every round is recorded. Gives what was seen in whole rounds.
@@ -135,96 +146,130 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
     ) -> Result<Seen, DuelError> {
         let names = self.sides.iter().map(|side| side.name.clone()).collect();
         let mut seen = Seen::nothing(names);
-        let (saturation, fixed) = parts_for(&self.terms.quantities);
-        // A rate is of no use where nothing that is compared is measured at it.
-        seen.rate = self.rate.filter(|_| fixed);
         let mut depth = Depth::Full;
-        if seen.rate.is_none() && fixed {
-            // A round that is not counted finds the common rate.
-            let parts = Parts {
-                saturation: true,
-                rate: None,
-            };
-            observer(Event::Round(None));
-            let Some(bouts) = self.round(parts, depth, observer)? else {
-                return Ok(seen);
-            };
-            depth = Depth::Quick;
-            seen.rate = common_rate(bouts.iter().filter_map(Bout::throughput));
-        }
-        let mut parts = Parts {
-            saturation,
-            rate: seen.rate,
+        let Some(parts) = self.parts(&mut seen, &mut depth, observer)? else {
+            return Ok(seen);
         };
-        if !parts.saturation && parts.rate.is_none() {
-            return Err(DuelError::NoRate);
-        }
         let plan = plan(self.terms, self.sides.len())?;
-        let (mut longest, mut ordinal, mut missed) = (Duration::ZERO, 0, 0);
+        let mut course = Course {
+            parts,
+            longest: Duration::ZERO,
+            missed: 0,
+        };
+        let mut ordinal = 0;
         while (seen.rounds.len() as u32) < self.terms.most {
             let begun = Instant::now();
             let number = seen.rounds.len() as u32;
             observer(Event::Round(Some(number)));
-            let Some(bouts) = self.round(parts, depth, observer)? else {
+            let Some(bouts) = self.round(course.parts, depth, observer)? else {
                 break;
             };
             // Everything once; later starts of the same program only have to show that they answer.
             depth = Depth::Quick;
             self.keep(&bouts, number, &mut ordinal, &mut seen, journal)?;
-            let comparisons = self.compare(&seen, &plan)?;
+            let comparisons = seen.compare(&plan, self.terms)?;
             observer(Event::Compared {
                 comparisons: &comparisons,
                 findings: &seen.findings(),
             });
-            let rounds = seen.rounds.len() as u32;
-            if may_end(self.terms, rounds, &comparisons) {
+            course.longest = course.longest.max(begun.elapsed());
+            if self.is_over(&course, &seen, &comparisons, &plan) {
                 break;
             }
-            longest = longest.max(begun.elapsed());
-            let end = self.last_round(rounds, longest);
-            if end == rounds
-                || may_give_up(
-                    self.terms,
-                    &seen.names,
-                    &seen.rounds,
-                    &comparisons,
-                    &plan,
-                    end,
-                )
-            {
-                break;
-            }
-            if rounds >= ENOUGH {
-                let outlook = outlook(&self.terms.quantities, &seen.rounds, &plan, end);
-                let dropped = parts.saturation
-                    && parts.rate.is_some()
-                    && throughput_is_too_coarse(self.terms, &outlook);
-                if dropped {
-                    parts.saturation = false;
-                    // Of two parts one is left.
-                    longest /= 2;
-                }
-                if dropped || rounds == ENOUGH {
-                    let outlook = &outlook;
-                    observer(Event::Outlook {
-                        outlook,
-                        end,
-                        dropped,
-                    });
-                }
-            }
-            missed = match seen.rounds.last().is_some_and(|round| any_missed(round)) {
-                true => missed + 1,
-                false => 0,
-            };
-            // Once may be another program's doing. A rate that the user gave stays.
-            if missed >= MISSES && self.rate.is_none() {
-                let reached = bouts.iter().filter_map(Bout::throughput);
-                parts.rate = parts.rate.and_then(|rate| lower_rate(rate, reached));
-                missed = 0;
-            }
+            self.leave_out(&mut course, &seen, &plan, observer);
+            self.lower_rate(&mut course, &seen, &bouts);
         }
         Ok(seen)
+    }
+
+    /// The parts of its rounds, with the common rate; none when the user interrupts it. Unless the rate is
+    /// given, a round that is not counted finds it.
+    fn parts(
+        &self,
+        seen: &mut Seen,
+        depth: &mut Depth,
+        observer: Observer<'_>,
+    ) -> Result<Option<Parts>, DuelError> {
+        let (saturation, fixed) = parts_for(&self.terms.quantities);
+        // A rate is of no use where nothing that is compared is measured at it.
+        seen.rate = self.rate.filter(|_| fixed);
+        if seen.rate.is_none() && fixed {
+            let parts = Parts {
+                saturation: true,
+                rate: None,
+            };
+            observer(Event::Round(None));
+            let Some(bouts) = self.round(parts, *depth, observer)? else {
+                return Ok(None);
+            };
+            *depth = Depth::Quick;
+            seen.rate = common_rate(bouts.iter().filter_map(Bout::throughput));
+        }
+        match (saturation, seen.rate) {
+            (false, None) => Err(DuelError::NoRate),
+            (saturation, rate) => Ok(Some(Parts { saturation, rate })),
+        }
+    }
+
+    /// Is there nothing more to do, or no time for it?
+    fn is_over(
+        &self,
+        course: &Course,
+        seen: &Seen,
+        comparisons: &[Comparison],
+        plan: &Plan,
+    ) -> bool {
+        let rounds = seen.rounds.len() as u32;
+        let end = self.last_round(rounds, course.longest);
+        may_end(self.terms, rounds, comparisons)
+            || end == rounds
+            || may_give_up(
+                self.terms,
+                &seen.names,
+                &seen.rounds,
+                comparisons,
+                plan,
+                end,
+            )
+    }
+
+    /// Leaves throughput out of the rounds to come if the time is better spent at the common rate; says
+    /// once what the duel can find.
+    fn leave_out(&self, course: &mut Course, seen: &Seen, plan: &Plan, observer: Observer<'_>) {
+        let rounds = seen.rounds.len() as u32;
+        if rounds < ENOUGH {
+            return;
+        }
+        let end = self.last_round(rounds, course.longest);
+        let outlook = outlook(&self.terms.quantities, &seen.rounds, plan, end);
+        let dropped = course.parts.saturation
+            && course.parts.rate.is_some()
+            && throughput_is_too_coarse(self.terms, &outlook);
+        if dropped {
+            course.parts.saturation = false;
+            // Of two parts one is left.
+            course.longest /= 2;
+        }
+        if dropped || rounds == ENOUGH {
+            let outlook = &outlook;
+            observer(Event::Outlook {
+                outlook,
+                end,
+                dropped,
+            });
+        }
+    }
+
+    /// Lowers the common rate when a side has missed it several times in a row: once may be another
+    /// program's doing. A rate that the user gave stays.
+    fn lower_rate(&self, course: &mut Course, seen: &Seen, bouts: &[Bout]) {
+        let missed = seen.rounds.last().is_some_and(|round| any_missed(round));
+        course.missed = if missed { course.missed + 1 } else { 0 };
+        if course.missed >= MISSES && self.rate.is_none() {
+            let reached = bouts.iter().filter_map(Bout::throughput);
+            course.parts.rate = course.parts.rate.and_then(|rate| lower_rate(rate, reached));
+            course.missed = 0;
+        }
     }
 
     /// The last round that there is time for, after `rounds` of which the longest took this long.
@@ -235,10 +280,6 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         let left = deadline.saturating_duration_since(Instant::now());
         let more = (left.as_secs_f64() / longest.as_secs_f64().max(1e-3)) as u32;
         rounds.saturating_add(more).min(self.terms.most)
-    }
-
-    fn compare(&self, seen: &Seen, plan: &Plan) -> Result<Vec<Comparison>, StatsError> {
-        seen.compare(plan, self.terms)
     }
 
     fn round(
