@@ -25,6 +25,7 @@ pub mod machine;
 pub mod manifest;
 pub mod placement;
 pub mod process;
+pub mod recording;
 pub mod run;
 pub mod setup;
 pub mod side;

@@ -4,6 +4,7 @@
 use crate::args::Duel;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::side::{Side, What};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -18,13 +19,24 @@ pub fn folders(args: &Duel, line: &str) -> Result<Vec<Side>> {
             other.display()
         ));
     }
+    let whole = folders.iter().map(|folder| folder.canonicalize());
+    let folders: Vec<PathBuf> = whole.collect::<Result<_, _>>().into_diagnostic()?;
     let mut sides = Vec::new();
-    for (word, folder) in args.sides.iter().zip(&folders) {
-        let folder = folder.canonicalize().into_diagnostic()?;
-        build(args, word, &folder)?;
-        sides.push(of_command(word, line, &folder)?);
+    for (name, folder) in names(&args.sides, &folders).iter().zip(&folders) {
+        build(args, name, folder)?;
+        sides.push(of_command(name, line, folder)?);
     }
     Ok(sides)
+}
+
+/// The folders' own names, where they differ; else as the user has written them.
+fn names(words: &[String], folders: &[PathBuf]) -> Vec<String> {
+    let name = |folder: &PathBuf| Some(folder.file_name()?.to_string_lossy().into_owned());
+    let own: Vec<String> = folders.iter().filter_map(name).collect();
+    match own.iter().collect::<BTreeSet<_>>().len() == folders.len() {
+        true => own,
+        false => words.to_vec(),
+    }
 }
 
 /// The same command line in a worktree of each revision. All are looked up before anything is built.

@@ -1,0 +1,172 @@
+//! What is recorded of a trial, and what the checks find in it.
+
+use crate::placement::Placement;
+use crate::trial::Measured;
+use jiff::Timestamp;
+use prony_checks::{Evidence, examine};
+use prony_record::trial::Figures;
+use prony_record::{
+    Durations, Failure, Finding, Load, Measurement, Observation, Recording, Step, Trial,
+    TrialStatus,
+};
+
+/// A trial's place in its run, and what it is a trial of.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    /// Its place in the run's plan, from 0.
+    pub ordinal: u32,
+    /// Its round, from 0.
+    pub round: u32,
+    /// The server's name, or the side's.
+    pub server: String,
+    /// Its workers.
+    pub workers: u32,
+    /// The load.
+    pub load: Load,
+    /// The load's label.
+    pub cell: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// The server's command line.
+    pub command: String,
+    /// What the server says its version is; empty when that is not known.
+    pub version: String,
+}
+
+/// What a trial is to its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// A measurement that stands for itself.
+    Yes,
+    /// One short part of many: how many there are decides whether there were enough.
+    Part,
+}
+
+/// Checks that judge how long was measured: in a duel the number of rounds decides that.
+const OF_LENGTH: [&str; 2] = ["too-short", "too-few-samples"];
+
+/// What the checks find in a measurement.
+pub fn findings(
+    load: &Load,
+    measured: &Measured,
+    workers: u32,
+    placement: &Placement,
+    whole: Whole,
+) -> Vec<Finding> {
+    let cpus = placement.server.len().min(workers as usize) as f64;
+    let mut evidence = Evidence {
+        warmed_up: Some(measured.warm_up.steady),
+        workers: Some(workers),
+        server_cpus: Some(placement.server.len() as u32),
+        co_located: Some(placement.co_located()),
+        ..Evidence::of(load, &measured.seen).with_resources(&measured.used, cpus)
+    };
+    if whole == Whole::Part {
+        // Its windows lie apart, with the other sides' between them: they show no course over time.
+        evidence.window_rates.clear();
+    }
+    let mut found = examine(&evidence);
+    if whole == Whole::Part {
+        found.retain(|finding| !OF_LENGTH.contains(&finding.name.as_str()));
+    }
+    found
+}
+
+impl Slot {
+    /// What was measured, as it is recorded.
+    #[must_use]
+    pub fn recording(
+        &self,
+        measured: &Measured,
+        durations: Durations,
+        checks: Vec<Finding>,
+        interrupted: bool,
+    ) -> Recording {
+        let (seen, used) = (&measured.seen, &measured.used);
+        let figures = Figures::of(seen, used);
+        let observation = Measurement {
+            outcomes: seen.outcomes.clone(),
+            generator: seen.generator.clone(),
+            resources: used.clone(),
+            durations: Durations {
+                warmup_ns: measured.warm_up.length,
+                measured_ns: seen.measured_ns,
+                ..durations
+            },
+            warmed_up: measured.warm_up.steady,
+            errors: seen.errors.clone(),
+            wrong_answers: seen.wrong_answers.clone(),
+            per_connection: seen.per_connection_range(),
+            checks,
+        };
+        let (status, failure) = match (interrupted, figures.throughput.is_some()) {
+            (true, _) => (TrialStatus::Interrupted, None),
+            (false, true) => (TrialStatus::Ok, None),
+            (false, false) => (
+                TrialStatus::Failed,
+                Some(Failure::new(Step::Load, no_answer(seen))),
+            ),
+        };
+        Recording {
+            trial: Trial {
+                status,
+                failure,
+                figures,
+                observation: Some(observation),
+                ..self.blank()
+            },
+            windows: seen.windows.clone(),
+            histograms: seen.times.clone(),
+        }
+    }
+
+    /// A trial that failed, or was not tried, as it is recorded.
+    #[must_use]
+    pub fn failed(&self, status: TrialStatus, failure: Failure) -> Recording {
+        Recording {
+            trial: Trial {
+                status,
+                failure: Some(failure),
+                ..self.blank()
+            },
+            windows: Vec::new(),
+            histograms: prony_record::Distributions::default(),
+        }
+    }
+
+    fn blank(&self) -> Trial {
+        Trial {
+            ordinal: self.ordinal,
+            round: self.round,
+            server: self.server.clone(),
+            workers: Some(self.workers),
+            load: self.load.clone(),
+            cell: self.cell.clone(),
+            status: TrialStatus::Skipped,
+            failure: None,
+            started: self.started,
+            command_line: self.command.clone(),
+            server_version: Some(self.version.clone()).filter(|version| !version.is_empty()),
+            figures: Figures::default(),
+            observation: None,
+        }
+    }
+}
+
+/// What came instead of answers: how the requests ended, the errors in words, and the first
+/// wrong answer.
+fn no_answer(seen: &Observation) -> String {
+    let kinds = seen
+        .outcomes
+        .failures()
+        .map(|(kind, n)| format!("{kind} {n}"));
+    let errors = seen.errors.iter().map(|(text, n)| format!("{text} ×{n}"));
+    let wrong = seen.wrong_answers.first();
+    let wrong = wrong.map(|text| format!("the first wrong one: {text}"));
+    let list: Vec<String> = kinds.chain(errors).chain(wrong).collect();
+    let plain = "no request was answered as expected";
+    match list.as_slice() {
+        [] => plain.into(),
+        list => format!("{plain}: {}", list.join("; ")),
+    }
+}

@@ -1,0 +1,167 @@
+use super::*;
+use proptest::prelude::*;
+
+fn condition(text: &str) -> Condition {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn subject(metric: Metric, low: f64, high: f64) -> Subject {
+    let reading = Reading {
+        value: f64::midpoint(low, high),
+        interval: Some((low, high)),
+    };
+    Subject {
+        name: "it".into(),
+        values: vec![(metric, reading)],
+        ratios: vec![(metric, reading)],
+        serious: Vec::new(),
+    }
+}
+
+#[test]
+fn conditions_are_read() {
+    for (text, metric, above, limit) in [
+        (
+            "p99 > 10ms",
+            Metric::Percentile(9_900),
+            true,
+            Limit::Absolute(1e7),
+        ),
+        (
+            "p99.9>2.5s",
+            Metric::Percentile(9_990),
+            true,
+            Limit::Absolute(2.5e9),
+        ),
+        ("cpu > +5%", Metric::Cpu, true, Limit::Relative(1.05)),
+        (
+            "throughput < -5%",
+            Metric::Throughput,
+            false,
+            Limit::Relative(0.95),
+        ),
+        (
+            "throughput < 5k",
+            Metric::Throughput,
+            false,
+            Limit::Absolute(5e3),
+        ),
+        (
+            "capacity < 1200/s",
+            Metric::Capacity,
+            false,
+            Limit::Absolute(1_200.0),
+        ),
+        ("errors > 0", Metric::Errors, true, Limit::Absolute(0.0)),
+        (
+            "errors > 0.1%",
+            Metric::Errors,
+            true,
+            Limit::Absolute(0.001),
+        ),
+        (
+            "memory > 200MiB",
+            Metric::Memory,
+            true,
+            Limit::Absolute(209_715_200.0),
+        ),
+    ] {
+        let read = condition(text);
+        assert_eq!((read.metric, read.above), (metric, above), "{text}");
+        match (read.limit, limit) {
+            (Limit::Absolute(a), Limit::Absolute(b)) | (Limit::Relative(a), Limit::Relative(b)) => {
+                assert!((a - b).abs() <= 1e-9 * b.abs(), "{text}: {a}");
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_condition_says_what_is_missing() {
+    for (text, part) in [
+        ("p99", "is not a condition"),
+        ("p99 >= 10ms", "is not a condition"),
+        ("p99 > 10", "one of ns, us, µs, ms, s"),
+        ("p101 > 1ms", "there is no \"p101\""),
+        ("speed < 3", "there is no \"speed\""),
+        ("cpu > 5%", "has no sign"),
+        ("throughput < -5", "a change is given in %"),
+        ("errors > x", "is not a number"),
+        ("throughput < -150%", "a change is given in %"),
+    ] {
+        let error = text.parse::<Condition>().unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_interval_decides() {
+    let judge =
+        |text: &str, metric, low, high| condition(text).judge(&subject(metric, low, high)).0;
+    let p99 = Metric::Percentile(9_900);
+    assert_eq!(judge("p99 > 10ms", p99, 8e6, 9.9e6), Outcome::Held);
+    assert_eq!(judge("p99 > 10ms", p99, 9e6, 11e6), Outcome::NotKnown);
+    assert_eq!(judge("p99 > 10ms", p99, 10.1e6, 11e6), Outcome::Broken);
+    assert_eq!(
+        judge("throughput < -5%", Metric::Throughput, 0.90, 0.94),
+        Outcome::Broken
+    );
+    assert_eq!(
+        judge("throughput < -5%", Metric::Throughput, 0.96, 1.02),
+        Outcome::Held
+    );
+    assert_eq!(judge("errors > 0", Metric::Errors, 0.0, 0.0), Outcome::Held);
+    assert_eq!(
+        judge("errors > 0", Metric::Errors, 0.01, 0.01),
+        Outcome::Broken
+    );
+    assert_eq!(
+        judge("cpu > +5%", Metric::Memory, 2.0, 2.0),
+        Outcome::NotKnown
+    );
+}
+
+#[test]
+fn a_serious_check_never_lets_a_condition_hold_and_never_excuses_one() {
+    let with_check = |low, high| Subject {
+        serious: vec!["rate-missed".into()],
+        ..subject(Metric::Percentile(9_900), low, high)
+    };
+    let p99 = condition("p99 > 10ms");
+    let (outcome, why) = p99.judge(&with_check(1e6, 2e6));
+    assert_eq!(outcome, Outcome::NotKnown);
+    assert_eq!(
+        why,
+        "1.500 ms (1.000 ms to 2.000 ms), but rate-missed was raised"
+    );
+    assert_eq!(p99.judge(&with_check(11e6, 12e6)).0, Outcome::Broken);
+}
+
+#[test]
+fn the_worst_counts() {
+    let p99 = [condition("p99 > 10ms")];
+    let subjects = [
+        subject(Metric::Percentile(9_900), 1e6, 2e6),
+        subject(Metric::Percentile(9_900), 11e6, 12e6),
+    ];
+    assert_eq!(worst(&judge(&p99, &subjects)), Outcome::Broken);
+    assert_eq!(worst(&judge(&p99, &subjects[..1])), Outcome::Held);
+    assert_eq!(worst(&[]), Outcome::Held);
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_typed_breaks_it(text in "[a-z0-9.<>%+ -]{0,12}") {
+        let _ = text.parse::<Condition>();
+    }
+
+    #[test]
+    fn an_interval_is_never_both(low in 0.0..2.0_f64, width in 0.0..1.0_f64, limit in -90..90_i32) {
+        let subject = subject(Metric::Cpu, low, low + width);
+        let above = condition(&format!("cpu > {limit:+}%")).judge(&subject).0;
+        let below = condition(&format!("cpu < {limit:+}%")).judge(&subject).0;
+        prop_assert!(above != Outcome::Broken || below == Outcome::Held);
+        prop_assert!(above != Outcome::NotKnown || below == Outcome::NotKnown);
+    }
+}
