@@ -1,0 +1,169 @@
+//! `prony servers check`: does every server keep its contracts?
+
+use super::{progress, selected};
+use crate::Ended;
+use crate::args::Places;
+use crate::place::{local_host, on_signal};
+use miette::{IntoDiagnostic, Result};
+use prony_lab::catalog::Server;
+use prony_lab::contract::{Contract, Verified};
+use prony_lab::host::LocalHost;
+use prony_lab::interrupt::Interrupt;
+use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::side::{Candidate, Role};
+use prony_record::Failure;
+use prony_report::table::{Align, Table};
+use serde_json::json;
+use std::sync::Arc;
+
+/// How a server fared.
+enum State {
+    Ready { version: String, verified: Verified },
+    Missing(String),
+    Failing(Failure),
+}
+
+pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
+    let catalog = places.catalog()?;
+    let selected = selected(places, &catalog, names)?;
+    let interrupt = Arc::new(Interrupt::default());
+    on_signal(&interrupt)?;
+    let (host, _scratch) = local_host(places, &interrupt, Placement::split(&allowed_cpus()))?;
+    let mut states = Vec::new();
+    for (server, contract) in selected {
+        if interrupt.fired() {
+            break;
+        }
+        let state = progress(&format!("checking {} ({contract})", server.name), || {
+            check_one(&host, server, contract)
+        });
+        states.push((server, contract, state));
+    }
+    if json {
+        let states: Vec<_> = states
+            .iter()
+            .map(|(server, contract, state)| {
+                let limits = match state {
+                    State::Ready { verified, .. } => expected_failures(server, verified),
+                    _ => Vec::new(),
+                };
+                let (state, step, message, output) = match state {
+                    State::Ready { version, .. } => ("ready", None, version.clone(), String::new()),
+                    State::Missing(what) => ("missing", None, what.clone(), String::new()),
+                    State::Failing(failure) => (
+                        "failing",
+                        Some(failure.step.to_string()),
+                        failure.message.clone(),
+                        failure.output.clone(),
+                    ),
+                };
+                json!({
+                    "server": server.name, "contract": contract, "state": state,
+                    "step": step, "message": message, "output": output,
+                    "limits": limits.iter().map(|(step, reason, found)| json!({
+                        "step": step, "reason": reason, "found": found,
+                    })).collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&states).into_diagnostic()?
+        );
+    } else {
+        print!("{}", check_table(&states));
+    }
+    let failing = states
+        .iter()
+        .any(|(_, _, state)| matches!(state, State::Failing(_)));
+    Ok(if failing || interrupt.fired() {
+        Ended::Incomplete
+    } else {
+        Ended::Done
+    })
+}
+
+fn check_table(states: &[(&Server, Contract, State)]) -> String {
+    let mut table = Table::new([
+        ("server", Align::Left),
+        ("contract", Align::Left),
+        ("state", Align::Left),
+        ("verified in", Align::Right),
+        ("what", Align::Left),
+    ]);
+    let mut outputs = String::new();
+    for (server, contract, state) in states {
+        let (word, took, what) = match state {
+            State::Ready { version, verified } => {
+                for (step, reason, found) in expected_failures(server, verified) {
+                    outputs += &format!(
+                        "\n{} ({contract}) has an expected failure, {step}: {reason}\n  as verified: {found}\n",
+                        server.name
+                    );
+                }
+                let took = format!("{} ms", verified.took().as_millis());
+                ("ready", took, version.clone())
+            }
+            State::Missing(what) => ("missing", String::new(), what.clone()),
+            State::Failing(failure) => {
+                outputs += &format!("\n{} ({contract}): {failure}\n", server.name);
+                for line in failure.output.lines() {
+                    outputs += &format!("  | {}\n", line.escape_debug());
+                }
+                (
+                    "failing",
+                    String::new(),
+                    format!("{} (see below)", failure.step),
+                )
+            }
+        };
+        table.row([
+            server.name.clone(),
+            contract.to_string(),
+            word.into(),
+            took,
+            what,
+        ]);
+    }
+    format!("{table}{outputs}")
+}
+
+/// The steps that a server's stack cannot pass: the step, the reason, and what was found.
+fn expected_failures<'a>(
+    server: &'a Server,
+    verified: &'a Verified,
+) -> Vec<(&'a str, &'a str, &'a str)> {
+    let reason = |step: &str| {
+        server
+            .manifest
+            .expected_failures
+            .get(step)
+            .map(String::as_str)
+    };
+    let steps = verified.steps.iter();
+    steps
+        .filter_map(|step| Some((step.name, reason(step.name)?, step.limit.as_deref()?)))
+        .collect()
+}
+
+fn check_one(host: &LocalHost, server: &Server, contract: Contract) -> State {
+    let built = match host.builder.build(server) {
+        Ok(built) => built,
+        Err(error) if error.is_missing() => return State::Missing(error.to_string()),
+        Err(error) => return State::Failing(error.into()),
+    };
+    let candidate = Candidate {
+        server,
+        built: &built,
+        workers: server.manifest.default_workers(),
+        contract,
+        role: Role::Server,
+    };
+    match host.check(&candidate) {
+        Ok(verified) => State::Ready {
+            version: built.version,
+            verified,
+        },
+        Err(failure) => State::Failing(failure),
+    }
+}
