@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A duration as it is written in files and on the command line: `250ms`, `10s`, `1.5m`.
+/// A duration as it is written in files and on the command line: `250ms`, `10s`, `1.5m`, `1m30s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub Duration);
 
@@ -24,7 +24,7 @@ const UNITS: [(&str, f64); 7] = [
 /// A text that is no duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a duration: expected a number with a unit, such as \"500ms\", \"10s\" or \"2m\""
+    "{0:?} is not a duration: expected a number with a unit, such as \"500ms\", \"10s\" or \"1m30s\""
 )]
 pub struct NotASpan(String);
 
@@ -33,6 +33,20 @@ impl FromStr for Span {
 
     fn from_str(text: &str) -> Result<Self, NotASpan> {
         let wrong = || NotASpan(text.to_owned());
+        // Several parts, `1m30s`: the text up to the first unit, and the rest.
+        let unit = text.find(char::is_alphabetic).unwrap_or(text.len());
+        let rest = text[unit..].find(|c: char| c.is_ascii_digit());
+        if let Some(rest) = rest {
+            let (first, rest) = text.split_at(unit + rest);
+            let parts = first
+                .parse::<Self>()
+                .and_then(|first| Ok((first, rest.parse::<Self>()?)));
+            let (first, rest) = parts.map_err(|_| wrong())?;
+            // From the largest unit down, each less than the one before it; the last has a unit too.
+            let in_order = rest.0 < first.0 && text.ends_with(char::is_alphabetic);
+            let sum = first.0.checked_add(rest.0).filter(|_| in_order);
+            return sum.map(Self).ok_or_else(wrong);
+        }
         let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
         let unit = &text[digits.len()..];
         // A bare number is taken for seconds on the command lines of wrk and ab: so here.
@@ -119,10 +133,25 @@ mod tests {
             ("40us", 40_000),
             ("3", 3_000_000_000),
             ("7ns", 7),
+            ("1m30s", 90_000_000_000),
+            ("1h1m1.5s", 3_661_500_000_000),
         ] {
             assert_eq!(text.parse::<Span>().unwrap().0.as_nanos(), nanos, "{text}");
         }
-        for text in ["", "s", "10 s", "-1s", "1e3s", "10parsecs", "inf", "1.2.3s"] {
+        for text in [
+            "",
+            "s",
+            "10 s",
+            "-1s",
+            "1e3s",
+            "10parsecs",
+            "inf",
+            "1.2.3s",
+            "30s1m",
+            "1m30",
+            "1m-3s",
+            "1s2s3",
+        ] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::number::{count, rate};
 use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
@@ -47,13 +48,13 @@ pub struct Capacity {
     #[arg(long, value_name = "SHARE", value_parser = more_than_all)]
     pub beyond: Option<f64>,
     /// Exit with 3 when the capacity is below this many requests per second
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub at_least: Option<f64>,
     /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>)]
     pub connections: u32,
     /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
     /// Length of a trial while searching; at the boundary twice that
     #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = with_unit)]
@@ -147,7 +148,7 @@ pub struct Calibrate {
     #[arg(long, value_delimiter = ',', default_values = ["tcp-echo", "http-echo"], value_parser = crate::verb::calibrate::kept_by_reference)]
     pub contract: Vec<Contract>,
     /// Numbers of connections
-    #[arg(long, value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = count::<u32>)]
     pub connections: Vec<u32>,
     /// Rounds for each of them
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]

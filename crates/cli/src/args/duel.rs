@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::number::{count, rate};
 use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
@@ -75,10 +76,10 @@ pub struct Duel {
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<Span>,
     /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>, help_heading = "Load")]
     pub connections: u32,
     /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Load")]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, help_heading = "Load")]
     pub threads: u32,
     /// How long each side is loaded in each of the two parts of a round
     #[arg(
@@ -93,7 +94,7 @@ pub struct Duel {
     #[arg(long, value_name = "TIME", default_value = "3s", help_heading = "Load")]
     pub warmup: Span,
     /// The common rate in requests per second [default: half of what the slowest side reaches]
-    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
     pub rate: Option<f64>,
     /// No part at a common rate: compare throughput alone
     #[arg(long, conflicts_with = "rate", help_heading = "Load")]

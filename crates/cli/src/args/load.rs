@@ -1,6 +1,7 @@
 //! `prony load`.
 
 use super::gate::Gate;
+use super::number::{count, rate};
 use super::request::Request;
 use super::{Shown, one_of};
 use clap::Args;
@@ -23,10 +24,10 @@ pub struct Load {
     /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
     pub url: String,
     /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>)]
     pub connections: u32,
     /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
     /// Length of the measurement
     #[arg(
@@ -38,20 +39,20 @@ pub struct Load {
     )]
     pub duration: Span,
     /// Number of requests, instead of a duration
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<u64>)]
     pub requests: Option<u64>,
     /// Load unmeasured until steady, for at most this long
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub warmup: Span,
     /// Requests per second over all connections: an open loop, in which each request has a due
     /// time that no stall of the server moves [default: closed loop, as fast as answers come]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rate)]
     pub rate: Option<f64>,
     /// How requests at a rate are spaced
     #[arg(long, default_value = "constant", value_parser = one_of::<Spacing>(["constant", "poisson"]), requires = "rate")]
     pub arrival: Spacing,
     /// Requests in flight per connection
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub pipeline: u32,
     /// A connection of its own for every request
     #[arg(long)]

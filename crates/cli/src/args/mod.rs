@@ -4,6 +4,7 @@ mod capacity;
 mod duel;
 pub mod gate;
 mod load;
+mod number;
 mod others;
 pub mod request;
 mod results;
