@@ -181,10 +181,7 @@ fn figures(report: &DuelReport) -> Table {
             let half = value.and_then(|v| v.relative_half_width());
             cells.push(half.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)));
         }
-        cells.push(match side.rss_peak_bytes {
-            0 => "–".into(),
-            bytes => show::bytes(bytes as f64),
-        });
+        cells.push(show::bytes_or_dash(side.rss_peak_bytes));
         table.row(cells);
     }
     table

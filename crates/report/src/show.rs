@@ -83,6 +83,15 @@ pub fn rate(per_second: f64) -> String {
     text.replace(" /s", "/s")
 }
 
+/// A number of bytes; a dash for none, which is not known.
+#[must_use]
+pub fn bytes_or_dash(bytes: u64) -> String {
+    match bytes {
+        0 => "–".to_owned(),
+        bytes => self::bytes(bytes as f64),
+    }
+}
+
 /// A number of bytes: `3.42 MiB`.
 pub fn bytes(bytes: f64) -> String {
     const KIB: f64 = 1024.0;

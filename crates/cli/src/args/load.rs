@@ -93,6 +93,12 @@ pub struct Load {
     /// Draws Poisson arrivals from this number, to repeat them
     #[arg(long, value_name = "N", help_heading = "Generator")]
     pub seed: Option<u64>,
+    /// Do not keep the result in the notebook
+    #[arg(long, help_heading = "Output")]
+    pub no_keep: bool,
+    /// What is known of the server's version, kept with the result [default: the commit of this folder]
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    pub label: Option<String>,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema load` describes it)

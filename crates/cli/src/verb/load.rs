@@ -2,11 +2,13 @@
 
 mod dialogue;
 mod display;
+mod keep;
 
 use crate::Ended;
-use crate::args::Load;
+use crate::args::{Load, Places};
 use crate::target;
 use display::Display;
+use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_checks::{Evidence, Tcp, examine};
 use prony_engine::{Plan, descriptors};
@@ -18,12 +20,12 @@ use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Window};
 use prony_report::load::LoadReport;
 use std::sync::Arc;
 
-pub fn main(args: &Load) -> Result<Ended> {
+pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     descriptors::reserve(u64::from(args.connections)).into_diagnostic()?;
     let plan = plan(args)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
-    let before = TcpCounters::read();
+    let (before, started) = (TcpCounters::read(), Timestamp::now());
     let seen = carry_out(args, &plan, &interrupt)?;
     let tcp = TcpCounters::read().since(&before);
     let evidence = Evidence {
@@ -42,6 +44,21 @@ pub fn main(args: &Load) -> Result<Ended> {
         print!("{}", report.text());
     }
     verdict.tell();
+    if !args.no_keep {
+        let done = keep::Done {
+            plan: &plan,
+            seen: &seen,
+            checks: &report.checks,
+            started,
+            interrupted: report.interrupted,
+        };
+        // What was measured is shown already: a notebook that cannot be written does not undo that.
+        match keep::keep(places, args, &done) {
+            Ok(_) if args.shown.quiet || args.json => {}
+            Ok(id) => eprintln!("\nkept as run {id}: `prony report {id}`"),
+            Err(error) => eprintln!("\nnot kept: {error}"),
+        }
+    }
     let comment = || Ok(prony_pages::export::load_markdown(&report));
     args.gate.comment(&verdict, comment)?;
     Ok(verdict.ended(match report.outcomes.ok {

@@ -500,3 +500,33 @@ fn a_delay_that_is_known_is_in_the_report() {
         assert!(p50 >= 5_000_000, "{kind}: {p50}");
     }
 }
+
+#[test]
+fn a_load_is_kept_as_a_run() {
+    let (place, server) = (Place::new(), Served::start(&["http-echo"]));
+    let url = server.http("/");
+    let load = ["load", "-n", "500", "-c", "4", url.as_str()];
+    let done = place
+        .prony(&[&load[..], &["--label", "v2"]].concat())
+        .with(0);
+    assert!(done.stderr.contains("kept as run 1"), "{done}");
+    let report = place.prony(&["report", "--json"]).with(0).json();
+    assert_eq!(report["run"]["name"], "load");
+    assert_eq!(report["run"]["title"], format!("{url} (v2)"));
+    assert_eq!(report["cells"][0]["answers"], 500, "{report:#}");
+    let text = place.prony(&["report"]).with(0).stdout;
+    assert!(text.contains(&format!("{url} gives ")), "{text}");
+    place
+        .prony(&[&load[..], &["--no-keep", "-q"]].concat())
+        .with(0);
+    let runs = place.prony(&["runs", "--json"]).with(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 1, "{runs:#}");
+    // A notebook that cannot be written does not take the result with it.
+    let nowhere = [&load[..], &["--notebook", "/proc/nothing.db"]].concat();
+    let done = place.prony(&nowhere).with(0);
+    assert!(done.stdout.contains("500 answers"), "{done}");
+    assert!(
+        done.stderr.contains("not kept: cannot open the notebook"),
+        "{done}"
+    );
+}

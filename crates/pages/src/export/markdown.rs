@@ -186,7 +186,7 @@ fn table(out: &mut String, cells: &[&CellReport]) {
             show::time_within(response.p99, response.intervals.p99),
             cell.server_cpu_us_per_request
                 .map_or_else(dash, |cpu| show::time(cpu.value * 1e3)),
-            show::bytes(cell.rss_peak_bytes as f64),
+            show::bytes_or_dash(cell.rss_peak_bytes),
         ];
         if grouped {
             row.push(cell.group.clone().unwrap_or_default());

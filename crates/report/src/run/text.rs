@@ -52,6 +52,10 @@ impl RunReport {
         };
         let name = first.label();
         let base = &self.run.baseline;
+        if let [only] = cells {
+            let rate = show::rate(only.throughput.value());
+            return format!("{name} gives {rate}.");
+        }
         if name == *base {
             return format!("{name}, the baseline, has the highest throughput.");
         }
@@ -228,7 +232,7 @@ fn table(cells: &[&CellReport]) -> Table {
             show::time_or_dash(response.max),
             cell.server_cpu_us_per_request
                 .map_or("–".into(), |cpu| show::time(cpu.value * 1e3)),
-            show::bytes(cell.rss_peak_bytes as f64),
+            show::bytes_or_dash(cell.rss_peak_bytes),
             ratio.map_or("–".into(), |ratio| show::ratio(ratio.value())),
             ratio
                 .and_then(Estimate::interval)

@@ -1,0 +1,105 @@
+//! A load as a run in the notebook, so that `runs`, `report`, `compare`, `export` and `view` know it.
+
+use crate::args::{Load, Places};
+use crate::journal::{Kept, subject};
+use jiff::Timestamp;
+use miette::{Result, miette};
+use prony_engine::Plan;
+use prony_lab::event::Journal;
+use prony_lab::recording::Slot;
+use prony_lab::trial::Measured;
+use prony_lab::warmup::WarmUp;
+use prony_notebook::RunId;
+use prony_record::{Durations, Finding, Observation, Resources, Subject};
+use std::convert::Infallible;
+use std::process::Command;
+
+/// What was measured, and when.
+pub struct Done<'a> {
+    pub plan: &'a Plan,
+    pub seen: &'a Observation,
+    pub checks: &'a [Finding],
+    pub started: Timestamp,
+    pub interrupted: bool,
+}
+
+/// Keeps it as a run with one trial.
+///
+/// # Errors
+/// When the notebook cannot be written.
+pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<RunId> {
+    let mut notebook = places.notebook()?;
+    let label = args.label.clone().or_else(commit).unwrap_or_default();
+    let title = match label.as_str() {
+        "" => args.url.clone(),
+        label => format!("{} ({label})", args.url),
+    };
+    let names = [args.url.clone()];
+    let asked = match args.url.starts_with("http") {
+        true => args.request.method()?,
+        false => "echo".to_owned(),
+    };
+    let placement = match done.plan.cpus.as_slice() {
+        [] => "generator not pinned".to_owned(),
+        cpus => format!("generator on CPU {}", list(cpus)),
+    };
+    let load = &done.plan.load;
+    let mut kept = Kept::begin(
+        &mut notebook,
+        "load",
+        &title,
+        done.plan.seed,
+        Subject {
+            rounds: 1,
+            ..subject(&names, asked, placement)
+        },
+    )?;
+    let slot = Slot {
+        ordinal: 0,
+        round: 0,
+        server: args.url.clone(),
+        workers: 1,
+        cell: load.to_string(),
+        load: load.clone(),
+        started: done.started,
+        command: String::new(),
+        version: label,
+    };
+    let measured = Measured {
+        seen: done.seen.clone(),
+        used: Resources::default(),
+        warm_up: WarmUp {
+            length: 0,
+            steady: true,
+        },
+    };
+    let recording = slot.recording(
+        &measured,
+        Durations::default(),
+        done.checks.to_vec(),
+        done.interrupted,
+    );
+    kept.add(&recording).map_err(|error| miette!("{error}"))?;
+    kept.finish(&Ok::<(), Infallible>(()), done.interrupted)
+}
+
+fn list(cpus: &[usize]) -> String {
+    let all: Vec<String> = cpus.iter().map(usize::to_string).collect();
+    all.join(", ")
+}
+
+/// The commit of the folder that the user stands in, with a plus when there are changes that are not
+/// committed; none outside a repository.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(text)
+    };
+    let commit = git(&["rev-parse", "--short", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(match changed.is_empty() {
+        true => commit,
+        false => format!("{commit}+"),
+    })
+}
