@@ -93,7 +93,12 @@ fn of_duel(out: &mut String, duel: &DuelReport) {
     for detail in &details {
         let _ = writeln!(out, "- {}", plain(detail));
     }
-    for found in &duel.checks {
+    checks(out, &duel.checks);
+    out.push_str("\n</details>\n");
+}
+
+fn checks(out: &mut String, all: &[Finding]) {
+    for found in all {
         let _ = writeln!(
             out,
             "- {}: `{}`: {}",
@@ -102,7 +107,6 @@ fn of_duel(out: &mut String, duel: &DuelReport) {
             plain(&found.text)
         );
     }
-    out.push_str("\n</details>\n");
 }
 
 fn severity(found: &Finding) -> &'static str {
@@ -222,15 +226,7 @@ pub fn capacity_markdown(report: &CapacityReport) -> String {
         );
     }
     out.push('\n');
-    for found in &report.checks {
-        let _ = writeln!(
-            out,
-            "- {}: `{}`: {}",
-            severity(found),
-            found.name,
-            plain(&found.text)
-        );
-    }
+    checks(&mut out, &report.checks);
     out
 }
 
@@ -277,15 +273,7 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
-    for found in &report.checks {
-        let _ = writeln!(
-            out,
-            "- {}: `{}`: {}",
-            severity(found),
-            found.name,
-            plain(&found.text)
-        );
-    }
+    checks(&mut out, &report.checks);
     out
 }
 
