@@ -3,15 +3,18 @@
 use crate::Ended;
 use crate::args::{Schema, SchemaOf};
 use miette::{IntoDiagnostic, Result};
+use prony_verdict::gate::Judged;
+use schemars::{JsonSchema, Schema as Shape, SchemaGenerator};
+use serde_json::{Value, json};
 
 pub fn main(args: &Schema) -> Result<Ended> {
     let schema = match args.what {
-        SchemaOf::Load => schemars::schema_for!(prony_report::load::LoadReport),
+        SchemaOf::Load => gated::<prony_report::load::LoadReport>(),
         SchemaOf::Compare => schemars::schema_for!(prony_report::compare::CompareReport),
-        SchemaOf::Capacity => schemars::schema_for!(prony_record::service::CapacityReport),
+        SchemaOf::Capacity => gated::<prony_record::service::CapacityReport>(),
         SchemaOf::Calibrate => schemars::schema_for!(prony_record::calibration::Calibration),
-        SchemaOf::Duel => schemars::schema_for!(prony_verdict::seen::DuelReport),
-        SchemaOf::Run => schemars::schema_for!(prony_report::run::RunReport),
+        SchemaOf::Duel => gated::<prony_verdict::seen::DuelReport>(),
+        SchemaOf::Run => gated::<prony_report::run::RunReport>(),
         SchemaOf::Export => schemars::schema_for!(prony_pages::raw::Raw<'static>),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Published => schemars::schema_for!(prony_record::published::Published),
@@ -23,4 +26,19 @@ pub fn main(args: &Schema) -> Result<Ended> {
         serde_json::to_string_pretty(&schema).into_diagnostic()?
     );
     Ok(Ended::Done)
+}
+
+/// The shape of a report that may have been judged by `--fail-if`.
+fn gated<R: JsonSchema>() -> Shape {
+    let mut generator = SchemaGenerator::default();
+    let mut gates = generator.subschema_for::<Vec<Judged>>();
+    gates.insert(
+        "description".into(),
+        json!("What came of the conditions of `--fail-if`; absent when none was given."),
+    );
+    let mut shape = generator.into_root_schema_for::<R>();
+    if let Some(Value::Object(properties)) = shape.get_mut("properties") {
+        properties.insert("gates".into(), gates.into());
+    }
+    shape
 }

@@ -1,6 +1,6 @@
 //! `--fail-if`, `--strict` and `--markdown`.
 
-use crate::support::{Place, Served};
+use crate::support::{Place, Served, schema, valid};
 
 /// A load of the reference server with these conditions.
 fn load(place: &Place, server: &Served, more: &[&str]) -> crate::support::Done {
@@ -37,6 +37,7 @@ fn what_came_of_conditions_is_in_the_json_and_in_the_markdown() {
     let comment = place.path().join("comment.md").display().to_string();
     let more = ["--fail-if", "max > 1ns", "--markdown", &comment, "--json"];
     let report = load(&place, &server, &more).with(3).json();
+    valid(&schema("load"), &report);
     assert_eq!(report["gates"][0]["outcome"], "broken", "{report:#}");
     assert_eq!(report["gates"][0]["condition"], "max > 1ns");
     let text = std::fs::read_to_string(&comment).unwrap();
