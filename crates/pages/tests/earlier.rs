@@ -91,13 +91,47 @@ fn a_calibration_and_a_duel_say_what_they_said() {
     assert_eq!(
         duel.sentences,
         [
-            "no difference was found between reference-threads and reference-epoll (2 rounds); no \
+            "No difference was found between reference-threads and reference-epoll (2 rounds); no \
              verdict on throughput: more rounds would be needed."
         ]
     );
     assert_eq!(duel.rate, Some(2_200.0));
     // Neither side kept that rate, as a check said then.
     assert_eq!(duel.notes.len(), 2, "{:?}", duel.notes);
+}
+
+/// What a page shows of a Markdown text, as GitHub's kind is rendered.
+fn rendered(markdown: &str) -> String {
+    let parser = pulldown_cmark::Parser::new_ext(markdown, pulldown_cmark::Options::ENABLE_TABLES);
+    let mut page = String::new();
+    pulldown_cmark::html::push_html(&mut page, parser);
+    page
+}
+
+#[test]
+fn the_markdown_of_a_duel_renders_as_one_table_with_its_details_folded() {
+    let (_folder, notebook) = notebook();
+    let material = material(&notebook, 3);
+    let page = rendered(&export::markdown(&material));
+    let count = |what: &str| page.matches(what).count();
+    assert_eq!((count("<table>"), count("</table>")), (1, 1), "{page}");
+    assert_eq!(count("<details>"), 1, "{page}");
+    let duel = material.duel.unwrap();
+    assert!(
+        page.contains(&format!("<strong>{}</strong>", duel.sentences[0])),
+        "{page}"
+    );
+    assert_eq!(
+        count("<tr><td>"),
+        duel.comparisons.len(),
+        "a row each: {page}"
+    );
+    let folded = &page[page.find("<details>").unwrap()..page.find("</details>").unwrap()];
+    assert_eq!(
+        folded.matches("<li>").count(),
+        3 + duel.notes.len() + duel.checks.len(),
+        "{page}"
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn sentence(name: &str, first: &str, all: &[&Comparison], rounds: u32, noisy: bo
         ));
     } else if !open.is_empty() {
         parts.push(format!(
-            "no difference was found between {name} and {first} ({counted})"
+            "No difference was found between {name} and {first} ({counted})"
         ));
     } else {
         return format!("{name} and {first} have nothing in common to compare ({counted}).");
