@@ -17,8 +17,9 @@ use prony_record::verdict::Quantity;
 /// PORT and HOST are set as well), a server of the catalog, or the URL of a server that is already
 /// running. In every round all sides are started anew and loaded in turns, as fast as answers come and
 /// then at a rate that all of them can keep. The others are compared with the first: throughput,
-/// response times, and CPU time per request, each with a verdict of its own. The duel ends when all
-/// are settled, or time is up; its intervals allow for being looked at after every round.
+/// response times, and CPU time per request, each with a verdict of its own. The duel says after four
+/// rounds what it can find, and ends when everything is settled that can be in its time; its intervals
+/// allow for being looked at after every round.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
@@ -31,7 +32,7 @@ use prony_record::verdict::Quantity;
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
     prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
 pub struct Duel {
-    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs
+    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders
     #[arg(required = true)]
     pub sides: Vec<String>,
     /// Ask all sides for this path
@@ -61,7 +62,7 @@ pub struct Duel {
     /// is not compared is not measured where that saves time, and what is gets narrower intervals
     #[arg(long, value_name = "QUANTITY", value_enum, conflicts_with = "no_rate")]
     pub only: Vec<Only>,
-    /// Number of rounds, exactly [default: until everything is settled, 60 at most, or 120 when throughput
+    /// Number of rounds, exactly [default: until everything is settled that can be, 60 at most, or 120 when throughput
     /// or all the rest is left out]
     #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=10000))]
     pub rounds: Option<u32>,
