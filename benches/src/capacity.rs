@@ -233,7 +233,7 @@ impl fmt::Display for Searches {
             "median/s (range)",
             "within ±10 % of it",
             "\"not known\"",
-            "of these the range holds the quiet median",
+            "of these the range holds the quiet median ±10 %",
             "figures > 15 % off the quiet median",
             "s each",
         ]);
