@@ -102,20 +102,10 @@ const fn word(outcome: Outcome) -> &'static str {
 pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
     let serious = serious(&report.checks);
     let subject = |side: &prony_verdict::seen::SideReport| {
-        let figures = side.figures.iter().filter_map(|figure| {
-            let all = [
-                Metric::Throughput,
-                Metric::Percentile(5_000),
-                Metric::Percentile(9_900),
-                Metric::Cpu,
-                Metric::User,
-                Metric::Kernel,
-            ];
-            let metric = all
-                .into_iter()
-                .find(|metric| metric.quantity() == Some(figure.quantity))?;
-            Some((metric, Reading::of(&figure.value)))
-        });
+        let figures = side
+            .figures
+            .iter()
+            .filter_map(|figure| Some((Metric::of(figure.quantity)?, Reading::of(&figure.value))));
         let mut values: Vec<(Metric, Reading)> = figures.collect();
         values.push((Metric::Errors, Reading::exact(side.errors)));
         values.extend(memory(side.rss_peak_bytes));

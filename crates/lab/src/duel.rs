@@ -17,9 +17,8 @@ use prony_record::trial::Figures;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Durations, Failure, Load};
 use prony_stats::StatsError;
-use prony_stats::sequential::Plan;
 use prony_verdict::duel::{common_rate, lower_rate, may_end, may_give_up, plan};
-use prony_verdict::outlook::{ENOUGH, outlook, throughput_is_too_coarse};
+use prony_verdict::outlook::{ENOUGH, Outlook, outlook, throughput_is_too_coarse};
 use prony_verdict::seen::Seen;
 use rand::seq::SliceRandom;
 use std::time::{Duration, Instant};
@@ -27,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Segments of a part of a round: the order, and its reverse.
 const SEGMENTS: u32 = 2;
 /// Rounds in a row in which a side misses the common rate before it is lowered.
-const MISSES: u32 = 2;
+const MISSES: usize = 2;
 /// Windows of a warm-up, and of a segment.
 pub const WINDOW: Duration = Duration::from_millis(100);
 
@@ -129,8 +128,6 @@ struct Course {
     parts: Parts,
     /// How long the longest round took.
     longest: Duration,
-    /// Rounds in a row in which a side has missed the common rate.
-    missed: u32,
 }
 
 impl<H: Host, G: Generator> Duel<'_, H, G> {
@@ -155,7 +152,6 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         let mut course = Course {
             parts,
             longest: Duration::ZERO,
-            missed: 0,
         };
         let mut ordinal = 0;
         while (seen.rounds.len() as u32) < self.terms.most {
@@ -174,10 +170,12 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                 findings: &seen.findings(),
             });
             course.longest = course.longest.max(begun.elapsed());
-            if self.is_over(&course, &seen, &comparisons, &plan) {
+            let end = self.last_round(number + 1, course.longest);
+            let outlook = outlook(&self.terms.quantities, &seen.rounds, &plan, end);
+            if self.is_over(&seen, &comparisons, &outlook, end) {
                 break;
             }
-            self.leave_out(&mut course, &seen, &plan, observer);
+            self.leave_out(&mut course, &outlook, (number + 1, end), observer);
             self.lower_rate(&mut course, &seen, &bouts);
         }
         Ok(seen)
@@ -212,47 +210,38 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         }
     }
 
-    /// Is there nothing more to do, or no time for it?
+    /// Is there nothing more to do, or no time for it? `end` is the last round that there is time for.
     fn is_over(
         &self,
-        course: &Course,
         seen: &Seen,
         comparisons: &[Comparison],
-        plan: &Plan,
+        outlook: &[Outlook],
+        end: u32,
     ) -> bool {
         let rounds = seen.rounds.len() as u32;
-        let end = self.last_round(rounds, course.longest);
         may_end(self.terms, rounds, comparisons)
             || end == rounds
-            || may_give_up(
-                self.terms,
-                &seen.names,
-                &seen.rounds,
-                comparisons,
-                plan,
-                end,
-            )
+            || may_give_up(self.terms, &seen.names, comparisons, outlook)
     }
 
     /// Leaves throughput out of the rounds to come if the time is better spent at the common rate; says
-    /// once what the duel can find.
-    fn leave_out(&self, course: &mut Course, seen: &Seen, plan: &Plan, observer: Observer<'_>) {
-        let rounds = seen.rounds.len() as u32;
-        if rounds < ENOUGH {
-            return;
-        }
-        let end = self.last_round(rounds, course.longest);
-        let outlook = outlook(&self.terms.quantities, &seen.rounds, plan, end);
+    /// once what the duel can find. `(rounds, end)`: the rounds made, and the last one there is time for.
+    fn leave_out(
+        &self,
+        course: &mut Course,
+        outlook: &[Outlook],
+        (rounds, end): (u32, u32),
+        observer: Observer<'_>,
+    ) {
         let dropped = course.parts.saturation
             && course.parts.rate.is_some()
-            && throughput_is_too_coarse(self.terms, &outlook);
+            && throughput_is_too_coarse(self.terms, outlook);
         if dropped {
             course.parts.saturation = false;
             // Of two parts one is left.
             course.longest /= 2;
         }
         if dropped || rounds == ENOUGH {
-            let outlook = &outlook;
             observer(Event::Outlook {
                 outlook,
                 end,
@@ -264,12 +253,14 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
     /// Lowers the common rate when a side has missed it several times in a row: once may be another
     /// program's doing. A rate that the user gave stays.
     fn lower_rate(&self, course: &mut Course, seen: &Seen, bouts: &[Bout]) {
-        let missed = seen.rounds.last().is_some_and(|round| any_missed(round));
-        course.missed = if missed { course.missed + 1 } else { 0 };
-        if course.missed >= MISSES && self.rate.is_none() {
+        let missed = |round: &&Vec<Values>| {
+            let mut sides = round.iter();
+            sides.any(|values| values.missed && values.rate == course.parts.rate)
+        };
+        let in_a_row = seen.rounds.iter().rev().take_while(missed).count();
+        if in_a_row >= MISSES && self.rate.is_none() {
             let reached = bouts.iter().filter_map(Bout::throughput);
             course.parts.rate = course.parts.rate.and_then(|rate| lower_rate(rate, reached));
-            course.missed = 0;
         }
     }
 
@@ -337,10 +328,6 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         seen.rounds.push(all);
         Ok(())
     }
-}
-
-fn any_missed(round: &[Values]) -> bool {
-    round.iter().any(|values| values.missed)
 }
 
 /// A part of a round, as it is recorded: a server that gave no answer has failed in it; its CPU time

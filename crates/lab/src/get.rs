@@ -47,11 +47,16 @@ impl Get {
         let request = self.request(addr);
         let mut answers = Vec::with_capacity(SAMPLES);
         for _ in 0..SAMPLES {
-            answers.push(fetch(addr, &request.encode())?);
+            answers.push(fetch(addr, &self.method, &request.encode())?);
         }
         for (status, body) in &answers {
             let matched = self.expect.matches_at(0, body);
-            if let Some(mismatch) = self.expect.judge(*status, body.len() as u64, matched) {
+            let mismatch = match self.method.as_str() {
+                // Its answer has no body to judge.
+                "HEAD" => self.expect.judge_status(*status),
+                _ => self.expect.judge(*status, body.len() as u64, matched),
+            };
+            if let Some(mismatch) = mismatch {
                 let body = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).into_owned();
                 return Err(format!(
                     "{} {} is answered with {mismatch}; the body begins with {body:?}",

@@ -57,18 +57,43 @@ pub(crate) fn cpu_time(pid: libc::pid_t) -> Option<u64> {
     Some(ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64)
 }
 
-/// CPU time that a whole process has spent in its own code and in the kernel, in nanoseconds, as
-/// `/proc/PID/stat` has it: in clock ticks; `None` when it is gone.
-pub(crate) fn cpu_parts(pid: libc::pid_t) -> Option<(u64, u64)> {
+/// CPU time in a process's own code and in the kernel, in clock ticks (of 10 ms on most systems).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ticks {
+    pub user: u64,
+    pub kernel: u64,
+}
+
+impl Ticks {
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(before.user),
+            kernel: self.kernel.saturating_sub(before.kernel),
+        }
+    }
+
+    /// Divides `cpu` between user and kernel in proportion to the ticks. Ticks are coarse, and read a little
+    /// later than the time itself, so only their proportion is used. Without a tick both are 0: not known.
+    pub fn divide(self, cpu: u64) -> (u64, u64) {
+        let all = u128::from(self.user + self.kernel);
+        if all == 0 {
+            return (0, 0);
+        }
+        let user = (u128::from(cpu) * u128::from(self.user) / all) as u64;
+        (user, cpu - user)
+    }
+}
+
+/// CPU ticks of a whole process, from `/proc/PID/stat`; `None` when it is gone.
+pub(crate) fn ticks(pid: libc::pid_t) -> Option<Ticks> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // After the name in parentheses come the state (field 3) and all others; user time is field 14.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    let (user, kernel) = (ticks()?, ticks()?);
-    // SAFETY: it only reads a constant of the system.
-    let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?;
-    let tick = 1_000_000_000 / per_second.max(1);
-    Some((user * tick, kernel * tick))
+    let mut next = || fields.next()?.parse::<u64>().ok();
+    Some(Ticks {
+        user: next()?,
+        kernel: next()?,
+    })
 }
 
 /// How often the process's present threads have gone to sleep by themselves.
@@ -144,6 +169,16 @@ fn schedstat(pid: libc::pid_t, field: usize) -> u64 {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn ticks_divide_a_time_completely() {
+        let ticks = |user, kernel| Ticks { user, kernel };
+        assert_eq!(ticks(10, 5).since(ticks(9, 3)).divide(150), (50, 100));
+        assert_eq!(ticks(0, 7).divide(99), (0, 99));
+        let (user, kernel) = ticks(u64::MAX / 2, 1).divide(u64::MAX);
+        assert_eq!(user + kernel, u64::MAX);
+        assert_eq!(ticks(3, 3).since(ticks(3, 4)).divide(99), (0, 0));
+    }
 
     #[test]
     fn grandchildren_are_found_and_accounted_for() {

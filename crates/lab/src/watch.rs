@@ -5,7 +5,7 @@ use crate::host::{Looks, Watched};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
 use crate::spread;
-use crate::tree;
+use crate::tree::{self, Ticks};
 use prony_engine::{Nanos, clock};
 use prony_record::Resources;
 use std::collections::HashMap;
@@ -130,7 +130,7 @@ fn watch(
     let accounts = CpuAccounts::read();
     let pressure = cpu_pressure();
     let (switches, wakeups) = (eye.switches(), eye.wakeups());
-    let (user_before, kernel_before) = eye.parts();
+    let ticks = eye.ticks();
     let mut next = from;
     let mut connections = None;
     loop {
@@ -151,7 +151,8 @@ fn watch(
         }
     }
     let last = *samples.last().unwrap_or(&first);
-    let (user, kernel) = eye.parts();
+    let server_cpu_ns = last.cpu.saturating_sub(first.cpu);
+    let (user, kernel) = eye.ticks().since(ticks).divide(server_cpu_ns);
     let all = placement.all();
     let now = CpuAccounts::read();
     let (all_cpus_busy, stolen) = now.since(&accounts, &all);
@@ -159,9 +160,9 @@ fn watch(
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     let resources = Resources {
         watched_ns: last.at - first.at,
-        server_cpu_ns: last.cpu.saturating_sub(first.cpu),
-        server_user_ns: user.saturating_sub(user_before),
-        server_kernel_ns: kernel.saturating_sub(kernel_before),
+        server_cpu_ns,
+        server_user_ns: user,
+        server_kernel_ns: kernel,
         wakeups: eye.wakeups().saturating_sub(wakeups),
         upstream_cpu_ns: behind_cpu().saturating_sub(behind_before),
         rss_peak_bytes: rss_peak,
@@ -196,6 +197,7 @@ fn sleep_until(at: Nanos) {
 struct Eye {
     root: libc::pid_t,
     cpu: HashMap<libc::pid_t, Nanos>,
+    ticks: HashMap<libc::pid_t, Ticks>,
 }
 
 impl Eye {
@@ -203,6 +205,7 @@ impl Eye {
         Self {
             root,
             cpu: HashMap::new(),
+            ticks: HashMap::new(),
         }
     }
 
@@ -216,6 +219,8 @@ impl Eye {
             }
         }
         let at = clock::now();
+        let ticks = |&pid| Some((pid, tree::ticks(pid)?));
+        self.ticks.extend(pids.iter().filter_map(ticks));
         let (mut sample, mut peak) = (
             Sample {
                 at,
@@ -233,10 +238,13 @@ impl Eye {
         (sample, peak)
     }
 
-    /// CPU time of its present processes in their own code and in the kernel, in nanoseconds.
-    fn parts(&self) -> (Nanos, Nanos) {
-        let parts = self.cpu.keys().filter_map(|&pid| tree::cpu_parts(pid));
-        parts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    /// Of all its processes since they began, ended ones included as last seen.
+    fn ticks(&self) -> Ticks {
+        let all = self.ticks.values();
+        all.fold(Ticks::default(), |sum, one| Ticks {
+            user: sum.user + one.user,
+            kernel: sum.kernel + one.kernel,
+        })
     }
 
     fn wakeups(&self) -> u64 {
@@ -290,9 +298,8 @@ mod tests {
         let of = &seen.resources;
         assert!(used.is_some_and(|used| used > 0.0), "{used:?}");
         assert!(of.server_cpu_ns > 0, "{seen:?}");
-        // Ticks of 10 ms, which are counted when they are over.
         let parts = of.server_user_ns + of.server_kernel_ns;
-        assert!(parts <= of.server_cpu_ns + 20_000_000, "{seen:?}");
+        assert!(parts == of.server_cpu_ns || parts == 0, "{seen:?}");
         assert!(
             of.rss_peak_bytes > 0 && of.processes >= 1 && seen.samples.len() >= 2,
             "{seen:?}"

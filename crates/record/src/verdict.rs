@@ -178,8 +178,9 @@ pub struct Comparison {
     /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `more expensive`, for
     /// wake-ups `fewer` and `more`.
     pub verdict: String,
-    /// The smallest difference, as a share, that four of five duels with as many rounds find, judged by
-    /// how much these rounds spread: the minimum detectable effect. Null before two rounds.
+    /// The smallest difference, as a share, that four of five duels with as many rounds of this quantity
+    /// find, judged by how much these rounds spread: the minimum detectable effect. Of throughput that was
+    /// left out after some rounds: what all rounds would have found. Null before two rounds.
     pub detectable: Option<f64>,
     /// Why there is no verdict although the interval would allow one, in words.
     #[serde(skip_serializing_if = "Option::is_none")]

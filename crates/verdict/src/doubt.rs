@@ -15,9 +15,9 @@ const ALIKE: f64 = 0.005;
 /// request passes through.
 const FAR_APART: f64 = 0.25;
 /// What a wake-up may cost at most, in nanoseconds of CPU time: going to sleep, being woken, and the
-/// system calls that find out what has arrived; on a virtual machine the interrupt is dear. More than
+/// system calls that find out what has arrived; on a virtual machine an interrupt is expensive. More than
 /// this for each wake-up less is not explained by wake-ups.
-const DEAREST_WAKE_UP: f64 = 10_000.0;
+const MOST_PER_WAKE_UP: f64 = 10_000.0;
 /// Response times whose ratio lies beyond this are not explained by wake-ups.
 const SMALL: f64 = 1.25;
 
@@ -66,7 +66,7 @@ fn explained(one: &Comparison, own_code: Option<&str>, seen: PerRequest) -> bool
     };
     let small = match one.quantity {
         Quantity::Cpu => {
-            (seen.cpu.0 - seen.cpu.1).abs() <= (of_other - of_better) * DEAREST_WAKE_UP
+            (seen.cpu.0 - seen.cpu.1).abs() <= (of_other - of_better) * MOST_PER_WAKE_UP
         }
         Quantity::P50 | Quantity::P99 => (1.0 / SMALL..=SMALL).contains(&ratio),
         // The kernel's part is what wake-ups cost: it is shown as it is.
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn the_same_the_other_way_round() {
-        let dearer = || found(Quantity::Cpu, 1.011, "more expensive");
+        let more_expensive = || found(Quantity::Cpu, 1.011, "more expensive");
         let cpu = (5_934.0, 6_000.0);
         assert_eq!(
-            after(dearer(), "cheaper", cpu, (0.31, 0.36)),
+            after(more_expensive(), "cheaper", cpu, (0.31, 0.36)),
             "inconclusive"
         );
         let own = "more expensive";
-        assert_eq!(after(dearer(), own, cpu, (0.31, 0.36)), own);
+        assert_eq!(after(more_expensive(), own, cpu, (0.31, 0.36)), own);
     }
 
     #[test]

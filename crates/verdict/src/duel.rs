@@ -1,7 +1,7 @@
 //! How the sides of a duel compare, at which rate, and when it may end.
 
 use crate::doubt::{PerRequest, withhold};
-use crate::outlook::{nothing_left_to_find, outlook};
+use crate::outlook::{Outlook, nothing_left_to_find, prospect};
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values};
 use prony_stats::StatsError;
 use prony_stats::compare::{Verdict, verdict};
@@ -60,19 +60,16 @@ fn is_settled(one: &Comparison) -> bool {
     one.verdict != "inconclusive" || one.withheld.is_some()
 }
 
-/// Is everything settled that can be settled by round `end`, the last there is time for? The names are
-/// those of all sides.
+/// Is everything settled that can be settled in the time there is, by this outlook? The names are those of
+/// all sides.
 #[must_use]
 pub fn may_give_up(
     terms: &Terms,
     names: &[String],
-    rounds: &[Vec<Values>],
     comparisons: &[Comparison],
-    plan: &Plan,
-    end: u32,
+    outlook: &[Outlook],
 ) -> bool {
-    let all = outlook(&terms.quantities, rounds, plan, end);
-    nothing_left_to_find(terms, &all, |side, quantity| {
+    nothing_left_to_find(terms, outlook, |side, quantity| {
         let this = |one: &&Comparison| one.side == names[side] && one.quantity == quantity;
         comparisons.iter().find(this).is_some_and(is_settled)
     })
@@ -102,10 +99,6 @@ pub fn compare(
     if quantities.contains(&Quantity::Cpu) {
         shown.extend(Quantity::PARTS);
     }
-    let outlook = match rounds.len() {
-        0 | 1 => Vec::new(),
-        n => outlook(&shown, rounds, plan, n as u32),
-    };
     let mut all = Vec::new();
     for (side, name) in names.iter().enumerate().skip(1) {
         for &quantity in &shown {
@@ -118,10 +111,12 @@ pub fn compare(
             };
             let band = bands.of(quantity);
             let said = verdict(&ratio, band, quantity.better())?;
-            let detectable = outlook
-                .iter()
-                .find(|one| one.side == side && one.quantity == quantity)
-                .map(|one| one.detectable);
+            // Throughput may have been left out for its spread: what all rounds would have found of it.
+            let counted = match quantity {
+                Quantity::Throughput => rounds.len() as u32,
+                _ => ratio.n() as u32,
+            };
+            let detectable = prospect(&ours, &theirs, plan, counted).map(|it| it.detectable);
             all.push(Comparison {
                 side: name.clone(),
                 quantity,

@@ -84,17 +84,17 @@ impl Metric {
         }
     }
 
-    /// The quantity of a duel that it is, if a duel compares it.
+    /// A quantity of a duel as a metric; none for wake-ups, which are neither good nor bad.
     #[must_use]
-    pub const fn quantity(self) -> Option<Quantity> {
-        Some(match self {
-            Self::Throughput => Quantity::Throughput,
-            Self::Percentile(5_000) => Quantity::P50,
-            Self::Percentile(9_900) => Quantity::P99,
-            Self::Cpu => Quantity::Cpu,
-            Self::User => Quantity::User,
-            Self::Kernel => Quantity::Kernel,
-            _ => return None,
+    pub const fn of(quantity: Quantity) -> Option<Self> {
+        Some(match quantity {
+            Quantity::Throughput => Self::Throughput,
+            Quantity::P50 => Self::Percentile(5_000),
+            Quantity::P99 => Self::Percentile(9_900),
+            Quantity::Cpu => Self::Cpu,
+            Quantity::User => Self::User,
+            Quantity::Kernel => Self::Kernel,
+            Quantity::Wakeups => return None,
         })
     }
 }
@@ -383,18 +383,11 @@ pub fn worst(all: &[Judged]) -> Outcome {
 
 /// The ratios of a duel's comparisons. One that has been withheld has no interval to judge by.
 pub fn ratios<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Vec<(Metric, Reading)> {
-    let metric = |quantity: Quantity| {
-        let percentiles = [Metric::Percentile(5_000), Metric::Percentile(9_900)];
-        let named = NAMES.iter().map(|(_, metric)| *metric);
-        named
-            .chain(percentiles)
-            .find(|metric| metric.quantity() == Some(quantity))
-    };
     let reading = |one: &Comparison| {
         let reading = Reading::of(&one.ratio);
         let interval = reading.interval.filter(|_| one.withheld.is_none());
         Some((
-            metric(one.quantity)?,
+            Metric::of(one.quantity)?,
             Reading {
                 interval,
                 ..reading

@@ -15,6 +15,8 @@ pub mod capacity;
 pub mod doubt;
 pub mod duel;
 pub mod gate;
+#[cfg(test)]
+mod made_up;
 pub mod note;
 pub mod outlook;
 pub mod seen;

@@ -12,14 +12,19 @@ pub fn notes(names: &[String], rounds: &[Vec<Values>], terms: &Terms) -> Vec<Str
             .iter()
             .enumerate()
             .filter(|(_, round)| round[side].missed)
-            .map(|(number, round)| (number + 1, round[side].rate.unwrap_or(0.0)))
+            .filter_map(|(number, round)| Some((number + 1, round[side].rate?)))
             .collect();
-        if let Some(&(_, rate)) = missed.first() {
-            let which: Vec<String> = missed.iter().map(|(round, _)| round.to_string()).collect();
+        // A rate that was lowered is another one from then on.
+        for at_one_rate in missed.chunk_by(|(_, before), (_, after)| before == after) {
+            let (_, rate) = at_one_rate[0];
+            let which: Vec<String> = at_one_rate
+                .iter()
+                .map(|(round, _)| round.to_string())
+                .collect();
             notes.push(format!(
                 "{name} did not keep the common rate of {rate:.0} requests/s in {} {}: response times and CPU \
                  time were measured in overload there, and are not compared.",
-                if missed.len() == 1 { "round" } else { "rounds" },
+                if which.len() == 1 { "round" } else { "rounds" },
                 which.join(", ")
             ));
         }
@@ -56,18 +61,7 @@ fn left_out(rounds: &[Vec<Values>], terms: &Terms) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::verdict::Bands;
-
-    fn terms() -> Terms {
-        Terms {
-            quantities: Quantity::ALL.to_vec(),
-            most: 20,
-            exact: false,
-            precision: None,
-            band: 0.01,
-            bands: Bands::all(0.01),
-        }
-    }
+    use crate::made_up::terms;
 
     fn round(rate: f64, missed: bool, throughput: Option<f64>) -> Vec<Values> {
         let at = |missed| Values {
@@ -99,6 +93,12 @@ mod tests {
             "The common rate was lowered from 9000 to 6300 requests/s after round 3."
         );
         assert_eq!(notes(&names, &rounds[..1], &terms()), [""; 0]);
+        let again = [&rounds[..], &[round(6_300.0, true, Some(1.0))]].concat();
+        let told = notes(&names, &again, &terms());
+        assert!(
+            told[1].contains("of 6300 requests/s in round 5:"),
+            "{told:?}"
+        );
     }
 
     #[test]

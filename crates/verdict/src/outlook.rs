@@ -37,6 +37,37 @@ pub struct Outlook {
     made: u32,
 }
 
+/// What is to be expected of two series of values, as far as both have them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Prospect {
+    /// See [`Outlook::detectable`].
+    pub detectable: f64,
+    difference: f64,
+    half: f64,
+    rounds: u32,
+}
+
+/// What the rounds so far let expect after `end` rounds; none from less than two rounds with both values.
+pub(crate) fn prospect(
+    ours: &[Option<f64>],
+    theirs: &[Option<f64>],
+    plan: &Plan,
+    end: u32,
+) -> Option<Prospect> {
+    let critical = plan.about_critical_at(end)?;
+    let logs = log_ratios(ours, theirs).ok()?;
+    let mean = trimmed_mean(&logs)?;
+    // The spread of one round, as rounds to come are expected to have it.
+    let spread = mean.error * (logs.len() as f64).sqrt();
+    let error = spread / f64::from(end).sqrt();
+    Some(Prospect {
+        detectable: ((critical + POWER) * error).exp_m1(),
+        difference: mean.center,
+        half: critical * error,
+        rounds: logs.len() as u32,
+    })
+}
+
 /// The outlook of every comparison when the duel ends after `end` rounds. Comparisons with less than two
 /// rounds have none.
 #[must_use]
@@ -46,36 +77,24 @@ pub fn outlook(
     plan: &Plan,
     end: u32,
 ) -> Vec<Outlook> {
-    let Some(critical) = plan.about_critical_at(end) else {
-        return Vec::new();
-    };
     let sides = rounds.first().map_or(0, Vec::len);
-    let mut all = Vec::new();
-    for side in 1..sides {
-        for &quantity in quantities {
-            let logs = log_ratios(
-                &column(rounds, side, quantity),
-                &column(rounds, 0, quantity),
-            );
-            let logs = logs.unwrap_or_default();
-            let Some(mean) = trimmed_mean(&logs) else {
-                continue;
-            };
-            // The spread of one round, as rounds to come are expected to have it.
-            let spread = mean.error * (logs.len() as f64).sqrt();
-            let error = spread / f64::from(end).sqrt();
-            all.push(Outlook {
-                side,
-                quantity,
-                detectable: ((critical + POWER) * error).exp_m1(),
-                difference: mean.center,
-                half: critical * error,
-                rounds: logs.len() as u32,
-                made: rounds.len() as u32,
-            });
-        }
-    }
-    all
+    let of = |side: usize, quantity: Quantity| {
+        let ours = column(rounds, side, quantity);
+        let found = prospect(&ours, &column(rounds, 0, quantity), plan, end)?;
+        Some(Outlook {
+            side,
+            quantity,
+            detectable: found.detectable,
+            difference: found.difference,
+            half: found.half,
+            rounds: found.rounds,
+            made: rounds.len() as u32,
+        })
+    };
+    (1..sides)
+        .flat_map(|side| quantities.iter().map(move |&quantity| (side, quantity)))
+        .filter_map(|(side, quantity)| of(side, quantity))
+        .collect()
 }
 
 impl Outlook {
@@ -130,18 +149,7 @@ pub fn nothing_left_to_find(
 mod tests {
     use super::*;
     use crate::duel::plan;
-    use prony_record::verdict::Bands;
-
-    fn terms() -> Terms {
-        Terms {
-            quantities: Quantity::ALL.to_vec(),
-            most: 40,
-            exact: false,
-            precision: None,
-            band: 0.01,
-            bands: Bands::all(0.01),
-        }
-    }
+    use crate::made_up::terms;
 
     /// Rounds of equal sides but for `cpu`; throughput spreads by `coarse`, CPU time by half a percent.
     fn rounds(n: u32, coarse: f64, throughput: f64, cpu: f64) -> Vec<Vec<Values>> {

@@ -248,7 +248,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::verdict::Bands;
+    use crate::made_up::terms;
 
     /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2 %.
     fn seen(rounds: usize, ratio: f64) -> Seen {
@@ -273,17 +273,6 @@ mod tests {
             "server_version": "2", "observation": null
         });
         serde_json::from_value(blank).unwrap()
-    }
-
-    fn terms() -> Terms {
-        Terms {
-            quantities: Quantity::ALL.to_vec(),
-            most: 20,
-            exact: false,
-            precision: None,
-            band: 0.01,
-            bands: Bands::all(0.01),
-        }
     }
 
     #[test]

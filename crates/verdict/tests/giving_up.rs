@@ -58,7 +58,8 @@ fn equal_sides_are_called_different_in_five_percent_at_most() {
             if may_end(&terms, made, &found) {
                 break found;
             }
-            let hopeless = may_give_up(&terms, &names, &rounds, &found, &planned, END);
+            let outlook = outlook(&terms.quantities, &rounds, &planned, END);
+            let hopeless = may_give_up(&terms, &names, &found, &outlook);
             if hopeless || made == END {
                 gave_up += u32::from(hopeless);
                 let last = ended
@@ -66,7 +67,6 @@ fn equal_sides_are_called_different_in_five_percent_at_most() {
                     .or_insert_with(|| planned.ended_at(made).unwrap());
                 break judge(last);
             }
-            let outlook = outlook(&terms.quantities, &rounds, &planned, END);
             if made >= ENOUGH && throughput_is_too_coarse(&terms, &outlook) {
                 saturation = false;
             }

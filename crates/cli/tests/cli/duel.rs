@@ -1,6 +1,7 @@
 //! `prony duel`, `compare`, `calibration` and `explain`, end to end. What they find is noise
 //! here; what is asserted is what they do.
 
+use crate::http::{After, Constant};
 use crate::support::{Place, Served, schema, valid};
 use std::process::Command;
 
@@ -164,6 +165,21 @@ fn servers_that_are_already_running() {
     assert!(done.stderr.contains("a duel needs two sides"), "{done}");
     let done = duel(&place, &["quik", "plain", "--contract", "tcp-echo"]).with(1);
     assert!(done.stderr.contains("did you mean \"quick\"?"), "{done}");
+}
+
+#[test]
+fn answers_without_a_body_are_answers() {
+    let place = Place::with_references();
+    let none = "HTTP/1.1 204 No Content\r\n\r\n";
+    let announced = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    let posted = ["-b", "x", "--expect-status", "204"];
+    for (answer, request) in [(none, &posted[..]), (announced, &["-m", "HEAD"])] {
+        let url = || format!("http://{}/", Constant::new(answer, After::Keep).tcp());
+        let sides = [&url()[..], &url(), "--json"];
+        let report = duel(&place, &[&sides, request].concat()).with(0).json();
+        assert_eq!(report["sides"][0]["errors"], 0.0, "{report:#}");
+        assert_eq!(report["comparisons"][0]["quantity"], "throughput");
+    }
 }
 
 #[test]

@@ -129,6 +129,7 @@ fn check_cell(cell: &Value) {
 fn check_notebook(notebook: &Connection) {
     let trials: Vec<i64> = column(notebook, "SELECT id FROM trial WHERE status = 'ok'");
     assert_eq!(trials.len(), 4);
+    let mut switches = 0;
     for trial in trials {
         let phases: Vec<String> = column(
             notebook,
@@ -171,8 +172,8 @@ fn check_notebook(notebook: &Connection) {
                 "{key}: {facts:#}"
             );
         }
-        // A server that always has requests waiting, on a CPU of its own, never leaves it.
-        assert!(facts["resources"]["context_switches"].is_u64(), "{facts:#}");
+        // One trial may have none: a server that always has requests waiting never leaves its CPU.
+        switches += facts["resources"]["context_switches"].as_u64().unwrap();
         for key in [
             "ready_ns",
             "verify_ns",
@@ -199,6 +200,7 @@ fn check_notebook(notebook: &Connection) {
             "{key}: {host:#}"
         );
     }
+    assert!(switches > 0, "no server was ever switched to");
 }
 
 #[test]

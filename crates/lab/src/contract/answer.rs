@@ -194,6 +194,8 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     };
     let status = response.code.unwrap_or(0);
     let framing = match (value("Transfer-Encoding")?, value("Content-Length")?) {
+        // These never have a body, whatever the head says (RFC 9112, 6.3).
+        _ if matches!(status, 204 | 304) => Framing::Length(0),
         (Some(coding), None) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
         (Some(coding), None) => {
             return Err(Fault::new(

@@ -140,12 +140,20 @@ impl Contract {
 }
 
 /// Sends a request and gives status and body of its answer.
-pub(crate) fn fetch(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+pub(crate) fn fetch(
+    addr: SocketAddr,
+    method: &str,
+    request: &[u8],
+) -> Result<(u16, Vec<u8>), String> {
     let told = |fault: Fault| format!("expected {}; found {}", fault.expected, fault.found);
     let wire = Wire::open(addr, &Patience::new(Bounds::of_silence(SILENCE_LIMIT)))
         .map_err(|error| format!("cannot connect to {addr}: {error}"))?;
     let mut listener = answer::Listener::new(wire);
     http::send(&listener, request).map_err(told)?;
+    if method == "HEAD" {
+        let status = listener.head_alone().map_err(told)?;
+        return Ok((status, Vec::new()));
+    }
     let answer = listener.answer().map_err(told)?;
     Ok((answer.status, answer.body))
 }

@@ -305,7 +305,7 @@ fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
         let seconds = watched.resources.watched_ns as f64 / 1e9;
         watched.resources.server_cpu_ns = (per_second * seconds) as u64;
     };
-    let dear_cpu = |watched: &mut prony_lab::host::Watched| {
+    let expensive_cpu = |watched: &mut prony_lab::host::Watched| {
         let seconds = watched.resources.watched_ns as f64 / 1e9;
         watched.resources.server_cpu_ns = (530_000_000.0 * seconds) as u64;
     };
@@ -317,7 +317,7 @@ fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
     };
     let (_world, host, generator) = world(&[
         ("old", behaves(|_| 1.0, calm_cpu)),
-        ("new", behaves(wild, dear_cpu)),
+        ("new", behaves(wild, expensive_cpu)),
     ]);
     let interrupt = Interrupt::default();
     let sides = [side("old"), side("new")];

@@ -1,5 +1,6 @@
 //! Markdown, for a pull request.
 
+use crate::chart::capacity_sentences;
 use crate::material::Material;
 use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
@@ -22,8 +23,15 @@ pub fn markdown(material: &Material) -> String {
         out += &origin(material);
         return out;
     }
+    let capacities = capacity_sentences(material);
+    for (_, sentence) in &capacities {
+        let _ = writeln!(out, "**{}**\n", plain(sentence));
+    }
     for (load, cells) in report.by_load() {
-        let _ = writeln!(out, "**{}**\n", plain(&report.sentence(&cells)));
+        // The rates of a capacity search are no loads to compare servers under.
+        if capacities.is_empty() {
+            let _ = writeln!(out, "**{}**\n", plain(&report.sentence(&cells)));
+        }
         let _ = writeln!(
             out,
             "Load {}, {} rounds, 95 % intervals\n",

@@ -95,8 +95,15 @@ struct Revision {
 impl Revision {
     fn find(asked: &str) -> Result<Self> {
         let commit = format!("{asked}^{{commit}}");
-        let found = git(&["log", "-1", "--format=%H%n%s", "--end-of-options", &commit])
-            .map_err(|why| miette!("there is no revision {asked:?} here: {why}"))?;
+        let found = git(&[
+            "log",
+            "-1",
+            "--format=%H%n%s",
+            "--end-of-options",
+            &commit,
+            "--",
+        ])
+        .map_err(|why| miette!("there is no revision {asked:?} here: {why}"))?;
         let (commit, subject) = found.split_once('\n').unwrap_or((&found, ""));
         Ok(Self {
             asked: asked.to_owned(),
