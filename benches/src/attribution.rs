@@ -305,7 +305,7 @@ impl Situation {
         command
             .arg("run")
             .arg(&file)
-            .args(["--json", "--quiet", "--catalog"])
+            .args(["--json", "--quiet", "--only-catalog"])
             .arg(catalog)
             .env("PRONY_NOTEBOOK", scratch.join("notebook.db"))
             .env("PRONY_CACHE", scratch.join("cache"));

@@ -52,7 +52,7 @@ pub fn run(rounds: u32) -> Result<Audits> {
         for _ in 0..rounds {
             let start = Instant::now();
             let audit = prony_audit::audit(&named);
-            black_box(audit.text());
+            black_box(audit.text(100));
             audits.push(start.elapsed().as_secs_f64() * 1e3 / mib);
             remarks = audit.remarks.len();
             let start = Instant::now();

@@ -89,8 +89,8 @@ impl ReadFile {
 
 /// The text lists at most this many lines; JSON has them all.
 const LISTED: usize = 8;
-/// The width of the text.
-const WIDTH: usize = 100;
+/// The text is at most this wide, in characters.
+const WIDEST: usize = 100;
 
 impl Audit {
     /// Is something of it serious: do figures not mean what they seem to mean?
@@ -100,8 +100,8 @@ impl Audit {
             .any(|remark| remark.finding.severity == Severity::Serious)
     }
 
-    /// As text for people: each remark with its lines, and what was read.
-    pub fn text(&self) -> String {
+    /// As text for a terminal of this many columns: each remark with its lines, and what was read.
+    pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
         for remark in &self.remarks {
             let Finding {
@@ -120,7 +120,7 @@ impl Audit {
                 printable(&remark.file),
                 ranges(&remark.lines)
             );
-            out += &wrapped(&printable(text));
+            out += &wrapped(&printable(text), width.min(WIDEST));
             out.push('\n');
         }
         out += &self.summary();
@@ -211,13 +211,13 @@ fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Indented, in lines of [`WIDTH`].
-fn wrapped(text: &str) -> String {
+/// Indented, in lines of at most `limit` characters.
+fn wrapped(text: &str, limit: usize) -> String {
     let mut out = String::new();
-    let mut width = WIDTH;
+    let mut width = limit;
     for word in text.split_whitespace() {
         let length = word.chars().count();
-        if width + 1 + length > WIDTH {
+        if width + 1 + length > limit {
             out += if out.is_empty() { "    " } else { "\n    " };
             width = 4;
         } else {
@@ -239,7 +239,7 @@ mod tests {
     fn nothing_to_read_is_said() {
         let nothing = audit(&[("a.txt".into(), "hello\n".into())]);
         assert!(!nothing.serious() && !nothing.files[0].says_something());
-        assert!(nothing.text().contains("no output of a load generator"));
+        assert!(nothing.text(100).contains("no output of a load generator"));
         assert_eq!(audit(&[]).remarks, []);
     }
 
@@ -248,10 +248,10 @@ mod tests {
         assert_eq!(ranges(&[3, 4, 5, 9]), "3-5,9");
         let many: Vec<usize> = (0..20).map(|n| 2 * n + 1).collect();
         assert_eq!(ranges(&many), "1,3,5,7,9,11,13,15 and 12 more");
-        let long = wrapped(&"word ".repeat(60));
+        let long = wrapped(&"word ".repeat(60), WIDEST);
         assert!(
             long.lines()
-                .all(|line| line.len() <= WIDTH && line.starts_with("    word"))
+                .all(|line| line.len() <= WIDEST && line.starts_with("    word"))
         );
         assert!(long.lines().count() > 2);
     }

@@ -18,7 +18,7 @@ fn survive(text: &str) {
             );
             assert!(!remark.lines.is_empty(), "{remark:?}");
         }
-        assert!(audit.text().ends_with('\n'));
+        assert!(audit.text(100).ends_with('\n'));
         let figures = import(&named);
         assert!(
             figures

@@ -6,6 +6,7 @@ use prony_lab::event::{Journal, JournalError};
 use prony_lab::machine::this_machine;
 use prony_notebook::{Notebook, RunId};
 use prony_record::{Recording, RunFacts, RunStatus, Subject};
+use std::fmt::Display;
 
 /// A run in the notebook, while it is measured.
 pub struct Kept<'a> {
@@ -32,14 +33,17 @@ impl<'a> Kept<'a> {
             host: this_machine(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
             prony_commit: Some(env!("PRONY_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
-            command_line: std::env::args().collect::<Vec<_>>().join(" "),
+            command_line: command_line(),
         };
         let id = notebook.begin_run(&facts).into_diagnostic()?;
         Ok(Self { notebook, id })
     }
 
     /// It has ended: it could not go on, its user interrupted it, or it is done.
-    pub fn finish<T, E>(self, outcome: &Result<T, E>, interrupted: bool) -> Result<RunId> {
+    pub fn finish<T, E: Display>(self, outcome: &Result<T, E>, interrupted: bool) -> Result<RunId> {
+        if let Err(why) = outcome {
+            conclude(self.notebook, self.id, &why.to_string());
+        }
         let status = match outcome {
             Err(_) => RunStatus::Failed,
             Ok(_) if interrupted => RunStatus::Interrupted,
@@ -52,6 +56,14 @@ impl<'a> Kept<'a> {
     }
 }
 
+/// Writes down what came of a run, in a sentence, for lists of runs. That it cannot be written is said, and no
+/// reason to end: the run itself is kept.
+pub fn conclude(notebook: &Notebook, run: RunId, result: &str) {
+    if let Err(error) = notebook.set_result(run, result) {
+        eprintln!("run {run} stands in lists without its result: {error}");
+    }
+}
+
 impl Journal for Kept<'_> {
     fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
         self.notebook
@@ -59,6 +71,14 @@ impl Journal for Kept<'_> {
             .map(drop)
             .map_err(|error| JournalError(Box::new(error)))
     }
+}
+
+/// As typed, quoted so that a shell reads the same words again.
+fn command_line() -> String {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().replace('\0', ""))
+        .collect();
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// What runs of sides have in common: duels, capacity searches and calibrations.

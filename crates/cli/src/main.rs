@@ -5,6 +5,7 @@
 mod out;
 
 mod args;
+mod complete;
 mod gate;
 mod journal;
 mod live;
@@ -37,6 +38,7 @@ enum Ended {
 }
 
 fn main() -> ExitCode {
+    complete::answer();
     let line: Vec<OsString> = std::env::args_os().collect();
     if let Some((tool, arguments)) = Tool::asked_for(&line) {
         return tool.main(arguments);

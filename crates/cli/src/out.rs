@@ -5,11 +5,15 @@
 //! other end is gone would raise it too, in the middle of a load. So the macros of the same names below
 //! stand in front of those of the standard library, in all of this crate.
 
+use prony_report::table::UNLIMITED;
 use std::fmt::Arguments;
 use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+/// Narrower terminals break lines themselves.
+const NARROWEST: usize = 20;
 
 macro_rules! print {
     ($($text:tt)*) => { $crate::out::out(format_args!($($text)*)) };
@@ -34,6 +38,39 @@ pub fn out(text: Arguments<'_>) {
         eprintln!("standard output cannot be written: {error}");
         std::process::exit(1);
     }
+}
+
+/// A report of a given width in columns to standard output: as wide as the terminal, or as it needs to be.
+/// Lines that are too long for the terminal are broken between words.
+pub fn report(text: impl FnOnce(usize) -> String) {
+    match console::Term::stdout().size_checked() {
+        Some((_, columns)) => out(format_args!("{}", wrapped(text, usize::from(columns)))),
+        None => out(format_args!("{}", text(UNLIMITED))),
+    }
+}
+
+fn wrapped(text: impl FnOnce(usize) -> String, columns: usize) -> String {
+    let columns = columns.max(NARROWEST);
+    let mut wrapped = String::new();
+    for line in text(columns).lines() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let further = format!("{indent}  ");
+        // Most lines fit, and those of tables have more than one space between words.
+        if line.chars().count() <= columns {
+            wrapped += line;
+        } else {
+            let how = textwrap::Options::new(columns)
+                .word_separator(textwrap::WordSeparator::AsciiSpace)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation)
+                .break_words(false)
+                .subsequent_indent(&further);
+            // A percentage is one word.
+            let whole = line.replace(" %", "\u{a0}%");
+            wrapped += &textwrap::fill(&whole, how).replace('\u{a0}', " ");
+        }
+        wrapped.push('\n');
+    }
+    wrapped
 }
 
 /// To standard error. When that fails there is nowhere left to report it.
@@ -87,6 +124,17 @@ mod tests {
     use super::*;
     use std::fs::{self, File};
     use std::io::Read;
+
+    #[test]
+    fn long_lines_are_broken_between_words_and_words_are_whole() {
+        let text = |columns: usize| {
+            format!("{columns} a  b\n  one two-three 10 % /a/very/long/path\nx  y\n")
+        };
+        assert_eq!(
+            wrapped(text, 12),
+            "20 a  b\n  one two-three\n    10 %\n    /a/very/long/path\nx  y\n"
+        );
+    }
 
     #[test]
     fn a_file_is_replaced_and_everything_else_is_written_through() {

@@ -3,7 +3,7 @@
 use crate::args::Places;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::builder::Builder;
-use prony_lab::catalog::Catalog;
+use prony_lab::catalog::{Catalog, Chosen};
 use prony_lab::host::LocalHost;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, bind};
@@ -35,7 +35,11 @@ impl Places {
 
     /// The catalog.
     pub fn catalog(&self) -> Result<Catalog> {
-        Ok(Catalog::find(self.catalog.as_deref(), &self.cache()?)?)
+        let chosen = Chosen {
+            more: self.catalog.clone(),
+            only: self.only_catalog.clone(),
+        };
+        Ok(Catalog::find(&chosen, &self.cache()?)?)
     }
 
     /// The notebook.

@@ -24,8 +24,18 @@ pub struct Server {
 /// All servers, by name.
 #[derive(Debug)]
 pub struct Catalog {
-    folder: PathBuf,
+    /// Those of later folders stand before those of the same name in earlier ones.
+    folders: Vec<PathBuf>,
     servers: Vec<Server>,
+}
+
+/// Which folders the user means.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// Besides the catalog that there is anyway.
+    pub more: Vec<PathBuf>,
+    /// Instead of it.
+    pub only: Option<PathBuf>,
 }
 
 /// Why there is no catalog.
@@ -50,10 +60,10 @@ pub enum CatalogError {
 
 /// A name that the catalog does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("there is no server {name:?} in {}", folder.display())]
+#[error("there is no server {name:?} in {}", list(folders))]
 pub struct UnknownServer {
     name: String,
-    folder: PathBuf,
+    folders: Vec<PathBuf>,
     #[help]
     help: Option<String>,
 }
@@ -98,25 +108,42 @@ impl Catalog {
         }
         servers.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self {
-            folder: folder.to_owned(),
+            folders: vec![folder.to_owned()],
             servers,
         })
     }
 
-    /// The catalog that the user means: `chosen` if given, else `servers/` in this folder or one
-    /// above it that also has an `experiments/`, else the one inside this program, unpacked below `cache`.
+    /// The catalog that the user means. First `servers/` in this folder or one above it that also has an
+    /// `experiments/`, else the one inside this program, unpacked below `cache`; or `chosen.only`. Then
+    /// `servers/` in this folder, and `chosen.more`: a server of the same name takes the place of the one before.
     ///
     /// # Errors
     /// When it cannot be read, unpacked, or a manifest is not right.
-    pub fn find(chosen: Option<&Path>, cache: &Path) -> Result<Self, CatalogError> {
-        if let Some(folder) = chosen {
-            return Self::open(folder);
+    pub fn find(chosen: &Chosen, cache: &Path) -> Result<Self, CatalogError> {
+        let base = match (&chosen.only, project_root()) {
+            (Some(folder), _) => folder.clone(),
+            (None, Some(root)) => root.join("servers"),
+            (None, None) => unpacked(&cache.join("catalog"))?,
+        };
+        let mut catalog = Self::open(&base)?;
+        let here = Path::new("servers");
+        let here_is_base = here.canonicalize().ok() == base.canonicalize().ok();
+        if chosen.only.is_none() && !here_is_base && has_servers(here) {
+            catalog.add(Self::open(here)?);
         }
-        if let Some(root) = project_root() {
-            return Self::open(&root.join("servers"));
+        for folder in &chosen.more {
+            catalog.add(Self::open(folder)?);
         }
-        let folder = unpacked(&cache.join("catalog"))?;
-        Self::open(&folder)
+        Ok(catalog)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.folders.extend(other.folders);
+        for server in other.servers {
+            self.servers.retain(|known| known.name != server.name);
+            self.servers.push(server);
+        }
+        self.servers.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
     /// All servers, by name.
@@ -141,11 +168,24 @@ impl Catalog {
             .find(|server| server.name == name)
             .ok_or_else(|| UnknownServer {
                 name: name.to_owned(),
-                folder: self.folder.clone(),
+                folders: self.folders.clone(),
                 help: did_you_mean(name, self.servers.iter().map(|server| server.name.as_str()))
                     .or_else(|| Some("`prony servers list` shows all of them".into())),
             })
     }
+}
+
+fn list(folders: &[PathBuf]) -> String {
+    let all: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+    all.join(", ")
+}
+
+/// Is it a folder of servers? Many projects have a `servers/` that is not.
+fn has_servers(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries
+        .flatten()
+        .any(|entry| entry.path().join("server.toml").is_file())
 }
 
 /// The catalog inside this program as a folder in `above`, named by its content: unpacked under another
@@ -319,6 +359,35 @@ mod tests {
         manifest("three", "source = 'nobody'");
         let error = Catalog::open(dir.path()).unwrap_err();
         assert!(matches!(error, CatalogError::Mistake(_)), "{error}");
+    }
+
+    #[test]
+    fn further_folders_add_and_replace() {
+        let dir = tempfile::tempdir().unwrap();
+        let server = |folder: &str, name: &str, title: &str| {
+            let folder = dir.path().join(folder).join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = format!(
+                "title='{title}'\nlanguage='l'\nmodel='m'\ncontracts=['tcp-echo']\nrun='x'\n"
+            );
+            std::fs::write(folder.join("server.toml"), text).unwrap();
+        };
+        server("a", "one", "of a");
+        server("a", "two", "of a");
+        server("b", "two", "of b");
+        server("b", "three", "of b");
+        let chosen = Chosen {
+            more: vec![dir.path().join("b")],
+            only: Some(dir.path().join("a")),
+        };
+        let catalog = Catalog::find(&chosen, dir.path()).unwrap();
+        let titles: Vec<&str> = ["one", "two", "three"]
+            .map(|name| catalog.get(name).unwrap().manifest.title.as_str())
+            .to_vec();
+        assert_eq!(titles, ["of a", "of b", "of b"]);
+        assert_eq!(catalog.servers().len(), 3);
+        let error = catalog.get("zebra").unwrap_err().to_string();
+        assert!(error.ends_with(&list(&catalog.folders)), "{error}");
     }
 
     #[test]

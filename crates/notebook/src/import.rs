@@ -33,6 +33,8 @@ pub struct Import {
     pub status: RunStatus,
     /// When it ended.
     pub finished: Timestamp,
+    /// What came of it, in a sentence or two.
+    pub result: Option<String>,
     /// Where it comes from.
     pub origin: Origin,
     /// Its trials.
@@ -63,7 +65,7 @@ impl Notebook {
         transaction
             .execute(
                 "UPDATE run SET status = ?2, finished = ?3, imported = ?4, imported_number = ?5,
-                     imported_calibration_json = ?6 WHERE id = ?1",
+                     imported_calibration_json = ?6, result = ?7 WHERE id = ?1",
                 params![
                     id.0,
                     Word(import.status),
@@ -71,6 +73,7 @@ impl Notebook {
                     Moment(origin.imported),
                     origin.number,
                     origin.calibration.as_ref().map(Json),
+                    import.result,
                 ],
             )
             .and_then(|_| transaction.commit())

@@ -9,6 +9,7 @@ pub(crate) const SCRIPTS: &[&str] = &[
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// `PRAGMA application_id` of a notebook: "PRNY", as `schema/1.sql` sets it.

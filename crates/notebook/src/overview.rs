@@ -32,6 +32,9 @@ pub struct Overview {
     pub finished: Option<Timestamp>,
     /// What became of it, as it was written down.
     pub status: RunStatus,
+    /// What came of it, in a sentence or two: what was found, or why it failed. None while it is under way, and for
+    /// runs of earlier versions.
+    pub result: Option<String>,
     /// The process that wrote it.
     pub process: ProcessKey,
     /// The host it ran on.
@@ -59,7 +62,7 @@ impl Overview {
 /// Which runs are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// In the title, the experiment's name, the command line, or a server's name; without regard to
+    /// In the title, the experiment's name, the command line, the result, or a server's name; without regard to
     /// the case of ASCII letters.
     pub text: Option<String>,
     /// The experiment's name.
@@ -129,12 +132,12 @@ impl Notebook {
 
     fn read_overviews(&self, wanted: &Wanted) -> rusqlite::Result<Vec<Overview>> {
         let mut sql = "SELECT id, name, title, started, finished, status, pid, boot_id,
-             pid_start_ticks, host_json, command_line FROM run WHERE true"
+             pid_start_ticks, host_json, command_line, result FROM run WHERE true"
             .to_owned();
         let mut values: Vec<Bound> = Vec::new();
         if let Some(text) = &wanted.text {
             sql += " AND (title LIKE ?1 ESCAPE '\\' OR name LIKE ?1 ESCAPE '\\'
-                 OR command_line LIKE ?1 ESCAPE '\\' OR EXISTS (SELECT 1 FROM trial
+                 OR command_line LIKE ?1 ESCAPE '\\' OR result LIKE ?1 ESCAPE '\\' OR EXISTS (SELECT 1 FROM trial
                      WHERE run_id = run.id AND server LIKE ?1 ESCAPE '\\'))";
             values.push(format!("%{}%", literal(text)).into());
         }
@@ -341,6 +344,7 @@ fn read_overview(row: &Row<'_>) -> rusqlite::Result<Overview> {
             .get::<_, Option<Moment>>("finished")?
             .map(|moment| moment.0),
         status: row.get::<_, Word<_>>("status")?.0,
+        result: row.get("result")?,
         process: ProcessKey {
             pid: row.get("pid")?,
             boot_id: row.get("boot_id")?,

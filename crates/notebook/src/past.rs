@@ -23,6 +23,8 @@ pub struct PastTrial {
     pub server: String,
     /// The server's workers, if it was given a number.
     pub workers: Option<u32>,
+    /// What the server says its version is, or the commit that it was built from.
+    pub version: Option<String>,
     /// What trials of the same server under the same load have in common.
     pub cell: String,
     /// Right answers a second.
@@ -58,7 +60,7 @@ impl Notebook {
     ///
     /// If the notebook cannot be read.
     pub fn past_trials(&self, like: Option<TrialId>) -> Result<Vec<PastTrial>, NotebookError> {
-        let sql = "SELECT id, run_id, server, workers, cell, throughput, cpu_ns_per_request, p99_ns
+        let sql = "SELECT id, run_id, server, workers, server_version, cell, throughput, cpu_ns_per_request, p99_ns
              FROM trial
              WHERE throughput IS NOT NULL AND status IN ('ok', 'interrupted')
                  AND (?1 IS NULL OR (server, coalesce(workers, 1), cell) =
@@ -99,6 +101,7 @@ fn read_trial(row: &Row<'_>) -> rusqlite::Result<PastTrial> {
         run: RunId(row.get("run_id")?),
         server: row.get("server")?,
         workers: row.get("workers")?,
+        version: row.get("server_version")?,
         cell: row.get("cell")?,
         throughput: row.get("throughput")?,
         cpu_ns_per_request: row.get("cpu_ns_per_request")?,

@@ -35,6 +35,9 @@ pub struct Run {
     pub status: RunStatus,
     /// When it ended, however it did; None while it is running or abandoned.
     pub finished: Option<Timestamp>,
+    /// What came of it, in a sentence or two: what was found, or why it failed. None while it is under way, and for
+    /// runs of earlier versions.
+    pub result: Option<String>,
     /// The process that wrote it.
     pub process: ProcessKey,
     /// Where it comes from, when it was not measured into this notebook.
@@ -86,6 +89,21 @@ impl Notebook {
             id,
             status: self.run(id)?.status,
         })
+    }
+
+    /// Writes down what came of a run, in a sentence or two.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn set_result(&self, id: RunId, result: &str) -> Result<(), NotebookError> {
+        self.connection
+            .execute(
+                "UPDATE run SET result = ?2 WHERE id = ?1",
+                params![id.0, result],
+            )
+            .map(drop)
+            .doing(|| format!("writing the result of run {id}"))
     }
 
     /// The latest runs, the latest first.
@@ -201,6 +219,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
         finished: row
             .get::<_, Option<Moment>>("finished")?
             .map(|moment| moment.0),
+        result: row.get("result")?,
         process: ProcessKey {
             pid: row.get("pid")?,
             boot_id: row.get("boot_id")?,

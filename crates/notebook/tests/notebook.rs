@@ -469,6 +469,7 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
         facts: run("theirs"),
         status: RunStatus::Failed,
         finished,
+        result: Some("it is faster".into()),
         origin: Origin {
             imported: time("2026-11-22T00:00:00.5Z"),
             number: 77,
@@ -487,6 +488,9 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
         (there.status, there.finished, there.origin.as_ref()),
         (RunStatus::Failed, Some(finished), Some(&import.origin))
     );
+    assert_eq!(there.result, import.result);
+    notebook.set_result(mine, "it is slower").unwrap();
+    assert_eq!(notebook.run(mine).unwrap().result.unwrap(), "it is slower");
     let trials = notebook.trials(id).unwrap();
     assert_eq!(trials.len(), 2);
     assert_eq!(trials[1].trial, import.trials[1].trial);

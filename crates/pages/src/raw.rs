@@ -58,6 +58,9 @@ pub struct RawRun<'a> {
     /// When it ended, RFC 3339; null while it was under way.
     #[schemars(with = "Option<String>")]
     pub finished: Option<Timestamp>,
+    /// What came of it, in a sentence or two: what was found, or why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
 }
 
 /// The histograms of a cell, over all its trials.
@@ -83,6 +86,7 @@ impl<'a> Raw<'a> {
                 facts: Cow::Borrowed(&material.run.facts),
                 status: material.run.status,
                 finished: material.run.finished,
+                result: material.run.result.clone(),
             },
             trials: trials.map(|part| Cow::Borrowed(&part.recording)).collect(),
             calibration: material.calibration.as_ref().map(Cow::Borrowed),

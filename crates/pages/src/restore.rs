@@ -118,6 +118,7 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
         facts: raw.run.facts.clone().into_owned(),
         status,
         finished: finished.unwrap_or(raw.run.facts.started),
+        result: raw.run.result.clone(),
         origin: Origin {
             imported: Timestamp::now(),
             number: raw.run.id,

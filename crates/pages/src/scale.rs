@@ -1,9 +1,6 @@
 //! Axes: from values to places, and where ticks belong.
 
-mod time;
-
 use std::ops::Range;
-pub use time::date_tick;
 
 /// An axis: what its lengths mean, and the values at its ends.
 pub struct Scale {
@@ -18,8 +15,6 @@ enum Kind {
     Log,
     /// [`Point::nines`](crate::curve::Point::nines): p90, p99, p99.9 at equal distances.
     Nines,
-    /// Times of day, in seconds since 1970, UTC.
-    Time,
 }
 
 impl Scale {
@@ -61,14 +56,6 @@ impl Scale {
         Self::new(Kind::Nines, 0.0..high.max(1.0))
     }
 
-    /// An axis of times of day, in seconds since 1970, with some room. Of none, a day of 1970.
-    pub fn time(values: impl IntoIterator<Item = f64>) -> Self {
-        let (first, last) = bounds(values).unwrap_or((0.0, 86_400.0));
-        // At least an hour: runs of one minute are not to look a year apart.
-        let room = ((last - first) * 0.04).max(1_800.0);
-        Self::new(Kind::Time, first - room..last + room)
-    }
-
     fn new(kind: Kind, range: Range<f64>) -> Self {
         Self { kind, range }
     }
@@ -78,7 +65,7 @@ impl Scale {
     pub fn place(&self, value: f64, from: f64, to: f64) -> f64 {
         let length = |value: f64| match self.kind {
             Kind::Log => value.max(f64::MIN_POSITIVE).ln(),
-            Kind::Linear | Kind::Nines | Kind::Time => value,
+            Kind::Linear | Kind::Nines => value,
         };
         let (start, end) = (length(self.range.start), length(self.range.end));
         let share = (length(value) - start) / (end - start);
@@ -97,7 +84,6 @@ impl Scale {
             Kind::Linear => linear_ticks(&self.range, n),
             Kind::Log => log_ticks(&self.range, n),
             Kind::Nines => nines_ticks(&self.range),
-            Kind::Time => time::ticks(&self.range, n),
         }
     }
 

@@ -81,30 +81,46 @@ fn cell(contract: String, connections: u32, seen: Seen) -> Option<CalibrationCel
     })
 }
 
-/// As text for a terminal.
+/// The ceilings, in a sentence.
 #[must_use]
-pub fn text(calibration: &Calibration) -> String {
+pub fn result(calibration: &Calibration) -> String {
+    let ceilings = calibration.cells.iter().map(|cell| {
+        let ceiling = show::rate(cell.ceiling.value());
+        format!("{} c{} {ceiling}", cell.contract, cell.connections)
+    });
+    format!("ceilings: {}", ceilings.collect::<Vec<_>>().join(", "))
+}
+
+/// As text for a terminal of this many columns.
+#[must_use]
+pub fn text(calibration: &Calibration, width: usize) -> String {
     let mut out = String::new();
     let mut table = Table::new([
         ("contract", Align::Left),
         ("connections", Align::Right),
-        ("ceiling", Align::Right),
-        ("± 95 %", Align::Right),
+        ("ceiling ±95 %", Align::Right),
         ("generator CPU/req", Align::Right),
         ("generator busy", Align::Right),
     ]);
     for cell in &calibration.cells {
+        let ceiling = show::rate(cell.ceiling.value());
         let half = cell.ceiling.relative_half_width();
         table.row([
             cell.contract.clone(),
             cell.connections.to_string(),
-            show::rate(cell.ceiling.value()),
-            half.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)),
+            match half {
+                Some(half) => format!("{ceiling} {}", show::within(half)),
+                None => ceiling,
+            },
             show::time(cell.generator_us_per_request * 1e3),
             format!("{:.0} %", cell.generator_busy * 100.0),
         ]);
     }
-    let _ = write!(out, "{table}\nminimum detectable effect, by rounds:\n\n");
+    let _ = write!(
+        out,
+        "{}\nminimum detectable effect, by rounds:\n\n",
+        table.fit(width)
+    );
     let columns: Vec<String> = ROUNDS.iter().map(|n| format!("{n} rounds")).collect();
     let head = [("contract", Align::Left), ("connections", Align::Right)];
     let mut columns_all: Vec<(&str, Align)> = head.to_vec();

@@ -108,19 +108,24 @@ fn name(report: &CapacityReport) -> &str {
     }
 }
 
-/// As text for a terminal.
+/// What was found, in a sentence.
 #[must_use]
-pub fn text(report: &CapacityReport) -> String {
+pub fn result(report: &CapacityReport) -> String {
+    match report.interrupted && report.capacity.is_none() {
+        true => "interrupted before the capacity was found".to_owned(),
+        false => sentence(name(report), &limits(&report.limits), &report.known),
+    }
+}
+
+/// As text for a terminal of this many columns.
+#[must_use]
+pub fn text(report: &CapacityReport, width: usize) -> String {
     let mut out = String::new();
-    let words = limits(&report.limits);
-    let _ = match report.interrupted && report.capacity.is_none() {
-        true => writeln!(out, "interrupted before the capacity was found"),
-        false => writeln!(out, "{}", sentence(name(report), &words, &report.known)),
-    };
+    let _ = writeln!(out, "{}", result(report));
     if let Some(low) = report.known.low {
-        let _ = write!(out, "\n{}", curve(report, low));
+        let _ = write!(out, "\n{}", curve(report, low).fit(width));
         if !report.beyond.is_empty() {
-            let _ = write!(out, "\nBeyond it:\n\n{}", beyond(&report.beyond));
+            let _ = write!(out, "\nBeyond it:\n\n{}", beyond(&report.beyond).fit(width));
         }
     }
     out.push_str(&show::findings(&report.checks));

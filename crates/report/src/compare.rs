@@ -137,8 +137,8 @@ impl CompareReport {
         all
     }
 
-    /// As text for a terminal.
-    pub fn text(&self) -> String {
+    /// As text for a terminal of this many columns.
+    pub fn text(&self, width: usize) -> String {
         let mut out = format!("run {} against run {}\n", self.after, self.before);
         for difference in &self.differences {
             let _ = writeln!(out, "not the same: {difference}");
@@ -152,7 +152,8 @@ impl CompareReport {
             ("CPU/req", Align::Right),
             ("95 % interval", Align::Left),
             ("verdict", Align::Left),
-        ]);
+        ])
+        .keys(2);
         let between = |ratio: &Estimate| {
             ratio.interval().map_or("–".to_owned(), |interval| {
                 format!("{:.3} to {:.3}", interval.low(), interval.high())
@@ -170,7 +171,7 @@ impl CompareReport {
                 cell.cpu_verdict.clone().unwrap_or_default(),
             ]);
         }
-        let _ = write!(out, "\n{table}");
+        let _ = write!(out, "\n{}", table.fit(width));
         for unmatched in &self.unmatched {
             let _ = writeln!(out, "{unmatched}");
         }

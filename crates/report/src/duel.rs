@@ -56,9 +56,9 @@ pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<DuelReport>, Report
     })
 }
 
-/// As text for a terminal.
+/// As text for a terminal of this many columns.
 #[must_use]
-pub fn text(report: &DuelReport) -> String {
+pub fn text(report: &DuelReport, width: usize) -> String {
     let mut out = String::new();
     for sentence in &report.sentences {
         let _ = writeln!(out, "{sentence}");
@@ -66,7 +66,12 @@ pub fn text(report: &DuelReport) -> String {
     for (name, what) in report.sides.iter().filter_map(described) {
         let _ = writeln!(out, "{name}: {what}");
     }
-    let _ = write!(out, "\n{}\n{}", figures(report), verdicts(report));
+    let _ = write!(
+        out,
+        "\n{}\n{}",
+        figures(report).fit(width),
+        verdicts(report, width)
+    );
     let _ = writeln!(out, "\n{}", ending(report));
     for note in &report.notes {
         let _ = writeln!(out, "{note}");
@@ -166,10 +171,11 @@ fn figures(report: &DuelReport) -> Table {
         })
         .collect();
     let mut columns = vec![("side", Align::Left)];
-    for quantity in &quantities {
-        columns.push((short(*quantity), Align::Right));
-        columns.push(("± 95 %", Align::Right));
-    }
+    let heads: Vec<String> = quantities
+        .iter()
+        .map(|quantity| format!("{} ±95 %", short(*quantity)))
+        .collect();
+    columns.extend(heads.iter().map(|head| (head.as_str(), Align::Right)));
     columns.push(("memory", Align::Right));
     let mut table = Table::new(columns);
     for side in &report.sides {
@@ -177,9 +183,11 @@ fn figures(report: &DuelReport) -> Table {
         for quantity in &quantities {
             let figure = side.figures.iter().find(|f| f.quantity == *quantity);
             let value = figure.map(|figure| figure.value);
-            cells.push(value.map_or("–".into(), |v| shown(*quantity, v.value())));
-            let half = value.and_then(|v| v.relative_half_width());
-            cells.push(half.map_or("–".into(), |half| format!("{:.1} %", half * 100.0)));
+            let mut cell = value.map_or("–".into(), |v| shown(*quantity, v.value()));
+            if let Some(half) = value.and_then(|v| v.relative_half_width()) {
+                let _ = write!(cell, " {}", show::within(half));
+            }
+            cells.push(cell);
         }
         cells.push(show::bytes_or_dash(side.rss_peak_bytes));
         table.row(cells);
@@ -188,7 +196,7 @@ fn figures(report: &DuelReport) -> Table {
 }
 
 /// A table for each side but the first: how it compares with the first.
-fn verdicts(report: &DuelReport) -> String {
+fn verdicts(report: &DuelReport, width: usize) -> String {
     let Some((first, others)) = report.sides.split_first() else {
         return String::new();
     };
@@ -208,7 +216,7 @@ fn verdicts(report: &DuelReport) -> String {
                 verdict(one),
             ]);
         }
-        table.to_string()
+        table.fit(width)
     });
     tables.collect::<Vec<_>>().join("\n")
 }

@@ -77,8 +77,24 @@ pub fn throughput(seen: &Observation) -> Estimate {
 }
 
 impl LoadReport {
-    /// The report as text for a terminal.
-    pub fn text(&self) -> String {
+    /// What was found, in a sentence: the rate, the 99th percentile (or the median), and what failed.
+    pub fn result(&self) -> String {
+        let mut out = show::rate(self.throughput.value());
+        let times = &self.latency.response;
+        for (name, time) in [("p99", times.p99), ("p50", times.p50)] {
+            if let Some(time) = time {
+                let _ = write!(out, ", {name} {}", show::time(time as f64));
+                break;
+            }
+        }
+        for (name, n) in self.outcomes.failures() {
+            let _ = write!(out, ", {name} {}", show::count(n));
+        }
+        out
+    }
+
+    /// The report as text for a terminal of this many columns.
+    pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
         let interval = match (self.throughput.low(), self.throughput.high()) {
             (Some(low), Some(high)) => {
@@ -119,7 +135,7 @@ impl LoadReport {
             let _ = writeln!(out, "interrupted: these are the figures until then");
         }
         let _ = writeln!(out);
-        let _ = write!(out, "{}", self.latency_table());
+        out += &self.latency_table().fit(width);
         let _ = write!(out, "{}", self.failures());
         let _ = write!(out, "{}", show::findings(&self.checks));
         out

@@ -163,16 +163,16 @@ impl Beside {
         }
     }
 
-    /// As text for a terminal.
-    pub fn text(&self) -> String {
+    /// As text for a terminal of this many columns.
+    pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "\nAs published: {} ({})", self.title, self.origin);
         let _ = writeln!(out, "{}", self.rig);
         if let Some(why) = &self.correction {
             let _ = writeln!(out, "corrected: {why}");
         }
-        let _ = write!(out, "\n{}", self.table());
-        out += &self.latencies();
+        let _ = write!(out, "\n{}", self.table().fit(width));
+        out += &self.latencies(width);
         for row in &self.rows {
             if let Some(note) = &row.note {
                 let load = row
@@ -193,7 +193,7 @@ impl Beside {
     }
 
     /// Published latencies, each with the measured one behind it.
-    fn latencies(&self) -> String {
+    fn latencies(&self, width: usize) -> String {
         let mut names: Vec<&str> = Vec::new();
         for name in self.rows.iter().flat_map(|row| row.latency_ms.keys()) {
             if !names.contains(&name.as_str()) {
@@ -205,7 +205,7 @@ impl Beside {
         }
         let columns = [("row", Align::Left), ("load", Align::Left)];
         let figures = names.iter().map(|&name| (name, Align::Right));
-        let mut table = Table::new(columns.into_iter().chain(figures));
+        let mut table = Table::new(columns.into_iter().chain(figures)).keys(2);
         for row in self.rows.iter().filter(|row| !row.latency_ms.is_empty()) {
             let mut cells = vec![row.label.clone(), row.load.clone().unwrap_or_default()];
             cells.extend(names.iter().map(|&name| {
@@ -216,7 +216,10 @@ impl Beside {
             }));
             table.row(cells);
         }
-        format!("\nresponse times, as published → as measured\n\n{table}")
+        format!(
+            "\nresponse times, as published → as measured\n\n{}",
+            table.fit(width)
+        )
     }
 
     fn table(&self) -> Table {
@@ -241,7 +244,8 @@ impl Beside {
             (true, "place now", Align::Right),
         ];
         let kept = columns.iter().filter(|column| column.0);
-        let mut table = Table::new(kept.map(|&(_, name, align)| (name, align)));
+        let keys = 1 + usize::from(loads);
+        let mut table = Table::new(kept.map(|&(_, name, align)| (name, align))).keys(keys);
         let dash = || "–".to_owned();
         let whole =
             |rate: Option<f64>| rate.map_or_else(dash, |rate| show::count(rate.round() as u64));
@@ -284,6 +288,7 @@ fn order(published: &Published, compared: &[(usize, f64, f64)]) -> Option<Order>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::UNLIMITED;
     use prony_record::published::Correction;
     use std::sync::LazyLock;
 
@@ -378,7 +383,7 @@ mod tests {
         assert_eq!(beside.rows[4].published, Some(999.0));
         assert_eq!(beside.rows[4].measured, None);
         assert_eq!(beside.order, Some(Order { pairs: 3, same: 2 }));
-        let text = beside.text();
+        let text = beside.text(UNLIMITED);
         assert!(text.contains("Of 3 pairs of servers, 2 (67 %)"), "{text}");
         assert!(
             !text.contains("as corrected") && !text.contains("load"),
@@ -391,7 +396,7 @@ mod tests {
         let mut rows = vec![row("a", "a", &[10.0])];
         rows[0].latency_ms = BTreeMap::from([("p50".into(), 4.0), ("p99".into(), 9.0)]);
         let beside = Beside::new(&published(rows), "a", &[cell("a", 1.0)]);
-        let text = beside.text();
+        let text = beside.text(UNLIMITED);
         assert!(text.contains("4.00 ms → 2.00 ms"), "{text}");
         assert!(text.contains("9.00 ms → –"), "{text}");
     }
@@ -412,7 +417,7 @@ mod tests {
         let beside = Beside::new(&published(rows), "a", &now);
         assert_eq!(beside.order, Some(Order { pairs: 2, same: 1 }));
         assert_eq!(beside.rows[3].ratio_now, Some(0.8));
-        assert!(beside.text().contains("c8"));
-        assert!(!beside.text().contains("response times"));
+        assert!(beside.text(UNLIMITED).contains("c8"));
+        assert!(!beside.text(UNLIMITED).contains("response times"));
     }
 }

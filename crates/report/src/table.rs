@@ -1,5 +1,8 @@
 //! Plain text tables.
 
+/// As many columns of characters as a text needs.
+pub const UNLIMITED: usize = usize::MAX;
+
 /// How a column is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -14,6 +17,8 @@ pub enum Align {
 pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    /// How many columns at the left tell what a row is about.
+    keys: usize,
 }
 
 impl Table {
@@ -26,7 +31,15 @@ impl Table {
         Self {
             columns,
             rows: Vec::new(),
+            keys: 1,
         }
+    }
+
+    /// It takes the first `keys` columns to tell what a row is about; without this the first one does.
+    #[must_use]
+    pub const fn keys(mut self, keys: usize) -> Self {
+        self.keys = keys;
+        self
     }
 
     /// Adds a row, with one cell for each column.
@@ -37,57 +50,80 @@ impl Table {
     }
 }
 
-/// Control characters (a server's name or output may have any) do not reach the terminal.
-fn printable(text: &str) -> String {
+/// The text without control characters, of which a server's name or output may have any: they are not to reach
+/// a terminal.
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
 }
 
+impl Table {
+    /// The table in lines of at most `width` characters, if its columns allow: what does not fit beside
+    /// follows below, as further tables with the same first columns.
+    #[must_use]
+    pub fn fit(&self, width: usize) -> String {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|i| self.width_of(i)).collect();
+        let keys: Vec<usize> = (0..self.keys.min(widths.len())).collect();
+        let wide = |columns: &[usize]| {
+            let gaps = GAP.len() * columns.len().saturating_sub(1);
+            columns.iter().map(|&i| widths[i]).sum::<usize>() + gaps
+        };
+        let mut parts = Vec::new();
+        let mut part = keys.clone();
+        for column in keys.len()..widths.len() {
+            part.push(column);
+            if wide(&part) > width && part.len() > keys.len() + 1 {
+                part.pop();
+                parts.push(std::mem::replace(
+                    &mut part,
+                    [&keys[..], &[column]].concat(),
+                ));
+            }
+        }
+        parts.push(part);
+        let parts = parts.iter().map(|columns| self.part(columns, &widths));
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    fn width_of(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| &row[column]);
+        let cells = cells.chain([&self.columns[column].0]);
+        cells.map(|cell| measured(cell)).max().unwrap_or(0)
+    }
+
+    /// A table of some of the columns.
+    fn part(&self, columns: &[usize], widths: &[usize]) -> String {
+        let line = |cell: &dyn Fn(usize) -> String| {
+            let cells = columns.iter().map(|&i| {
+                let cell = cell(i);
+                let pad = " ".repeat(widths[i] - measured(&cell));
+                match self.columns[i].1 {
+                    Align::Left => cell + &pad,
+                    Align::Right => pad + &cell,
+                }
+            });
+            let line = cells.collect::<Vec<_>>().join(GAP);
+            line.trim_end().to_owned() + "\n"
+        };
+        let head = line(&|i| self.columns[i].0.clone());
+        let rule = line(&|i| "─".repeat(widths[i]));
+        let rows = self.rows.iter().map(|row| line(&|i| row[i].clone()));
+        head + &rule + &rows.collect::<String>()
+    }
+}
+
+/// Between two columns.
+const GAP: &str = "  ";
+
+fn measured(text: &str) -> usize {
+    text.chars().count()
+}
+
 impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = |text: &str| text.chars().count();
-        let widths: Vec<usize> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, (name, _))| {
-                self.rows
-                    .iter()
-                    .map(|row| width(&row[i]))
-                    .max()
-                    .unwrap_or(0)
-                    .max(width(name))
-            })
-            .collect();
-        let line = |cells: &[&str]| {
-            let mut out = String::new();
-            for (i, cell) in cells.iter().enumerate() {
-                let pad = " ".repeat(widths[i] - width(cell));
-                match self.columns[i].1 {
-                    Align::Left => out += &format!("{cell}{pad}"),
-                    Align::Right => out += &format!("{pad}{cell}"),
-                }
-                out += "  ";
-            }
-            out.trim_end().to_owned()
-        };
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
-        writeln!(f, "{}", line(&names))?;
-        let rules: Vec<String> = widths.iter().map(|&w| "─".repeat(w)).collect();
-        writeln!(
-            f,
-            "{}",
-            line(&rules.iter().map(String::as_str).collect::<Vec<_>>())
-        )?;
-        for row in &self.rows {
-            writeln!(
-                f,
-                "{}",
-                line(&row.iter().map(String::as_str).collect::<Vec<_>>())
-            )?;
-        }
-        Ok(())
+        f.write_str(&self.fit(UNLIMITED))
     }
 }
 
@@ -107,5 +143,31 @@ a\u{fffd}[31m          1
 longer name  1234
 ";
         assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn what_does_not_fit_beside_follows_below() {
+        let columns = ["name", "load", "first", "second"];
+        let mut table = Table::new(columns.map(|name| (name, Align::Left))).keys(2);
+        table.row(["a", "c1", "1", "2"].map(str::to_owned));
+        let beside = "\
+name  load  first  second
+────  ────  ─────  ──────
+a     c1    1      2
+";
+        assert_eq!(table.fit(25), beside);
+        assert_eq!(table.to_string(), beside);
+        let below = "\
+name  load  first
+────  ────  ─────
+a     c1    1
+
+name  load  second
+────  ────  ──────
+a     c1    2
+";
+        for width in [24, 18, 3, 0] {
+            assert_eq!(table.fit(width), below, "{width}");
+        }
     }
 }

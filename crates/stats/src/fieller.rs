@@ -5,6 +5,7 @@
 //! can be paired by round, [`ratio`](crate::ratio) is narrower.
 
 use crate::mean::t_quantile;
+use crate::recent_change::common_variance;
 use crate::summary::{average, variance};
 use crate::{Estimate, Interval, StatsError, Unit, finite};
 
@@ -29,6 +30,23 @@ pub fn ratio_of_means(a: &[f64], b: &[f64]) -> Result<Estimate, StatsError> {
     Estimate::new(mean_a / mean_b, interval, n, Unit::Ratio)
 }
 
+/// The same of groups that spread alike, so that two values of each are enough: both have the variance that they
+/// have in common, and t has two degrees of freedom less than there are values.
+///
+/// # Errors
+///
+/// As [`ratio_of_means`].
+pub fn ratio_of_means_spread_alike(a: &[f64], b: &[f64]) -> Result<Estimate, StatsError> {
+    let (mean_a, mean_b) = (positive_mean(a)?, positive_mean(b)?);
+    let (n_a, n_b) = (a.len() as f64, b.len() as f64);
+    let interval = common_variance(a, b).and_then(|variance| {
+        let t = t_quantile(n_a + n_b - 2.0)?;
+        roots((mean_a, variance / n_a), (mean_b, variance / n_b), t)
+    });
+    let n = a.len().min(b.len()) as u64;
+    Estimate::new(mean_a / mean_b, interval, n, Unit::Ratio)
+}
+
 pub(crate) fn positive_mean(values: &[f64]) -> Result<f64, StatsError> {
     finite(values, "a ratio of means")?;
     match average(values) {
@@ -40,13 +58,19 @@ pub(crate) fn positive_mean(values: &[f64]) -> Result<f64, StatsError> {
     }
 }
 
-/// Of mean, its variance and n of both sides: the roots of the quadratic equation in ρ.
+/// Of mean, its variance and n of both sides.
 fn limits(a: (f64, f64, usize), b: (f64, f64, usize)) -> Option<Interval> {
     let ratio = a.0 / b.0;
     if a.1 == 0.0 && b.1 == 0.0 {
         return Interval::new(ratio, ratio);
     }
     let t = t_quantile(welch(a.1, a.2, ratio * ratio * b.1, b.2))?;
+    roots((a.0, a.1), (b.0, b.1), t)
+}
+
+/// Of mean and its variance of both sides: the roots of the quadratic equation in ρ, which is not below zero.
+fn roots(a: (f64, f64), b: (f64, f64), t: f64) -> Option<Interval> {
+    let ratio = a.0 / b.0;
     let square = b.0 * b.0 - t * t * b.1;
     if square <= 0.0 {
         return None;
@@ -57,7 +81,7 @@ fn limits(a: (f64, f64, usize), b: (f64, f64, usize)) -> Option<Interval> {
         .sqrt();
     let (low, high) = ((product - root) / square, (product + root) / square);
     // Rounding must not leave the ratio itself outside.
-    Interval::new(low.min(ratio), high.max(ratio))
+    Interval::new(low.min(ratio).max(0.0), high.max(ratio))
 }
 
 /// Degrees of freedom of the sum of two variances of means, of groups of `n_a` and `n_b` values (Welch,

@@ -28,6 +28,7 @@
 //!
 //! - [`steady`]: is a load steady yet? A simple rule used during warm-up
 //! - [`change_points`]: where a series changes
+//! - [`recent_change`]: has it changed of late? For a few values
 //! - [`warmup_class`]: was it steady, and from where on? Judged afterwards
 //!
 //! Every interval is at the level of [`CONFIDENCE`].
@@ -53,6 +54,7 @@ pub mod mean;
 pub mod order_interval;
 pub mod percentile;
 pub mod ratio;
+pub mod recent_change;
 pub mod scaling;
 pub mod sequential;
 pub mod steady;

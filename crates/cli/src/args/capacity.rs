@@ -7,7 +7,9 @@ use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
 use super::timed::{more_than_all, percent, with_unit};
+use crate::complete;
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use prony_record::Span;
 use prony_record::service::{LatencyLimit, Limits};
@@ -36,6 +38,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity http://localhost:8000/ --at-least 5000     for CI: exit status 3 when below")]
 pub struct Capacity {
     /// A URL, a server of the catalog (`name` or `name@workers`), or a command line with {port}
+    #[arg(add = ArgValueCandidates::new(complete::servers))]
     pub server: String,
     /// Ask for this path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]

@@ -6,7 +6,9 @@ use super::number::{count, rate};
 use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
+use crate::complete;
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use prony_record::Span;
 use prony_record::verdict::Quantity;
@@ -33,7 +35,7 @@ use prony_record::verdict::Quantity;
     prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
 pub struct Duel {
     /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders
-    #[arg(required = true)]
+    #[arg(required = true, add = ArgValueCandidates::new(complete::servers))]
     pub sides: Vec<String>,
     /// Ask all sides for this path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]

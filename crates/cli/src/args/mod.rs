@@ -103,16 +103,25 @@ pub struct Places {
         hide_env_values = true
     )]
     pub notebook: Option<PathBuf>,
-    /// The catalog, a folder with a folder for each server [default: servers/ of the project in
-    /// this folder or above it, else the catalog inside prony]
+    /// A folder of servers besides the catalog inside prony and ./servers; may be repeated
     #[arg(
         long,
         global = true,
         value_name = "FOLDER",
         env = "PRONY_CATALOG",
+        value_delimiter = ':',
         hide_env_values = true
     )]
-    pub catalog: Option<PathBuf>,
+    pub catalog: Vec<PathBuf>,
+    /// A folder of servers instead of the catalog inside prony and ./servers
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        env = "PRONY_ONLY_CATALOG",
+        hide_env_values = true
+    )]
+    pub only_catalog: Option<PathBuf>,
     /// The cache, where servers are built [default: prony/ in the user's cache folder]
     #[arg(
         long,

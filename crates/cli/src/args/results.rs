@@ -1,7 +1,9 @@
 //! What shows, exports and compares results.
 
 use super::share::Share;
+use crate::complete;
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCandidates;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -27,7 +29,7 @@ pub struct Runs {
     prony report latest --published theirs")]
 pub struct Report {
     /// A run's number, `latest`, or an experiment's name for its latest run
-    #[arg(default_value = "latest")]
+    #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
     pub run: String,
     /// Show these figures beside it: those of a file in published/, or those that `prony import` has
     /// put in under this name [default: those that the experiment names]
@@ -58,7 +60,7 @@ pub struct Report {
     prony export 12 --format benchstat --out 12.txt")]
 pub struct Export {
     /// A run's number, `latest`, or an experiment's name for its latest run
-    #[arg(default_value = "latest")]
+    #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
     pub run: String,
     /// The format
     #[arg(long, short, value_enum)]
@@ -129,8 +131,10 @@ pub struct View {
     prony compare 12 latest --fail-if-slower 5%     for CI: exit status 3 when it has")]
 pub struct Compare {
     /// The earlier run: its number, `latest`, or an experiment's name
+    #[arg(add = ArgValueCandidates::new(complete::runs))]
     pub before: String,
     /// The later run
+    #[arg(add = ArgValueCandidates::new(complete::runs))]
     pub after: String,
     /// Exit with 3 when a server is shown to be slower (or to need more CPU time per request), by
     /// this much or more
@@ -155,6 +159,7 @@ pub struct Compare {
     prony explain                  all of them")]
 pub struct Explain {
     /// The check's name, as reports and audits give it [default: all]
+    #[arg(add = ArgValueCandidates::new(complete::checks))]
     pub check: Option<String>,
     /// Print JSON
     #[arg(long)]

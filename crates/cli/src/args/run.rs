@@ -2,7 +2,9 @@
 
 use super::Shown;
 use super::gate::Gate;
+use crate::complete;
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 
 /// Run an experiment: every server in it, verified and loaded, round after round
 ///
@@ -17,12 +19,13 @@ use clap::Args;
     prony run my-experiment.toml --only go-net-http --only node")]
 pub struct Run {
     /// A file, or the name of an experiment
+    #[arg(add = ArgValueCandidates::new(complete::experiments))]
     pub experiment: String,
     /// Rounds, instead of those that the experiment says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// Only these servers, and the baseline (as `name` or `name@workers`; may be repeated)
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", add = ArgValueCandidates::new(complete::servers))]
     pub only: Vec<String>,
     /// Only these loads (as reports label them: `c64 t8`, or a load's name; may be repeated)
     #[arg(long, value_name = "LOAD")]

@@ -1,6 +1,8 @@
 //! `prony servers`.
 
+use crate::complete;
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use std::net::IpAddr;
 
@@ -43,6 +45,7 @@ pub enum ServersAction {
         prony servers setup tcp-echo --yes  without a question, for scripts")]
     Setup {
         /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        #[arg(add = ArgValueCandidates::new(complete::entrants))]
         names: Vec<String>,
         /// Do not ask
         #[arg(long, short)]
@@ -60,6 +63,7 @@ pub enum ServersAction {
         prony servers check node go-copy")]
     Check {
         /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        #[arg(add = ArgValueCandidates::new(complete::entrants))]
         names: Vec<String>,
         /// Print JSON
         #[arg(long)]

@@ -11,7 +11,7 @@ pub fn main(args: &Audit) -> Result<Ended> {
         let json = serde_json::to_string_pretty(&audit).into_diagnostic()?;
         println!("{json}");
     } else {
-        print!("{}", audit.text());
+        crate::out::report(|width| audit.text(width));
     }
     let mut ended = Ended::Done;
     for file in audit.files.iter().filter(|file| !file.says_something()) {

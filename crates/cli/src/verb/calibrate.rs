@@ -3,7 +3,7 @@
 use super::duel::explain;
 use crate::Ended;
 use crate::args::{Calibrate, Places};
-use crate::journal::{Kept, subject};
+use crate::journal::{Kept, conclude, subject};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
@@ -55,13 +55,14 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     outcome.map_err(|error| explain(&error))?;
     let run = notebook.run(id).into_diagnostic()?;
     let report = prony_report::calibration::read(&notebook, &run).into_diagnostic()?;
+    conclude(&notebook, id, &prony_report::calibration::result(&report));
     if args.json {
         println!(
             "{}",
             serde_json::to_string_pretty(&report).into_diagnostic()?
         );
     } else {
-        print!("{}", prony_report::calibration::text(&report));
+        crate::out::report(|width| prony_report::calibration::text(&report, width));
         eprintln!("\nkept as run {id}: reports on this host now compare with these ceilings");
     }
     Ok(match interrupt.fired() {

@@ -3,7 +3,7 @@
 use super::duel::sides;
 use crate::Ended;
 use crate::args::{Capacity, Places};
-use crate::journal::{Kept, subject};
+use crate::journal::{Kept, conclude, subject};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{Result, miette};
@@ -66,11 +66,12 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         beyond: found.beyond,
         interrupted: interrupt.fired(),
     };
+    conclude(&notebook, id, &prony_report::capacity::result(&report));
     let verdict = args.gate.judge(&crate::gate::of_capacity(&report));
     if args.json {
         println!("{}", verdict.json(&report)?);
     } else {
-        print!("{}", prony_report::capacity::text(&report));
+        crate::out::report(|width| prony_report::capacity::text(&report, width));
         eprintln!("\nkept as run {id}: `prony report {id}`");
     }
     verdict.tell();

@@ -20,7 +20,7 @@ pub fn main(places: &Places, args: &Compare) -> Result<Ended> {
             serde_json::to_string_pretty(&report).into_diagnostic()?
         );
     } else {
-        print!("{}", report.text());
+        crate::out::report(|width| report.text(width));
     }
     if report.cells.is_empty() {
         return Ok(Ended::Incomplete);

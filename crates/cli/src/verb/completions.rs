@@ -3,13 +3,21 @@
 use crate::Ended;
 use crate::args::{Cli, Completions, Man};
 use clap::CommandFactory;
+use clap_complete::env::Shells;
 use miette::{IntoDiagnostic, Result, miette};
 use std::fs;
 
-/// Prints the completions of a shell.
+/// Prints what makes a shell ask prony for completions.
 pub fn main(args: &Completions) -> Result<Ended> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "prony", &mut text);
+    let shell = args.shell.to_string();
+    let shells = Shells::builtins();
+    let completer = shells
+        .completer(&shell)
+        .ok_or_else(|| miette!("there are no completions for {shell}"))?;
+    completer
+        .write_registration(crate::complete::ASKED, "prony", "prony", "prony", &mut text)
+        .into_diagnostic()?;
     print!("{}", String::from_utf8_lossy(&text));
     Ok(Ended::Done)
 }

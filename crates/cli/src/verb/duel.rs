@@ -7,7 +7,7 @@ mod terms;
 
 use crate::Ended;
 use crate::args::{Duel, Places};
-use crate::journal::{Kept, subject};
+use crate::journal::{Kept, conclude, subject};
 use crate::place::{local_host, on_signal};
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
@@ -60,15 +60,17 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let id = kept.finish(&outcome, interrupt.fired())?;
     let seen = outcome.map_err(|error| explain(&error))?;
     if seen.rounds.is_empty() {
+        conclude(&notebook, id, "no round was finished");
         eprintln!("no round was finished: there is nothing to compare");
         return Ok(Ended::Incomplete);
     }
     let report = seen.report(id.0, &terms).into_diagnostic()?;
+    conclude(&notebook, id, &report.sentences.join(" "));
     let verdict = args.gate.judge(&crate::gate::of_duel(&report));
     if args.json {
         println!("{}", verdict.json(&report)?);
     } else {
-        print!("{}", prony_report::duel::text(&report));
+        crate::out::report(|width| prony_report::duel::text(&report, width));
         eprintln!("\nthe duel is kept as run {id}: `prony report {id}`");
     }
     verdict.tell();

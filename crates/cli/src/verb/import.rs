@@ -54,7 +54,7 @@ pub fn main(places: &Places, args: &Import) -> Result<Ended> {
         let json = serde_json::to_string_pretty(&published).into_diagnostic()?;
         println!("{json}");
     } else {
-        print!("{}", table(&published));
+        crate::out::report(|width| table(&published).fit(width));
     }
     let kept = if replaced {
         "in place of those that had that name"

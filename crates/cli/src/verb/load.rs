@@ -41,7 +41,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     if args.json {
         println!("{}", verdict.json(&report)?);
     } else {
-        print!("{}", report.text());
+        crate::out::report(|width| report.text(width));
     }
     verdict.tell();
     if !args.no_keep {
@@ -49,6 +49,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
             plan: &plan,
             seen: &seen,
             checks: &report.checks,
+            result: report.result(),
             started,
             interrupted: report.interrupted,
         };

@@ -21,7 +21,7 @@ pub fn main(places: &Places, args: &Report) -> Result<Ended> {
         if let (None, false) = (&published, args.json)
             && let Some(duel) = prony_report::duel::read(&notebook, &run).into_diagnostic()?
         {
-            print!("{}", prony_report::duel::text(&duel));
+            crate::out::report(|width| prony_report::duel::text(&duel, width));
             return Ok(Ended::Done);
         }
         let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
@@ -84,7 +84,7 @@ fn show(report: &RunReport, json: bool, verbose: bool) -> Result<()> {
             serde_json::to_string_pretty(report).into_diagnostic()?
         );
     } else {
-        print!("{}", report.text(verbose));
+        crate::out::report(|width| report.text(verbose, width));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod display;
 
 use crate::Ended;
 use crate::args::{Places, Run};
-use crate::journal::Kept;
+use crate::journal::{Kept, conclude};
 use crate::place::{local_host, on_signal};
 use adapt::adapt;
 use display::Display;
@@ -56,10 +56,13 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     outcome.map_err(explain)?;
     let run = notebook.run(id).into_diagnostic()?;
     let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
+    conclude(&notebook, id, &report.result());
+    // As it is kept from now on, for its page.
+    let run = notebook.run(id).into_diagnostic()?;
     let verdict = args.gate.judge(&crate::gate::of_run(&report));
     match args.json {
         true => println!("{}", verdict.json(&report)?),
-        false => print!("{}", report.text(args.verbose)),
+        false => crate::out::report(|width| report.text(args.verbose, width)),
     }
     verdict.tell();
     args.gate

@@ -5,7 +5,7 @@ use crate::args::{Places, Runs};
 use miette::{IntoDiagnostic, Result};
 use prony_notebook::Run;
 use prony_record::RunStatus;
-use prony_report::table::{Align, Table};
+use prony_report::table::printable;
 use serde_json::json;
 
 pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
@@ -22,6 +22,7 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
                     "started": run.facts.started,
                     "finished": run.finished,
                     "status": status(run),
+                    "result": run.result,
                     "command_line": run.facts.command_line,
                     "imported": run.origin.as_ref().map(|origin| json!({
                         "at": origin.imported,
@@ -40,24 +41,30 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
         );
         return Ok(Ended::Done);
     }
-    let mut table = Table::new([
-        ("run", Align::Right),
-        ("experiment", Align::Left),
-        ("started (UTC)", Align::Left),
-        ("status", Align::Left),
-        ("title", Align::Left),
-    ]);
-    for run in &runs {
-        table.row([
-            run.id.to_string(),
-            run.facts.name.clone(),
-            run.facts.started.strftime("%Y-%m-%d %H:%M:%S").to_string(),
-            status(run) + &origin(run),
-            run.facts.title.clone(),
-        ]);
-    }
-    print!("{table}");
+    crate::out::report(|_| runs.iter().map(entry).collect());
     Ok(Ended::Done)
+}
+
+/// A run as an entry of the list: what it was, and below what came of it.
+fn entry(run: &Run) -> String {
+    let facts = &run.facts;
+    let number = format!("{:>4}", run.id.to_string());
+    let started = facts.started.strftime("%Y-%m-%d %H:%M");
+    let mut entry = format!("{number}  {started}  {}  ", facts.name);
+    if facts.title != facts.name {
+        entry += &printable(&facts.title);
+    }
+    let state = match (run.status, origin(run)) {
+        (RunStatus::Finished, origin) => origin.trim_start_matches(", ").to_owned(),
+        (_, origin) => status(run) + &origin,
+    };
+    if !state.is_empty() {
+        entry = format!("{}  ({state})", entry.trim_end());
+    }
+    for line in run.result.iter().flat_map(|result| result.lines()) {
+        entry = format!("{}\n      {}", entry.trim_end(), printable(line));
+    }
+    entry.trim_end().to_owned() + "\n"
 }
 
 /// A run whose prony died is not running, whatever the notebook says.

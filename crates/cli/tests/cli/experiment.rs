@@ -376,7 +376,7 @@ fn an_experiment_of_prony_is_found_by_its_name_from_anywhere() {
         "--only",
         "reference-epoll",
     ]);
-    command.env_remove("PRONY_CATALOG");
+    command.env_remove("PRONY_ONLY_CATALOG");
     let output = command.output().unwrap();
     assert!(
         output.status.success(),

@@ -219,7 +219,7 @@ fn places_that_cannot_be_used() {
     );
     refused_in_a_line(
         &place,
-        &["servers", "list", "--catalog", "/no/such"],
+        &["servers", "list", "--only-catalog", "/no/such"],
         &["cannot read the catalog /no/such"],
     );
     let under = format!("{text}/cache");

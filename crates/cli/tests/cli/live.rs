@@ -208,3 +208,41 @@ fn the_page_about_it_shows_what_there_is() {
         assert!(page.contains(word), "{word}");
     }
 }
+
+#[test]
+fn reports_fit_the_terminal() {
+    let place = Place::with_references();
+    let file = place.experiment(
+        "pair",
+        r#"
+            title = "Two"
+            contract = "tcp-echo"
+            servers = ["quick", "plain"]
+            rounds = 2
+            load = { connections = 2, duration = "100ms" }
+        "#,
+    );
+    place.prony(&["run", &file, "--no-html", "--quiet"]).with(0);
+    for columns in [80, 40] {
+        for arguments in [
+            &["report"][..],
+            &["runs"],
+            &["servers", "list"],
+            &["compare", "latest", "latest"],
+        ] {
+            let mut terminal = Terminal::start(&mut place.command(arguments), columns);
+            let text = terminal.end().with(0).stdout;
+            let raw = terminal.raw();
+            for line in raw.lines() {
+                let width = console::measure_text_width(line);
+                assert!(width <= usize::from(columns), "{columns}: {line}\n{raw}");
+            }
+            assert!(text.contains("quick") || text.contains("latest"), "{text}");
+        }
+    }
+    let runs = place.prony(&["runs"]).with(0).stdout;
+    assert!(
+        runs.contains("between plain and quick") || runs.contains("throughput"),
+        "what came of it: {runs}"
+    );
+}

@@ -124,15 +124,35 @@ fn every_format_has_the_run() {
 
 #[test]
 fn completions_and_manual_pages_know_every_verb() {
-    let place = Place::new();
+    let place = Place::with_references();
     for shell in ["bash", "zsh", "fish"] {
         let text = place.prony(&["completions", shell]).with(0).stdout;
-        for word in ["duel", "no-html", "benchstat"] {
-            assert!(text.contains(word), "{shell}: {word}");
-        }
+        assert!(text.contains("PRONY_COMPLETE"), "{shell}: {text}");
     }
-    let syntax = place.shell("\"$PRONY\" completions bash > it && bash -n it");
-    assert_eq!(syntax.with(0).stderr, "");
+    // As bash asks after Tab: the words so far, and which of them the cursor is in.
+    let offered = |words: &[&str]| -> Vec<String> {
+        let script = format!(
+            "PATH=$(dirname \"$PRONY\"):$PATH; source <(prony completions bash)\n\
+             COMP_WORDS=(prony {}); COMP_CWORD={}; COMP_TYPE=9\n\
+             _clap_complete_prony prony '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len(),
+            words[words.len() - 1],
+        );
+        let file = place.file("ask", &script);
+        let done = place.shell(&format!("bash {}", file.display())).with(0);
+        done.stdout.lines().map(str::to_owned).collect()
+    };
+    for (words, first) in [
+        (&["du"][..], "duel"),
+        (&["export", "--form"], "--format"),
+        (&["explain", "nois"], "noisy-host"),
+        (&["run", "quicks"], "quickstart"),
+        (&["duel", "qui"], "quick"),
+        (&["servers", "check", "http-"], "http-echo"),
+    ] {
+        assert_eq!(offered(words), [first], "{words:?}");
+    }
     let page = place.prony(&["man"]).with(0).stdout;
     assert!(
         page.contains(".TH prony 1") && page.contains("prony\\-export(1)"),

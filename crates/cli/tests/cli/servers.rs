@@ -187,7 +187,7 @@ fn start_elsewhere(command: &mut Command, name: &str, contract: &str) {
     command
         .args(["servers", "start", name, "--contract", contract])
         .args(["--host", "127.0.0.7"])
-        .env("PRONY_CATALOG", project().join("servers"));
+        .env("PRONY_ONLY_CATALOG", project().join("servers"));
     let mut started = Background::start(command);
     let line = started.line(&format!("keeps {contract} on 127.0.0.7:"));
     let port = line.split_once("127.0.0.7:").unwrap().1;
@@ -258,7 +258,7 @@ fn another_server_on_the_port_is_not_taken_for_the_one_that_was_started() {
     let mut command = Command::new(PRONY);
     command
         .args(arguments)
-        .env("PRONY_CATALOG", place.path().join("catalog"));
+        .env("PRONY_ONLY_CATALOG", place.path().join("catalog"));
     command.env("PRONY_CACHE", place.path().join("cache"));
     let done = Background::start(&mut command).end().with(1);
     assert!(done.stderr.contains("in use"), "{done}");

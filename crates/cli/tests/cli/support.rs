@@ -107,7 +107,7 @@ impl Place {
         [
             ("PRONY_NOTEBOOK", self.path().join("notebook.db")),
             ("PRONY_CACHE", self.path().join("cache")),
-            ("PRONY_CATALOG", self.path().join("catalog")),
+            ("PRONY_ONLY_CATALOG", self.path().join("catalog")),
             // What a killed prony leaves goes with the place.
             ("TMPDIR", self.path().to_owned()),
         ]

@@ -5,7 +5,7 @@ use super::lines::{Axis, Line, Plot, Rule, Spot};
 use super::text::{rate_tick, time_tick};
 use super::throughput::precise;
 use super::{Align, Chart, Kind, Table, name};
-use crate::scale::{Scale, date_tick};
+use crate::scale::Scale;
 use crate::series::Look;
 use prony_report::history::change::{History, Point};
 use prony_report::history::{Cell, Measure};
@@ -21,10 +21,10 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
         colour: 0,
         shape: 0,
     };
-    let when = |point: &Point| point.started.as_second() as f64;
+    let place = |point: &Point| point.run as f64;
     let value = |value: f64| show_value(history.measure, value);
     let spots = history.points.iter().map(|point| Spot {
-        x: when(point),
+        x: place(point),
         y: point.value.value(),
         // Nothing that is counted here is below zero.
         interval: point
@@ -44,7 +44,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
         band: Vec::new(),
     }];
     for stretch in &history.stretches {
-        let ends = [stretch.from, stretch.to - 1].map(|at| when(&history.points[at]));
+        let ends = [stretch.from, stretch.to - 1].map(|at| place(&history.points[at]));
         let band = stretch.mean.low().zip(stretch.mean.high());
         lines.push(Line {
             name: String::new(),
@@ -69,8 +69,8 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
     let rules = history.changes.iter().map(|change| {
         // Between the last run before it and the first after.
         let (before, after) = (
-            when(&history.points[change.at - 1]),
-            when(&history.points[change.at]),
+            place(&history.points[change.at - 1]),
+            place(&history.points[change.at]),
         );
         let x = f64::midpoint(before, after);
         Rule {
@@ -82,10 +82,10 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
     let plot = Plot {
         size: (WIDTH, 380.0),
         x: Axis {
-            scale: Scale::time(history.points.iter().map(when)),
-            label: "when the run began (UTC)".into(),
+            scale: Scale::linear(history.points.iter().map(place)),
+            label: "run".into(),
             ticks: None,
-            tick: date_tick,
+            tick: |run| format!("{run:.0}"),
         },
         y: Axis {
             scale: y,
@@ -103,6 +103,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
     let mut table = Table::new([
         ("run", Align::Left),
         ("began (UTC)", Align::Left),
+        ("version", Align::Left),
         (history.measure.title(), Align::Right),
         ("from", Align::Right),
         ("to", Align::Right),
@@ -115,6 +116,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
         table.row([
             point.run.to_string(),
             point.started.strftime("%Y-%m-%d %H:%M").to_string(),
+            point.version.clone(),
             value(point.value.value()),
             shown(point.value.low().map(|low| low.max(0.0))),
             shown(point.value.high()),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::UNLIMITED;
 use prony_record::service::Unclear;
 use prony_record::{Finding, Percentiles, Severity};
 
@@ -58,7 +59,7 @@ fn report() -> CapacityReport {
 
 #[test]
 fn the_sentence_the_curve_and_the_capacity_itself() {
-    let shown = text(&report());
+    let shown = text(&report(), UNLIMITED);
     assert!(
         shown.starts_with(
             "it keeps p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 % up to 1.00 k/s.\n"
@@ -105,7 +106,7 @@ fn a_range_with_its_reason_and_its_checks() {
         }],
         ..report()
     };
-    let shown = text(&noisy);
+    let shown = text(&noisy, UNLIMITED);
     for part in [
         "up to a rate between 1.00 k/s and 14.0 k/s, not better known here, because other processes \
          or the hypervisor used the CPUs in 9 of 31 trials.\n",
@@ -135,7 +136,7 @@ fn an_interrupted_search_claims_nothing() {
         interrupted: true,
         ..report()
     };
-    assert!(text(&interrupted).starts_with("interrupted before"));
+    assert!(text(&interrupted, UNLIMITED).starts_with("interrupted before"));
 }
 
 #[test]
@@ -156,10 +157,11 @@ fn beyond_the_capacity_has_a_table_of_its_own() {
         recovery_seconds: None,
         ..seen.clone()
     };
-    let shown = text(&CapacityReport {
+    let overloaded = CapacityReport {
         beyond: vec![seen.clone(), never],
         ..report()
-    });
+    };
+    let shown = text(&overloaded, UNLIMITED);
     for part in [
         "\nBeyond it:\n",
         "200 %",

@@ -1,8 +1,9 @@
-//! Has it changed, when, and by how much?
+//! Has it changed, since which run, and by how much?
 //!
 //! A run counts as one value, the mean of its trials: what changes from run to run is more than what
 //! changes from trial to trial, and only runs tell it. Changes are those that
-//! [`change_points`](mod@prony_stats::change_points) finds in the runs' values in their order; each is
+//! [`change_points`](mod@prony_stats::change_points) finds in the runs' values in their order, and one that
+//! [`recent_change`](mod@prony_stats::recent_change) finds at their end, or among few; each is
 //! said with the ratio of the means after and before and Fieller's interval over runs. The interval
 //! takes the place of the change for known. It was found in the same values, so it errs towards being
 //! too narrow.
@@ -12,11 +13,12 @@ use crate::show;
 use jiff::Timestamp;
 use prony_stats::change_points::{SHORTEST, change_points, penalty};
 use prony_stats::mean::mean;
+use prony_stats::recent_change::{self, recent_change};
 use prony_stats::summary::standard_deviation;
 use prony_stats::{Estimate, StatsError, Unit, fieller};
 
-/// The fewest runs in which a change can be found: five before and five after.
-pub const FEWEST: usize = 2 * SHORTEST;
+/// The fewest runs in which a change can be found: as many before it as after it.
+pub const FEWEST: usize = 2 * recent_change::FEWEST;
 
 /// A run's value.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +27,8 @@ pub struct Point {
     pub run: i64,
     /// When it began.
     pub started: Timestamp,
+    /// The server's version, or the commit that it was built from; empty when that is not known.
+    pub version: String,
     /// The mean over its trials, with its interval where there are two or more.
     pub value: Estimate,
 }
@@ -47,7 +51,7 @@ pub struct Change {
     pub at: usize,
     /// The mean after it as a multiple of the one before, with its interval over runs.
     pub ratio: Estimate,
-    /// What it is, in words: `slower since 2026-03-12 (run 31): 0.930× (0.910 to 0.950)`.
+    /// What it is, in words: `slower since run 31 (3f2a9c1, 2026-03-12): 0.930× (0.910 to 0.950)`.
     pub words: String,
 }
 
@@ -56,11 +60,11 @@ pub struct Change {
 pub struct History {
     /// What was looked at.
     pub measure: Measure,
-    /// The runs that have it, in the order of time.
+    /// The runs that have it, in the order of their numbers.
     pub points: Vec<Point>,
     /// What lies between changes; one stretch if there are none.
     pub stretches: Vec<Stretch>,
-    /// The changes, in the order of time.
+    /// The changes, in the order of runs.
     pub changes: Vec<Change>,
 }
 
@@ -82,15 +86,13 @@ impl History {
                 points.push(Point {
                     run: visit.run,
                     started: visit.started,
+                    version: visit.version.clone(),
                     value: mean(values, unit)?,
                 });
             }
         }
         let values: Vec<f64> = points.iter().map(|point| point.value.value()).collect();
-        let cuts = match values.len() >= FEWEST {
-            true => change_points(&values, penalty(values.len()), SHORTEST)?,
-            false => Vec::new(),
-        };
+        let (cuts, recent) = cuts(&values)?;
         let ends = cuts.iter().copied().chain([values.len()]);
         let starts = [0].into_iter().chain(cuts.iter().copied());
         let mut stretches = Vec::new();
@@ -104,7 +106,10 @@ impl History {
                 &values[pair[0].from..pair[0].to],
                 &values[pair[1].from..pair[1].to],
             );
-            let ratio = fieller::ratio_of_means(after, before)?;
+            let ratio = match recent == Some(pair[1].from) {
+                true => fieller::ratio_of_means_spread_alike(after, before)?,
+                false => fieller::ratio_of_means(after, before)?,
+            };
             let first = &points[pair[1].from];
             changes.push(Change {
                 at: pair[1].from,
@@ -139,12 +144,13 @@ impl History {
         match n {
             0 => "No run has it.".into(),
             n if n < FEWEST => format!(
-                "{} too few to tell a change from chance. It takes {FEWEST}: {SHORTEST} before and {SHORTEST} after.",
+                "{} too few to tell a change from chance. A large one takes {FEWEST}: {half} before it and {half} after it.",
                 if n == 1 {
                     "One run is".into()
                 } else {
                     format!("{n} runs are")
-                }
+                },
+                half = recent_change::FEWEST
             ),
             n => format!(
                 "No change found in {n} runs since {}.",
@@ -152,6 +158,26 @@ impl History {
             ),
         }
     }
+}
+
+/// Where the values change, in ascending order; the one of these that was found among few.
+fn cuts(values: &[f64]) -> Result<(Vec<usize>, Option<usize>), StatsError> {
+    let n = values.len();
+    if n < 2 * SHORTEST {
+        let recent = recent_change(values, n);
+        return Ok((recent.into_iter().collect(), recent));
+    }
+    // The end first: what is too short for a segment would be cut off together with what was before it.
+    let segments = |end: usize| match end < 2 * SHORTEST {
+        true => Ok(Vec::new()),
+        false => change_points(&values[..end], penalty(n), SHORTEST),
+    };
+    let end = SHORTEST - 1;
+    let last = segments(n - end)?.last().copied().unwrap_or(0);
+    let recent = recent_change(&values[last..], end).map(|at| last + at);
+    let mut cuts = segments(recent.unwrap_or(n))?;
+    cuts.extend(recent);
+    Ok((cuts, recent))
 }
 
 fn words(
@@ -164,7 +190,11 @@ fn words(
     let between = ratio.interval().map_or(String::new(), |interval| {
         format!(" ({:.3} to {:.3})", interval.low(), interval.high())
     });
-    let since = format!("since {} (run {})", day(first.started), first.run);
+    let version = match first.version.as_str() {
+        "" => String::new(),
+        version => format!("{version}, "),
+    };
+    let since = format!("since run {} ({version}{})", first.run, day(first.started));
     let size = format!("{}{between}", show::ratio(ratio.value()));
     let (less, more) = match measure {
         Measure::Throughput => ("slower", "faster"),
@@ -209,6 +239,7 @@ mod tests {
             Visit {
                 run: at as i64 + 1,
                 started: Timestamp::from_second(first.as_second() + 86_400 * at as i64).unwrap(),
+                version: format!("v{at}"),
                 prony: "1".into(),
                 kernel: "k".into(),
                 throughput: vec![value * 0.999, value * 1.001],
@@ -243,7 +274,7 @@ mod tests {
         assert!(change.ratio.high().unwrap() < 0.95, "{change:?}");
         let sentence = history.sentence();
         assert!(
-            sentence.starts_with("Slower since 2026-03-12 (run 12): 0.9"),
+            sentence.starts_with("Slower since run 12 (v11, 2026-03-12): 0.9"),
             "{sentence}"
         );
         assert!(sentence.contains(" to 0.9"), "{sentence}");
@@ -254,7 +285,7 @@ mod tests {
         assert!(
             times
                 .sentence()
-                .starts_with("Longer since 2026-03-12 (run 12): 1.0"),
+                .starts_with("Longer since run 12 (v11, 2026-03-12): 1.0"),
             "{}",
             times.sentence()
         );
@@ -276,7 +307,7 @@ mod tests {
         );
         let sentence = history.sentence();
         assert!(
-            sentence.starts_with("Faster since 2026-03-17 (run 17): 1."),
+            sentence.starts_with("Faster since run 17 (v16, 2026-03-17): 1."),
             "{sentence}"
         );
         assert!(sentence.ends_with(" One change before that."), "{sentence}");
@@ -299,8 +330,8 @@ mod tests {
             History::new(&cell(&levels), measure).unwrap()
         };
         assert_eq!(
-            history(9, Measure::Throughput).sentence(),
-            "9 runs are too few to tell a change from chance. It takes 10: 5 before and 5 after."
+            history(3, Measure::Throughput).sentence(),
+            "3 runs are too few to tell a change from chance. A large one takes 4: 2 before it and 2 after it."
         );
         assert!(
             history(1, Measure::Throughput)
@@ -312,6 +343,23 @@ mod tests {
     }
 
     #[test]
+    fn two_runs_show_a_large_change_among_few_and_after_many() {
+        for before in [3, 20] {
+            let levels = [vec![1_000.0; before], vec![800.0; 2]].concat();
+            let history = History::new(&cell(&levels), Measure::Throughput).unwrap();
+            let [change] = &history.changes[..] else {
+                panic!("{history:?}");
+            };
+            assert_eq!(change.at, before);
+            let interval = change.ratio.interval().unwrap();
+            assert!(
+                interval.contains(0.8) && interval.high() < 0.9,
+                "{change:?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_change_of_the_spread_alone_is_not_called_slower() {
         let steady = (0..12).map(|_| 1_000.0);
         let wild = (0..12).map(|at| if at % 2 == 0 { 700.0 } else { 1_300.0 });
@@ -319,7 +367,7 @@ mod tests {
         let history = History::new(&cell(&levels), Measure::Throughput).unwrap();
         let sentence = history.sentence();
         assert!(
-            sentence.starts_with("Runs lie further apart since 2026-03-1"),
+            sentence.starts_with("Runs lie further apart since run 1"),
             "{sentence}"
         );
     }

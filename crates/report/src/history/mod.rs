@@ -51,6 +51,8 @@ pub struct Visit {
     pub run: i64,
     /// When the run began.
     pub started: Timestamp,
+    /// The server's version, or the commit that it was built from; empty when that is not known.
+    pub version: String,
     /// prony's version.
     pub prony: String,
     /// The kernel.
@@ -89,22 +91,23 @@ pub struct Cell {
     pub contract: String,
     /// The host's processor, processors and memory.
     pub host: String,
-    /// The runs, in the order in which they began.
+    /// The runs, in the order of their numbers.
     pub visits: Vec<Visit>,
 }
 
 impl Cell {
-    /// What else changed from run to run, in words, in the order of time: a change of the figures at
+    /// What else changed from run to run, in words, in the order of runs: a change of the figures at
     /// the same place may be its doing.
     pub fn circumstances(&self) -> Vec<String> {
         let mut all = Vec::new();
         for pair in self.visits.windows(2) {
             let (old, new) = (&pair[0], &pair[1]);
             for (what, old, new_value) in [
+                ("version", &old.version, &new.version),
                 ("prony", &old.prony, &new.prony),
                 ("kernel", &old.kernel, &new.kernel),
             ] {
-                if old != new_value {
+                if old != new_value && !old.is_empty() && !new_value.is_empty() {
                     let day = new.started.strftime("%Y-%m-%d");
                     all.push(format!(
                         "{what} {new_value} since {day} (run {}), before that {old}",
@@ -119,7 +122,7 @@ impl Cell {
 
 /// The cells of these trials, those with the most runs first. Cells of different hosts (processor,
 /// number of processors, memory), experiments or contracts are different ones: their figures are no
-/// history.
+/// history. Nor are those of capacity searches, which try rates.
 pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> {
     type Key = (String, String, String, String, String);
     let mut cells: BTreeMap<Key, Cell> = BTreeMap::new();
@@ -134,6 +137,9 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
         else {
             continue;
         };
+        if run.experiment.service.is_some() {
+            continue;
+        }
         let server = label(&trial.server, trial.workers.unwrap_or(1));
         let key = (
             run.name.clone(),
@@ -156,6 +162,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
             cell.visits.push(Visit {
                 run: run.id.0,
                 started: run.started,
+                version: trial.version.clone().unwrap_or_default(),
                 prony: run.prony_version.clone(),
                 kernel: run.host.kernel.clone(),
                 throughput: Vec::new(),
@@ -171,7 +178,7 @@ pub fn cells(trials: &[PastTrial], runs: &HashMap<RunId, PastRun>) -> Vec<Cell> 
     }
     let mut all: Vec<Cell> = cells.into_values().collect();
     for cell in &mut all {
-        cell.visits.sort_by_key(|visit| (visit.started, visit.run));
+        cell.visits.sort_by_key(|visit| visit.run);
     }
     all.sort_by_key(|cell| std::cmp::Reverse(cell.visits.len()));
     all
@@ -235,6 +242,7 @@ mod tests {
             run: RunId(run),
             server: "it".into(),
             workers,
+            version: Some(format!("v{run}")),
             cell: "c64".into(),
             throughput: rate,
             cpu_ns_per_request: None,
@@ -280,7 +288,23 @@ mod tests {
         let cells = cells(&[trial(1, 1, None, 1.0), trial(2, 2, None, 1.0)], &runs);
         assert_eq!(
             cells[0].circumstances(),
-            ["prony 2 since 1970-01-03 (run 2), before that 1"]
+            [
+                "version v2 since 1970-01-03 (run 2), before that v1",
+                "prony 2 since 1970-01-03 (run 2), before that 1"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_rates_of_a_capacity_search_are_no_history() {
+        let (id, mut search) = run(1, "capacity", "X", "1");
+        search.experiment.service = Some(prony_record::service::Limits {
+            latency: Vec::new(),
+            errors: 0.0,
+        });
+        assert_eq!(
+            cells(&[trial(1, 1, None, 1.0)], &HashMap::from([(id, search)])),
+            []
         );
     }
 }

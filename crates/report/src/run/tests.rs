@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::UNLIMITED;
 use prony_record::trial::Figures;
 use prony_record::{Distributions, Measurement};
 
@@ -80,7 +81,7 @@ fn cells_are_compared_within_rounds() {
     );
     assert!(
         report
-            .text(false)
+            .text(false, UNLIMITED)
             .contains("b has 1.100× the throughput of a (95 % interval 1.100 to 1.100, 3 rounds)")
     );
 }
@@ -111,21 +112,21 @@ fn failures_are_told_and_skips_are_not_failures() {
     };
     let failed = report_of(head("a"), &[trial("a", 0, 1.0)], vec![failure(false)]);
     assert!(!failed.complete());
-    let text = failed.text(false);
+    let text = failed.text(false, UNLIMITED);
     assert!(
         text.contains("failed: c (round 2): build: no compiler\n  | line one\n  | line\\u{1b} two"),
         "{text}"
     );
     let skipped = report_of(head("a"), &[], vec![failure(true), failure(true)]);
     assert!(skipped.complete());
-    let text = skipped.text(false);
+    let text = skipped.text(false, UNLIMITED);
     assert!(
         text.ends_with("\n2 servers are not set up: `prony servers setup tcp-echo`\n"),
         "{text}"
     );
     assert!(
         skipped
-            .text(true)
+            .text(true, UNLIMITED)
             .ends_with("`\n  c: no compiler\n  c: no compiler\n")
     );
 }
@@ -137,7 +138,11 @@ fn one_round_is_said_to_prove_nothing() {
         &[trial("a", 0, 1.0), trial("b", 0, 2.0)],
         Vec::new(),
     );
-    assert!(report.text(false).contains("one round proves nothing"));
+    assert!(
+        report
+            .text(false, UNLIMITED)
+            .contains("one round proves nothing")
+    );
     let tie = [1.0, 1.0, 1.0]
         .iter()
         .zip(0..)
@@ -148,7 +153,7 @@ fn one_round_is_said_to_prove_nothing() {
             ]
         })
         .collect::<Vec<_>>();
-    let text = report_of(head("a"), &tie, Vec::new()).text(false);
+    let text = report_of(head("a"), &tie, Vec::new()).text(false, UNLIMITED);
     assert!(
         text.contains("no significant difference between b and a"),
         "{text}"

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 impl RunReport {
-    /// The report as text for a terminal: results first, then what the checks found, then what was not
-    /// measured. `verbose` names each server that is not set up.
+    /// The report as text for a terminal of `width` columns: results first, then what the checks found, then
+    /// what was not measured. `verbose` names each server that is not set up.
     #[must_use]
-    pub fn text(&self, verbose: bool) -> String {
+    pub fn text(&self, verbose: bool, width: usize) -> String {
         let mut out = String::new();
         let run = &self.run;
         let _ = writeln!(out, "{} — run {} ({})", run.title, run.id, run.name);
@@ -23,7 +23,7 @@ impl RunReport {
         for (load, cells) in self.by_load() {
             let _ = writeln!(out, "\n{}", self.sentence(&cells));
             let _ = writeln!(out, "load {load}, {} rounds, 95 % intervals\n", run.rounds);
-            let _ = write!(out, "{}", table(&cells));
+            out += &table(&cells).fit(width);
             if cells.iter().any(|cell| cell.group.is_some()) {
                 let _ = writeln!(
                     out,
@@ -35,13 +35,32 @@ impl RunReport {
             let _ = writeln!(out, "\n{}", scaling.sentence);
         }
         if let Some(published) = &self.published {
-            out += &published.text();
+            out += &published.text(width);
         }
         out += &self.findings_text();
         out += &paragraph(&self.expected_failures());
         out += &paragraph(&self.failed());
         out += &paragraph(&self.not_set_up(verbose));
         out
+    }
+
+    /// What was found, in a sentence for each load; or why nothing was.
+    #[must_use]
+    pub fn result(&self) -> String {
+        let loads = self.by_load();
+        let several = loads.len() > 1;
+        let sentences = loads.iter().map(|(load, cells)| match several {
+            true => format!("{load}: {}", self.sentence(cells)),
+            false => self.sentence(cells),
+        });
+        let found = sentences.collect::<Vec<_>>().join(" ");
+        match self.failures.iter().find(|failure| !failure.skipped) {
+            Some(failure) if found.is_empty() => {
+                let step = failure.step.map_or("unknown step", Step::phrase);
+                format!("{}: {step}: {}", failure.server, failure.message)
+            }
+            _ => found,
+        }
     }
 
     /// Which server is ahead of the baseline, and how sure that is: what is read first.
@@ -86,7 +105,6 @@ impl RunReport {
         }
     }
 
-    /// A line for each check, with the servers that it concerns.
     /// One line for each check, with the servers that it concerns; what it says is of the first of them.
     fn findings_text(&self) -> String {
         let mut labels: Vec<String> = self.cells.iter().map(CellReport::label).collect();

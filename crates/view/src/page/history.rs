@@ -28,7 +28,7 @@ pub fn all(cells: &[Cell]) -> Markup {
                         th scope="col" { "experiment, host" }
                         th.n scope="col" { "runs" }
                         th.n scope="col" { "last" }
-                        th scope="col" { "throughput over time" }
+                        th scope="col" { "throughput over the runs" }
                     } }
                     tbody { @for cell in several.iter().take(LISTED) { (row(cell)) } }
                 }
@@ -59,41 +59,41 @@ fn row(cell: &Cell) -> Markup {
 pub fn one(cell: &Cell, history: &History, at: i64) -> Markup {
     let title = format!("{}, {}", cell.server, cell.load);
     let body = html! {
-        p.kind { "history · " (cell.experiment) " · " (cell.contract) " · " (cell.host) }
-        h1 { (title) }
-        nav aria-label="What is looked at" {
-            @for measure in Measure::ALL {
-                @let here = measure == history.measure;
-                a href=(format!("/history/{at}?value={}", measure.name())) aria-current=[here.then_some("page")] {
-                    (measure.title())
-                }
-            }
-        }
-        section.verdict { div.says {
-            h2 { "Result" }
-            p.lead { (history.sentence()) }
-            @if history.changes.len() > 1 {
-                ul { @for change in history.changes.iter().rev().skip(1) { li { (change.words) } } }
-            }
-            @for change in history.changes.iter().rev().take(1) {
-                @let (before, after) = (history.points[change.at - 1].run, history.points[change.at].run);
-                p { a href=(format!("/compare?run={before}&run={after}")) {
-                    "Compare the last run before it with the first after it"
-                } }
-            }
-        } aside {
-            h2 { "What else changed" }
-            @let others = cell.circumstances();
-            @if others.is_empty() { p { "Neither prony nor the kernel." } }
-            @else { ul { @for one in &others { li { (one) } } } }
-        } }
-        @if let Some(chart) = chart::history(cell, history) { div.figures { (chart.figure()) } }
-        h2 { "Runs" }
-        ul.runs { @for point in history.points.iter().rev() { li {
-            a href=(format!("/run/{}", point.run)) { "run " (point.run) }
-            " " (day(point.started)) ": " (value(history.measure, point.value.value()))
-        } } }
-    };
+           p.kind { "history · " (cell.experiment) " · " (cell.contract) " · " (cell.host) }
+           h1 { (title) }
+           nav aria-label="What is looked at" {
+               @for measure in Measure::ALL {
+                   @let here = measure == history.measure;
+                   a href=(format!("/history/{at}?value={}", measure.name())) aria-current=[here.then_some("page")] {
+                       (measure.title())
+                   }
+               }
+           }
+           section.verdict { div.says {
+               h2 { "Result" }
+               p.lead { (history.sentence()) }
+               @if history.changes.len() > 1 {
+                   ul { @for change in history.changes.iter().rev().skip(1) { li { (change.words) } } }
+               }
+               @for change in history.changes.iter().rev().take(1) {
+                   @let (before, after) = (history.points[change.at - 1].run, history.points[change.at].run);
+                   p { a href=(format!("/compare?run={before}&run={after}")) {
+                       "Compare the last run before it with the first after it"
+                   } }
+               }
+           } aside {
+               h2 { "What else changed" }
+               @let others = cell.circumstances();
+               @if others.is_empty() { p { "Neither the server's version nor prony nor the kernel." } }
+               @else { ul { @for one in &others { li { (one) } } } }
+           } }
+           @if let Some(chart) = chart::history(cell, history) { div.figures { (chart.figure()) } }
+           h2 { "Runs" }
+           ul.runs { @for point in history.points.iter().rev() { li {
+               a href=(format!("/run/{}", point.run)) { "run " (point.run) }
+    " " (day(point.started)) @if !point.version.is_empty() { " · " (point.version) } ": " (value(history.measure, point.value.value()))
+           } } }
+       };
     frame(&title, None, &body)
 }
 

@@ -103,6 +103,7 @@ fn row(run: &Overview, found: &[Found]) -> Markup {
             td.n data-label="run" { (id) }
             th scope="row" {
                 a href=(format!("/run/{id}")) { (run.title) }
+                @if let Some(result) = &run.result { div.result { (result) } }
                 div.small { (run.name) ": " (servers(run)) }
             }
             td { (time(run.started)) div.small { (host(run)) } }

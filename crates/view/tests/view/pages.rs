@@ -261,17 +261,17 @@ fn a_cell_has_a_history_over_all_runs() {
         write(notebook, &other).unwrap();
     });
     let all = scene.get("/histories").with(200);
-    all.has("Slower since 2026-03-12 (run 12): 0.9")
+    all.has("Slower since run 12 (it 1.2.3, 2026-03-12): 0.9")
         .has("href=\"/history/1\"");
     // Any trial of it names it.
     for trial in [1, 2, 60] {
         let page = scene.get(&format!("/history/{trial}")).with(200);
-        page.has("Slower since 2026-03-12 (run 12): 0.9")
+        page.has("Slower since run 12 (it 1.2.3, 2026-03-12): 0.9")
             .has("/compare?run=11&amp;run=12");
         assert_eq!(page.body.matches("aria-label=\"run ").count(), 20);
     }
     let page = scene.get("/history/1?value=p99").with(200);
-    page.has("Longer since 2026-03-12")
+    page.has("Longer since run 12")
         .has("aria-current=\"page\">p99");
     scene
         .get("/history/1?value=cpu")

@@ -1,7 +1,7 @@
 //! A load as a run in the notebook, so that `runs`, `report`, `compare`, `export` and `view` know it.
 
 use crate::args::{Load, Places};
-use crate::journal::{Kept, subject};
+use crate::journal::{Kept, conclude, subject};
 use jiff::Timestamp;
 use miette::{Result, miette};
 use prony_engine::Plan;
@@ -21,6 +21,8 @@ pub struct Done<'a> {
     pub checks: &'a [Finding],
     pub started: Timestamp,
     pub interrupted: bool,
+    /// In a sentence.
+    pub result: String,
 }
 
 /// Keeps it as a run with one trial.
@@ -80,7 +82,9 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<RunId> {
         done.interrupted,
     );
     kept.add(&recording).map_err(|error| miette!("{error}"))?;
-    kept.finish(&Ok::<(), Infallible>(()), done.interrupted)
+    let id = kept.finish(&Ok::<(), Infallible>(()), done.interrupted)?;
+    conclude(&notebook, id, &done.result);
+    Ok(id)
 }
 
 fn list(cpus: &[usize]) -> String {

@@ -71,7 +71,7 @@ pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
             serde_json::to_string_pretty(&states).into_diagnostic()?
         );
     } else {
-        print!("{}", check_table(&states));
+        crate::out::report(|width| check_table(&states, width));
     }
     let failing = states
         .iter()
@@ -83,7 +83,7 @@ pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
     })
 }
 
-fn check_table(states: &[(&Server, Contract, State)]) -> String {
+fn check_table(states: &[(&Server, Contract, State)], width: usize) -> String {
     let mut table = Table::new([
         ("server", Align::Left),
         ("contract", Align::Left),
@@ -125,7 +125,7 @@ fn check_table(states: &[(&Server, Contract, State)]) -> String {
             what,
         ]);
     }
-    format!("{table}{outputs}")
+    format!("{}{outputs}", table.fit(width))
 }
 
 /// The steps that a server's stack cannot pass: the step, the reason, and what was found.

@@ -104,7 +104,7 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
             },
         ]);
     }
-    print!("{table}");
+    crate::out::report(|width| table.fit(width));
     Ok(Ended::Done)
 }
 
