@@ -17,6 +17,8 @@ pub struct Evidence {
     pub pipeline: u32,
     /// Connections were kept open.
     pub keepalive: bool,
+    /// Connections rest between requests, as a script says.
+    pub rests: bool,
     /// Length of the measurement, in seconds.
     pub seconds: f64,
     /// Requests answered as expected.

@@ -20,11 +20,11 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if !applies || seen.seconds <= 0.0 {
         return None;
     }
-    littles_law(
-        seen.ok as f64 / seen.seconds,
-        seen.mean_response,
-        seen.depth(),
-    )
+    let rate = seen.ok as f64 / seen.seconds;
+    // A connection that rests, or is being made, has no request in flight: there may be any number fewer.
+    let always_busy = seen.keepalive && !seen.rests;
+    littles_law(rate, seen.mean_response, seen.depth())
+        .filter(|_| always_busy || rate * seen.mean_response > seen.depth())
 }
 
 /// Do the rate of a closed loop (per second) and its mean response time (in seconds) fit the
@@ -61,5 +61,18 @@ mod tests {
             ..Evidence::clean()
         };
         assert!(check(&hidden).is_some());
+        for rests in [true, false] {
+            let idle = Evidence {
+                rests,
+                keepalive: rests,
+                ..hidden.clone()
+            };
+            assert_eq!(check(&idle), None);
+            let too_many = Evidence {
+                mean_response: 0.033,
+                ..idle
+            };
+            assert!(check(&too_many).is_some());
+        }
     }
 }

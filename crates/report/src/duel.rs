@@ -98,8 +98,13 @@ pub fn ending(report: &DuelReport) -> String {
         format!("; the common rate was {}", show::rate(rate))
     });
     format!(
-        "{} rounds{rate}; differences below {:.1} % count as none{}",
+        "{} {}{rate}; differences below {:.1} % count as none{}",
         report.rounds,
+        if report.rounds == 1 {
+            "round"
+        } else {
+            "rounds"
+        },
         report.band * 100.0,
         if report.cut_short {
             "; ended before everything was settled"

@@ -134,7 +134,7 @@ fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
     });
     let names: Vec<String> = names.collect();
     if !names.is_empty() {
-        let coarse = |one: &&&Comparison| one.detectable.is_none_or(|effect| effect >= NOISY);
+        let coarse = |one: &&&Comparison| one.detectable.is_some_and(|effect| effect >= NOISY);
         let why = match noisy && unknown.iter().all(coarse) {
             true => "this host is too noisy",
             false => "more rounds would be needed",

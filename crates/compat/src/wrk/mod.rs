@@ -110,7 +110,11 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
     console.out.flush()?;
     let done = script.done(&outcome);
     if !quiet {
-        remark(&Evidence::of(&plan.load, &seen), console.err);
+        let evidence = Evidence {
+            rests: parts.delay,
+            ..Evidence::of(&plan.load, &seen)
+        };
+        remark(&evidence, console.err);
     }
     Ok(done?)
 }
