@@ -10,6 +10,9 @@ pub(super) enum Link {
     Closed,
     /// Since when. The session's handshake is a part of it.
     Connecting(Nanos),
+    /// Set up, and not used for a moment: this server has said something before it was asked, so that
+    /// its first bytes must not be taken for an answer.
+    Listening,
     Open,
     /// The server takes no more requests. It is closed when none is in flight.
     Draining,

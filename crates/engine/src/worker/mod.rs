@@ -34,6 +34,9 @@ const LONGEST_IDLE_TURN: Nanos = 5_000;
 /// After a stop, so much time for what is in flight.
 const LAST_CALL: Nanos = 100_000_000;
 
+/// How long connections are listened to after the load.
+const LISTEN: Nanos = 10_000_000;
+
 /// What a worker tells the thread that started it.
 pub(crate) enum Event {
     /// Its connections are set up as far as they can be.
@@ -113,6 +116,8 @@ pub(crate) struct Worker<'a, S, P: Session, F> {
     /// Requests in flight, and due but unsent, over all connections.
     in_flight: u64,
     waiting: u64,
+    /// Has the server said something on a connection before it was asked?
+    speaks_first: bool,
     swept: Slot,
     next_sweep: Nanos,
     spin: Nanos,
@@ -176,6 +181,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             opening: Opening::default(),
             in_flight: 0,
             waiting: 0,
+            speaks_first: false,
             swept: 0,
             next_sweep: 0,
             spin: 0,
@@ -199,12 +205,29 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             // that, so what came by a time is known once a poll has begun after it.
             let known = if S::CLOSED { now } else { last };
             if self.turn(transport.out(), now, known) {
+                self.hear_out(&mut transport)?;
                 return Ok(self.finish(now));
             }
             let wait = self.wait(now);
             last = now;
             idle = transport.poll(wait, &mut self)? == 0 && wait == Wait::No;
         }
+    }
+
+    /// After the load, what comes although nothing is asked any more: a server that has answered more
+    /// than it was asked is still behind with that.
+    #[cold]
+    fn hear_out<T: Transport>(&mut self, transport: &mut T) -> io::Result<()> {
+        self.ended.get_or_insert(self.mark());
+        let until = clock::now() + LISTEN;
+        while self.start.is_some() && self.alive > 0 {
+            let left = until.saturating_sub(clock::now());
+            if left == 0 {
+                break;
+            }
+            transport.poll(Wait::For(left), self)?;
+        }
+        Ok(())
     }
 
     /// What is to be done now, before waiting; everything that came before `known` has been read. True:
