@@ -138,6 +138,12 @@ impl Outcomes {
         self.ok + self.failed()
     }
 
+    /// Did the server say what it should not have: wrong answers, or bytes that nobody asked for?
+    #[must_use]
+    pub fn lied(&self) -> bool {
+        self.wrong_answer + self.unsolicited > 0
+    }
+
     /// What went wrong, with its number, what did not occur left out.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64)> {
         [

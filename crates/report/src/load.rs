@@ -48,6 +48,8 @@ pub struct LoadReport {
     pub errors: BTreeMap<String, u64>,
     /// The first wrong answers, in words.
     pub wrong_answers: Vec<String>,
+    /// The first bytes that came unasked, in words.
+    pub unsolicited: Vec<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
 }

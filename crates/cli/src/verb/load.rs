@@ -183,6 +183,7 @@ fn report(
         bytes_sent: seen.bytes_sent,
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong_answers.clone(),
+        unsolicited: seen.unsolicited.clone(),
         checks,
     }
 }
