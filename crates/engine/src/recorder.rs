@@ -2,6 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::protocol::{Answer, Fault, Mismatch};
+use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
@@ -262,6 +263,16 @@ impl Recorder {
             }
         }
         self.outlived(request, now);
+    }
+
+    /// The load ended at `now` with these requests due in the measurement and never sent.
+    #[cold]
+    pub(crate) fn never_sent(&mut self, due: &Skipped, now: Nanos) {
+        due.ages(now, |age, n| {
+            self.record.times.response.saturating_record_n(age, n);
+            self.record.times.send_delay.saturating_record_n(age, n);
+        });
+        self.record.outcomes.unsent_at_end += due.count;
     }
 
     /// Counts a request that ended at `at`, outside the measurement, if it was due inside.

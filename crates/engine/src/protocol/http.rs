@@ -114,6 +114,13 @@ impl HttpExchange {
     }
 }
 
+impl HttpExchange {
+    /// Length of the request, in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.request.len() as u64
+    }
+}
+
 /// Sends a list of requests in turn on every connection, each connection starting at another
 /// place in the list, and judges every answer.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! One connection as a worker sees it.
 
+use super::backlog::Backlog;
 use crate::clock::Nanos;
 use crate::protocol::{InFlight, Session, Token};
 use crate::recorder::Sent;
-use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
@@ -23,7 +23,7 @@ pub(super) struct Connection<P: Session> {
     pub(super) proto: P::Conn,
     pub(super) flow: Flow<P::Token>,
     /// Due times of requests that could not be sent yet.
-    pub(super) backlog: VecDeque<Nanos>,
+    pub(super) backlog: Backlog,
 }
 
 /// What was sent on a connection and what came back.
@@ -51,7 +51,7 @@ impl<P: Session> Connection<P> {
                 answers: 0,
                 calls: 0,
             },
-            backlog: VecDeque::new(),
+            backlog: Backlog::default(),
         }
     }
 }

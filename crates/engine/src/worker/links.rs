@@ -141,7 +141,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             && self.connections[index].backlog.is_empty()
             && self.admit(at)
         {
-            self.connections[index].backlog.push_back(at);
+            self.connections[index].backlog.push(at);
             self.waiting += 1;
         }
         let work = !self.connections[index].backlog.is_empty();
@@ -192,7 +192,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         connection.link = Link::Open;
         connection.flow.free = now;
         if S::CLOSED {
-            connection.backlog.iter_mut().for_each(|due| *due = now);
+            connection.backlog.put_off(now);
         }
         self.go_on(out, slot, now);
     }
@@ -222,7 +222,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         } else {
             backlog.len()
         };
-        for due in backlog.drain(..failed) {
+        for due in backlog.take(failed) {
             self.waiting -= 1;
             self.recorder
                 .failure(Sent { due, sent: due }, at, failure, self.timeout);
