@@ -162,7 +162,11 @@ impl Plan {
         }
     }
 
-    pub(crate) fn validate(&self) -> Result<(), Invalid> {
+    /// Can it be carried out?
+    ///
+    /// # Errors
+    /// The first option that says no.
+    pub fn validate(&self) -> Result<(), Invalid> {
         self.load.check()?;
         if self.dialogue.is_empty() {
             return Err(Invalid {
@@ -182,7 +186,7 @@ impl Plan {
         if pipeline > 1 && bytes > MOST_BYTES {
             return Err(Invalid {
                 option: "pipeline",
-                must: "so that the requests in flight over all connections have at most 1 GiB",
+                must: "small enough that the requests in flight over all connections have at most 1 GiB",
                 found: format!("{pipeline}, which makes {bytes} bytes"),
             });
         }

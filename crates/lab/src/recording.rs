@@ -168,6 +168,10 @@ fn no_answer(seen: &Observation) -> String {
     let unasked = unasked.map(|text| format!("the first bytes that came unasked: {text}"));
     let told = kinds.chain(errors).chain(wrong).chain(unasked);
     let list: Vec<String> = told.collect();
+    let outcomes = &seen.outcomes;
+    if outcomes.failed() == 0 && outcomes.in_flight_at_end > 0 {
+        return prony_record::observation::too_short(outcomes.in_flight_at_end, seen.seconds());
+    }
     let plain = "no request was answered as expected";
     match list.as_slice() {
         [] => plain.into(),

@@ -292,7 +292,7 @@ impl Load {
             (
                 "pipeline",
                 in_flight <= MOST_IN_FLIGHT,
-                "so that at most 4194304 requests are in flight over all connections",
+                "small enough that at most 4194304 requests are in flight over all connections",
                 format!("{}, which makes {in_flight}", self.pipeline),
             ),
             (

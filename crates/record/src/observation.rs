@@ -42,6 +42,16 @@ pub struct Observation {
     pub unsolicited: Vec<String>,
 }
 
+/// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
+/// seconds, at whose end so many requests were in flight.
+#[must_use]
+pub fn too_short(in_flight: u64, seconds: f64) -> String {
+    format!(
+        "the measurement of {seconds:.2} s was shorter than an answer: {in_flight} requests were in \
+         flight at its end, and none was answered before; measure longer"
+    )
+}
+
 /// Adds to the few that are kept in words: none twice, and no more than [`EXAMPLES`].
 pub fn keep_example(kept: &mut Vec<String>, text: String) {
     if kept.len() < EXAMPLES && !kept.contains(&text) {

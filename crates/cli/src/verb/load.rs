@@ -86,11 +86,13 @@ fn plan(args: &Load) -> Result<Plan> {
         Some(path) => target::unix(path)?,
         None => address.resolve(args.timeout.0)?,
     };
-    Ok(Plan {
+    let plan = Plan {
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
         ..Plan::new(load, target, dialogue)
-    })
+    };
+    plan.validate().map_err(|invalid| miette!("--{invalid}"))?;
+    Ok(plan)
 }
 
 fn load(args: &Load) -> prony_record::Load {
