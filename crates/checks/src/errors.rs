@@ -4,7 +4,7 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "errors",
-    cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out.",
+    cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out. Or connections failed without costing a measured request: in set-up, in the warm-up, or with nothing in flight.",
     evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length.",
     remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'cannot assign requested address': this machine has run out of ports. Fewer connections or a larger backlog fix most of these.",
 };
@@ -15,7 +15,7 @@ const TOLERABLE: f64 = 0.001;
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let failed = seen.timeouts + seen.socket_errors;
     if failed == 0 {
-        return None;
+        return no_request_lost(seen);
     }
     let share = failed as f64 / seen.finished() as f64;
     let severity = if share > TOLERABLE {
@@ -37,9 +37,37 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     finding("errors", severity, text)
 }
 
+/// Errors that cost no measured request: while connections were set up, in the warm-up, or on
+/// connections with nothing in flight. The figures stand, but not all of the load was there all the time.
+fn no_request_lost(seen: &Evidence) -> Option<Finding> {
+    if seen.errors == 0 {
+        return None;
+    }
+    let text = format!(
+        "{} error{} outside the measured requests, in set-up, warm-up or on idle connections ({}): the \
+         load may have had fewer connections than asked for, for a time",
+        seen.errors,
+        if seen.errors == 1 { "" } else { "s" },
+        seen.error_texts.join("; ")
+    );
+    finding("errors", Severity::Warning, text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_that_cost_no_request_are_told_too() {
+        let seen = Evidence {
+            errors: 241,
+            error_texts: vec!["connecting: Connection refused (os error 111) ×241".into()],
+            ..Evidence::clean()
+        };
+        let finding = check(&seen).unwrap();
+        assert_eq!(finding.severity, Severity::Warning);
+        assert!(finding.text.contains("241 errors") && finding.text.contains("refused"));
+    }
 
     #[test]
     fn few_are_a_warning_and_many_are_serious() {

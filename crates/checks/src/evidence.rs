@@ -27,10 +27,17 @@ pub struct Evidence {
     pub wrong: u64,
     /// The first wrong answers, in words.
     pub wrong_examples: Vec<String>,
+    /// Times that bytes came which no request had asked for.
+    pub unsolicited: u64,
+    /// The first of these bytes, in words.
+    pub unsolicited_examples: Vec<String>,
     /// Requests that ended without an answer, and how.
     pub timeouts: u64,
     /// The same: no connection, connection broken while reading or writing.
     pub socket_errors: u64,
+    /// Errors since the load's set-up, whether or not they cost a request; unsolicited bytes are not
+    /// among them.
+    pub errors: u64,
     /// Errors in words, the most frequent first.
     pub error_texts: Vec<String>,
     /// Mean response time, in seconds.
@@ -112,8 +119,11 @@ impl Evidence {
             ok: outcomes.ok,
             wrong: outcomes.wrong_answer,
             wrong_examples: seen.wrong_answers.clone(),
+            unsolicited: outcomes.unsolicited,
+            unsolicited_examples: seen.unsolicited.clone(),
             timeouts: outcomes.timeout,
             socket_errors: outcomes.socket_errors(),
+            errors: seen.errors.values().sum::<u64>().saturating_sub(outcomes.unsolicited),
             error_texts: errors
                 .into_iter()
                 .take(ERROR_TEXTS)

@@ -23,6 +23,7 @@ mod spread_exceeds_effect;
 mod too_few_samples;
 mod too_short;
 mod uneven_connections;
+mod unsolicited;
 mod wrong_answers;
 
 pub use ceiling::ceiling;
@@ -37,8 +38,9 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 18] = [
+const CHECKS: [(Explanation, Option<Check>); 19] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
+    (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
     (
         generator_saturated::EXPLANATION,

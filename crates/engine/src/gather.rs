@@ -118,6 +118,7 @@ impl<'a> Gather<'a> {
             body_bytes: record.body_bytes,
             errors: record.errors,
             wrong_answers: record.wrong,
+            unsolicited: record.unsolicited,
         };
         let whole = clock::nanos(self.plan.load.window.0);
         let inside = |&&(start, length, _): &&(Nanos, Nanos, u64)| {

@@ -51,6 +51,19 @@ impl Dialogue {
         }
     }
 
+    /// The longest request, in bytes; 0 where the caller supplies them.
+    fn longest(&self) -> u64 {
+        match self {
+            Self::Echo(message) => message.len() as u64,
+            Self::Http { exchanges, .. } => exchanges
+                .iter()
+                .map(HttpExchange::length)
+                .max()
+                .unwrap_or_default(),
+            Self::Own => 0,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             Self::Echo(message) => message.is_empty(),
@@ -149,7 +162,11 @@ impl Plan {
         }
     }
 
-    pub(crate) fn validate(&self) -> Result<(), Invalid> {
+    /// Can it be carried out?
+    ///
+    /// # Errors
+    /// The first option that says no.
+    pub fn validate(&self) -> Result<(), Invalid> {
         self.load.check()?;
         if self.dialogue.is_empty() {
             return Err(Invalid {
@@ -158,6 +175,25 @@ impl Plan {
                 found: "empty".into(),
             });
         }
+        let Load {
+            connections,
+            pipeline,
+            ..
+        } = self.load;
+        let in_flight = u64::from(connections) * u64::from(pipeline);
+        let bytes = in_flight.saturating_mul(self.dialogue.longest());
+        // One request for each connection may have any length: whoever asks for it has it in memory.
+        if pipeline > 1 && bytes > MOST_BYTES {
+            return Err(Invalid {
+                option: "pipeline",
+                must: "small enough that the requests in flight over all connections have at most 1 GiB",
+                found: format!("{pipeline}, which makes {bytes} bytes"),
+            });
+        }
         Ok(())
     }
 }
+
+/// The most bytes of pipelined requests that may be in flight: so many may have to be kept until the server
+/// reads them.
+const MOST_BYTES: u64 = 1 << 30;

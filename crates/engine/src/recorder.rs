@@ -1,9 +1,10 @@
 //! What was seen: histograms, counters and windows of one worker, and their merging.
 
 use crate::clock::Nanos;
-use crate::protocol::{Answer, Mismatch};
+use crate::protocol::{Answer, Fault, Mismatch};
+use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
-use prony_record::observation::EXAMPLES;
+use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
 use prony_record::{Distributions, Outcomes, Phase, Window};
 use std::collections::BTreeMap;
@@ -11,6 +12,9 @@ use std::collections::BTreeMap;
 /// Significant decimal digits of a window's histogram: values are within 1 %, in a tenth of the memory
 /// of the load's.
 const WINDOW_DIGITS: u8 = 2;
+
+/// Bytes that are shown of what came unasked.
+const EXCERPT: usize = 40;
 
 /// How a request ended without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +111,7 @@ pub(crate) struct Record {
     pub bytes_sent: u64,
     pub body_bytes: u64,
     pub wrong: Vec<String>,
+    pub unsolicited: Vec<String>,
     pub errors: BTreeMap<String, u64>,
 }
 
@@ -120,6 +125,7 @@ impl Record {
             bytes_sent: 0,
             body_bytes: 0,
             wrong: Vec::new(),
+            unsolicited: Vec::new(),
             errors: BTreeMap::new(),
         }
     }
@@ -132,9 +138,10 @@ impl Record {
         self.bytes_sent += other.bytes_sent;
         self.body_bytes += other.body_bytes;
         for text in &other.wrong {
-            if self.wrong.len() < EXAMPLES && !self.wrong.contains(text) {
-                self.wrong.push(text.clone());
-            }
+            keep_example(&mut self.wrong, text.clone());
+        }
+        for text in &other.unsolicited {
+            keep_example(&mut self.unsolicited, text.clone());
         }
         for (text, n) in &other.errors {
             *self.errors.entry(text.clone()).or_default() += n;
@@ -199,7 +206,7 @@ impl Recorder {
             count_answer(&mut self.record.outcomes, right, answer.status);
             self.record.last_finish = at;
             if let Some(mismatch) = &answer.wrong {
-                self.keep_wrong(mismatch);
+                keep_wrong(&mut self.record, mismatch);
             }
         } else {
             self.outlived(request, at);
@@ -258,6 +265,16 @@ impl Recorder {
         self.outlived(request, now);
     }
 
+    /// The load ended at `now` with these requests due in the measurement and never sent.
+    #[cold]
+    pub(crate) fn never_sent(&mut self, due: &Skipped, now: Nanos) {
+        due.ages(now, |age, n| {
+            self.record.times.response.saturating_record_n(age, n);
+            self.record.times.send_delay.saturating_record_n(age, n);
+        });
+        self.record.outcomes.unsent_at_end += due.count;
+    }
+
     /// Counts a request that ended at `at`, outside the measurement, if it was due inside.
     #[cold]
     fn outlived(&mut self, request: Sent, at: Nanos) {
@@ -281,14 +298,12 @@ impl Recorder {
         *self.record.errors.entry(text).or_default() += 1;
     }
 
+    /// Bytes came that no request had asked for.
     #[cold]
-    fn keep_wrong(&mut self, mismatch: &Mismatch) {
-        if self.record.wrong.len() < EXAMPLES {
-            let text = mismatch.to_string();
-            if !self.record.wrong.contains(&text) {
-                self.record.wrong.push(text);
-            }
-        }
+    pub(crate) fn unsolicited(&mut self, bytes: &[u8]) {
+        self.record.outcomes.unsolicited += 1;
+        self.error(format!("reading: {}", Fault::Unsolicited { at: 0 }));
+        keep_example(&mut self.record.unsolicited, excerpt(bytes));
     }
 
     /// When the current window ends.
@@ -320,6 +335,20 @@ impl Recorder {
         let mut done = std::mem::replace(&mut self.window, next);
         done.length = length;
         done
+    }
+}
+
+#[cold]
+fn keep_wrong(record: &mut Record, mismatch: &Mismatch) {
+    keep_example(&mut record.wrong, mismatch.to_string());
+}
+
+/// The first bytes, so that they can be read and are few.
+fn excerpt(bytes: &[u8]) -> String {
+    let shown = bytes[..bytes.len().min(EXCERPT)].escape_ascii();
+    match bytes.len() > EXCERPT {
+        true => format!("\"{shown}\"… ({} bytes)", bytes.len()),
+        false => format!("\"{shown}\""),
     }
 }
 

@@ -51,6 +51,60 @@ pub trait Schedule {
 
     /// Moves on to the one after it.
     fn advance(&mut self);
+
+    /// Moves on to the first that is due at `until` or later, and says what it has passed over. Takes no
+    /// longer for many than for a few.
+    fn skip(&mut self, until: Nanos) -> Skipped;
+}
+
+/// Requests that a schedule has passed over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub count: u64,
+    /// When the first was due, in nanoseconds since the load began.
+    pub first: Nanos,
+    /// When the last was.
+    pub last: Nanos,
+}
+
+/// Ages of skipped requests are told in steps this fine: within a thousandth, as histograms have them.
+const FINENESS: u64 = 1_000;
+
+impl Skipped {
+    /// No more than the first `n`.
+    pub fn limit(&mut self, n: u64) {
+        if n < self.count {
+            let share = n.saturating_sub(1) as f64 / self.count.saturating_sub(1).max(1) as f64;
+            self.last = self.first + ((self.last - self.first) as f64 * share) as Nanos;
+            self.count = n;
+        }
+    }
+
+    /// The same on a clock that shows `start` when the load begins.
+    #[must_use]
+    pub fn after(self, start: Nanos) -> Self {
+        Self {
+            first: self.first.saturating_add(start),
+            last: self.last.saturating_add(start),
+            ..self
+        }
+    }
+
+    /// How old they are at `now`, as if they were evenly spaced: ages with the number of those that are
+    /// about as old, the oldest first.
+    pub fn ages(&self, now: Nanos, mut tell: impl FnMut(Nanos, u64)) {
+        let spacing = (self.last - self.first) as f64 / self.count.saturating_sub(1).max(1) as f64;
+        let mut told = 0;
+        while told < self.count {
+            let due = self.first + (told as f64 * spacing) as Nanos;
+            let age = now.saturating_sub(due);
+            let many = (age / FINENESS) as f64 / spacing;
+            let n = (many as u64).clamp(1, self.count - told);
+            tell(age, n);
+            told += n;
+        }
+    }
 }
 
 /// Closed loop: the next request is due when the connection is free.
@@ -67,6 +121,10 @@ impl Schedule for Closed {
 
     #[inline]
     fn advance(&mut self) {}
+
+    fn skip(&mut self, _until: Nanos) -> Skipped {
+        Skipped::default()
+    }
 }
 
 /// Constant rate, staggered over the connections: request `k` of connection `i` of `n` is due
@@ -94,16 +152,59 @@ impl Constant {
     }
 }
 
+impl Constant {
+    /// When the next request is due.
+    #[inline]
+    fn due(&self) -> Nanos {
+        let nth = self.round * u64::from(self.share.total)
+            + u64::from(self.share.global(self.connection));
+        self.due_of(nth)
+    }
+
+    /// When the `nth` of all workers' requests is due.
+    #[inline]
+    fn due_of(&self, nth: u64) -> Nanos {
+        (nth as f64 * self.interval) as Nanos
+    }
+
+    /// The first of all workers' requests that is due at `until` or later.
+    fn nth_at(&self, until: Nanos) -> u64 {
+        let mut nth = (until as f64 / self.interval).ceil() as u64;
+        // What the quotient is rounded by is less than a step.
+        while nth > 0 && self.due_of(nth - 1) >= until {
+            nth -= 1;
+        }
+        while self.due_of(nth) < until {
+            nth += 1;
+        }
+        nth
+    }
+
+    /// Moves on to the first of its own requests that is none of the first `nth` of all workers; not back.
+    fn seek(&mut self, nth: u64) {
+        let Share {
+            worker,
+            workers,
+            total,
+        } = self.share;
+        let (mut round, rest) = (nth / u64::from(total), (nth % u64::from(total)) as u32);
+        let mut connection = rest.saturating_sub(worker).div_ceil(workers);
+        if connection >= self.share.connections() {
+            (round, connection) = (round + 1, 0);
+        }
+        if (round, connection) > (self.round, self.connection) {
+            (self.round, self.connection) = (round, connection);
+        }
+    }
+}
+
 impl Schedule for Constant {
     const CLOSED: bool = false;
 
     #[inline]
     fn peek(&self) -> Option<Arrival> {
-        let nth = self.round * u64::from(self.share.total)
-            + u64::from(self.share.global(self.connection));
-        let due = (nth as f64 * self.interval) as Nanos;
         Some(Arrival {
-            due,
+            due: self.due(),
             connection: self.connection,
         })
     }
@@ -116,7 +217,32 @@ impl Schedule for Constant {
             self.round += 1;
         }
     }
+
+    fn skip(&mut self, until: Nanos) -> Skipped {
+        let own = u64::from(self.share.connections());
+        let place = |it: &Self| it.round * own + u64::from(it.connection);
+        let (from, first) = (place(self), self.due());
+        self.seek(self.nth_at(until));
+        let count = place(self).saturating_sub(from);
+        if count == 0 {
+            return Skipped::default();
+        }
+        let last = place(self) - 1;
+        let before = Self {
+            round: last / own,
+            connection: (last % own) as u32,
+            ..self.clone()
+        };
+        Skipped {
+            count,
+            first,
+            last: before.due(),
+        }
+    }
 }
+
+/// So many skipped arrivals are drawn one by one; the number of the others is drawn.
+const ONE_BY_ONE: u64 = 1 << 20;
 
 /// Poisson arrivals: independent exponential gaps.
 ///
@@ -171,97 +297,34 @@ impl Schedule for Poisson {
             connection: self.rng.random_range(0..self.connections),
         };
     }
+
+    fn skip(&mut self, until: Nanos) -> Skipped {
+        if self.next.due >= until {
+            return Skipped::default();
+        }
+        let mut skipped = Skipped {
+            first: self.next.due,
+            ..Skipped::default()
+        };
+        while self.next.due < until && skipped.count < ONE_BY_ONE {
+            skipped.last = self.next.due;
+            skipped.count += 1;
+            self.advance();
+        }
+        if self.next.due < until {
+            // Of a Poisson process the number of arrivals in an interval is a Poisson variate, and of so
+            // many that is a normal one (Box and Muller 1958).
+            let mean = (until - self.next.due) as f64 / self.mean_gap;
+            let (u, v): (f64, f64) = (self.rng.random(), self.rng.random());
+            let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+            skipped.count += 1 + (mean + mean.sqrt() * normal).round().max(0.0) as u64;
+            skipped.last = until - 1;
+            self.elapsed = until as f64;
+            self.advance();
+        }
+        skipped
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn take(mut schedule: impl Schedule, n: usize) -> Vec<Arrival> {
-        (0..n)
-            .map(|_| {
-                let arrival = schedule.peek().expect("an open loop never ends");
-                schedule.advance();
-                arrival
-            })
-            .collect()
-    }
-
-    proptest! {
-        #[test]
-        fn shares_cover_every_connection_once(total in 1u32..5_000, workers in 1u32..17) {
-            prop_assume!(workers <= total);
-            let mut seen = vec![0; total as usize];
-            for worker in 0..workers {
-                let share = Share { worker, workers, total };
-                for local in 0..share.connections() {
-                    seen[share.global(local) as usize] += 1;
-                }
-            }
-            prop_assert!(seen.iter().all(|&n| n == 1));
-        }
-
-        #[test]
-        fn constant_workers_together_are_one_even_schedule(
-            total in 1u32..200, workers in 1u32..9, rate in 1.0f64..1e6,
-        ) {
-            prop_assume!(workers <= total);
-            let mut due: Vec<Nanos> = (0..workers)
-                .flat_map(|worker| {
-                    let share = Share { worker, workers, total };
-                    take(Constant::new(rate, share), 3 * share.connections() as usize)
-                })
-                .map(|arrival| arrival.due)
-                .collect();
-            due.sort_unstable();
-            for (nth, &due) in due.iter().enumerate() {
-                let exact = nth as f64 * 1e9 / rate;
-                prop_assert!((due as f64 - exact).abs() <= 1.0 + exact * 1e-12, "{nth}: {due} {exact}");
-            }
-        }
-
-        #[test]
-        fn due_times_never_go_back(rate in 1.0f64..1e7, seed: u64) {
-            let share = Share { worker: 0, workers: 1, total: 13 };
-            for arrivals in [take(Constant::new(rate, share), 500), take(Poisson::new(rate, share, seed), 500)] {
-                prop_assert!(arrivals.windows(2).all(|pair| pair[0].due <= pair[1].due));
-                prop_assert!(arrivals.iter().all(|arrival| arrival.connection < 13));
-            }
-        }
-    }
-
-    #[test]
-    fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
-        let share = Share {
-            worker: 0,
-            workers: 1,
-            total: 10,
-        };
-        let due: Vec<f64> = take(Poisson::new(1e6, share, 1), 200_000)
-            .iter()
-            .map(|a| a.due as f64)
-            .collect();
-        let gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!((mean / 1_000.0 - 1.0).abs() < 0.01, "mean gap {mean}");
-        assert!(
-            (variance.sqrt() / mean - 1.0).abs() < 0.01,
-            "coefficient of variation"
-        );
-    }
-
-    #[test]
-    fn poisson_repeats_with_its_seed_and_differs_between_workers() {
-        let share = |worker| Share {
-            worker,
-            workers: 2,
-            total: 10,
-        };
-        let draw = |worker, seed| take(Poisson::new(1e5, share(worker), seed), 50);
-        assert_eq!(draw(0, 1), draw(0, 1));
-        assert_ne!(draw(0, 1), draw(0, 2));
-        assert_ne!(draw(0, 1), draw(1, 1));
-    }
-}
+mod tests;

@@ -27,6 +27,7 @@ pub mod placement;
 pub mod process;
 pub mod recording;
 pub mod run;
+mod server_log;
 pub mod setup;
 pub mod side;
 pub mod source;

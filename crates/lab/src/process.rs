@@ -28,7 +28,7 @@ pub struct Launch {
     pub cpus: Vec<usize>,
     /// Where it runs.
     pub folder: PathBuf,
-    /// Where its output goes.
+    /// Where its output goes: its first 64 KiB and its last 1 MiB are kept.
     pub log: PathBuf,
 }
 
@@ -56,7 +56,7 @@ impl Process {
             .current_dir(&launch.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(File::create(&launch.log)?)
+            .stderr(crate::server_log::create(&launch.log)?)
             .spawn()?;
         let stdout = supervisor
             .stdout

@@ -96,6 +96,7 @@ impl Slot {
             warmed_up: measured.warm_up.steady,
             errors: seen.errors.clone(),
             wrong_answers: seen.wrong_answers.clone(),
+            unsolicited: seen.unsolicited.clone(),
             per_connection: seen.per_connection_range(),
             checks,
         };
@@ -163,7 +164,14 @@ fn no_answer(seen: &Observation) -> String {
     let errors = seen.errors.iter().map(|(text, n)| format!("{text} ×{n}"));
     let wrong = seen.wrong_answers.first();
     let wrong = wrong.map(|text| format!("the first wrong one: {text}"));
-    let list: Vec<String> = kinds.chain(errors).chain(wrong).collect();
+    let unasked = seen.unsolicited.first();
+    let unasked = unasked.map(|text| format!("the first bytes that came unasked: {text}"));
+    let told = kinds.chain(errors).chain(wrong).chain(unasked);
+    let list: Vec<String> = told.collect();
+    let outcomes = &seen.outcomes;
+    if outcomes.failed() == 0 && outcomes.in_flight_at_end > 0 {
+        return prony_record::observation::too_short(outcomes.in_flight_at_end, seen.seconds());
+    }
     let plain = "no request was answered as expected";
     match list.as_slice() {
         [] => plain.into(),

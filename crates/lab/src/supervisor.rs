@@ -7,6 +7,7 @@
 //! server starts stays below the supervisor, even after daemonising.
 
 use crate::placement;
+use crate::server_log::{LOOK, ServerLog};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -65,7 +66,15 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     let pid = child.id() as libc::pid_t;
     say(&format!("pid {pid}"));
     let ended = pidfd(pid)?;
-    let server_ended = wait_for(&[0, ended.as_raw_fd()], None)? & 2 != 0;
+    let mut log = ServerLog::of_stderr();
+    let server_ended = loop {
+        let look = log.as_ref().map(|_| LOOK);
+        match wait_for(&[0, ended.as_raw_fd()], look)? {
+            // A log that cannot be kept short is no reason to leave the server alone.
+            0 => drop(log.as_mut().map(ServerLog::trim)),
+            ready => break ready & 2 != 0,
+        }
+    };
     if !server_ended {
         signal_group(pid, libc::SIGTERM);
         wait_for(&[ended.as_raw_fd()], Some(GRACE))?;
@@ -73,6 +82,7 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     kill_all(pid);
     let status = child.wait()?;
     reap_all();
+    let _ = log.map(ServerLog::close);
     say(&format!("exit {}", describe(status)));
     Ok(())
 }

@@ -8,6 +8,10 @@ use prony_stats::steady::steadiness;
 /// worker and the watch to hear of it.
 const NOTICE: Nanos = 3_000_000;
 
+/// A measurement lasts for so many typical response times at least: one that is shorter than an answer
+/// takes would measure nothing.
+const ANSWERS: Nanos = 4;
+
 /// How the warm-up went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WarmUp {
@@ -23,6 +27,10 @@ pub struct Warming {
     limit: Nanos,
     extent: Extent,
     rates: Vec<f64>,
+    /// The shortest median response time of a window.
+    response: Option<Nanos>,
+    /// A request has ended, in whatever way.
+    ended: bool,
     over: Option<WarmUp>,
 }
 
@@ -33,6 +41,8 @@ impl Warming {
             limit: clock::nanos(limit.0),
             extent,
             rates: Vec::new(),
+            response: None,
+            ended: false,
             over: None,
         }
     }
@@ -50,8 +60,11 @@ impl Warming {
             return None;
         }
         self.rates.push(window.rate());
+        self.response = self.response.into_iter().chain(window.p50_ns).min();
+        self.ended |= window.verified_answers + window.failed() > 0;
         let ended = window.end_ns();
-        let steady = steadiness(&self.rates, None).is_steady();
+        // Windows in which nothing has ended yet are as like each other as can be.
+        let steady = self.ended && steadiness(&self.rates, None).is_steady();
         if !steady && ended < self.limit {
             return None;
         }
@@ -61,7 +74,9 @@ impl Warming {
             length: from,
             steady,
         });
-        Some((from, until(from, self.extent)))
+        let least = ANSWERS * self.response.unwrap_or(0);
+        let until = until(from, self.extent).max(from.saturating_add(least));
+        Some((from, until))
     }
 
     /// How it went.
@@ -101,6 +116,24 @@ mod tests {
         let (result, over) = warm(&[1, 20, 60, 100, 101, 99, 100, 100, 100], 60_000);
         assert!(result.steady);
         assert_eq!(over, Some(7));
+    }
+
+    #[test]
+    fn slow_answers_are_waited_for_and_fit_into_the_measurement() {
+        let limit = Span(Duration::from_secs(10));
+        let mut warming = Warming::new(limit, Extent::Duration(Span(Duration::from_millis(200))));
+        let over = (0..).find_map(|index| {
+            let mut window = Window::empty(index, Nanos::from(index) * 50 * MS, 50 * MS);
+            if index >= 6 {
+                window.verified_answers = 8;
+                window.p50_ns = Some(300 * MS);
+            }
+            warming.after(&window, window.end_ns())
+        });
+        let (from, until) = over.unwrap();
+        assert!(from > 300 * MS, "{from}: not before the first answer");
+        assert_eq!(until - from, 1_200 * MS);
+        assert!(warming.result().steady);
     }
 
     #[test]

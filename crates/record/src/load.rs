@@ -16,6 +16,13 @@ const UNKNOWN_LENGTH_WINDOW: Duration = Duration::from_millis(100);
 /// A shorter window holds too little to be a rate, and costs more than it shows.
 const LEAST_WINDOW: Duration = Duration::from_millis(10);
 
+/// The most requests per second: one per nanosecond, the clock's resolution.
+pub const MOST_RATE: f64 = 1e9;
+/// The most requests in flight over all connections. The times of each take 16 bytes: 64 MiB in all.
+pub const MOST_IN_FLIGHT: u64 = 4 << 20;
+/// The most generator threads.
+pub const MOST_THREADS: u32 = 1024;
+
 /// How a server is loaded: the shape of the load, without who is loaded and what is said.
 ///
 /// This is the one definition of each option: the command line, experiment files, the engine's plan
@@ -31,15 +38,15 @@ pub struct Load {
     pub contract: Option<String>,
     /// Connections over all threads, at least 1.
     pub connections: u32,
-    /// Generator threads, at least 1 and at most `connections`.
+    /// Generator threads, at least 1 and at most `connections` and 1,024.
     pub threads: u32,
-    /// Requests per second over all connections, above 0; absent in a closed loop, in which a request
+    /// Requests per second over all connections, above 0 and at most 1,000,000,000; absent in a closed loop, in which a request
     /// is due as soon as a connection is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// How requests at a rate are spaced.
     pub arrival: Spacing,
-    /// Requests in flight per connection, at least 1.
+    /// Requests in flight per connection, at least 1; over all connections at most 4,194,304.
     pub pipeline: u32,
     /// Keep connections open, from before the load begins; otherwise each connection is made when it
     /// is due, for `calls` requests.
@@ -261,6 +268,7 @@ impl Load {
         let span = |span: Span| span.to_string();
         let none = String::new;
         let rate = self.rate.unwrap_or(1.0);
+        let in_flight = u64::from(self.connections) * u64::from(self.pipeline);
         let extent = match self.extent {
             Extent::Duration(length) => ("duration", !length.0.is_zero(), "longer than 0s", "0s"),
             Extent::Requests(n) => ("requests", n > 0, "at least 1", "0"),
@@ -274,7 +282,19 @@ impl Load {
                 "at most the number of connections: each thread needs one of its own",
                 self.threads.to_string(),
             ),
+            (
+                "threads",
+                self.threads <= MOST_THREADS,
+                "at most 1024",
+                self.threads.to_string(),
+            ),
             ("pipeline", self.pipeline >= 1, "at least 1", none()),
+            (
+                "pipeline",
+                in_flight <= MOST_IN_FLIGHT,
+                "small enough that at most 4194304 requests are in flight over all connections",
+                format!("{}, which makes {in_flight}", self.pipeline),
+            ),
             (
                 "calls",
                 self.calls == 1 || (self.calls > 1 && !self.keepalive),
@@ -294,8 +314,8 @@ impl Load {
             ),
             (
                 "rate",
-                rate.is_finite() && rate > 0.0,
-                "above 0",
+                rate > 0.0 && rate <= MOST_RATE,
+                "above 0 and at most 1000000000 requests per second, one per nanosecond",
                 rate.to_string(),
             ),
             (extent.0, extent.1, extent.2, extent.3.to_owned()),
@@ -404,13 +424,18 @@ mod tests {
     #[test]
     fn what_cannot_be_carried_out_is_named() {
         type Change = fn(&mut Load);
-        let cases: [(&str, Change); 9] = [
+        let cases: [(&str, Change); 12] = [
             ("connections", |load| load.connections = 0),
             ("threads", |load| load.threads = 65),
             ("pipeline", |load| load.pipeline = 0),
             ("pipeline", |load| {
                 (load.keepalive, load.pipeline) = (false, 2);
             }),
+            ("pipeline", |load| load.pipeline = 100_000_000),
+            ("threads", |load| {
+                (load.threads, load.connections) = (1_025, 2_000);
+            }),
+            ("rate", |load| load.rate = Some(1e12)),
             ("calls", |load| load.calls = 2),
             ("rate", |load| load.rate = Some(f64::NAN)),
             ("requests", |load| load.extent = Extent::Requests(0)),

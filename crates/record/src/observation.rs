@@ -5,7 +5,7 @@ use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Wrong answers that are kept in words.
+/// Wrong answers, and unsolicited bytes, that are kept in words.
 pub const EXAMPLES: usize = 3;
 
 /// What a generator saw of one load, or of several of the same kind together.
@@ -37,6 +37,26 @@ pub struct Observation {
     pub errors: BTreeMap<String, u64>,
     /// The first wrong answers, in words.
     pub wrong_answers: Vec<String>,
+    /// The first bytes that came unasked, in words.
+    #[serde(default)]
+    pub unsolicited: Vec<String>,
+}
+
+/// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
+/// seconds, at whose end so many requests were in flight.
+#[must_use]
+pub fn too_short(in_flight: u64, seconds: f64) -> String {
+    format!(
+        "the measurement of {seconds:.2} s was shorter than an answer: {in_flight} requests were in \
+         flight at its end, and none was answered before; measure longer"
+    )
+}
+
+/// Adds to the few that are kept in words: none twice, and no more than [`EXAMPLES`].
+pub fn keep_example(kept: &mut Vec<String>, text: String) {
+    if kept.len() < EXAMPLES && !kept.contains(&text) {
+        kept.push(text);
+    }
 }
 
 impl Observation {
@@ -96,9 +116,10 @@ impl Observation {
             *self.errors.entry(text.clone()).or_default() += n;
         }
         for text in &other.wrong_answers {
-            if self.wrong_answers.len() < EXAMPLES && !self.wrong_answers.contains(text) {
-                self.wrong_answers.push(text.clone());
-            }
+            keep_example(&mut self.wrong_answers, text.clone());
+        }
+        for text in &other.unsolicited {
+            keep_example(&mut self.unsolicited, text.clone());
         }
     }
 }

@@ -22,6 +22,11 @@ pub struct Outcomes {
     pub in_flight_at_end: u64,
     /// Due in the measurement, and not sent when it ended: an open loop had fallen behind.
     pub unsent_at_end: u64,
+    /// Times that bytes came which no request had asked for, each of which ended a connection: while
+    /// nothing was in flight, or more than was in flight. Unlike the others no number of requests, and
+    /// counted from the load's set-up until a moment after its end.
+    #[serde(default)]
+    pub unsolicited: u64,
     /// Answers, right or wrong, by class of their status.
     pub status: Status,
 }
@@ -133,7 +138,13 @@ impl Outcomes {
         self.ok + self.failed()
     }
 
-    /// The ways in which requests failed, with their number, those that did not occur left out.
+    /// Did the server say what it should not have: wrong answers, or bytes that nobody asked for?
+    #[must_use]
+    pub fn lied(&self) -> bool {
+        self.wrong_answer + self.unsolicited > 0
+    }
+
+    /// What went wrong, with its number, what did not occur left out.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64)> {
         [
             ("wrong answers", self.wrong_answer),
@@ -141,6 +152,7 @@ impl Outcomes {
             ("connect errors", self.connect_error),
             ("read errors", self.read_error),
             ("write errors", self.write_error),
+            ("unsolicited bytes", self.unsolicited),
         ]
         .into_iter()
         .filter(|(_, n)| *n > 0)
@@ -157,6 +169,7 @@ impl std::ops::AddAssign<&Outcomes> for Outcomes {
         self.write_error += other.write_error;
         self.in_flight_at_end += other.in_flight_at_end;
         self.unsent_at_end += other.unsent_at_end;
+        self.unsolicited += other.unsolicited;
         for (mine, theirs) in self.status.0.iter_mut().zip(other.status.0) {
             *mine += theirs;
         }

@@ -160,6 +160,9 @@ pub struct Measurement {
     pub errors: BTreeMap<String, u64>,
     /// The first wrong answers, in words.
     pub wrong_answers: Vec<String>,
+    /// The first bytes that came unasked, in words.
+    #[serde(default)]
+    pub unsolicited: Vec<String>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
     /// What the checks found.

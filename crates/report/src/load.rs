@@ -2,6 +2,7 @@
 
 use crate::show;
 use crate::table::{Align, Table};
+use prony_record::observation::too_short;
 use prony_record::{Finding, Generator, Latency, Observation, Outcomes, Percentiles};
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -48,6 +49,8 @@ pub struct LoadReport {
     pub errors: BTreeMap<String, u64>,
     /// The first wrong answers, in words.
     pub wrong_answers: Vec<String>,
+    /// The first bytes that came unasked, in words.
+    pub unsolicited: Vec<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
 }
@@ -187,6 +190,10 @@ impl LoadReport {
         let mut out = String::new();
         if !failed.is_empty() {
             let _ = write!(out, "\nfailed       {}\n", failed.join(", "));
+        }
+        if outcomes.finished() == 0 && outcomes.in_flight_at_end > 0 {
+            let why = too_short(outcomes.in_flight_at_end, self.seconds);
+            let _ = write!(out, "\nunanswered   {why}\n");
         }
         if self.rate.is_some() && outcomes.unsent_at_end > 0 {
             let n = show::count(outcomes.unsent_at_end);

@@ -87,11 +87,13 @@ fn plan(args: &Load) -> Result<Plan> {
         Some(path) => target::unix(path)?,
         None => address.resolve(args.timeout.0)?,
     };
-    Ok(Plan {
+    let plan = Plan {
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
         ..Plan::new(load, target, dialogue)
-    })
+    };
+    plan.validate().map_err(|invalid| miette!("--{invalid}"))?;
+    Ok(plan)
 }
 
 fn load(args: &Load) -> prony_record::Load {
@@ -184,6 +186,7 @@ fn report(
         bytes_sent: seen.bytes_sent,
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong_answers.clone(),
+        unsolicited: seen.unsolicited.clone(),
         checks,
     }
 }

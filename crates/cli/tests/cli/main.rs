@@ -30,5 +30,6 @@ mod setup;
 mod sharing;
 mod support;
 mod terminal;
+mod unasked;
 mod view;
 mod workers;

@@ -204,8 +204,11 @@ impl Session for Scripted<'_> {
         _out: &mut Vec<u8>,
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
+        let length = bytes.len();
         while !bytes.is_empty() {
-            let to_head = *conn.waiting.front().ok_or(Fault::Unsolicited)?;
+            let at = length - bytes.len();
+            let to_head = conn.waiting.front().copied();
+            let to_head = to_head.ok_or(Fault::Unsolicited { at })?;
             let (used, answer) = self.reader.read(
                 &mut conn.state,
                 bytes,

@@ -1,6 +1,6 @@
 //! Raw echo: what was sent comes back, byte for byte, without framing.
 
-use super::{Answer, Events, Expect, Fault, Fifo, Mismatch, Session};
+use super::{Answer, Events, Expect, Fault, Fifo, Mismatch, Session, surplus};
 
 /// Sends one message again and again and expects it back.
 #[derive(Debug, Clone)]
@@ -48,10 +48,11 @@ impl Session for Echo {
         _out: &mut Vec<u8>,
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
+        if conn.waiting == 0 {
+            return Err(Fault::Unsolicited { at: 0 });
+        }
+        let length = bytes.len();
         while !bytes.is_empty() {
-            if conn.waiting == 0 {
-                return Err(Fault::Unsolicited);
-            }
             let n = bytes.len().min(self.message.len() - conn.received);
             let (piece, rest) = bytes.split_at(n);
             conn.differs |= !self.expect.matches_at(conn.received as u64, piece);
@@ -70,6 +71,9 @@ impl Session for Echo {
                     last: false,
                     body,
                 };
+                if conn.waiting == 0 && !bytes.is_empty() {
+                    return Err(surplus(length - bytes.len(), Fifo, answer, events));
+                }
                 events.answered(Fifo, answer);
             }
         }
@@ -146,7 +150,12 @@ mod tests {
         let mut echo = Echo::new("ab");
         let mut conn = EchoConn::default();
         echo.request(&mut conn, 0, Fifo, &mut Vec::new());
+        let surplus = Fault::Unsolicited { at: 2 };
         let (answers, result) = feed(&mut echo, &mut conn, b"abX");
-        assert_eq!((answers.len(), result), (1, Err(Fault::Unsolicited)));
+        assert_eq!(result, Err(surplus.clone()));
+        let wrong: Vec<_> = answers.into_iter().map(|answer| answer.wrong).collect();
+        assert_eq!(wrong, [Some(Mismatch::Fault(surplus))], "the answer too");
+        let before = Err(Fault::Unsolicited { at: 0 });
+        assert_eq!(feed(&mut echo, &mut conn, b"ab"), (vec![], before));
     }
 }

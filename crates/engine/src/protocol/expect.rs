@@ -35,6 +35,12 @@ impl Expect {
         self
     }
 
+    /// Is this status accepted by name, and not only as one below 400?
+    pub(super) fn asks_for(&self, status: u16) -> bool {
+        let named = self.status.as_ref();
+        named.is_some_and(|&(first, last)| (first..=last).contains(&status))
+    }
+
     /// Does the body, with `bytes` at `offset`, still begin as it should?
     #[inline]
     pub fn matches_at(&self, offset: u64, bytes: &[u8]) -> bool {

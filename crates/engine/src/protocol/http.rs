@@ -1,8 +1,9 @@
 //! HTTP/1.1 as a client speaks it (RFC 9112).
 
 mod answer;
+mod head;
 
-use super::{Answer, Events, Expect, Fault, Fifo, Session};
+use super::{Events, Expect, Fault, Fifo, Session, surplus};
 
 pub use answer::{HttpReader, HttpState, Keep};
 
@@ -113,6 +114,13 @@ impl HttpExchange {
     }
 }
 
+impl HttpExchange {
+    /// Length of the request, in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.request.len() as u64
+    }
+}
+
 /// Sends a list of requests in turn on every connection, each connection starting at another
 /// place in the list, and judges every answer.
 #[derive(Debug, Clone)]
@@ -163,25 +171,30 @@ impl Session for Http {
         &mut self,
         conn: &mut HttpConn,
         slot: u32,
-        mut bytes: &[u8],
+        bytes: &[u8],
         _out: &mut Vec<u8>,
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
-        while !bytes.is_empty() {
-            if conn.sent == conn.answered {
-                return Err(Fault::Unsolicited);
-            }
+        if conn.sent == conn.answered {
+            return Err(Fault::Unsolicited { at: 0 });
+        }
+        let mut at = 0;
+        while at < bytes.len() {
             let exchange = Self::exchange(&self.exchanges, slot, conn.answered);
             let (used, answer) = self.reader.read(
                 &mut conn.state,
-                bytes,
+                &bytes[at..],
                 exchange.head,
                 &exchange.expect,
                 &mut (),
             )?;
-            bytes = &bytes[used..];
+            at += used;
             if let Some(answer) = answer {
                 conn.answered = conn.answered.wrapping_add(1);
+                let done = answer.last || conn.sent == conn.answered;
+                if done && at < bytes.len() {
+                    return Err(surplus(at, Fifo, answer, events));
+                }
                 events.answered(Fifo, answer);
             }
         }

@@ -3,6 +3,7 @@
 //! A protocol is a [`Session`]. It also judges every answer against what was expected of it,
 //! cheaply enough to be always on.
 
+pub mod chunked;
 mod echo;
 mod expect;
 mod http;
@@ -33,9 +34,12 @@ pub struct Answer {
 /// Bytes that no answer can begin with or continue as: the connection cannot be used any further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Bytes came although no request was waiting for an answer.
-    #[error("bytes came although no request was waiting for an answer")]
-    Unsolicited,
+    /// Bytes came that no request had asked for.
+    #[error("bytes came that no request had asked for")]
+    Unsolicited {
+        /// Where they begin in the bytes that were handed over.
+        at: usize,
+    },
     /// The answer breaks the protocol.
     #[error("malformed answer: {0}")]
     Malformed(&'static str),
@@ -47,6 +51,21 @@ pub enum Fault {
         /// The limit, in bytes.
         limit: u64,
     },
+}
+
+/// Reports an answer with bytes right behind it, from `at` on, that nobody asked for: nobody can say
+/// that it is right.
+#[cold]
+pub fn surplus<T: Token>(
+    at: usize,
+    token: T,
+    answer: Answer,
+    events: &mut impl Events<T>,
+) -> Fault {
+    let fault = Fault::Unsolicited { at };
+    let wrong = answer.wrong.or(Some(Mismatch::Fault(fault.clone())));
+    events.answered(token, Answer { wrong, ..answer });
+    fault
 }
 
 /// When a connection that could send another request shall do so.

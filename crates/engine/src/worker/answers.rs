@@ -1,6 +1,7 @@
 //! What the transport tells a worker: connections made, bytes received, connections ended.
 
 use super::connection::{Connection, Flow, Link};
+use super::links::RETRY;
 use super::tracer::Tracer;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
@@ -39,7 +40,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worke
             session.received(conn, slot, bytes, unsent, events)
         });
         if let Err(fault) = result {
-            return self.broken(out, slot, at, fault);
+            return self.broken(out, slot, at, fault, bytes);
         }
         if news.ready {
             self.ready(slot, at);
@@ -154,8 +155,13 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let Link::Connecting(since) = connection.link else {
             return;
         };
-        connection.link = Link::Open;
         connection.flow.free = at;
+        connection.link = if self.speaks_first {
+            self.to_retry.push_back((at + RETRY, slot));
+            Link::Listening
+        } else {
+            Link::Open
+        };
         let took = at.saturating_sub(since);
         self.connecting -= 1;
         self.connected += 1;
@@ -178,15 +184,28 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     }
 
     /// What came breaks the protocol: the oldest request has a wrong answer, and the others on the
-    /// connection none.
+    /// connection none. Bytes that nobody asked for are no request's answer; all in flight fail.
     #[cold]
-    fn broken<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos, fault: Fault) {
+    fn broken<O: Outgoing>(
+        &mut self,
+        out: &mut O,
+        slot: Slot,
+        at: Nanos,
+        fault: Fault,
+        bytes: &[u8],
+    ) {
         let index = slot as usize;
-        if let Link::Connecting(_) = self.connections[index].link {
+        if let Fault::Unsolicited { at } = fault {
+            let flow = &self.connections[index].flow;
+            self.speaks_first |= !flow.useful && flow.in_flight.is_empty();
+            self.recorder.unsolicited(bytes.get(at..).unwrap_or(bytes));
+        }
+        if let Link::Connecting(_) | Link::Listening = self.connections[index].link {
             return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
         }
-        let Some((token, request)) = self.oldest(index) else {
-            self.recorder.error(fault.to_string());
+        let oldest = self.oldest(index);
+        let Some((token, request)) = oldest.filter(|_| !matches!(fault, Fault::Unsolicited { .. }))
+        else {
             return self.lose(out, slot, at, Failure::Read, None);
         };
         let times = &self.times[index * self.pipeline..][..self.pipeline];

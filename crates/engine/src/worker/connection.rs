@@ -1,15 +1,18 @@
 //! One connection as a worker sees it.
 
+use super::backlog::Backlog;
 use crate::clock::Nanos;
 use crate::protocol::{InFlight, Session, Token};
 use crate::recorder::Sent;
-use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     Closed,
     /// Since when. The session's handshake is a part of it.
     Connecting(Nanos),
+    /// Set up, and not used for a moment: this server has said something before it was asked, so that
+    /// its first bytes must not be taken for an answer.
+    Listening,
     Open,
     /// The server takes no more requests. It is closed when none is in flight.
     Draining,
@@ -20,7 +23,7 @@ pub(super) struct Connection<P: Session> {
     pub(super) proto: P::Conn,
     pub(super) flow: Flow<P::Token>,
     /// Due times of requests that could not be sent yet.
-    pub(super) backlog: VecDeque<Nanos>,
+    pub(super) backlog: Backlog,
 }
 
 /// What was sent on a connection and what came back.
@@ -48,7 +51,7 @@ impl<P: Session> Connection<P> {
                 answers: 0,
                 calls: 0,
             },
-            backlog: VecDeque::new(),
+            backlog: Backlog::default(),
         }
     }
 }

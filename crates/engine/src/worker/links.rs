@@ -13,8 +13,9 @@ use std::io;
 /// handshake before the server accepts the connection: this leaves even a slow one the time to do
 /// so before its backlog is full (128 in many runtimes).
 pub(super) const SET_UP_PACE: Nanos = 100_000;
-/// Before a connection is tried again that brought no answer the last time.
-const RETRY: Nanos = 20_000_000;
+/// Before a connection is tried again that brought no answer the last time; and how long one is
+/// [listened](Link::Listening) to.
+pub(super) const RETRY: Nanos = 20_000_000;
 /// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
 const SWEEP: u32 = 64;
 /// How many times each connection is looked at within one time-out.
@@ -42,6 +43,8 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
         self.recorder.record.times.connect = connect.times.connect;
         self.recorder.record.errors = connect.errors;
+        self.recorder.record.unsolicited = connect.unsolicited;
+        self.recorder.record.outcomes.unsolicited = connect.outcomes.unsolicited;
         (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if S::CLOSED {
             for slot in 0..self.connections.len() as Slot {
@@ -54,8 +57,8 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         }
     }
 
-    /// Closes a connection; what was in flight on it has failed. One whose handshake was not done
-    /// could not be made.
+    /// Closes a connection; what was in flight on it has failed. One whose handshake was not done,
+    /// or that was never used, could not be made.
     #[cold]
     pub(super) fn lose<O: Outgoing>(
         &mut self,
@@ -65,7 +68,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         failure: Failure,
         error: Option<&io::Error>,
     ) {
-        if let Link::Connecting(_) = self.connections[slot as usize].link {
+        if let Link::Connecting(_) | Link::Listening = self.connections[slot as usize].link {
             let closed = || io::Error::other("the server closed the connection");
             return match error {
                 Some(error) => self.not_connected(out, slot, error, at),
@@ -138,7 +141,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             && self.connections[index].backlog.is_empty()
             && self.admit(at)
         {
-            self.connections[index].backlog.push_back(at);
+            self.connections[index].backlog.push(at);
             self.waiting += 1;
         }
         let work = !self.connections[index].backlog.is_empty();
@@ -154,7 +157,10 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             && now >= at
         {
             self.to_retry.pop_front();
-            self.reopen(slot, now);
+            match self.connections[slot as usize].link {
+                Link::Listening => self.listened(out, slot, now),
+                _ => self.reopen(slot, now),
+            }
         }
         let mut burst = 0;
         while self.start.is_some() || now >= self.next_open {
@@ -176,6 +182,19 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
                 self.not_connected(out, slot, &error, now);
             }
         }
+    }
+
+    /// Nothing came unasked: a connection may be used. What has waited for it in a closed loop is due
+    /// now, because it was not the server that it waited for.
+    #[cold]
+    fn listened<O: Outgoing>(&mut self, out: &mut O, slot: Slot, now: Nanos) {
+        let connection = &mut self.connections[slot as usize];
+        connection.link = Link::Open;
+        connection.flow.free = now;
+        if S::CLOSED {
+            connection.backlog.put_off(now);
+        }
+        self.go_on(out, slot, now);
     }
 
     /// A connection could not be made: the request that it was for has failed; in an open loop
@@ -203,7 +222,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         } else {
             backlog.len()
         };
-        for due in backlog.drain(..failed) {
+        for due in backlog.take(failed) {
             self.waiting -= 1;
             self.recorder
                 .failure(Sent { due, sent: due }, at, failure, self.timeout);

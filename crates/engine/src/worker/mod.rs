@@ -4,20 +4,22 @@
 //! taken too long, and waits for the transport, which calls back with what came.
 
 mod answers;
+mod backlog;
 mod connection;
 mod links;
 mod rest;
+mod sending;
 mod tracer;
 
 use crate::clock::{self, Nanos};
 use crate::control::Control;
 use crate::plan::Plan;
-use crate::protocol::{InFlight, Session};
-use crate::recorder::{Failure, Record, Recorder, Sent, Slice};
+use crate::protocol::Session;
+use crate::recorder::{Record, Recorder, Sent, Slice};
 use crate::schedule::{Schedule, Share};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
-use connection::{Connection, Link};
+use connection::Connection;
 use links::SET_UP_PACE;
 use rest::Rests;
 use std::collections::VecDeque;
@@ -33,6 +35,9 @@ const SPIN: Nanos = 1_000_000;
 const LONGEST_IDLE_TURN: Nanos = 5_000;
 /// After a stop, so much time for what is in flight.
 const LAST_CALL: Nanos = 100_000_000;
+
+/// How long connections are listened to after the load.
+const LISTEN: Nanos = 10_000_000;
 
 /// What a worker tells the thread that started it.
 pub(crate) enum Event {
@@ -113,6 +118,10 @@ pub(crate) struct Worker<'a, S, P: Session, F> {
     /// Requests in flight, and due but unsent, over all connections.
     in_flight: u64,
     waiting: u64,
+    /// The most that may wait.
+    most_waiting: u64,
+    /// Has the server said something on a connection before it was asked?
+    speaks_first: bool,
     swept: Slot,
     next_sweep: Nanos,
     spin: Nanos,
@@ -176,6 +185,8 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             opening: Opening::default(),
             in_flight: 0,
             waiting: 0,
+            most_waiting: backlog::most(share.workers),
+            speaks_first: false,
             swept: 0,
             next_sweep: 0,
             spin: 0,
@@ -199,12 +210,29 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             // that, so what came by a time is known once a poll has begun after it.
             let known = if S::CLOSED { now } else { last };
             if self.turn(transport.out(), now, known) {
+                self.hear_out(&mut transport)?;
                 return Ok(self.finish(now));
             }
             let wait = self.wait(now);
             last = now;
             idle = transport.poll(wait, &mut self)? == 0 && wait == Wait::No;
         }
+    }
+
+    /// After the load, what comes although nothing is asked any more: a server that has answered more
+    /// than it was asked is still behind with that.
+    #[cold]
+    fn hear_out<T: Transport>(&mut self, transport: &mut T) -> io::Result<()> {
+        self.ended.get_or_insert(self.mark());
+        let until = clock::now() + LISTEN;
+        while self.start.is_some() && self.alive > 0 {
+            let left = until.saturating_sub(clock::now());
+            if left == 0 {
+                break;
+            }
+            transport.poll(Wait::For(left), self)?;
+        }
+        Ok(())
     }
 
     /// What is to be done now, before waiting; everything that came before `known` has been read. True:
@@ -314,7 +342,8 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
                     let due = start + arrival.due;
                     let wanted = self.quota > 0 || due < self.recorder.from;
                     if wanted && due < self.recorder.until {
-                        let room = (self.in_flight as usize) < self.times.len();
+                        let room = (self.in_flight as usize) < self.times.len()
+                            && self.waiting < self.most_waiting;
                         match due.saturating_sub(SPIN) {
                             // Without room nothing can be sent before something comes.
                             at if at <= now && room => return Wait::No,
@@ -331,139 +360,6 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
     }
 
-    /// May a request that is due at `due` still be sent? Counts it if so.
-    #[inline]
-    fn admit(&mut self, due: Nanos) -> bool {
-        if due >= self.recorder.until {
-            return false;
-        }
-        if due >= self.recorder.from {
-            if self.quota == 0 {
-                return false;
-            }
-            self.quota -= 1;
-        }
-        true
-    }
-
-    /// Sends what the schedule says is due.
-    #[inline]
-    fn issue<O: Outgoing>(&mut self, out: &mut O, start: Nanos, now: Nanos) {
-        if S::CLOSED {
-            return;
-        }
-        while let Some(arrival) = self.schedule.peek() {
-            let due = start + arrival.due;
-            if due > now || !self.admit(due) {
-                return;
-            }
-            self.schedule.advance();
-            let connection = &mut self.connections[arrival.connection as usize];
-            connection.backlog.push_back(due);
-            self.waiting += 1;
-            match connection.link {
-                Link::Open => self.fill(out, arrival.connection, now),
-                Link::Closed if connection.backlog.len() == 1 && !self.keepalive => {
-                    self.to_open.push_back(arrival.connection);
-                }
-                _ => {}
-            }
-        }
-        self.open_some(out, now);
-    }
-
-    /// Sends on an open connection what the session has written, and as many requests as are due
-    /// and fit.
-    #[inline]
-    fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
-        self.write_requests(slot, at);
-        self.flush(out, slot, at);
-    }
-
-    /// Writes as many requests as are due and fit on an open connection.
-    #[inline(always)] // a part of `fill`
-    fn write_requests(&mut self, slot: Slot, at: Nanos) {
-        let index = slot as usize;
-        let Connection { flow, backlog, .. } = &self.connections[index];
-        // A connection of its own for a number of calls: has the first been sent?
-        let begun = !self.keepalive && flow.calls > 0;
-        if (begun && !flow.in_flight.is_empty()) || (!S::CLOSED && !begun && backlog.is_empty()) {
-            return;
-        }
-        let sent = if S::CLOSED { at } else { clock::now() };
-        while self.has_room(index) {
-            let Some(due) = self.next_due(slot, at) else {
-                break;
-            };
-            let Connection { proto, flow, .. } = &mut self.connections[index];
-            if !S::CLOSED {
-                self.recorder
-                    .late(due, sent.saturating_sub(due.max(flow.free)));
-            }
-            let times = &mut self.times[index * self.pipeline..][..self.pipeline];
-            let token = flow.put(times, Sent { due, sent });
-            self.protocol.request(proto, slot, token, &mut self.unsent);
-            self.in_flight += 1;
-            if !self.keepalive {
-                flow.calls += 1;
-            }
-        }
-    }
-
-    /// Can another request be sent on an open connection?
-    #[inline(always)]
-    fn has_room(&self, index: usize) -> bool {
-        let Connection { proto, flow, .. } = &self.connections[index];
-        (flow.in_flight.len() as usize) < self.pipeline && self.protocol.accepts(proto)
-    }
-
-    /// Sends what was written for a connection.
-    #[inline(always)]
-    fn flush<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
-        if self.unsent.is_empty() {
-            return;
-        }
-        self.recorder.record.bytes_sent += self.unsent.len() as u64;
-        let result = out.send(slot, &self.unsent);
-        self.unsent.clear();
-        if let Err(error) = result {
-            self.lose(out, slot, at, Failure::Write, Some(&error));
-        }
-    }
-
-    /// When the next request of an open connection is due, if one is to be sent now.
-    #[inline]
-    fn next_due(&mut self, slot: Slot, at: Nanos) -> Option<Nanos> {
-        let Connection { flow, backlog, .. } = &mut self.connections[slot as usize];
-        let begun = !self.keepalive && flow.calls > 0;
-        if begun && flow.calls == self.calls {
-            return None;
-        }
-        // What waits beside a connection that is begun are, in an open loop, other connections.
-        if (S::CLOSED || !begun)
-            && let Some(due) = backlog.pop_front()
-        {
-            self.waiting -= 1;
-            return Some(due);
-        }
-        let wanted = if S::CLOSED {
-            self.may_go_on(slot, at) && (begun || self.admit(at))
-        } else {
-            begun
-        };
-        wanted.then_some(at)
-    }
-
-    /// Has a connection without keep-alive done all that it is for?
-    #[inline]
-    fn used_up(&self, index: usize, at: Nanos) -> bool {
-        let flow = &self.connections[index].flow;
-        !self.keepalive
-            && flow.calls > 0
-            && flow.in_flight.is_empty()
-            && (flow.calls == self.calls || at >= self.recorder.until)
-    }
-
     fn finish(mut self, now: Nanos) -> Report {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let times = &self.times[index * self.pipeline..][..self.pipeline];
@@ -471,7 +367,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
                 connection.flow.take(token, times, now);
                 self.recorder.unfinished(request, now);
             }
-            for due in connection.backlog.drain(..) {
+            for due in connection.backlog.take(usize::MAX) {
                 self.recorder.unfinished(
                     Sent {
                         due,
@@ -483,7 +379,11 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
         }
         let until = self.recorder.until.min(now);
         let from = self.recorder.from.min(until);
-        if self.start.is_some() {
+        if let Some(start) = self.start {
+            self.schedule.skip(from.saturating_sub(start));
+            let mut never = self.schedule.skip(until.saturating_sub(start));
+            never.limit(self.quota);
+            self.recorder.never_sent(&never.after(start), now);
             if until >= self.recorder.window_end() {
                 self.roll(until);
             }

@@ -77,7 +77,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         while let Some((due, slot)) = self.rests.ended(now) {
             let begun = self.connections[slot as usize].flow.calls > 0;
             if begun || self.admit(due) {
-                self.connections[slot as usize].backlog.push_back(due);
+                self.connections[slot as usize].backlog.push(due);
                 self.waiting += 1;
                 self.fill(out, slot, now);
             }

@@ -17,4 +17,5 @@ mod sessions;
 mod sizes;
 mod steering;
 mod support;
+mod unasked;
 mod words;

@@ -3,7 +3,8 @@
 use crate::invariants::{accounted, flawless, hold};
 use crate::servers::{Connection, Server, echo};
 use crate::support::*;
-use prony_engine::{Arrival, clock};
+use prony_engine::{Arrival, Control, clock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::Duration;
@@ -162,4 +163,87 @@ fn what_could_not_be_sent_is_counted() {
             seen.times.response.min()
         );
     });
+}
+
+/// However much more is due than anybody could send: it is counted to the last request, kept in little
+/// memory, and the load ends.
+#[test]
+fn what_is_far_too_much_is_counted_and_not_kept() {
+    at_once(2, &transports(), |&kind| {
+        for (threads, pipeline, keepalive) in [(1, 1, true), (2, 8, true), (2, 1, false)] {
+            let server = Server::tcp(echo);
+            let plan = plan(&server.target, hello(), 6, kind)
+                .due(Arrival::Constant(1e9))
+                .threads(threads)
+                .pipeline(pipeline)
+                .keepalive(keepalive)
+                .timeout(Duration::from_millis(100));
+            let seen = during(&plan, 200 * MS);
+            hold(&plan, &seen);
+            let (what, all) = (short(&plan), &seen.outcomes);
+            assert_eq!(accounted(all), 200_000_000, "{what}: {all:?}");
+            assert_eq!(seen.times.response.len(), accounted(all), "{what}");
+            assert!(
+                all.ok > 0 && all.unsent_at_end > 100_000_000,
+                "{what}: {all:?}"
+            );
+            let (least, most) = (seen.times.response.min(), seen.times.response.max());
+            assert!(
+                least < most && most >= 200 * MS,
+                "{what}: {least} to {most}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_poisson_load_that_is_far_too_much() {
+    for kind in transports() {
+        let server = Server::tcp(echo);
+        let plan = plan(&server.target, hello(), 6, kind)
+            .due(Arrival::Poisson { rate: 1e9, seed: 1 })
+            .threads(2)
+            .timeout(Duration::from_millis(100));
+        let seen = during(&plan, 200 * MS);
+        hold(&plan, &seen);
+        let all = &seen.outcomes;
+        // A standard deviation is 14,142.
+        assert!(accounted(all).abs_diff(200_000_000) < 100_000, "{all:?}");
+        assert_eq!(seen.times.response.len(), accounted(all));
+    }
+}
+
+/// Requests whose number is known are all sent, however early they were due.
+#[test]
+fn a_number_of_requests_is_sent_however_fast_it_falls_due() {
+    for kind in transports() {
+        let server = Server::tcp(echo);
+        let plan = plan(&server.target, hello(), 6, kind)
+            .due(Arrival::Constant(1e9))
+            .ends_after(20_000);
+        let seen = until_done(&plan);
+        flawless(&plan, &seen);
+    }
+}
+
+#[test]
+fn a_stop_ends_a_load_that_is_far_too_much() {
+    for kind in transports() {
+        let server = Server::tcp(echo);
+        let plan = plan(&server.target, hello(), 6, kind)
+            .due(Arrival::Constant(1e9))
+            .threads(2);
+        let control = Arc::new(Control::at_once(clock::SECOND * 3_600));
+        let running = begin(&plan, &control);
+        eventually("answers", || server.count.bytes.load(Relaxed) > 10_000);
+        control.stop();
+        let seen = running.end();
+        hold(&plan, &seen);
+        let all = &seen.outcomes;
+        assert!(all.ok > 0, "{all:?}");
+        let due = seen.seconds() * 1e9;
+        // Each thread takes notice of the stop in its own turn.
+        let off = (accounted(all) as f64 - due).abs() / due;
+        assert!(off < 0.5, "{due} {all:?}");
+    }
 }

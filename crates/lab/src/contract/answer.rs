@@ -2,6 +2,7 @@
 //! patience, in memory by [`ANSWER_LIMIT`].
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
+use prony_engine::protocol::chunked;
 
 /// The most an answer may take, head and body together, chunk framing included. The longest that a
 /// contract asks for has some 5 KiB; what users ask for may be a whole page.
@@ -251,21 +252,20 @@ impl Chunks {
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         let wrong = |at: usize| Fault::new("a chunked body", excerpt(&bytes[at..]));
         loop {
-            let (line, length) = match httparse::parse_chunk_size(&bytes[self.at..]) {
-                Ok(httparse::Status::Complete((line, length))) => (line, length),
-                Ok(httparse::Status::Partial) => return Ok(None),
-                Err(_) => return Err(wrong(self.at)),
-            };
-            let length = usize::try_from(length).ok().filter(|&n| n <= ANSWER_LIMIT);
-            let length = length.ok_or_else(|| wrong(self.at))?;
-            let start = self.at + line;
-            if length == 0 {
-                let trailers = &bytes[start..];
-                return match trailers_end(trailers) {
-                    Some(size) => Ok(Some(start + size)),
-                    None if trailers.len() > HEAD_LIMIT => Err(wrong(start)),
-                    None => Ok(None),
+            let Some(line) = line(&bytes[self.at..]) else {
+                // Its digits and its extensions have to fit.
+                return match bytes.len() - self.at > HEAD_LIMIT {
+                    true => Err(wrong(self.at)),
+                    false => Ok(None),
                 };
+            };
+            let length = chunked::size(line).and_then(|n| usize::try_from(n).ok());
+            let length = length.filter(|&n| n <= ANSWER_LIMIT);
+            let length = length.ok_or_else(|| wrong(self.at))?;
+            let start = self.at + line.len();
+            if length == 0 {
+                let size = trailers_end(&bytes[start..]).map_err(|()| wrong(start))?;
+                return Ok(size.map(|size| start + size));
             }
             let end = start + length;
             match bytes.get(end..end + 2) {
@@ -280,15 +280,28 @@ impl Chunks {
     }
 }
 
-/// The size of the trailer section, its empty line included.
-fn trailers_end(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        let line = bytes[at..].windows(2).position(|two| two == b"\r\n")?;
-        at += line + 2;
-        if line == 0 {
-            return Some(at);
+/// The first line, with its line feed.
+fn line(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    Some(&bytes[..=end])
+}
+
+/// The size of the trailer section, its empty line included; none while it is not complete.
+fn trailers_end(bytes: &[u8]) -> Result<Option<usize>, ()> {
+    let (mut at, mut fields) = (0, 0);
+    while let Some(line) = line(&bytes[at..]) {
+        at += line.len();
+        if line == b"\r\n" {
+            return Ok(Some(at));
         }
+        fields += 1;
+        if !chunked::is_field(line) || fields > HEADER_LIMIT || at > HEAD_LIMIT {
+            return Err(());
+        }
+    }
+    match bytes.len() > HEAD_LIMIT {
+        true => Err(()),
+        false => Ok(None),
     }
 }
 
@@ -312,9 +325,21 @@ mod tests {
 
     #[test]
     fn broken_chunks_are_refused() {
-        for broken in [&b"zz\r\n"[..], b"2\r\nabcd\r\n", b"ffffffffffff\r\n"] {
-            assert!(Chunks::default().parse(broken).is_err());
+        for broken in [
+            &b"zz\r\n"[..],
+            b"2\r\nabcd\r\n",
+            b"ffffffffffff\r\n",
+            b"10000000000000000\r\n",
+            b"\r\n",
+            b"2\r\nab\r\n\r\n",
+            b"0\r\nHTTP/1.1 200 OK\r\n",
+            b"0\r\nno field\r\n\r\n",
+        ] {
+            let found = Chunks::default().parse(broken);
+            assert!(found.is_err(), "{}", broken.escape_ascii());
         }
+        let endless = b"0".repeat(HEAD_LIMIT + 1);
+        assert!(Chunks::default().parse(&endless).is_err());
     }
 
     #[test]

@@ -36,6 +36,7 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
     let used = |used| Behaviour { used, ..clean() };
     vec![
         ("wrong-answers", seen(|it| it.outcomes.wrong_answer = 10)),
+        ("unsolicited", seen(|it| it.outcomes.unsolicited = 1)),
         ("errors", seen(|it| it.outcomes.read_error = 5)),
         ("generator-saturated", seen(|it| it.generator.busy = 0.99)),
         ("rate-missed", seen(|it| it.outcomes.ok /= 2)),

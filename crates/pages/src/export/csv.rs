@@ -3,7 +3,7 @@
 use crate::material::{Material, Part};
 use prony_record::{Distributions, Measurement};
 
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 33] = [
     "run",
     "ordinal",
     "round",
@@ -36,6 +36,7 @@ const COLUMNS: [&str; 32] = [
     "p50_high_ns",
     "p99_low_ns",
     "p99_high_ns",
+    "unsolicited",
 ];
 
 /// The run as CSV. Rounds count from 1; what is not known is empty. `p50_low_ns` and the like are the
@@ -97,6 +98,7 @@ fn row(material: &Material, part: &Part) -> [String; COLUMNS.len()] {
         high(response.intervals.p50),
         low(response.intervals.p99),
         high(response.intervals.p99),
+        measured(&|seen| seen.outcomes.unsolicited.to_string()),
     ]
 }
 

@@ -64,7 +64,7 @@ pub(super) fn cell(
             && matches!(failure.step, Some(Step::Verify | Step::VerifyAgain))
     });
     let measured = || trials.iter().filter_map(|trial| trial.observation.as_ref());
-    let lied = measured().any(|seen| seen.outcomes.wrong_answer > 0);
+    let lied = measured().any(|seen| seen.outcomes.lied());
     Some(CellReport {
         server: first.server.clone(),
         workers: first.workers.unwrap_or(1),

@@ -7,7 +7,7 @@ use prony_stats::percentile::supported;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
 /// so the limits count it already.
-const BREAKING: [&str; 2] = ["rate-missed", "wrong-answers"];
+const BREAKING: [&str; 3] = ["rate-missed", "wrong-answers", "unsolicited"];
 /// The server gets half of the CPUs (of an odd number less), and whatever other processes used may all
 /// have been on those.
 const SERVER_CPUS: f64 = 2.0;
@@ -122,8 +122,9 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
 
 /// Whose doing, if not the server's, it may be that a limit was broken.
 fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
-    // No other process makes an answer wrong.
-    if raised(shown.checks, "wrong-answers").is_some() {
+    // No other process makes an answer wrong, or speaks for the server.
+    let lies = |name| raised(shown.checks, name).is_some();
+    if lies("wrong-answers") || lies("unsolicited") {
         return None;
     }
     // As a note it says that the server was as busy as the generator.
@@ -268,6 +269,8 @@ mod tests {
         assert_eq!(noisy.outcome(), Outcome::Unclear(Unclear::NoisyHost));
         let wrong = ("wrong-answers", Severity::Serious);
         assert_eq!(Made::of(1, 5, &[NOISE, wrong]).outcome(), Outcome::Broken);
+        let unasked = ("unsolicited", Severity::Serious);
+        assert_eq!(Made::of(1, 5, &[NOISE, unasked]).outcome(), Outcome::Broken);
     }
 
     #[test]

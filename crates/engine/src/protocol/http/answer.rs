@@ -1,9 +1,8 @@
 //! Reading one answer: a state machine that takes bytes as they come.
 
-use super::{Answer, Expect, Fault, Limits};
-
-/// The most header fields in one answer.
-const MAX_FIELDS: usize = 128;
+use super::head::{Framing, Head, MAX_FIELDS, parse};
+use super::{Expect, Fault, Limits};
+use crate::protocol::{Answer, chunked};
 
 /// A head longer than this is parsed anew each time, see [`HttpReader::known`].
 const KNOWN_HEAD: usize = 1024;
@@ -34,27 +33,19 @@ enum Phase {
     ChunkData(u64),
     /// The line end after a chunk's data.
     ChunkEnd,
-    Trailer,
+    Trailer(Trailer),
 }
 
-/// What a head says about the rest of the answer.
-#[derive(Debug, Clone, Copy)]
-struct Head {
-    status: u16,
-    close: bool,
-    framing: Framing,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Framing {
-    Length(u64),
-    Chunked,
-    UntilClose,
+/// What has come of a trailer section.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Trailer {
+    bytes: u32,
+    fields: u32,
 }
 
 /// Who is shown the parts of answers while they are read. `()` looks at nothing, and costs nothing.
 pub trait Keep {
-    /// The head of an answer, whole with its empty line; interim (1xx) ones are not shown.
+    /// The head of an answer, whole with its empty line; interim ones (100, 102, 103) are not shown.
     fn head(&mut self, bytes: &[u8]);
 
     /// The next piece of the body, without any chunked coding.
@@ -121,7 +112,7 @@ impl HttpReader {
             let rest = &bytes[used..];
             match state.phase {
                 Phase::Head => {
-                    let Some(n) = self.head(state, rest, to_head, keep)? else {
+                    let Some(n) = self.head(state, rest, to_head, expect, keep)? else {
                         return Ok((bytes.len(), None));
                     };
                     used += n;
@@ -152,10 +143,11 @@ impl HttpReader {
                         return Ok((bytes.len(), None));
                     };
                     used += n;
-                    let size = chunk_size(&state.partial)?;
+                    let size = chunked::size(&state.partial)
+                        .ok_or(Fault::Malformed("a chunk size is not a hexadecimal number"))?;
                     state.partial.clear();
                     state.phase = if size == 0 {
-                        Phase::Trailer
+                        Phase::Trailer(Trailer::default())
                     } else {
                         Phase::ChunkData(size)
                     };
@@ -171,15 +163,16 @@ impl HttpReader {
                     state.partial.clear();
                     state.phase = Phase::ChunkSize;
                 }
-                Phase::Trailer => {
-                    let Some(n) = self.line(state, rest, "the trailer section")? else {
+                Phase::Trailer(so_far) => {
+                    let Some(n) = self.line(state, rest, "a line of the trailer section")? else {
                         return Ok((bytes.len(), None));
                     };
                     used += n;
-                    let empty = matches!(&state.partial[..], b"\r\n" | b"\n");
+                    let whole = self.trailer(&state.partial, so_far)?;
                     state.partial.clear();
-                    if empty {
-                        return Ok((used, Some(finish(state, expect))));
+                    match whole {
+                        None => return Ok((used, Some(finish(state, expect)))),
+                        Some(so_far) => state.phase = Phase::Trailer(so_far),
                     }
                 }
             }
@@ -194,13 +187,14 @@ impl HttpReader {
         (state.phase == Phase::UntilClose).then(|| finish(state, expect))
     }
 
-    /// Reads a head, skipping interim (1xx) ones. `None`: all bytes are used and more are needed.
+    /// Reads a head, skipping interim ones (100, 102, 103). `None`: all bytes are used and more are needed.
     #[inline]
     fn head(
         &mut self,
         state: &mut HttpState,
         bytes: &[u8],
         to_head: bool,
+        expect: &Expect,
         keep: &mut impl Keep,
     ) -> Result<Option<usize>, Fault> {
         if state.partial.is_empty() && !self.known.is_empty() && bytes.starts_with(&self.known) {
@@ -210,7 +204,7 @@ impl HttpReader {
             begin(state, head, to_head, self.limits)?;
             return Ok(Some(n));
         }
-        self.parse_head(state, bytes, to_head, keep)
+        self.parse_head(state, bytes, to_head, expect, keep)
     }
 
     #[cold]
@@ -219,6 +213,7 @@ impl HttpReader {
         state: &mut HttpState,
         bytes: &[u8],
         to_head: bool,
+        expect: &Expect,
         keep: &mut impl Keep,
     ) -> Result<Option<usize>, Fault> {
         let before = state.partial.len();
@@ -241,14 +236,26 @@ impl HttpReader {
                             limit: self.limits.head,
                         });
                     }
-                    // 101 ends HTTP on this connection; every other 1xx is followed by the answer.
-                    if head.status < 200 && head.status != 101 {
-                        continue;
+                    match head.status {
+                        100 | 102 | 103 => continue,
+                        // It ends HTTP on this connection.
+                        101 if expect.asks_for(101) => {}
+                        101 => {
+                            return Err(Fault::Malformed(
+                                "the server switched protocols (101) unasked",
+                            ));
+                        }
+                        ..200 => {
+                            return Err(Fault::Malformed(
+                                "an interim answer other than 100, 102 and 103",
+                            ));
+                        }
+                        _ => {}
                     }
                     if self.first.is_empty() {
                         self.first.extend_from_slice(&whole[first..at]);
                     }
-                    if first == 0 && at <= KNOWN_HEAD {
+                    if first == 0 && at <= KNOWN_HEAD && head.status >= 200 {
                         self.known.clear();
                         self.known.extend_from_slice(&whole[..at]);
                         self.known_head = head;
@@ -293,6 +300,31 @@ impl HttpReader {
         Ok(end)
     }
 
+    /// Takes a line of a trailer section; `None` when it is the empty one at the end.
+    fn trailer(&self, line: &[u8], so_far: Trailer) -> Result<Option<Trailer>, Fault> {
+        if matches!(line, b"\r\n" | b"\n") {
+            return Ok(None);
+        }
+        if !chunked::is_field(line) {
+            return Err(Fault::Malformed(
+                "a line of the trailer section is not a field",
+            ));
+        }
+        let bytes = u64::from(so_far.bytes) + line.len() as u64;
+        if bytes > self.limits.head {
+            return Err(Fault::TooLong {
+                part: "the trailer section",
+                limit: self.limits.head,
+            });
+        }
+        let fields = so_far.fields + 1;
+        if fields as usize > MAX_FIELDS {
+            return Err(Fault::Malformed("more than 128 trailer fields"));
+        }
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        Ok(Some(Trailer { bytes, fields }))
+    }
+
     #[inline]
     fn body(
         &self,
@@ -317,9 +349,9 @@ impl HttpReader {
 #[inline]
 fn begin(state: &mut HttpState, head: Head, to_head: bool, limits: Limits) -> Result<(), Fault> {
     state.status = head.status;
-    state.close = head.close;
+    state.close = head.close || head.status == 101;
     state.to_head = to_head;
-    let bodiless = to_head || matches!(head.status, 204 | 304);
+    let bodiless = to_head || matches!(head.status, 101 | 204 | 304);
     state.phase = match head.framing {
         _ if bodiless => Phase::Length(0),
         Framing::Length(n) if n > limits.body => {
@@ -353,90 +385,4 @@ fn finish(state: &mut HttpState, expect: &Expect) -> Answer {
     state.body = 0;
     state.differs = false;
     answer
-}
-
-/// One head from the front of `bytes` and its length; `None` when it is not complete.
-fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
-    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
-    let mut response = httparse::Response::new(&mut fields);
-    let n = match response.parse(bytes) {
-        Ok(httparse::Status::Complete(n)) => n,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(Fault::Malformed(reason(error))),
-    };
-    let status = response.code.unwrap_or(0);
-    if !(100..1000).contains(&status) {
-        return Err(Fault::Malformed("not a three-digit status code"));
-    }
-    let mut length = None;
-    let mut chunked = false;
-    // RFC 9112, 9.3: HTTP/1.1 persists unless told otherwise, HTTP/1.0 closes unless told otherwise.
-    let mut close = response.version == Some(0);
-    let mut coded = false;
-    for field in response.headers.iter() {
-        let value = field.value.trim_ascii();
-        if field.name.eq_ignore_ascii_case("content-length") {
-            let n = std::str::from_utf8(value)
-                .ok()
-                .filter(|v| v.bytes().all(|b| b.is_ascii_digit()))
-                .and_then(|v| v.parse::<u64>().ok())
-                .ok_or(Fault::Malformed("Content-Length is not a number"))?;
-            if length.is_some_and(|other| other != n) {
-                return Err(Fault::Malformed("two different Content-Length fields"));
-            }
-            length = Some(n);
-        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-            coded = true;
-            chunked = tokens(value)
-                .last()
-                .is_some_and(|t| t.eq_ignore_ascii_case(b"chunked"));
-        } else if field.name.eq_ignore_ascii_case("connection") {
-            for token in tokens(value) {
-                if token.eq_ignore_ascii_case(b"close") {
-                    close = true;
-                } else if token.eq_ignore_ascii_case(b"keep-alive") && response.version == Some(0) {
-                    close = false;
-                }
-            }
-        }
-    }
-    // RFC 9112, 6.3: a transfer coding overrides a length; a coding that does not end in chunked,
-    // like no framing at all, is ended by the connection.
-    let framing = match (coded, chunked, length) {
-        (true, true, _) => Framing::Chunked,
-        (true, false, _) | (false, _, None) => Framing::UntilClose,
-        (false, _, Some(n)) => Framing::Length(n),
-    };
-    Ok(Some((
-        n,
-        Head {
-            status,
-            close,
-            framing,
-        },
-    )))
-}
-
-fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|&b| b == b',').map(<[u8]>::trim_ascii)
-}
-
-fn chunk_size(line: &[u8]) -> Result<u64, Fault> {
-    match httparse::parse_chunk_size(line) {
-        Ok(httparse::Status::Complete((_, size))) => Ok(size),
-        // `line` ends in a line feed, so nothing can be missing but the carriage return.
-        _ => Err(Fault::Malformed("a chunk size is not a hexadecimal number")),
-    }
-}
-
-fn reason(error: httparse::Error) -> &'static str {
-    match error {
-        httparse::Error::Version => "not an HTTP/1.x version",
-        httparse::Error::Status => "not a status code",
-        httparse::Error::HeaderName => "a bad header field name",
-        httparse::Error::HeaderValue => "a bad header field value",
-        httparse::Error::TooManyHeaders => "more than 128 header fields",
-        httparse::Error::NewLine => "a bad line end",
-        httparse::Error::Token => "a bad character",
-    }
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::protocol::Mismatch;
 use crate::protocol::seen::Seen;
+use crate::protocol::{Answer, Mismatch};
 use proptest::prelude::*;
 
 fn http(expect: Expect) -> Http {
@@ -223,7 +223,47 @@ fn faults() {
         fault(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n"),
         Fault::Malformed("a chunk is longer than its size says")
     );
-    assert_eq!(fault(&[LENGTH, b"X"].concat()), Fault::Unsolicited);
+    for (wire, text) in [
+        (&b"\r\n"[..], "a chunk size is not a hexadecimal number"),
+        (
+            b"2\r\nab\r\n\r\n",
+            "a chunk size is not a hexadecimal number",
+        ),
+        (
+            b"10000000000000000\r\n",
+            "a chunk size is not a hexadecimal number",
+        ),
+        (
+            b"0\r\nno field\r\n",
+            "a line of the trailer section is not a field",
+        ),
+        (
+            b"0\r\nHTTP/1.1 200 OK\r\n",
+            "a line of the trailer section is not a field",
+        ),
+    ] {
+        let wire = [
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            wire,
+        ]
+        .concat();
+        assert_eq!(fault(&wire), Fault::Malformed(text));
+    }
+    let many = |field: &str, n: usize| {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
+        fault((head.to_owned() + &field.repeat(n)).as_bytes())
+    };
+    assert_eq!(
+        many("A: b\r\n", 129),
+        Fault::Malformed("more than 128 trailer fields")
+    );
+    assert_eq!(
+        many(&format!("A: {}\r\n", "b".repeat(1_000)), 100),
+        Fault::TooLong {
+            part: "the trailer section",
+            limit: 65_536
+        }
+    );
     let endless = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'a'; 70_000]].concat();
     assert_eq!(
         fault(&endless),
@@ -251,6 +291,70 @@ fn faults() {
             limit: 65_536
         }
     );
+}
+
+#[test]
+fn what_nobody_asked_for_spoils_the_answer_before_it() {
+    let chunked = [CHUNKED, b"0\r\n\r\n"].concat();
+    let closes = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+    // What comes, how many were asked for, how many of the answers are right, and where the surplus
+    // begins.
+    for (wire, asked, right, at) in [
+        ([LENGTH, b"X"].concat(), 1, 0, LENGTH.len()),
+        ([LENGTH, LENGTH].concat(), 1, 0, LENGTH.len()),
+        ([LENGTH, LENGTH, LENGTH].concat(), 2, 1, 2 * LENGTH.len()),
+        (chunked, 1, 0, CHUNKED.len()),
+        ([closes, LENGTH].concat(), 2, 0, closes.len()),
+        (LENGTH.to_vec(), 0, 0, 0),
+    ] {
+        let mut it = http(Expect::body("hello"));
+        let (answers, result) = feed(&mut it, asked, &wire, &[], false);
+        let surplus = Fault::Unsolicited { at };
+        assert_eq!(result, Err(surplus.clone()), "{}", wire.escape_ascii());
+        let wrong = |answer: &Answer| answer.wrong.clone();
+        assert!(answers[..right].iter().map(wrong).all(|it| it.is_none()));
+        let spoilt: Vec<_> = answers[right..].iter().filter_map(wrong).collect();
+        assert_eq!(spoilt.len(), usize::from(asked > 0));
+        assert!(
+            spoilt
+                .iter()
+                .all(|it| *it == Mismatch::Fault(surplus.clone()))
+        );
+    }
+}
+
+#[test]
+fn interim_answers_are_skipped_and_others_are_no_answers() {
+    for (status, asked_for, expected) in [
+        (100, None, Ok(None)),
+        (102, None, Ok(None)),
+        (103, None, Ok(None)),
+        (101, Some(101), Ok(Some(101))),
+        (
+            101,
+            None,
+            Err("the server switched protocols (101) unasked"),
+        ),
+        (
+            199,
+            None,
+            Err("an interim answer other than 100, 102 and 103"),
+        ),
+    ] {
+        let expect = match asked_for {
+            Some(status) => Expect::default().with_status(status),
+            None => Expect::default(),
+        };
+        let wire = format!("HTTP/1.1 {status} X\r\n\r\n");
+        let (answers, result) = feed(&mut http(expect), 1, wire.as_bytes(), &[], false);
+        match expected {
+            Ok(answer) => {
+                let answer = answer.map(|status| empty(status, true));
+                assert_eq!((answers, result), (Vec::from_iter(answer), Ok(())));
+            }
+            Err(text) => assert_eq!((answers, result), (vec![], Err(Fault::Malformed(text)))),
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! The head of an answer.
+
+use crate::protocol::Fault;
+
+/// The most header fields in one answer, and the most fields in a trailer section.
+pub(super) const MAX_FIELDS: usize = 128;
+
+/// What a head says about the rest of the answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) close: bool,
+    pub(super) framing: Framing,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Framing {
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+/// One head from the front of `bytes` and its length; `None` when it is not complete.
+pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut response = httparse::Response::new(&mut fields);
+    let n = match response.parse(bytes) {
+        Ok(httparse::Status::Complete(n)) => n,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(Fault::Malformed(reason(error))),
+    };
+    let status = response.code.unwrap_or(0);
+    if !(100..1000).contains(&status) {
+        return Err(Fault::Malformed("not a three-digit status code"));
+    }
+    let mut length = None;
+    let mut chunked = false;
+    // RFC 9112, 9.3: HTTP/1.1 persists unless told otherwise, HTTP/1.0 closes unless told otherwise.
+    let mut close = response.version == Some(0);
+    let mut coded = false;
+    for field in response.headers.iter() {
+        let value = field.value.trim_ascii();
+        if field.name.eq_ignore_ascii_case("content-length") {
+            let n = std::str::from_utf8(value)
+                .ok()
+                .filter(|v| v.bytes().all(|b| b.is_ascii_digit()))
+                .and_then(|v| v.parse::<u64>().ok())
+                .ok_or(Fault::Malformed("Content-Length is not a number"))?;
+            if length.is_some_and(|other| other != n) {
+                return Err(Fault::Malformed("two different Content-Length fields"));
+            }
+            length = Some(n);
+        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+            coded = true;
+            chunked = tokens(value)
+                .last()
+                .is_some_and(|t| t.eq_ignore_ascii_case(b"chunked"));
+        } else if field.name.eq_ignore_ascii_case("connection") {
+            for token in tokens(value) {
+                if token.eq_ignore_ascii_case(b"close") {
+                    close = true;
+                } else if token.eq_ignore_ascii_case(b"keep-alive") && response.version == Some(0) {
+                    close = false;
+                }
+            }
+        }
+    }
+    // RFC 9112, 6.3: a transfer coding overrides a length; a coding that does not end in chunked,
+    // like no framing at all, is ended by the connection.
+    let framing = match (coded, chunked, length) {
+        (true, true, _) => Framing::Chunked,
+        (true, false, _) | (false, _, None) => Framing::UntilClose,
+        (false, _, Some(n)) => Framing::Length(n),
+    };
+    Ok(Some((
+        n,
+        Head {
+            status,
+            close,
+            framing,
+        },
+    )))
+}
+
+fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&b| b == b',').map(<[u8]>::trim_ascii)
+}
+
+fn reason(error: httparse::Error) -> &'static str {
+    match error {
+        httparse::Error::Version => "not an HTTP/1.x version",
+        httparse::Error::Status => "not a status code",
+        httparse::Error::HeaderName => "a bad header field name",
+        httparse::Error::HeaderValue => "a bad header field value",
+        httparse::Error::TooManyHeaders => "more than 128 header fields",
+        httparse::Error::NewLine => "a bad line end",
+        httparse::Error::Token => "a bad character",
+    }
+}

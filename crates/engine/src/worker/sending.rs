@@ -1,0 +1,144 @@
+//! Sending what is due.
+
+use super::connection::{Connection, Link};
+use super::{Event, Worker};
+use crate::clock::{self, Nanos};
+use crate::protocol::{InFlight, Session};
+use crate::recorder::{Failure, Sent};
+use crate::schedule::Schedule;
+use crate::transport::{Outgoing, Slot};
+
+impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+    /// May a request that is due at `due` still be sent? Counts it if so.
+    #[inline]
+    pub(super) fn admit(&mut self, due: Nanos) -> bool {
+        if due >= self.recorder.until {
+            return false;
+        }
+        if due >= self.recorder.from {
+            if self.quota == 0 {
+                return false;
+            }
+            self.quota -= 1;
+        }
+        true
+    }
+
+    /// Sends what the schedule says is due.
+    #[inline]
+    pub(super) fn issue<O: Outgoing>(&mut self, out: &mut O, start: Nanos, now: Nanos) {
+        if S::CLOSED {
+            return;
+        }
+        while let Some(arrival) = self.schedule.peek() {
+            let due = start.saturating_add(arrival.due);
+            if due > now || self.waiting >= self.most_waiting || !self.admit(due) {
+                return;
+            }
+            self.schedule.advance();
+            let connection = &mut self.connections[arrival.connection as usize];
+            connection.backlog.push(due);
+            self.waiting += 1;
+            match connection.link {
+                Link::Open => self.fill(out, arrival.connection, now),
+                Link::Closed if connection.backlog.len() == 1 && !self.keepalive => {
+                    self.to_open.push_back(arrival.connection);
+                }
+                _ => {}
+            }
+        }
+        self.open_some(out, now);
+    }
+
+    /// Sends on an open connection what the session has written, and as many requests as are due
+    /// and fit.
+    #[inline]
+    pub(super) fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        self.write_requests(slot, at);
+        self.flush(out, slot, at);
+    }
+
+    /// Writes as many requests as are due and fit on an open connection.
+    #[inline(always)] // a part of `fill`
+    fn write_requests(&mut self, slot: Slot, at: Nanos) {
+        let index = slot as usize;
+        let Connection { flow, backlog, .. } = &self.connections[index];
+        // A connection of its own for a number of calls: has the first been sent?
+        let begun = !self.keepalive && flow.calls > 0;
+        if (begun && !flow.in_flight.is_empty()) || (!S::CLOSED && !begun && backlog.is_empty()) {
+            return;
+        }
+        let sent = if S::CLOSED { at } else { clock::now() };
+        while self.has_room(index) {
+            let Some(due) = self.next_due(slot, at) else {
+                break;
+            };
+            let Connection { proto, flow, .. } = &mut self.connections[index];
+            if !S::CLOSED {
+                self.recorder
+                    .late(due, sent.saturating_sub(due.max(flow.free)));
+            }
+            let times = &mut self.times[index * self.pipeline..][..self.pipeline];
+            let token = flow.put(times, Sent { due, sent });
+            self.protocol.request(proto, slot, token, &mut self.unsent);
+            self.in_flight += 1;
+            if !self.keepalive {
+                flow.calls += 1;
+            }
+        }
+    }
+
+    /// Can another request be sent on an open connection?
+    #[inline(always)]
+    fn has_room(&self, index: usize) -> bool {
+        let Connection { proto, flow, .. } = &self.connections[index];
+        (flow.in_flight.len() as usize) < self.pipeline && self.protocol.accepts(proto)
+    }
+
+    /// Sends what was written for a connection.
+    #[inline(always)]
+    pub(super) fn flush<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
+        if self.unsent.is_empty() {
+            return;
+        }
+        self.recorder.record.bytes_sent += self.unsent.len() as u64;
+        let result = out.send(slot, &self.unsent);
+        self.unsent.clear();
+        if let Err(error) = result {
+            self.lose(out, slot, at, Failure::Write, Some(&error));
+        }
+    }
+
+    /// When the next request of an open connection is due, if one is to be sent now.
+    #[inline]
+    fn next_due(&mut self, slot: Slot, at: Nanos) -> Option<Nanos> {
+        let Connection { flow, backlog, .. } = &mut self.connections[slot as usize];
+        let begun = !self.keepalive && flow.calls > 0;
+        if begun && flow.calls == self.calls {
+            return None;
+        }
+        // What waits beside a connection that is begun are, in an open loop, other connections.
+        if (S::CLOSED || !begun)
+            && let Some(due) = backlog.pop()
+        {
+            self.waiting -= 1;
+            return Some(due);
+        }
+        let wanted = if S::CLOSED {
+            self.may_go_on(slot, at) && (begun || self.admit(at))
+        } else {
+            begun
+        };
+        wanted.then_some(at)
+    }
+
+    /// Has a connection without keep-alive done all that it is for?
+    #[inline]
+    pub(super) fn used_up(&self, index: usize, at: Nanos) -> bool {
+        let flow = &self.connections[index].flow;
+        !self.keepalive
+            && flow.calls > 0
+            && flow.in_flight.is_empty()
+            && (flow.calls == self.calls || at >= self.recorder.until)
+    }
+}
