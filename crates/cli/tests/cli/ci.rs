@@ -169,8 +169,14 @@ fn the_example_for_github() {
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines.len(), 4, "{log}");
     assert!(lines[0].ends_with("repos/o/r/issues/12/comments"), "{log}");
-    assert!(lines[1].contains("POST repos/o/r/issues/12/comments "), "{log}");
-    assert!(lines[3].contains("PATCH repos/o/r/issues/comments/7 "), "{log}");
+    assert!(
+        lines[1].contains("POST repos/o/r/issues/12/comments "),
+        "{log}"
+    );
+    assert!(
+        lines[3].contains("PATCH repos/o/r/issues/comments/7 "),
+        "{log}"
+    );
     let comment = read(&place, "comments");
     assert!(comment.contains("<!-- prony duel: prony -->"), "{comment}");
     // A duel that could not be made.
