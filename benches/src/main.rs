@@ -66,7 +66,7 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   prony-benches peers                          five rounds of 2 s each, some seven minutes
-  prony-benches others                         what wrk, oha, hey, ab and httperf say of one server; three minutes
+  prony-benches others                         what wrk, oha, hey, ab and httperf say of one server; four minutes
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth

@@ -344,7 +344,7 @@ impl fmt::Display for Others {
         writeln!(
             f,
             "{CONNECTIONS} connections. Median (least–greatest) over the rounds, as each generator says it; CPU is what the\n\
-             generator used for a request. In flight: requests/s × mean, by Little's law; in a closed loop that measures\n\
+             generator used for a request. --json has all rounds. In flight: requests/s × mean, by Little's law; in a closed loop that measures\n\
              from one answer to the next it is the number of connections."
         )?;
         for block in &self.blocks {
@@ -365,10 +365,10 @@ impl fmt::Display for Others {
                 table.row([
                     row.who.clone(),
                     show(spread(&|it| Some(it.requests_per_second)), 0),
-                    show(spread(&|it| it.mean_us), 0),
-                    show(spread(&|it| it.p50_us), 0),
+                    middle(spread(&|it| it.mean_us), 0),
+                    middle(spread(&|it| it.p50_us), 0),
                     show(spread(&|it| it.p99_us), 0),
-                    show(
+                    middle(
                         spread(&|it| Some(it.mean_us? * it.requests_per_second / 1e6)),
                         1,
                     ),
@@ -387,6 +387,11 @@ impl fmt::Display for Others {
     }
 }
 
+/// Only the value in the middle.
+fn middle(spread: Option<Spread>, decimals: usize) -> String {
+    spread.map_or_else(|| "–".into(), |spread| number(spread.median, decimals))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,6 +405,9 @@ mod tests {
         let hey = include_str!("../../crates/audit/tests/golden/hey.txt");
         let said = read("hey", hey, 1_000_000).unwrap();
         assert!(said.p50_us.is_some() && said.mean_us.is_some());
+        let oha = include_str!("../../crates/audit/tests/golden/oha.txt");
+        let said = read("oha", oha, 1_000_000).unwrap();
+        assert_eq!((said.p50_us, said.p99_us), (Some(72.8), Some(3_750.8)));
         let problem = read("wrk", "nothing of use", 1).unwrap_err();
         assert!(problem.contains("nothing of use"), "{problem}");
     }
