@@ -48,9 +48,7 @@ impl Tool {
 
     /// Where it is installed, if it is.
     pub fn find(self) -> Option<PathBuf> {
-        let path = std::env::var_os("PATH")?;
-        let places = std::env::split_paths(&path).map(|folder| folder.join(self.name()));
-        places.into_iter().find(|place| place.is_file())
+        find(self.name())
     }
 
     /// Its closed loop on one thread with keep-alive. Whole seconds, since that is what wrk and ab
@@ -87,6 +85,13 @@ impl Tool {
             Self::Ab => read_ab(output),
         }
     }
+}
+
+/// Where a program is installed, if it is.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let places = std::env::split_paths(&path).map(|folder| folder.join(program));
+    places.into_iter().find(|place| place.is_file())
 }
 
 /// What a tool says it has done.

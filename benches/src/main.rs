@@ -3,6 +3,7 @@
 //! | benchmark | question |
 //! |---|---|
 //! | [`peers`] | how much does prony cost, compared with a bare loop, wrk, h2load and ab? |
+//! | [`others`] | what do other load generators say of the same server? |
 //! | [`send_delay`] | does it send when it should? |
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
@@ -33,6 +34,7 @@ mod gaps;
 mod instructions;
 mod load;
 mod memory;
+mod others;
 mod pages;
 mod peers;
 mod place;
@@ -64,6 +66,7 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   prony-benches peers                          five rounds of 2 s each, some seven minutes
+  prony-benches others                         what wrk, oha, hey, ab and httperf say of one server; four minutes
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
@@ -91,12 +94,12 @@ The machine should be quiet; every result says how quiet it was.";
 struct Cli {
     #[command(subcommand)]
     what: What,
-    /// Rounds: each repeats everything once [default: peers and send-delay 5, memory, truth and audit 3,
+    /// Rounds: each repeats everything once [default: peers, others and send-delay 5, memory, truth and audit 3,
     /// compat 10, display 30 pairs, instructions 5]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Length of each measurement, after a warm-up of a fifth of it [default: peers, send-delay and
-    /// compat 2, display 1, memory 3, truth 5]
+    /// compat 2, others 3, display 1, memory 3, truth 5]
     #[arg(long, global = true, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// Connections of `memory`'s larger process
@@ -111,6 +114,8 @@ struct Cli {
 enum What {
     /// Rate and CPU per request, compared with bare loops, wrk, h2load and ab, at 1 to 1,024 connections
     Peers,
+    /// Rates and response times as wrk, oha, hey, ab, httperf and prony report them of one server
+    Others,
     /// How late requests are sent, open loop at 10, 50 and 80 % of the capacity
     #[command(alias = "lag")]
     SendDelay,
@@ -283,6 +288,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Attribution { times } => {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
         }
+        What::Others => bench.run("others", |rig| others::run(rig, rounds(5), seconds(3.0)))?,
         What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,

@@ -6,6 +6,7 @@
 
 mod audit;
 mod capacity;
+mod ci;
 mod compat;
 mod descriptors;
 mod duel;
