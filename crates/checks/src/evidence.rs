@@ -123,7 +123,11 @@ impl Evidence {
             unsolicited_examples: seen.unsolicited.clone(),
             timeouts: outcomes.timeout,
             socket_errors: outcomes.socket_errors(),
-            errors: seen.errors.values().sum::<u64>().saturating_sub(outcomes.unsolicited),
+            errors: seen
+                .errors
+                .values()
+                .sum::<u64>()
+                .saturating_sub(outcomes.unsolicited),
             error_texts: errors
                 .into_iter()
                 .take(ERROR_TEXTS)

@@ -40,7 +40,9 @@ mod tests {
         let finding = check(&seen).unwrap();
         assert_eq!(finding.severity, Severity::Serious);
         assert!(
-            finding.text.contains("1 time (first: \"220 welcome\\r\\n\")"),
+            finding
+                .text
+                .contains("1 time (first: \"220 welcome\\r\\n\")"),
             "{}",
             finding.text
         );

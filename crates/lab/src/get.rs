@@ -50,11 +50,11 @@ impl Get {
             answers.push(fetch(addr, &self.method, &request.encode())?);
         }
         for (status, body) in &answers {
-            let matched = self.expect.matches_at(0, body);
+            let difference = self.expect.difference_at(0, body);
             let mismatch = match self.method.as_str() {
                 // Its answer has no body to judge.
                 "HEAD" => self.expect.judge_status(*status),
-                _ => self.expect.judge(*status, body.len() as u64, matched),
+                _ => self.expect.judge(*status, body.len() as u64, difference),
             };
             if let Some(mismatch) = mismatch {
                 let body = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).into_owned();

@@ -1,6 +1,6 @@
 //! Raw echo: what was sent comes back, byte for byte, without framing.
 
-use super::{Answer, Events, Expect, Fault, Fifo, Mismatch, Session, surplus};
+use super::{Answer, Difference, Events, Expect, Fault, Fifo, Mismatch, Session, surplus};
 
 /// Sends one message again and again and expects it back.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Echo {
 pub struct EchoConn {
     waiting: u32,
     received: usize,
-    differs: bool,
+    difference: Option<Box<Difference>>,
 }
 
 impl Session for Echo {
@@ -55,11 +55,14 @@ impl Session for Echo {
         while !bytes.is_empty() {
             let n = bytes.len().min(self.message.len() - conn.received);
             let (piece, rest) = bytes.split_at(n);
-            conn.differs |= !self.expect.matches_at(conn.received as u64, piece);
+            let at = conn.received as u64;
+            if !self.expect.matches_at(at, piece) && conn.difference.is_none() {
+                conn.difference = self.expect.difference_at(at, piece);
+            }
             conn.received += n;
             bytes = rest;
             if conn.received == self.message.len() {
-                let wrong = conn.differs.then_some(Mismatch::Body);
+                let wrong = conn.difference.take().map(Mismatch::Body);
                 let body = conn.received as u64;
                 *conn = EchoConn {
                     waiting: conn.waiting - 1,

@@ -1,5 +1,6 @@
 //! What an answer must be, and how it differs when it is not.
 
+use super::Difference;
 use std::fmt;
 use std::ops::Range;
 
@@ -55,6 +56,21 @@ impl Expect {
             || (!self.holes.is_empty() && self.differs_in_holes(offset, &bytes[..n]))
     }
 
+    /// Where the body, with `bytes` at `offset`, is not as it should be; `None` if it is.
+    pub fn difference_at(&self, offset: u64, bytes: &[u8]) -> Option<Box<Difference>> {
+        if self.matches_at(offset, bytes) {
+            return None;
+        }
+        let offset = usize::try_from(offset).ok()?;
+        let expected = self.prefix.get(offset..)?.iter();
+        let hole = |at: usize| self.holes.iter().any(|hole| hole.contains(&at));
+        let mut pairs = bytes.iter().zip(expected).enumerate();
+        let (nth, _) =
+            pairs.find(|&(nth, (found, expected))| found != expected && !hole(offset + nth))?;
+        let found = &bytes[nth..];
+        Some(Box::new(Difference::new(&self.prefix, offset + nth, found)))
+    }
+
     /// Are these bytes of the prefix, from `offset`, right outside the holes?
     fn differs_in_holes(&self, offset: usize, bytes: &[u8]) -> bool {
         let hole = |at: usize| self.holes.iter().any(|hole| hole.contains(&at));
@@ -75,10 +91,15 @@ impl Expect {
         })
     }
 
-    /// Judges a whole answer: its status, its body's length, and whether every piece of the body
-    /// matched.
+    /// Judges a whole answer: its status, its body's length, and where a piece of the body was the first not to
+    /// match.
     #[inline]
-    pub fn judge(&self, status: u16, length: u64, body_matched: bool) -> Option<Mismatch> {
+    pub fn judge(
+        &self,
+        status: u16,
+        length: u64,
+        difference: Option<Box<Difference>>,
+    ) -> Option<Mismatch> {
         if let Some(mismatch) = self.judge_status(status) {
             return Some(mismatch);
         }
@@ -88,9 +109,17 @@ impl Expect {
             return Some(Mismatch::Length {
                 expected: required,
                 found: length,
+                difference: difference.or_else(|| self.cut_short(length)),
             });
         }
-        (!body_matched).then_some(Mismatch::Body)
+        difference.map(Mismatch::Body)
+    }
+
+    /// The difference of a body that is right as far as it goes.
+    #[cold]
+    fn cut_short(&self, length: u64) -> Option<Box<Difference>> {
+        let at = usize::try_from(length).ok()?;
+        (at < self.prefix.len()).then(|| Box::new(Difference::new(&self.prefix, at, &[])))
     }
 }
 
@@ -110,9 +139,11 @@ pub enum Mismatch {
         expected: u64,
         /// What came.
         found: u64,
+        /// Where the bytes differ, as far as that is known.
+        difference: Option<Box<Difference>>,
     },
     /// The length is right and the bytes are not.
-    Body,
+    Body(Box<Difference>),
     /// The bytes broke the protocol, so there is no answer to judge.
     Fault(super::Fault),
 }
@@ -136,10 +167,18 @@ impl fmt::Display for Mismatch {
             } => {
                 write!(f, "status {found}, expected one below 400")
             }
-            Self::Length { expected, found } => {
-                write!(f, "a body of {found} bytes, expected {expected}")
+            Self::Length {
+                expected,
+                found,
+                difference,
+            } => {
+                write!(f, "a body of {found} bytes, expected {expected}")?;
+                match difference {
+                    Some(difference) => write!(f, ": {difference}"),
+                    None => Ok(()),
+                }
             }
-            Self::Body => write!(f, "other bytes in the body than expected"),
+            Self::Body(difference) => write!(f, "another body: {difference}"),
             Self::Fault(fault) => fault.fmt(f),
         }
     }
@@ -152,17 +191,17 @@ mod tests {
     #[test]
     fn status_is_judged_first() {
         let any = Expect::default();
-        assert_eq!(any.judge(204, 0, true), None);
-        assert_eq!(any.judge(399, 5, true), None);
-        assert_eq!(any.judge(0, 5, true), None, "a protocol without status");
+        assert_eq!(any.judge(204, 0, None), None);
+        assert_eq!(any.judge(399, 5, None), None);
+        assert_eq!(any.judge(0, 5, None), None, "a protocol without status");
         assert_eq!(
-            any.judge(404, 5, true),
+            any.judge(404, 5, None),
             Some(Mismatch::Status {
                 expected: None,
                 found: 404
             })
         );
-        assert_eq!(Expect::default().with_status(404).judge(404, 5, true), None);
+        assert_eq!(Expect::default().with_status(404).judge(404, 5, None), None);
     }
 
     #[test]
@@ -174,6 +213,8 @@ mod tests {
         assert!(it.matches_at(0, b"id=42, t=7.") && it.matches_at(0, b"id=xy, t=8."));
         assert!(it.matches_at(4, b"y, t=z") && it.matches_at(9, b"z."));
         assert!(!it.matches_at(0, b"ix=42") && !it.matches_at(9, b"zz"));
+        let difference = it.difference_at(3, b"xy, T").unwrap().to_string();
+        assert!(difference.ends_with("(byte 8)"), "{difference}");
     }
 
     #[test]
@@ -181,27 +222,40 @@ mod tests {
         let exact = Expect::body("hello");
         assert!(exact.matches_at(0, b"hel") && exact.matches_at(3, b"lo"));
         assert!(!exact.matches_at(3, b"la"));
-        assert_eq!(exact.judge(200, 5, true), None);
+        assert_eq!(exact.judge(200, 5, None), None);
         assert_eq!(
-            exact.judge(200, 6, true),
+            exact.judge(200, 6, None),
             Some(Mismatch::Length {
                 expected: 5,
-                found: 6
+                found: 6,
+                difference: None,
             })
         );
-        assert_eq!(exact.judge(200, 5, false), Some(Mismatch::Body));
+        assert_eq!(exact.difference_at(3, b"lo"), None);
+        let difference = exact.difference_at(3, b"la").unwrap();
+        let wrong = exact.judge(200, 5, Some(difference)).unwrap().to_string();
+        assert_eq!(
+            wrong,
+            "another body: expected \"hello\", found \"hella\" (byte 5)"
+        );
+        let short = exact.judge(200, 4, None).unwrap().to_string();
+        assert_eq!(
+            short,
+            "a body of 4 bytes, expected 5: expected \"hello\", found \"hell\" (byte 5)"
+        );
         let prefix = Expect {
             prefix: b"hel".to_vec(),
             ..Expect::default()
         };
         assert!(prefix.matches_at(0, b"hello") && prefix.matches_at(10, b"anything"));
-        assert_eq!(prefix.judge(200, 5, true), None);
-        assert_eq!(
-            prefix.judge(200, 2, true),
+        assert_eq!(prefix.judge(200, 5, None), None);
+        assert!(matches!(
+            prefix.judge(200, 2, None),
             Some(Mismatch::Length {
                 expected: 3,
-                found: 2
+                found: 2,
+                ..
             })
-        );
+        ));
     }
 }

@@ -4,6 +4,7 @@
 //! cheaply enough to be always on.
 
 pub mod chunked;
+mod difference;
 mod echo;
 mod expect;
 mod http;
@@ -11,6 +12,7 @@ mod in_flight;
 #[cfg(test)]
 mod seen;
 
+pub use difference::Difference;
 pub use echo::Echo;
 pub use expect::{Expect, Mismatch};
 pub use http::{Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits};

@@ -106,7 +106,11 @@ fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
     for found in [1, 1, 2, 2, 3, 3, 4, 4, 5, 5] {
         let wrong = Answer {
             status: 200,
-            wrong: Some(Mismatch::Length { expected: 9, found }),
+            wrong: Some(Mismatch::Length {
+                expected: 9,
+                found,
+                difference: None,
+            }),
             last: false,
             body: found,
         };

@@ -2,7 +2,7 @@
 
 use super::head::{Framing, Head, MAX_FIELDS, parse};
 use super::{Expect, Fault, Limits};
-use crate::protocol::{Answer, chunked};
+use crate::protocol::{Answer, Difference, chunked};
 
 /// A head longer than this is parsed anew each time, see [`HttpReader::known`].
 const KNOWN_HEAD: usize = 1024;
@@ -16,7 +16,8 @@ pub struct HttpState {
     status: u16,
     close: bool,
     body: u64,
-    differs: bool,
+    /// Where the body first differs from what is expected.
+    difference: Option<Box<Difference>>,
     /// The request was a HEAD.
     to_head: bool,
 }
@@ -334,7 +335,9 @@ impl HttpReader {
         keep: &mut impl Keep,
     ) -> Result<(), Fault> {
         keep.body(bytes);
-        state.differs |= !expect.matches_at(state.body, bytes);
+        if !expect.matches_at(state.body, bytes) && state.difference.is_none() {
+            state.difference = expect.difference_at(state.body, bytes);
+        }
         state.body += bytes.len() as u64;
         if state.body > self.limits.body {
             return Err(Fault::TooLong {
@@ -372,7 +375,7 @@ fn finish(state: &mut HttpState, expect: &Expect) -> Answer {
     let wrong = if state.to_head {
         expect.judge_status(state.status)
     } else {
-        expect.judge(state.status, state.body, !state.differs)
+        expect.judge(state.status, state.body, state.difference.take())
     };
     let answer = Answer {
         status: state.status,
@@ -383,6 +386,6 @@ fn finish(state: &mut HttpState, expect: &Expect) -> Answer {
     // `partial` is kept: it is empty here, but owns its memory for the next fragmented answer.
     state.phase = Phase::Head;
     state.body = 0;
-    state.differs = false;
+    state.difference = None;
     answer
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::protocol::Difference;
 use crate::protocol::seen::Seen;
 use crate::protocol::{Answer, Mismatch};
 use proptest::prelude::*;
@@ -172,7 +173,8 @@ fn the_remembered_head_does_not_leak_into_others() {
             None,
             Some(Mismatch::Length {
                 expected: 5,
-                found: 4
+                found: 4,
+                difference: Some(Box::new(Difference::new(b"hello", 4, b"")))
             }),
             None,
             Some(Mismatch::Status {
@@ -191,7 +193,11 @@ fn a_wrong_byte_in_any_piece_is_seen() {
         wire[last] ^= 1;
         for cut in [1, 7, 1000] {
             let (answers, _) = feed(&mut http(Expect::body("hello")), 1, &wire, &[cut], false);
-            assert_eq!(answers[0].wrong, Some(Mismatch::Body));
+            let Some(Mismatch::Body(difference)) = &answers[0].wrong else {
+                panic!("{answers:?}");
+            };
+            let text = difference.to_string();
+            assert!(text.ends_with(&format!("(byte {})", at + 1)), "{text}");
         }
     }
 }
@@ -387,7 +393,10 @@ fn several_requests_take_turns_and_each_has_its_own_expectation() {
         .into_iter()
         .map(|answer| answer.wrong)
         .collect();
-    assert_eq!(wrong, [None, Some(Mismatch::Body), None]);
+    assert!(
+        matches!(&wrong[..], [None, Some(Mismatch::Body(_)), None]),
+        "{wrong:?}"
+    );
 }
 
 #[test]
