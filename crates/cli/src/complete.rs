@@ -7,6 +7,7 @@ use crate::args::{Cli, Places};
 use clap::{CommandFactory, Parser};
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::CompleteEnv;
+use prony_lab::catalog::Catalog;
 use prony_lab::contract::Contract;
 use prony_lab::experiment;
 
@@ -37,7 +38,7 @@ fn candidate(name: &str, help: &str) -> CompletionCandidate {
 /// The servers of the catalog.
 pub fn servers() -> Vec<CompletionCandidate> {
     let catalog = places().and_then(|places| places.catalog().ok());
-    let servers = catalog.iter().flat_map(|catalog| catalog.servers());
+    let servers = catalog.iter().flat_map(Catalog::servers);
     servers
         .map(|server| candidate(&server.name, &server.manifest.title))
         .collect()
@@ -51,7 +52,7 @@ pub fn experiments() -> Vec<CompletionCandidate> {
 
 /// Servers, contracts and experiments.
 pub fn entrants() -> Vec<CompletionCandidate> {
-    let contracts = Contract::ALL.iter().map(|contract| contract.to_string());
+    let contracts = Contract::ALL.iter().map(ToString::to_string);
     let mut all: Vec<CompletionCandidate> = contracts.map(CompletionCandidate::new).collect();
     all.extend(servers());
     // Some have a contract's name.
