@@ -22,8 +22,8 @@ pub struct Options {
     pub duels: u32,
     /// What a duel may take, in seconds.
     pub seconds: f64,
-    /// CPU hogs, on all CPUs in turns.
-    pub hogs: u32,
+    /// Numbers of CPU hogs, on all CPUs in turns.
+    pub hogs: Vec<u32>,
     /// More work on the second side, in percent of the first's.
     pub planted: Vec<f64>,
     /// The rate, in percent of what the first side reaches; 0: the one that the duel chooses.
@@ -56,9 +56,7 @@ struct Situation {
 pub fn run(rig: Rig, options: &Options) -> Result<Busy> {
     let capacity = capacity()?;
     let mut situations = Vec::new();
-    let mut beside = vec![0];
-    beside.extend((options.hogs > 0).then_some(options.hogs));
-    for hogs in beside {
+    for &hogs in &options.hogs {
         let cpus = rig.cpus();
         let burning = cpus.iter().cycle().take(hogs as usize).map(|&cpu| {
             let mut hog = server::ourselves("plant")?;

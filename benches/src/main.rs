@@ -74,7 +74,7 @@ Examples:
   prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
-  prony-benches power --busy --hogs 3 --planted 5 --loads 0 --seconds 180
+  prony-benches power --busy --hogs 0,3 --planted 5 --loads 0 --seconds 180
   prony-benches attribution --times 20
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
@@ -141,9 +141,9 @@ enum What {
         /// quiet and beside hogs: is more work ever called an improvement?
         #[arg(long)]
         busy: bool,
-        /// Processes that never sleep, on the CPUs in turns
-        #[arg(long, value_name = "N", default_value_t = 3, requires = "busy")]
-        hogs: u32,
+        /// Processes that never sleep, on the CPUs in turns; 0: a quiet machine
+        #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 3], requires = "busy")]
+        hogs: Vec<u32>,
         /// More work on the second side, in percent
         #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [1.0, 3.0, 5.0], requires = "busy")]
         planted: Vec<f64>,
@@ -269,14 +269,14 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Power {
             duels,
             busy: true,
-            hogs,
+            ref hogs,
             ref planted,
             ref loads,
         } => {
             let options = busy::Options {
                 duels,
                 seconds: seconds(60.0),
-                hogs,
+                hogs: hogs.clone(),
                 planted: planted.clone(),
                 loads: loads.clone(),
             };

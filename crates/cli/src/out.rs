@@ -132,7 +132,7 @@ mod tests {
         };
         assert_eq!(
             wrapped(text, 12),
-            "20 a  b\n  one two-three\n    10 %\n    /a/very/long/path\nx  y\n"
+            "20 a  b\n  one two-three 10 %\n    /a/very/long/path\nx  y\n"
         );
     }
 

@@ -90,7 +90,7 @@ fn an_experiment_from_file_to_report() {
 
     let runs = place.prony(&["runs"]).with(0);
     assert!(
-        runs.stdout.contains("small") && runs.stdout.contains("finished"),
+        runs.stdout.contains("small  Two of our own\n      ") && runs.stdout.contains("quick"),
         "{runs}"
     );
     let runs = place.prony(&["runs", "--json"]).with(0).json();

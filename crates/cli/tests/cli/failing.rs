@@ -233,7 +233,7 @@ fn the_first_wrong_answer_is_told() {
     let (report, done) = run(&with("lying"));
     let message = report["failures"][0]["message"].as_str().unwrap();
     assert!(
-        message.contains("wrong answers 2") && message.contains("other bytes"),
+        message.contains("wrong answers 2") && message.contains("another body: expected"),
         "{done}"
     );
 }
