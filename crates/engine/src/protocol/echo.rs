@@ -75,7 +75,7 @@ impl Session for Echo {
                     body,
                 };
                 if conn.waiting == 0 && !bytes.is_empty() {
-                    return Err(surplus(length - bytes.len(), Fifo, answer, events));
+                    return Err(surplus(length - bytes.len(), &answer, events));
                 }
                 events.answered(Fifo, answer);
             }

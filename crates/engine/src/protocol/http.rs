@@ -191,9 +191,8 @@ impl Session for Http {
             at += used;
             if let Some(answer) = answer {
                 conn.answered = conn.answered.wrapping_add(1);
-                let done = answer.last || conn.sent == conn.answered;
-                if done && at < bytes.len() {
-                    return Err(surplus(at, Fifo, answer, events));
+                if at < bytes.len() && (answer.last || conn.sent == conn.answered) {
+                    return Err(surplus(at, &answer, events));
                 }
                 events.answered(Fifo, answer);
             }

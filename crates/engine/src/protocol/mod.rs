@@ -33,6 +33,24 @@ pub struct Answer {
     pub body: u64,
 }
 
+/// Reports an answer with bytes right behind it, from `at` on, that nobody asked for: nobody can say that
+/// it is right.
+#[cold]
+#[inline(never)]
+fn surplus(at: usize, answer: &Answer, events: &mut impl Events<Fifo>) -> Fault {
+    let fault = Fault::Unsolicited { at };
+    let wrong = answer.wrong.clone();
+    let wrong = wrong.or(Some(Mismatch::Fault(fault.clone())));
+    events.answered(
+        Fifo,
+        Answer {
+            wrong,
+            ..answer.clone()
+        },
+    );
+    fault
+}
+
 /// Bytes that no answer can begin with or continue as: the connection cannot be used any further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -53,21 +71,6 @@ pub enum Fault {
         /// The limit, in bytes.
         limit: u64,
     },
-}
-
-/// Reports an answer with bytes right behind it, from `at` on, that nobody asked for: nobody can say
-/// that it is right.
-#[cold]
-pub fn surplus<T: Token>(
-    at: usize,
-    token: T,
-    answer: Answer,
-    events: &mut impl Events<T>,
-) -> Fault {
-    let fault = Fault::Unsolicited { at };
-    let wrong = answer.wrong.or(Some(Mismatch::Fault(fault.clone())));
-    events.answered(token, Answer { wrong, ..answer });
-    fault
 }
 
 /// When a connection that could send another request shall do so.

@@ -237,10 +237,14 @@ impl HttpReader {
                             limit: self.limits.head,
                         });
                     }
-                    match head.status {
+                    let head = match head.status {
                         100 | 102 | 103 => continue,
                         // It ends HTTP on this connection.
-                        101 if expect.asks_for(101) => {}
+                        101 if expect.asks_for(101) => Head {
+                            close: true,
+                            framing: Framing::Length(0),
+                            ..head
+                        },
                         101 => {
                             return Err(Fault::Malformed(
                                 "the server switched protocols (101) unasked",
@@ -251,8 +255,8 @@ impl HttpReader {
                                 "an interim answer other than 100, 102 and 103",
                             ));
                         }
-                        _ => {}
-                    }
+                        _ => head,
+                    };
                     if self.first.is_empty() {
                         self.first.extend_from_slice(&whole[first..at]);
                     }
@@ -352,9 +356,9 @@ impl HttpReader {
 #[inline]
 fn begin(state: &mut HttpState, head: Head, to_head: bool, limits: Limits) -> Result<(), Fault> {
     state.status = head.status;
-    state.close = head.close || head.status == 101;
+    state.close = head.close;
     state.to_head = to_head;
-    let bodiless = to_head || matches!(head.status, 101 | 204 | 304);
+    let bodiless = to_head || matches!(head.status, 204 | 304);
     state.phase = match head.framing {
         _ if bodiless => Phase::Length(0),
         Framing::Length(n) if n > limits.body => {
