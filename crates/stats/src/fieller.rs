@@ -4,8 +4,8 @@
 //! known as well there is [`bootstrap`](crate::bootstrap), which needs more starts; where the starts
 //! can be paired by round, [`ratio`](crate::ratio) is narrower.
 
+use crate::change_of_mean::common_variance;
 use crate::mean::t_quantile;
-use crate::recent_change::common_variance;
 use crate::summary::{average, variance};
 use crate::{Estimate, Interval, StatsError, Unit, finite};
 

@@ -28,7 +28,7 @@
 //!
 //! - [`steady`]: is a load steady yet? A simple rule used during warm-up
 //! - [`change_points`]: where a series changes
-//! - [`recent_change`]: has it changed of late? For a few values
+//! - [`change_of_mean`]: where the mean of a few values changes
 //! - [`warmup_class`]: was it steady, and from where on? Judged afterwards
 //!
 //! Every interval is at the level of [`CONFIDENCE`].
@@ -45,6 +45,7 @@
 
 pub mod autocorrelation;
 pub mod bootstrap;
+pub mod change_of_mean;
 pub mod change_points;
 pub mod compare;
 pub mod estimate;
@@ -54,7 +55,6 @@ pub mod mean;
 pub mod order_interval;
 pub mod percentile;
 pub mod ratio;
-pub mod recent_change;
 pub mod scaling;
 pub mod sequential;
 pub mod steady;

@@ -3,7 +3,7 @@
 //! A run counts as one value, the mean of its trials: what changes from run to run is more than what
 //! changes from trial to trial, and only runs tell it. Changes are those that
 //! [`change_points`](mod@prony_stats::change_points) finds in the runs' values in their order, and one that
-//! [`recent_change`](mod@prony_stats::recent_change) finds at their end, or among few; each is
+//! [`change_of_mean`](mod@prony_stats::change_of_mean) finds at their end, or among few; each is
 //! said with the ratio of the means after and before and Fieller's interval over runs. The interval
 //! takes the place of the change for known. It was found in the same values, so it errs towards being
 //! too narrow.
@@ -11,14 +11,14 @@
 use super::{Cell, Measure};
 use crate::show;
 use jiff::Timestamp;
+use prony_stats::change_of_mean::{self, change_of_mean};
 use prony_stats::change_points::{SHORTEST, change_points, penalty};
 use prony_stats::mean::mean;
-use prony_stats::recent_change::{self, recent_change};
 use prony_stats::summary::standard_deviation;
 use prony_stats::{Estimate, StatsError, Unit, fieller};
 
 /// The fewest runs in which a change can be found: as many before it as after it.
-pub const FEWEST: usize = 2 * recent_change::FEWEST;
+pub const FEWEST: usize = 2 * change_of_mean::FEWEST;
 
 /// A run's value.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +92,7 @@ impl History {
             }
         }
         let values: Vec<f64> = points.iter().map(|point| point.value.value()).collect();
-        let (cuts, recent) = cuts(&values)?;
+        let (cuts, few) = cuts(&values)?;
         let ends = cuts.iter().copied().chain([values.len()]);
         let starts = [0].into_iter().chain(cuts.iter().copied());
         let mut stretches = Vec::new();
@@ -106,7 +106,7 @@ impl History {
                 &values[pair[0].from..pair[0].to],
                 &values[pair[1].from..pair[1].to],
             );
-            let ratio = match recent == Some(pair[1].from) {
+            let ratio = match few == Some(pair[1].from) {
                 true => fieller::ratio_of_means_spread_alike(after, before)?,
                 false => fieller::ratio_of_means(after, before)?,
             };
@@ -150,7 +150,7 @@ impl History {
                 } else {
                     format!("{n} runs are")
                 },
-                half = recent_change::FEWEST
+                half = change_of_mean::FEWEST
             ),
             n => format!(
                 "No change found in {n} runs since {}.",
@@ -163,21 +163,18 @@ impl History {
 /// Where the values change, in ascending order; the one of these that was found among few.
 fn cuts(values: &[f64]) -> Result<(Vec<usize>, Option<usize>), StatsError> {
     let n = values.len();
-    if n < 2 * SHORTEST {
-        let recent = recent_change(values, n);
-        return Ok((recent.into_iter().collect(), recent));
-    }
-    // The end first: what is too short for a segment would be cut off together with what was before it.
     let segments = |end: usize| match end < 2 * SHORTEST {
         true => Ok(Vec::new()),
         false => change_points(&values[..end], penalty(n), SHORTEST),
     };
-    let end = SHORTEST - 1;
-    let last = segments(n - end)?.last().copied().unwrap_or(0);
-    let recent = recent_change(&values[last..], end).map(|at| last + at);
-    let mut cuts = segments(recent.unwrap_or(n))?;
-    cuts.extend(recent);
-    Ok((cuts, recent))
+    // The end first: what is too short for a segment would be cut off together with what was before it.
+    let last = segments(n.saturating_sub(SHORTEST - 1))?.last().copied();
+    let last = last.unwrap_or(0);
+    let few = change_of_mean(&values[last..]).map(|at| last + at);
+    let few = few.filter(|at| n - at < SHORTEST || n < 2 * SHORTEST);
+    let mut cuts = segments(few.unwrap_or(n))?;
+    cuts.extend(few);
+    Ok((cuts, few))
 }
 
 fn words(

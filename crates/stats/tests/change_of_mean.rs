@@ -1,26 +1,21 @@
-//! Recent changes: what was planted is found, and chance is not.
+//! Changes of the mean: what was planted is found, and chance is not.
 
 mod common;
 
 use common::Source;
-use prony_stats::recent_change::{ALPHA, recent_change};
+use prony_stats::change_of_mean::{ALPHA, change_of_mean};
 use proptest::prelude::*;
 
 #[test]
 fn a_large_change_is_found_with_two_values_after_it() {
-    assert_eq!(recent_change(&[100.0, 101.0, 80.0, 80.5], 4), Some(2));
+    assert_eq!(change_of_mean(&[100.0, 101.0, 80.0, 80.5]), Some(2));
     assert_eq!(
-        recent_change(&[100.0, 101.0, 100.5, 99.8, 100.1, 80.0, 81.0], 4),
+        change_of_mean(&[100.0, 101.0, 100.5, 99.8, 100.1, 80.0, 81.0]),
         Some(5)
     );
     // One value may be an accident.
     assert_eq!(
-        recent_change(&[100.0, 101.0, 100.5, 99.8, 100.1, 80.0], 4),
-        None
-    );
-    // Only the end is looked at.
-    assert_eq!(
-        recent_change(&[80.0, 80.5, 100.0, 101.0, 100.5, 99.8, 100.1], 3),
+        change_of_mean(&[100.0, 101.0, 100.5, 99.8, 100.1, 80.0]),
         None
     );
 }
@@ -28,7 +23,7 @@ fn a_large_change_is_found_with_two_values_after_it() {
 #[test]
 fn few_and_equal_values_are_no_change() {
     for values in [&[][..], &[1.0], &[1.0, 2.0, 3.0], &[5.0; 9], &[0.0; 9]] {
-        assert_eq!(recent_change(values, 9), None, "{values:?}");
+        assert_eq!(change_of_mean(values), None, "{values:?}");
     }
 }
 
@@ -41,8 +36,7 @@ fn chance_is_rarely_called_a_change() {
         let steady = |source: &mut Source| -> Vec<f64> {
             (0..n).map(|_| 100.0 + 3.0 * source.normal()).collect()
         };
-        let called =
-            (0..SERIES).filter(|_| recent_change(&steady(&mut source), 4.max(n)).is_some());
+        let called = (0..SERIES).filter(|_| change_of_mean(&steady(&mut source)).is_some());
         let called = called.count() as f64 / f64::from(SERIES);
         // Three standard errors of the count above what is allowed.
         let allowed = ALPHA + 3.0 * (ALPHA / f64::from(SERIES)).sqrt();
@@ -59,7 +53,7 @@ fn what_was_planted_is_found() {
         let values: Vec<f64> = (0..7)
             .map(|at| level(at) * (1.0 + 0.02 * source.normal()))
             .collect();
-        recent_change(&values, 7) == Some(5)
+        change_of_mean(&values) == Some(5)
     });
     let found = found.count();
     assert!(found >= 950, "{found}");
@@ -69,10 +63,9 @@ proptest! {
     #[test]
     fn the_place_leaves_enough_on_both_sides(
         values in prop::collection::vec(0.1..1e6_f64, 0..20),
-        longest in 0..25_usize,
     ) {
-        if let Some(at) = recent_change(&values, longest) {
-            prop_assert!(at >= 2 && values.len() - at >= 2 && values.len() - at <= longest);
+        if let Some(at) = change_of_mean(&values) {
+            prop_assert!(at >= 2 && values.len() - at >= 2);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A change of the mean in a few values, or at the end of many.
+//! A change of the mean among values that spread alike: in a few of them, or near the end of many.
 //!
 //! [`change_points`](crate::change_points) estimates a variance for each segment, so it needs several values in
 //! each. Here both segments have one variance in common, which two values on either side allow: Student's t test
@@ -15,12 +15,11 @@ pub const FEWEST: usize = 2;
 pub const ALPHA: f64 = 0.01;
 
 /// The place of the first value after a change; None if there is none, or too few values to tell. Values in their
-/// order, in any unit. At least [`FEWEST`] values lie before it, and from [`FEWEST`] to `longest` after it.
+/// order, in any unit. At least [`FEWEST`] values lie before it and after it.
 #[must_use]
-pub fn recent_change(values: &[f64], longest: usize) -> Option<usize> {
+pub fn change_of_mean(values: &[f64]) -> Option<usize> {
     let n = values.len();
-    let first = n.saturating_sub(longest).max(FEWEST);
-    let cuts = first..(n + 1).saturating_sub(FEWEST);
+    let cuts = FEWEST..(n + 1).saturating_sub(FEWEST);
     let each = ALPHA / cuts.len() as f64 / 2.0;
     let limit = upper_quantile(n as f64 - 2.0, each)?;
     let found = cuts.filter_map(|cut| Some((cut, t(values, cut)?)));
