@@ -67,7 +67,10 @@ pub fn entrants() -> Vec<CompletionCandidate> {
 
 /// The latest runs.
 pub fn runs() -> Vec<CompletionCandidate> {
-    let notebook = places().and_then(|places| places.notebook().ok());
+    // One that is not there is not made by a mere question.
+    let there = |places: &Places| places.notebook_file().is_ok_and(|path| path.is_file());
+    let places = places().filter(there);
+    let notebook = places.and_then(|places| places.notebook_to_read().ok());
     let runs = notebook.and_then(|notebook| notebook.runs(RUNS).ok());
     let runs = runs.unwrap_or_default();
     let numbered = runs

@@ -1,18 +1,24 @@
 //! A run in the notebook, while it is measured.
 
 use jiff::Timestamp;
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::event::{Journal, JournalError};
 use prony_lab::machine::this_machine;
-use prony_notebook::{Notebook, RunId};
+use prony_notebook::{Notebook, NotebookError, RunId, StoredTrial};
+use prony_pages::material::Material;
 use prony_record::{Recording, RunFacts, RunStatus, Subject};
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
-/// A run in the notebook, while it is measured.
+/// A run in the notebook, while it is measured. When the notebook cannot be written any more (the disk is full,
+/// another process holds it), the run goes on in memory, so that its result is shown all the same.
 pub struct Kept<'a> {
     notebook: &'a mut Notebook,
+    facts: RunFacts,
     /// Its number.
     pub id: RunId,
+    /// Why it is in memory, if it is.
+    refused: Option<NotebookError>,
 }
 
 impl<'a> Kept<'a> {
@@ -35,25 +41,71 @@ impl<'a> Kept<'a> {
             prony_commit: Some(env!("PRONY_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
             command_line: command_line(),
         };
-        let id = notebook.begin_run(&facts).into_diagnostic()?;
-        Ok(Self { notebook, id })
+        let begun = notebook.begin_run(&facts);
+        let mut kept = Self {
+            notebook,
+            facts,
+            id: RunId(0),
+            refused: None,
+        };
+        match begun {
+            Ok(id) => kept.id = id,
+            Err(why) => kept.go_on_in_memory(why).into_diagnostic()?,
+        }
+        Ok(kept)
+    }
+
+    /// Puts a notebook in memory in the place of the one that cannot be written, with what that has of the run.
+    fn go_on_in_memory(&mut self, why: NotebookError) -> Result<(), NotebookError> {
+        let mut memory = self.notebook.in_memory_instead()?;
+        let id = memory.begin_run(&self.facts)?;
+        for recording in recordings(self.notebook, self.id).unwrap_or_default() {
+            memory.add_trial(id, &recording)?;
+        }
+        *self.notebook = memory;
+        self.id = id;
+        self.refused = Some(why);
+        Ok(())
     }
 
     /// It has ended: it could not go on, its user interrupted it, or it is done.
-    pub fn finish<T, E: Display>(self, outcome: &Result<T, E>, interrupted: bool) -> Result<RunId> {
-        if let Err(why) = outcome {
-            conclude(self.notebook, self.id, &why.to_string());
-        }
+    pub fn finish<T, E: Display>(
+        mut self,
+        outcome: &Result<T, E>,
+        interrupted: bool,
+    ) -> Result<RunId> {
         let status = match outcome {
             Err(_) => RunStatus::Failed,
             Ok(_) if interrupted => RunStatus::Interrupted,
             Ok(_) => RunStatus::Finished,
         };
-        self.notebook
-            .finish_run(self.id, status, Timestamp::now())
-            .into_diagnostic()?;
+        let now = Timestamp::now();
+        if let Err(why) = self.notebook.finish_run(self.id, status, now) {
+            self.go_on_in_memory(why).into_diagnostic()?;
+            let finished = self.notebook.finish_run(self.id, status, now);
+            finished.into_diagnostic()?;
+        }
+        if let Some(why) = &self.refused {
+            eprintln!("the notebook cannot be written: {why}");
+        }
+        if let Err(why) = outcome {
+            conclude(self.notebook, self.id, &why.to_string());
+            say_where(self.notebook, self.id, "");
+        }
         Ok(self.id)
     }
+}
+
+/// What the notebook has of a run's trials.
+fn recordings(notebook: &Notebook, run: RunId) -> Result<Vec<Recording>, NotebookError> {
+    let read = |stored: StoredTrial| {
+        Ok(Recording {
+            windows: notebook.windows(stored.id)?,
+            histograms: notebook.distributions(stored.id)?,
+            trial: stored.trial,
+        })
+    };
+    notebook.trials(run)?.into_iter().map(read).collect()
 }
 
 /// Writes down what came of a run, in a sentence, for lists of runs. That it cannot be written is said, and no
@@ -64,12 +116,55 @@ pub fn conclude(notebook: &Notebook, run: RunId, result: &str) {
     }
 }
 
+/// Says where a run is kept, in these words. One that the notebook could not take is written to a file first.
+pub fn say_where(notebook: &Notebook, run: RunId, words: &str) {
+    if !notebook.is_in_memory() {
+        if !words.is_empty() {
+            eprintln!("\n{words}");
+        }
+        return;
+    }
+    match save_beside(notebook, run) {
+        Ok(path) => {
+            let name = path.display().to_string();
+            let quoted = shlex::try_quote(&name).unwrap_or_default();
+            eprintln!(
+                "\nthe run is not in the notebook, but in {name}: `prony import {quoted}` puts it in"
+            );
+        }
+        Err(error) => eprintln!("\nthe run is lost: it is not in the notebook, and {error}"),
+    }
+}
+
+/// Writes a run as `prony export` does: beside the notebook, else in this folder, else among temporary files.
+fn save_beside(notebook: &Notebook, run: RunId) -> Result<PathBuf> {
+    let run = notebook.run(run).into_diagnostic()?;
+    let material = Material::read(notebook, &run).into_diagnostic()?;
+    let text = prony_pages::export::json(&material).into_diagnostic()?;
+    let began = run.facts.started.strftime("%Y%m%dT%H%M%S");
+    let name = format!("prony-{}-{began}.json", run.facts.name.replace('/', "-"));
+    let beside = notebook.path().parent().map(Path::to_owned);
+    let folders = [beside, Some(PathBuf::from(".")), Some(std::env::temp_dir())];
+    let mut failed = miette!("no folder can be written");
+    for folder in folders.into_iter().flatten() {
+        let path = folder.join(&name);
+        match crate::out::write_file(&path, &text) {
+            Ok(()) => return Ok(path),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
 impl Journal for Kept<'_> {
     fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
-        self.notebook
-            .add_trial(self.id, recording)
-            .map(drop)
-            .map_err(|error| JournalError(Box::new(error)))
+        let failed = |error: NotebookError| JournalError(Box::new(error));
+        let Err(why) = self.notebook.add_trial(self.id, recording) else {
+            return Ok(());
+        };
+        self.go_on_in_memory(why).map_err(failed)?;
+        let added = self.notebook.add_trial(self.id, recording);
+        added.map(drop).map_err(failed)
     }
 }
 

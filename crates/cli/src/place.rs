@@ -42,14 +42,25 @@ impl Places {
         Ok(Catalog::find(&chosen, &self.cache()?)?)
     }
 
-    /// The notebook.
+    /// Where the notebook is, or will be.
+    pub fn notebook_file(&self) -> Result<PathBuf> {
+        match &self.notebook {
+            Some(path) => Ok(path.clone()),
+            None => prony_notebook::default_path().into_diagnostic(),
+        }
+    }
+
+    /// The notebook, which is made if there is none.
     pub fn notebook(&self) -> Result<Notebook> {
-        let path = match &self.notebook {
-            Some(path) => path.clone(),
-            None => prony_notebook::default_path().into_diagnostic()?,
-        };
+        let path = self.notebook_file()?;
         // The message has the cause in it already; as a chain it would be told twice.
         Notebook::open(&path).map_err(|error| miette!("{error}"))
+    }
+
+    /// The notebook, to be read only.
+    pub fn notebook_to_read(&self) -> Result<Notebook> {
+        let path = self.notebook_file()?;
+        Notebook::open_to_read(&path).map_err(|error| miette!("{error}"))
     }
 
     /// Figures that were imported under a name, as the text of a file like those of `published/`.
@@ -62,7 +73,7 @@ impl Places {
     }
 
     fn look_up(&self, name: &str) -> Result<Option<String>> {
-        let Some(kept) = self.notebook()?.published(name).into_diagnostic()? else {
+        let Some(kept) = self.notebook_to_read()?.published(name).into_diagnostic()? else {
             return Ok(None);
         };
         toml::to_string(&kept.table).map(Some).into_diagnostic()

@@ -61,6 +61,18 @@ pub enum NotebookError {
         /// The newest format known here.
         known: usize,
     },
+    /// An older prony has written the file, and it cannot be brought up to date.
+    #[error(
+        "the notebook {} has the older format {found} and cannot be written, so it cannot be brought up to \
+         date: copy it to where it can",
+        path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// The format it has.
+        found: usize,
+    },
     /// Reading or writing failed.
     #[error("{doing} failed: {source}")]
     Sql {

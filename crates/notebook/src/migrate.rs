@@ -36,12 +36,12 @@ impl From<rusqlite::Error> for Refusal {
 /// Runs the scripts that the file has not seen yet, all in one transaction: after a crash the file
 /// is as it was before.
 pub(crate) fn migrate(connection: &mut Connection, scripts: &[&str]) -> Result<(), Refusal> {
-    if check(connection, scripts.len())? == scripts.len() {
+    if version(connection, scripts.len())? == scripts.len() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Asked again: another process may have done it while this one waited for the lock.
-    let version = check(&transaction, scripts.len())?;
+    let version = version(&transaction, scripts.len())?;
     for script in &scripts[version..] {
         transaction.execute_batch(script)?;
     }
@@ -50,7 +50,7 @@ pub(crate) fn migrate(connection: &mut Connection, scripts: &[&str]) -> Result<(
 }
 
 /// The file's version, if it is a notebook of a version known here, or empty.
-fn check(connection: &Connection, known: usize) -> Result<usize, Refusal> {
+pub(crate) fn version(connection: &Connection, known: usize) -> Result<usize, Refusal> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let version = number("user_version")?;
     let objects: i64 =

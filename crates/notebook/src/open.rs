@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::NotebookError;
 use crate::migrate::{self, Refusal};
@@ -50,6 +50,71 @@ impl Notebook {
             .map_err(|refusal| explain(path, refusal))
     }
 
+    /// Opens the notebook at `path` for reading: like [`open`](Self::open), but one that cannot be written, on a
+    /// medium that is read-only, is read as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open); and if it cannot be written and has the format of an older prony.
+    pub fn open_to_read(path: &Path) -> Result<Self, NotebookError> {
+        match Self::open(path) {
+            Err(NotebookError::Open { source, .. })
+                if path.is_file() && refuses_writes(&source) =>
+            {
+                Self::open_as_it_is(path)
+            }
+            other => other,
+        }
+    }
+
+    fn open_as_it_is(path: &Path) -> Result<Self, NotebookError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let opened = |options: &str| {
+            let mut escaped = String::new();
+            for byte in path.as_os_str().as_encoded_bytes() {
+                match byte {
+                    b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                        escaped.push(char::from(*byte));
+                    }
+                    byte => escaped += &format!("%{byte:02X}"),
+                }
+            }
+            let connection =
+                Connection::open_with_flags(format!("file:{escaped}?{options}"), flags)?;
+            let found = migrate::version(&connection, migrate::SCRIPTS.len())?;
+            Ok::<_, Refusal>((connection, found))
+        };
+        // With its write-ahead log, if that can be read; else without, since nobody can be writing it.
+        let (connection, found) = opened("mode=ro")
+            .or_else(|_| opened("immutable=1"))
+            .map_err(|refusal| explain(path, refusal))?;
+        let path = path.to_owned();
+        match found == migrate::SCRIPTS.len() {
+            true => Ok(Self { connection, path }),
+            false => Err(NotebookError::Older { path, found }),
+        }
+    }
+
+    /// A notebook in memory in the place of this one, which cannot be written any more. It has the same path.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite has no memory.
+    pub fn in_memory_instead(&self) -> Result<Self, NotebookError> {
+        let memory = Self::in_memory()?;
+        Ok(Self {
+            path: self.path.clone(),
+            ..memory
+        })
+    }
+
+    /// Is it in memory, and gone when it is dropped?
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        // SQLite's name for a database without a file.
+        self.connection.path().is_none_or(str::is_empty)
+    }
+
     /// A notebook that is gone when it is dropped, for tests and for runs not to be kept.
     ///
     /// # Errors
@@ -71,6 +136,14 @@ impl Notebook {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Is this what SQLite says of a file that it cannot write, or a folder in which it cannot make one?
+fn refuses_writes(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+    )
 }
 
 fn prepare(mut connection: Connection) -> Result<Connection, Refusal> {

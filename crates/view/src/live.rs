@@ -125,7 +125,7 @@ struct Eye {
 impl Eye {
     fn open(shelf: &Shelf) -> Result<Self, NotebookError> {
         Ok(Self {
-            notebook: Notebook::open(shelf.path())?,
+            notebook: Notebook::open_to_read(shelf.path())?,
             version: None,
             number: 0,
             runs: Vec::new(),

@@ -61,7 +61,7 @@ impl Shelf {
     pub fn take(&self) -> Result<Notebook, NotebookError> {
         match held(&self.idle).pop() {
             Some(notebook) => Ok(notebook),
-            None => Notebook::open(&self.path),
+            None => Notebook::open_to_read(&self.path),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::duel::explain;
 use crate::Ended;
 use crate::args::{Calibrate, Places};
-use crate::journal::{Kept, conclude, subject};
+use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
@@ -63,8 +63,9 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
         );
     } else {
         crate::out::report(|width| prony_report::calibration::text(&report, width));
-        eprintln!("\nkept as run {id}: reports on this host now compare with these ceilings");
     }
+    let words = format!("kept as run {id}: reports on this host now compare with these ceilings");
+    say_where(&notebook, id, if args.json { "" } else { &words });
     Ok(match interrupt.fired() {
         true => Ended::Incomplete,
         false => Ended::Done,

@@ -3,7 +3,7 @@
 use super::duel::sides;
 use crate::Ended;
 use crate::args::{Capacity, Places};
-use crate::journal::{Kept, conclude, subject};
+use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{Result, miette};
@@ -72,8 +72,9 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         println!("{}", verdict.json(&report)?);
     } else {
         crate::out::report(|width| prony_report::capacity::text(&report, width));
-        eprintln!("\nkept as run {id}: `prony report {id}`");
     }
+    let words = format!("kept as run {id}: `prony report {id}`");
+    say_where(&notebook, id, if args.json { "" } else { &words });
     verdict.tell();
     let comment = || Ok(prony_pages::export::capacity_markdown(&report));
     args.gate.comment(&verdict, comment)?;

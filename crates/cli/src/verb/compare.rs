@@ -7,7 +7,7 @@ use miette::{IntoDiagnostic, Result};
 use prony_report::compare::CompareReport;
 
 pub fn main(places: &Places, args: &Compare) -> Result<Ended> {
-    let notebook = places.notebook()?;
+    let notebook = places.notebook_to_read()?;
     let (before, after) = (
         find(&notebook, &args.before)?,
         find(&notebook, &args.after)?,

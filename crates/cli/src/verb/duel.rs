@@ -7,7 +7,7 @@ mod terms;
 
 use crate::Ended;
 use crate::args::{Duel, Places};
-use crate::journal::{Kept, conclude, subject};
+use crate::journal::{Kept, conclude, say_where, subject};
 use crate::place::{local_host, on_signal};
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
@@ -71,8 +71,9 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         println!("{}", verdict.json(&report)?);
     } else {
         crate::out::report(|width| prony_report::duel::text(&report, width));
-        eprintln!("\nthe duel is kept as run {id}: `prony report {id}`");
     }
+    let words = format!("the duel is kept as run {id}: `prony report {id}`");
+    say_where(&notebook, id, if args.json { "" } else { &words });
     verdict.tell();
     args.gate.comment(&verdict, || comment(&notebook, id))?;
     Ok(verdict.ended(match interrupt.fired() {

@@ -9,7 +9,7 @@ use prony_pages::material::Material;
 use prony_pages::{chart, export};
 
 pub fn main(places: &Places, args: &Export) -> Result<Ended> {
-    let notebook = places.notebook()?;
+    let notebook = places.notebook_to_read()?;
     let run = find(&notebook, &args.run)?;
     let material = Material::read(&notebook, &run).into_diagnostic()?;
     let text = match args.format {

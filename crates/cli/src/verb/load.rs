@@ -54,10 +54,8 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
             interrupted: report.interrupted,
         };
         // What was measured is shown already: a notebook that cannot be written does not undo that.
-        match keep::keep(places, args, &done) {
-            Ok(_) if args.shown.quiet || args.json => {}
-            Ok(id) => eprintln!("\nkept as run {id}: `prony report {id}`"),
-            Err(error) => eprintln!("\nnot kept: {error}"),
+        if let Err(error) = keep::keep(places, args, &done) {
+            eprintln!("\nnot kept: {error}");
         }
     }
     let comment = || Ok(prony_pages::export::load_markdown(&report));

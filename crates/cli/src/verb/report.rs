@@ -11,7 +11,7 @@ use prony_report::run::RunReport;
 use std::path::{Path, PathBuf};
 
 pub fn main(places: &Places, args: &Report) -> Result<Ended> {
-    let notebook = places.notebook()?;
+    let notebook = places.notebook_to_read()?;
     let run = find(&notebook, &args.run)?;
     let published = match &args.published {
         Some(name) => Some(figures(places, name)?),

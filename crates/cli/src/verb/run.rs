@@ -5,7 +5,7 @@ mod display;
 
 use crate::Ended;
 use crate::args::{Places, Run};
-use crate::journal::{Kept, conclude};
+use crate::journal::{Kept, conclude, say_where};
 use crate::place::{local_host, on_signal};
 use adapt::adapt;
 use display::Display;
@@ -67,7 +67,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     verdict.tell();
     args.gate
         .comment(&verdict, || super::duel::comment(&notebook, id))?;
-    if !args.no_html {
+    if !args.no_html && !notebook.is_in_memory() {
         // The run is done and kept: a page that cannot be written does not undo that.
         let path = super::report::page_path(&notebook, &run);
         match super::report::write_page(&notebook, &run, None, &path) {
@@ -76,12 +76,9 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
             Err(error) => eprintln!("\nno page: {error}"),
         }
     }
-    if !args.json {
-        eprintln!(
-            "\nrun {id} is kept in {}: `prony report {id}`",
-            notebook.path().display()
-        );
-    }
+    let path = notebook.path().display();
+    let words = format!("run {id} is kept in {path}: `prony report {id}`");
+    say_where(&notebook, id, if args.json { "" } else { &words });
     Ok(verdict.ended(if report.complete() && !interrupt.fired() {
         Ended::Done
     } else {

@@ -9,7 +9,7 @@ use prony_report::table::printable;
 use serde_json::json;
 
 pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
-    let notebook = places.notebook()?;
+    let notebook = places.notebook_to_read()?;
     let runs = notebook.runs(args.limit).into_diagnostic()?;
     if args.json {
         let runs: Vec<_> = runs

@@ -7,7 +7,7 @@ use prony_view::View;
 use std::io::Write;
 
 pub fn main(places: &Places, args: &Args) -> Result<Ended> {
-    let notebook = places.notebook()?;
+    let notebook = places.notebook_to_read()?;
     let path = notebook.path().to_owned();
     let view = View::new(notebook, args.listen, args.port).map_err(|error| miette!("{error}"))?;
     // It only reads, so there is nothing to be finished when it ends.

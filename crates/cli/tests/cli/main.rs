@@ -32,5 +32,6 @@ mod sharing;
 mod support;
 mod terminal;
 mod unasked;
+mod unkept;
 mod view;
 mod workers;

@@ -1,7 +1,7 @@
 //! A load as a run in the notebook, so that `runs`, `report`, `compare`, `export` and `view` know it.
 
 use crate::args::{Load, Places};
-use crate::journal::{Kept, conclude, subject};
+use crate::journal::{Kept, conclude, say_where, subject};
 use jiff::Timestamp;
 use miette::{Result, miette};
 use prony_engine::Plan;
@@ -9,7 +9,6 @@ use prony_lab::event::Journal;
 use prony_lab::recording::Slot;
 use prony_lab::trial::Measured;
 use prony_lab::warmup::WarmUp;
-use prony_notebook::RunId;
 use prony_record::{Durations, Finding, Observation, Resources, Subject};
 use std::convert::Infallible;
 use std::process::Command;
@@ -25,11 +24,11 @@ pub struct Done<'a> {
     pub result: String,
 }
 
-/// Keeps it as a run with one trial.
+/// Keeps it as a run with one trial, and says where.
 ///
 /// # Errors
 /// When the notebook cannot be written.
-pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<RunId> {
+pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
     let mut notebook = places.notebook()?;
     let label = args.label.clone().or_else(commit).unwrap_or_default();
     let title = match label.as_str() {
@@ -84,7 +83,10 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<RunId> {
     kept.add(&recording).map_err(|error| miette!("{error}"))?;
     let id = kept.finish(&Ok::<(), Infallible>(()), done.interrupted)?;
     conclude(&notebook, id, &done.result);
-    Ok(id)
+    let words = format!("kept as run {id}: `prony report {id}`");
+    let silent = args.shown.quiet || args.json;
+    say_where(&notebook, id, if silent { "" } else { &words });
+    Ok(())
 }
 
 fn list(cpus: &[usize]) -> String {
