@@ -170,7 +170,7 @@ test("a history shows the notebook's values and where they changed", async () =>
     }
   }
   await page.goBack(); await page.goBack();
-  assert.match(await text(page, ".lead"), /^Slower since 2026-03-13 \(run 13\): 0\.9/);
+  assert.match(await text(page, ".lead"), /^Slower since run 13 \(go-net-http 1\.2\.3, 2026-03-13\): 0\.9/);
   assert.equal(await page.locator("#history-throughput path.rule").count(), 1);
   // By keyboard: to the chart, then from run to run.
   await page.locator("#history-throughput .scroll").first().focus();
