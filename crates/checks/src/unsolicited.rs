@@ -18,8 +18,8 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         examples => format!(" (first: {})", examples.join("; ")),
     };
     let text = format!(
-        "the server sent bytes that no request had asked for {} time{}{examples}: nobody can say which \
-         request such a server answers, so do not rely on its figures",
+        "the server sent bytes that no request had asked for {} time{}{examples}: its answers cannot be matched to \
+         requests with certainty, so do not rely on its figures",
         seen.unsolicited,
         if seen.unsolicited == 1 { "" } else { "s" }
     );

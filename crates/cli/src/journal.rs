@@ -18,7 +18,7 @@ pub struct Kept<'a> {
     /// Its number.
     pub id: RunId,
     /// Why it is in memory, if it is.
-    refused: Option<NotebookError>,
+    refused: Option<String>,
 }
 
 impl<'a> Kept<'a> {
@@ -59,8 +59,14 @@ impl<'a> Kept<'a> {
     fn go_on_in_memory(&mut self, why: NotebookError) -> Result<(), NotebookError> {
         let mut memory = self.notebook.in_memory_instead()?;
         let id = memory.begin_run(&self.facts)?;
-        for recording in recordings(self.notebook, self.id).unwrap_or_default() {
-            memory.add_trial(id, &recording)?;
+        let mut why = why.to_string();
+        match recordings(self.notebook, self.id) {
+            Ok(recorded) => {
+                for recording in &recorded {
+                    memory.add_trial(id, recording)?;
+                }
+            }
+            Err(error) => why += &format!("; and the trials that it has cannot be read: {error}"),
         }
         *self.notebook = memory;
         self.id = id;
@@ -90,7 +96,7 @@ impl<'a> Kept<'a> {
         }
         if let Err(why) = outcome {
             conclude(self.notebook, self.id, &why.to_string());
-            say_where(self.notebook, self.id, "");
+            say_where(self.notebook, self.id, None);
         }
         Ok(self.id)
     }
@@ -116,10 +122,10 @@ pub fn conclude(notebook: &Notebook, run: RunId, result: &str) {
     }
 }
 
-/// Says where a run is kept, in these words. One that the notebook could not take is written to a file first.
-pub fn say_where(notebook: &Notebook, run: RunId, words: &str) {
+/// Says where a run is kept, in these words if any. One that the notebook could not take is written to a file first.
+pub fn say_where(notebook: &Notebook, run: RunId, words: Option<&str>) {
     if !notebook.is_in_memory() {
-        if !words.is_empty() {
+        if let Some(words) = words {
             eprintln!("\n{words}");
         }
         return;

@@ -7,6 +7,7 @@ mod out;
 mod args;
 mod complete;
 mod gate;
+mod git;
 mod journal;
 mod live;
 mod place;

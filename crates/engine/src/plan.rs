@@ -182,7 +182,7 @@ impl Plan {
         } = self.load;
         let in_flight = u64::from(connections) * u64::from(pipeline);
         let bytes = in_flight.saturating_mul(self.dialogue.longest());
-        // One request for each connection may have any length: whoever asks for it has it in memory.
+        // One request per connection may have any length: the user's file of that length is in memory anyway.
         if pipeline > 1 && bytes > MOST_BYTES {
             return Err(Invalid {
                 option: "pipeline",

@@ -81,7 +81,7 @@ impl Notebook {
         Ok(id)
     }
 
-    /// The run of which exactly this was known when it began, the first if there are several.
+    /// The run of which exactly this was known when it began. Of several, one that has ended, and the first such.
     ///
     /// # Errors
     ///
@@ -89,7 +89,13 @@ impl Notebook {
     pub fn same_run(&self, facts: &RunFacts) -> Result<Option<Run>, NotebookError> {
         let mut runs = self.runs_of(&facts.name)?;
         runs.retain(|run| run.facts == *facts);
-        Ok(runs.pop())
+        let ended = runs
+            .iter()
+            .rposition(|run| run.status != RunStatus::Running);
+        Ok(match ended {
+            Some(at) => Some(runs.swap_remove(at)),
+            None => runs.pop(),
+        })
     }
 }
 

@@ -84,7 +84,7 @@ impl Notebook {
             let found = migrate::version(&connection, migrate::SCRIPTS.len())?;
             Ok::<_, Refusal>((connection, found))
         };
-        // With its write-ahead log, if that can be read; else without, since nobody can be writing it.
+        // With its write-ahead log, if that can be read; else without, since no process can be writing the file.
         let (connection, found) = opened("mode=ro")
             .or_else(|_| opened("immutable=1"))
             .map_err(|refusal| explain(path, refusal))?;

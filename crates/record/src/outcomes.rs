@@ -138,9 +138,9 @@ impl Outcomes {
         self.ok + self.failed()
     }
 
-    /// Did the server say what it should not have: wrong answers, or bytes that nobody asked for?
+    /// Did the server send wrong answers or unsolicited bytes?
     #[must_use]
-    pub fn lied(&self) -> bool {
+    pub fn misbehaved(&self) -> bool {
         self.wrong_answer + self.unsolicited > 0
     }
 

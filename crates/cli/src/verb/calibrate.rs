@@ -65,7 +65,7 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
         crate::out::report(|width| prony_report::calibration::text(&report, width));
     }
     let words = format!("kept as run {id}: reports on this host now compare with these ceilings");
-    say_where(&notebook, id, if args.json { "" } else { &words });
+    say_where(&notebook, id, (!args.json).then_some(&words));
     Ok(match interrupt.fired() {
         true => Ended::Incomplete,
         false => Ended::Done,

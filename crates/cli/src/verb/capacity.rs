@@ -74,7 +74,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         crate::out::report(|width| prony_report::capacity::text(&report, width));
     }
     let words = format!("kept as run {id}: `prony report {id}`");
-    say_where(&notebook, id, if args.json { "" } else { &words });
+    say_where(&notebook, id, (!args.json).then_some(&words));
     verdict.tell();
     let comment = || Ok(prony_pages::export::capacity_markdown(&report));
     args.gate.comment(&verdict, comment)?;

@@ -61,6 +61,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let seen = outcome.map_err(|error| explain(&error))?;
     if seen.rounds.is_empty() {
         conclude(&notebook, id, "no round was finished");
+        say_where(&notebook, id, None);
         eprintln!("no round was finished: there is nothing to compare");
         return Ok(Ended::Incomplete);
     }
@@ -73,7 +74,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         crate::out::report(|width| prony_report::duel::text(&report, width));
     }
     let words = format!("the duel is kept as run {id}: `prony report {id}`");
-    say_where(&notebook, id, if args.json { "" } else { &words });
+    say_where(&notebook, id, (!args.json).then_some(&words));
     verdict.tell();
     args.gate.comment(&verdict, || comment(&notebook, id))?;
     Ok(verdict.ended(match interrupt.fired() {

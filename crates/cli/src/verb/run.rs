@@ -78,7 +78,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     }
     let path = notebook.path().display();
     let words = format!("run {id} is kept in {path}: `prony report {id}`");
-    say_where(&notebook, id, if args.json { "" } else { &words });
+    say_where(&notebook, id, (!args.json).then_some(&words));
     Ok(verdict.ended(if report.complete() && !interrupt.fired() {
         Ended::Done
     } else {

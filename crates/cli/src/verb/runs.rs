@@ -54,12 +54,10 @@ fn entry(run: &Run) -> String {
     if facts.title != facts.name {
         entry += &printable(&facts.title);
     }
-    let state = match (run.status, origin(run)) {
-        (RunStatus::Finished, origin) => origin.trim_start_matches(", ").to_owned(),
-        (_, origin) => status(run) + &origin,
-    };
+    let unfinished = (run.status != RunStatus::Finished).then(|| status(run));
+    let state: Vec<String> = unfinished.into_iter().chain(origin(run)).collect();
     if !state.is_empty() {
-        entry = format!("{}  ({state})", entry.trim_end());
+        entry = format!("{}  ({})", entry.trim_end(), state.join(", "));
     }
     for line in run.result.iter().flat_map(|result| result.lines()) {
         entry = format!("{}\n      {}", entry.trim_end(), printable(line));
@@ -76,9 +74,8 @@ fn status(run: &Run) -> String {
 }
 
 /// Says of a run that was measured elsewhere what it is there.
-fn origin(run: &Run) -> String {
-    run.origin.as_ref().map_or_else(String::new, |origin| {
-        let day = origin.imported.strftime("%Y-%m-%d");
-        format!(", run {} elsewhere, imported {day}", origin.number)
-    })
+fn origin(run: &Run) -> Option<String> {
+    let origin = run.origin.as_ref()?;
+    let day = origin.imported.strftime("%Y-%m-%d");
+    Some(format!("run {} elsewhere, imported {day}", origin.number))
 }

@@ -1,4 +1,4 @@
-//! `prony load` and servers that say what they were not asked, loads that nobody could carry out, and
+//! `prony load` against servers that send unsolicited bytes, loads beyond what can be carried out, and
 //! measurements shorter than an answer.
 
 use crate::http::{After, Constant};
@@ -39,7 +39,7 @@ fn unsolicited_bytes_are_counted_and_quoted() {
 }
 
 #[test]
-fn what_nobody_could_carry_out_is_refused_with_the_limit() {
+fn loads_beyond_the_limits_are_refused_with_the_limit() {
     let place = Place::new();
     let server = Served::start(&["http-echo"]);
     let url = server.http("/");

@@ -53,29 +53,25 @@ impl Expect {
         };
         let n = rest.len().min(bytes.len());
         rest[..n] == bytes[..n]
-            || (!self.holes.is_empty() && self.differs_in_holes(offset, &bytes[..n]))
+            || (!self.holes.is_empty() && self.first_difference(offset, &bytes[..n]).is_none())
     }
 
     /// Where the body, with `bytes` at `offset`, is not as it should be; `None` if it is.
+    #[cold]
     pub fn difference_at(&self, offset: u64, bytes: &[u8]) -> Option<Box<Difference>> {
-        if self.matches_at(offset, bytes) {
-            return None;
-        }
         let offset = usize::try_from(offset).ok()?;
-        let expected = self.prefix.get(offset..)?.iter();
-        let hole = |at: usize| self.holes.iter().any(|hole| hole.contains(&at));
-        let mut pairs = bytes.iter().zip(expected).enumerate();
-        let (nth, _) =
-            pairs.find(|&(nth, (found, expected))| found != expected && !hole(offset + nth))?;
-        let found = &bytes[nth..];
-        Some(Box::new(Difference::new(&self.prefix, offset + nth, found)))
+        let at = self.first_difference(offset, bytes)?;
+        let found = &bytes[at - offset..];
+        Some(Box::new(Difference::new(&self.prefix, at, found)))
     }
 
-    /// Are these bytes of the prefix, from `offset`, right outside the holes?
-    fn differs_in_holes(&self, offset: usize, bytes: &[u8]) -> bool {
+    /// The place in the prefix of the first of these bytes, which begin at `offset`, that is wrong and in no hole.
+    fn first_difference(&self, offset: usize, bytes: &[u8]) -> Option<usize> {
         let hole = |at: usize| self.holes.iter().any(|hole| hole.contains(&at));
-        let mut pairs = bytes.iter().zip(&self.prefix[offset..]).zip(offset..);
-        pairs.all(|((found, expected), at)| found == expected || hole(at))
+        let expected = self.prefix.get(offset..)?;
+        let mut pairs = bytes.iter().zip(expected).zip(offset..);
+        let wrong = pairs.find(|&((found, expected), at)| found != expected && !hole(at));
+        wrong.map(|(_, at)| at)
     }
 
     /// Judges the status alone: an answer to HEAD has no body to judge.

@@ -33,8 +33,8 @@ pub struct Answer {
     pub body: u64,
 }
 
-/// Reports an answer with bytes right behind it, from `at` on, that nobody asked for: nobody can say that
-/// it is right.
+/// Reports an answer that is followed by unsolicited bytes, from `at` on, as a wrong one: which of the bytes
+/// were the answer is not known.
 #[cold]
 #[inline(never)]
 fn surplus(at: usize, answer: &Answer, events: &mut impl Events<Fifo>) -> Fault {

@@ -184,7 +184,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     }
 
     /// What came breaks the protocol: the oldest request has a wrong answer, and the others on the
-    /// connection none. Bytes that nobody asked for are no request's answer; all in flight fail.
+    /// connection none. Unsolicited bytes answer no request; all in flight fail.
     #[cold]
     fn broken<O: Outgoing>(
         &mut self,

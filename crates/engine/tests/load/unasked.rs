@@ -278,14 +278,14 @@ fn a_copy_of_a_right_answer_is_none() {
 }
 
 /// When such bytes come while another request is in flight, they are taken for its answer, and the
-/// surplus shows at the end at the latest. How long a server takes to say it, nobody knows; so it is
-/// asked until it shows.
+/// surplus shows at the end at the latest. When a server sends it is not certain, so the load
+/// is repeated until it shows.
 #[test]
 fn what_comes_later_is_seen_in_the_end() {
     at_once(4, &later(), |case| {
         for plan in shapes(&case.dialogue) {
             if !plan.load.keepalive {
-                continue; // Nobody listens any more.
+                continue; // The connection is closed by then.
             }
             eventually(case.name, || {
                 let (seen, count) = load(case, &plan);

@@ -64,13 +64,13 @@ pub(super) fn cell(
             && matches!(failure.step, Some(Step::Verify | Step::VerifyAgain))
     });
     let measured = || trials.iter().filter_map(|trial| trial.observation.as_ref());
-    let lied = measured().any(|seen| seen.outcomes.lied());
+    let misbehaved = measured().any(|seen| seen.outcomes.misbehaved());
     Some(CellReport {
         server: first.server.clone(),
         workers: first.workers.unwrap_or(1),
         load: first.load.clone(),
         trials: trials.len() as u64,
-        verified: !broken && !lied,
+        verified: !broken && !misbehaved,
         answers: measured().map(|seen| seen.outcomes.ok).sum(),
         throughput: mean(&rates, Unit::PerSecond).ok()?,
         latency,

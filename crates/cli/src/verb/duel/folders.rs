@@ -2,6 +2,7 @@
 //! there.
 
 use crate::args::Duel;
+use crate::git::{git, is_dirty};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::side::{Side, What};
 use std::collections::BTreeSet;
@@ -52,7 +53,9 @@ pub fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<Vec<Side>
         .iter()
         .map(|rev| Revision::find(rev))
         .collect::<Result<_>>()?;
-    if found.iter().any(|revision| revision.asked == "HEAD") && is_dirty()? {
+    if found.iter().any(|revision| revision.asked == "HEAD")
+        && is_dirty().map_err(|why| miette!("{why}"))?
+    {
         eprintln!("uncommitted changes in this folder are not part of HEAD, and are not measured");
     }
     let mut sides = Vec::new();
@@ -119,25 +122,6 @@ impl Revision {
             true => short.to_owned(),
             false => format!("{} ({short})", self.asked),
         }
-    }
-}
-
-/// Are there changes that are not committed?
-fn is_dirty() -> Result<bool> {
-    let status = git(&["status", "--porcelain", "--untracked-files=no"]);
-    Ok(!status.map_err(|why| miette!("{why}"))?.is_empty())
-}
-
-/// What git prints, or why it did not.
-fn git(arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .output()
-        .map_err(|error| format!("git cannot be run: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(text(&output.stderr)),
     }
 }
 

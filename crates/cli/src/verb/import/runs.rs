@@ -6,6 +6,7 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_notebook::{Run, RunId};
 use prony_pages::raw::Raw;
 use prony_pages::restore::{RestoreError, is_run, read, restore};
+use prony_record::RunStatus;
 use serde_json::json;
 
 /// The texts as runs, with their names; `None` when they are something else.
@@ -39,7 +40,7 @@ pub fn main(places: &Places, runs: &[(String, Raw<'static>)], args: &Import) -> 
     for (name, raw) in runs {
         let there = notebook.same_run(&raw.run.facts).into_diagnostic()?;
         let (id, new) = match there {
-            Some(run) if !args.again => {
+            Some(run) if !args.again && !is_beginning(&run, raw) => {
                 eprintln!("{}", already(name, &run));
                 (run.id, false)
             }
@@ -70,6 +71,11 @@ pub fn main(places: &Places, runs: &[(String, Raw<'static>)], args: &Import) -> 
         );
     }
     Ok(Ended::Done)
+}
+
+/// Is `there` only the beginning of the run? The notebook could not be written from then on.
+fn is_beginning(there: &Run, raw: &Raw<'_>) -> bool {
+    there.status == RunStatus::Running && raw.run.status != RunStatus::Running
 }
 
 fn put_in(id: RunId, raw: &Raw<'_>) -> String {

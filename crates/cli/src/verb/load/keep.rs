@@ -1,6 +1,7 @@
 //! A load as a run in the notebook, so that `runs`, `report`, `compare`, `export` and `view` know it.
 
 use crate::args::{Load, Places};
+use crate::git::{git, is_dirty};
 use crate::journal::{Kept, conclude, say_where, subject};
 use jiff::Timestamp;
 use miette::{Result, miette};
@@ -11,7 +12,6 @@ use prony_lab::trial::Measured;
 use prony_lab::warmup::WarmUp;
 use prony_record::{Durations, Finding, Observation, Resources, Subject};
 use std::convert::Infallible;
-use std::process::Command;
 
 /// What was measured, and when.
 pub struct Done<'a> {
@@ -85,7 +85,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
     conclude(&notebook, id, &done.result);
     let words = format!("kept as run {id}: `prony report {id}`");
     let silent = args.shown.quiet || args.json;
-    say_where(&notebook, id, if silent { "" } else { &words });
+    say_where(&notebook, id, (!silent).then_some(&words));
     Ok(())
 }
 
@@ -97,15 +97,9 @@ fn list(cpus: &[usize]) -> String {
 /// The commit of the folder that the user stands in, with a plus when there are changes that are not
 /// committed; none outside a repository.
 fn commit() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        output.status.success().then_some(text)
-    };
-    let commit = git(&["rev-parse", "--short", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    Some(match changed.is_empty() {
-        true => commit,
-        false => format!("{commit}+"),
+    let commit = git(&["rev-parse", "--short", "HEAD"]).ok()?;
+    Some(match is_dirty().ok()? {
+        true => format!("{commit}+"),
+        false => commit,
     })
 }

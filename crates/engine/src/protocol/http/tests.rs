@@ -300,7 +300,7 @@ fn faults() {
 }
 
 #[test]
-fn what_nobody_asked_for_spoils_the_answer_before_it() {
+fn unsolicited_bytes_make_the_answer_before_them_wrong() {
     let chunked = [CHUNKED, b"0\r\n\r\n"].concat();
     let closes = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
     // What comes, how many were asked for, how many of the answers are right, and where the surplus
