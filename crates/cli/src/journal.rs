@@ -50,13 +50,13 @@ impl<'a> Kept<'a> {
         };
         match begun {
             Ok(id) => kept.id = id,
-            Err(why) => kept.go_on_in_memory(why).into_diagnostic()?,
+            Err(why) => kept.go_on_in_memory(&why).into_diagnostic()?,
         }
         Ok(kept)
     }
 
     /// Puts a notebook in memory in the place of the one that cannot be written, with what that has of the run.
-    fn go_on_in_memory(&mut self, why: NotebookError) -> Result<(), NotebookError> {
+    fn go_on_in_memory(&mut self, why: &NotebookError) -> Result<(), NotebookError> {
         let mut memory = self.notebook.in_memory_instead()?;
         let id = memory.begin_run(&self.facts)?;
         let mut why = why.to_string();
@@ -87,7 +87,7 @@ impl<'a> Kept<'a> {
         };
         let now = Timestamp::now();
         if let Err(why) = self.notebook.finish_run(self.id, status, now) {
-            self.go_on_in_memory(why).into_diagnostic()?;
+            self.go_on_in_memory(&why).into_diagnostic()?;
             let finished = self.notebook.finish_run(self.id, status, now);
             finished.into_diagnostic()?;
         }
@@ -168,7 +168,7 @@ impl Journal for Kept<'_> {
         let Err(why) = self.notebook.add_trial(self.id, recording) else {
             return Ok(());
         };
-        self.go_on_in_memory(why).map_err(failed)?;
+        self.go_on_in_memory(&why).map_err(failed)?;
         let added = self.notebook.add_trial(self.id, recording);
         added.map(drop).map_err(failed)
     }
