@@ -35,7 +35,8 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<(String, String)>> {
     Ok(texts)
 }
 
-/// Some shells write what they redirect as UTF-16, with a byte order mark; everything else is UTF-8.
+/// Some shells write what they redirect as UTF-16, with a byte order mark; everything else is UTF-8, for which some
+/// editors write a mark too.
 fn decoded(bytes: &[u8]) -> String {
     let units = |unit: fn([u8; 2]) -> u16| -> Vec<u16> {
         let pairs = bytes[2..].chunks_exact(2);
@@ -44,7 +45,7 @@ fn decoded(bytes: &[u8]) -> String {
     match bytes {
         [0xff, 0xfe, ..] => String::from_utf16_lossy(&units(u16::from_le_bytes)),
         [0xfe, 0xff, ..] => String::from_utf16_lossy(&units(u16::from_be_bytes)),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        [0xef, 0xbb, 0xbf, utf8 @ ..] | utf8 => String::from_utf8_lossy(utf8).into_owned(),
     }
 }
 
@@ -61,6 +62,7 @@ mod tests {
         assert_eq!(decoded(&utf16([0xff, 0xfe], u16::to_le_bytes)), "a µ\n");
         assert_eq!(decoded(&utf16([0xfe, 0xff], u16::to_be_bytes)), "a µ\n");
         assert_eq!(decoded("a µ\n".as_bytes()), "a µ\n");
+        assert_eq!(decoded("\u{feff}a µ\n".as_bytes()), "a µ\n");
         assert_eq!(decoded(&[0xff, 0xfe, 0x61]), "");
         assert_eq!(decoded(&[b'a', 0xff]), "a\u{fffd}");
         assert_eq!(decoded(&[]), "");

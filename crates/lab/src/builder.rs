@@ -2,7 +2,7 @@
 
 use crate::catalog::Server;
 use crate::manifest::{Fill, fill};
-use prony_record::{Failure, Step};
+use prony_record::{Failure, Step, inert};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
@@ -351,7 +351,7 @@ fn shell(line: &str, folder: &Path) -> Result<String, BuildError> {
 }
 
 fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or("").trim().to_owned()
+    inert::line(text.lines().next().unwrap_or("").trim()).into_owned()
 }
 
 /// The end of a text, at most `limit` bytes, from the beginning of a line where possible.

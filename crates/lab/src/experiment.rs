@@ -7,6 +7,8 @@ use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};
 use prony_record::Load;
+use prony_record::bounds::MOST_ROUNDS;
+use prony_record::inert;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -25,6 +27,7 @@ static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../published");
 #[serde(deny_unknown_fields)]
 pub struct ExperimentFile {
     /// One line that says what it compares.
+    #[serde(deserialize_with = "inert::read_line")]
     pub title: String,
     /// What the servers must answer.
     #[schemars(with = "Contract")]
@@ -195,8 +198,9 @@ impl Experiment {
             source.mistake(span, "the experiment is not right", label, help)
         };
         let contract = *file.contract.get_ref();
-        if *file.rounds.get_ref() == 0 {
-            return Err(wrong(file.rounds.span(), "must be at least 1".into(), None));
+        if !(1..=MOST_ROUNDS).contains(file.rounds.get_ref()) {
+            let label = format!("must be from 1 to {MOST_ROUNDS}");
+            return Err(wrong(file.rounds.span(), label, None));
         }
         if !file.loads.is_empty() && !file.load.span().is_empty() {
             let label = "either one load or several loads".into();
@@ -255,7 +259,7 @@ impl Experiment {
             }
         };
         Ok(Self {
-            name: name.to_owned(),
+            name: inert::line(name).into_owned(),
             title: file.title,
             contract,
             entrants,

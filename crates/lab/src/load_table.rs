@@ -1,7 +1,7 @@
 //! The load of an experiment, as a file says it: lists make a grid.
 
 use prony_record::load::{Invalid, Spacing, Transport};
-use prony_record::{Extent, Load, Span};
+use prony_record::{Extent, Load, Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -136,7 +136,10 @@ impl LoadTable {
             for &rate in &rates {
                 for pipeline in self.pipeline.values() {
                     let load = Load {
-                        name: self.name.clone(),
+                        name: self
+                            .name
+                            .as_deref()
+                            .map(|name| inert::line(name).into_owned()),
                         contract: None,
                         connections,
                         threads,

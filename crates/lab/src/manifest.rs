@@ -2,7 +2,7 @@
 
 use crate::contract::Contract;
 use crate::source::{Mistake, Source};
-use prony_record::Span;
+use prony_record::{Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,12 +16,15 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// One line that says what it is.
+    #[serde(deserialize_with = "inert::read_line")]
     pub title: String,
     /// The language it is written in.
+    #[serde(deserialize_with = "inert::read_line")]
     pub language: String,
     /// What it can answer; at least one.
     pub contracts: Vec<Contract>,
     /// Its concurrency model, in a few words.
+    #[serde(deserialize_with = "inert::read_line")]
     pub model: String,
     /// Another server of the catalog whose files are built instead of its own: the same program
     /// with another interpreter, or built in another way.

@@ -1,6 +1,7 @@
 //! TOML files that people write: every mistake is shown in its line, with what was expected.
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
+use prony_record::inert;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,14 +94,25 @@ impl Source {
         label: impl Into<String>,
         help: Option<String>,
     ) -> Mistake {
+        let said = |text: &str| inert::lines(text).into_owned();
         Mistake {
-            title: title.into(),
-            source_code: Arc::new(NamedSource::new(&self.name, self.text.clone())),
+            title: said(&title.into()),
+            source_code: Arc::new(NamedSource::new(said(&self.name), shown(&self.text))),
             span: span.into(),
-            label: label.into(),
-            help,
+            label: said(&label.into()),
+            help: help.map(|text| said(&text)),
         }
     }
+}
+
+/// A file's text as a terminal may show it: what would steer it is replaced by question marks, as long as it was, so that
+/// places stay where they are.
+fn shown(text: &str) -> String {
+    let inert = |c: char| match inert::acts(c) && !matches!(c, '\n' | '\r' | '\t') {
+        true => "?".repeat(c.len_utf8()),
+        false => c.to_string(),
+    };
+    text.chars().map(inert).collect()
 }
 
 /// The known name that is most like a mistyped one, as a help text.
@@ -119,6 +131,18 @@ pub(crate) fn did_you_mean<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mistake_is_shown_without_what_would_steer_a_terminal() {
+        let source = Source::new(
+            "a\u{1b}.toml",
+            "title = \"a\u{1b}[31m\u{202e}\"\nrounds = x\n",
+        );
+        let mistake = source.parse::<toml::Table>().unwrap_err();
+        let report = format!("{:?}", miette::Report::new(mistake));
+        assert!(report.contains("a?[31m???"), "{report}");
+        assert!(!report.contains(['\u{1b}', '\u{202e}']), "{report}");
+    }
 
     #[test]
     fn only_likely_names_are_suggested() {

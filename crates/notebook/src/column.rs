@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use prony_record::times::Kind;
-use prony_record::{Phase, RunStatus, Severity, Step, TrialStatus};
+use prony_record::{Phase, RunStatus, Severity, Step, TrialStatus, inert};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::Serialize;
@@ -41,10 +41,33 @@ impl<T: Serialize> ToSql for Json<&T> {
 
 impl<T: DeserializeOwned> FromSql for Json<T> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        serde_json::from_str(value.as_str()?)
+        inert::json(value.as_str()?)
             .map(Self)
             .map_err(FromSqlError::other)
     }
+}
+
+/// A text of others that may have several lines, made inert.
+pub(crate) fn lines(row: &Row<'_>, column: &str) -> rusqlite::Result<String> {
+    optional_lines(row, column).map(Option::unwrap_or_default)
+}
+
+/// The same, or nothing.
+pub(crate) fn optional_lines(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.map(|text| inert::lines(&text).into_owned()))
+}
+
+/// A name or a title, made inert: in one line.
+pub(crate) fn line(row: &Row<'_>, column: &str) -> rusqlite::Result<String> {
+    let text: String = row.get(column)?;
+    Ok(inert::line(&text).into_owned())
+}
+
+/// The same, or nothing.
+pub(crate) fn optional_line(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.map(|text| inert::line(&text).into_owned()))
 }
 
 /// A number that is never negative. Beyond 2⁶³ − 1 (292 years of nanoseconds) it is refused: an

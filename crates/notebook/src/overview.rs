@@ -7,7 +7,7 @@ use prony_record::{Host, RunStatus, Severity, Step, TrialStatus};
 use rusqlite::types::{ToSqlOutput, Value as Bound};
 use rusqlite::{Row, ToSql, params_from_iter};
 
-use crate::column::{Json, Moment, Whole, Word, whole};
+use crate::column::{Json, Moment, Whole, Word, line, lines, optional_lines, whole};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
 use crate::process::ProcessKey;
@@ -337,21 +337,21 @@ fn places(n: usize) -> String {
 fn read_overview(row: &Row<'_>) -> rusqlite::Result<Overview> {
     Ok(Overview {
         id: RunId(row.get("id")?),
-        name: row.get("name")?,
-        title: row.get("title")?,
+        name: line(row, "name")?,
+        title: line(row, "title")?,
         started: row.get::<_, Moment>("started")?.0,
         finished: row
             .get::<_, Option<Moment>>("finished")?
             .map(|moment| moment.0),
         status: row.get::<_, Word<_>>("status")?.0,
-        result: row.get("result")?,
+        result: optional_lines(row, "result")?,
         process: ProcessKey {
             pid: row.get("pid")?,
             boot_id: row.get("boot_id")?,
             start_ticks: row.get::<_, Whole>("pid_start_ticks")?.0,
         },
         host: row.get::<_, Json<_>>("host_json")?.0,
-        command_line: row.get("command_line")?,
+        command_line: lines(row, "command_line")?,
         trials: 0,
         failed: 0,
         last_trial: None,
@@ -364,14 +364,14 @@ fn read_line(row: &Row<'_>) -> rusqlite::Result<TrialLine> {
         id: TrialId(row.get("id")?),
         ordinal: row.get("ordinal")?,
         round: row.get("round")?,
-        server: row.get("server")?,
+        server: line(row, "server")?,
         workers: row.get("workers")?,
-        cell: row.get("cell")?,
+        cell: line(row, "cell")?,
         status: row.get::<_, Word<_>>("status")?.0,
         failed_step: row
             .get::<_, Option<Word<_>>>("failed_step")?
             .map(|word| word.0),
-        message: row.get("message")?,
+        message: optional_lines(row, "message")?,
         throughput: row.get("throughput")?,
         cpu_ns_per_request: row.get("cpu_ns_per_request")?,
         p50_ns: whole(row, "p50_ns")?,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use prony_record::{Host, Subject};
 use rusqlite::Row;
 
-use crate::column::{Json, Moment, whole};
+use crate::column::{Json, Moment, line, optional_line, whole};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
 use crate::run::RunId;
@@ -99,10 +99,10 @@ fn read_trial(row: &Row<'_>) -> rusqlite::Result<PastTrial> {
     Ok(PastTrial {
         id: TrialId(row.get("id")?),
         run: RunId(row.get("run_id")?),
-        server: row.get("server")?,
+        server: line(row, "server")?,
         workers: row.get("workers")?,
-        version: row.get("server_version")?,
-        cell: row.get("cell")?,
+        version: optional_line(row, "server_version")?,
+        cell: line(row, "cell")?,
         throughput: row.get("throughput")?,
         cpu_ns_per_request: row.get("cpu_ns_per_request")?,
         p99_ns: whole(row, "p99_ns")?,
@@ -112,10 +112,10 @@ fn read_trial(row: &Row<'_>) -> rusqlite::Result<PastTrial> {
 fn read_run(row: &Row<'_>) -> rusqlite::Result<PastRun> {
     Ok(PastRun {
         id: RunId(row.get("id")?),
-        name: row.get("name")?,
+        name: line(row, "name")?,
         started: row.get::<_, Moment>("started")?.0,
         experiment: row.get::<_, Json<_>>("experiment_json")?.0,
         host: row.get::<_, Json<_>>("host_json")?.0,
-        prony_version: row.get("prony_version")?,
+        prony_version: line(row, "prony_version")?,
     })
 }

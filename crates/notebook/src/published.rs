@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use prony_record::published::Published;
 use rusqlite::{OptionalExtension, Row, named_params};
 
-use crate::column::{Json, Moment};
+use crate::column::{Json, Moment, line, lines};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
 
@@ -64,9 +64,9 @@ impl Notebook {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<StoredFigures> {
     Ok(StoredFigures {
-        name: row.get("name")?,
+        name: line(row, "name")?,
         imported: row.get::<_, Moment>("imported")?.0,
-        command_line: row.get("command_line")?,
+        command_line: lines(row, "command_line")?,
         table: row.get::<_, Json<_>>("table_json")?.0,
     })
 }

@@ -7,7 +7,7 @@ use prony_record::{RunFacts, RunStatus};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Json, Moment, Seed, Whole, Word};
+use crate::column::{Json, Moment, Seed, Whole, Word, line, lines, optional_line, optional_lines};
 use crate::error::{Doing, NotebookError};
 use crate::import::{Origin, read_origin};
 use crate::open::Notebook;
@@ -205,21 +205,21 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
         id: RunId(row.get("id")?),
         facts: RunFacts {
-            name: row.get("name")?,
-            title: row.get("title")?,
+            name: line(row, "name")?,
+            title: line(row, "title")?,
             started: row.get::<_, Moment>("started")?.0,
             seed: row.get::<_, Seed>("seed")?.0,
             experiment: row.get::<_, Json<_>>("experiment_json")?.0,
             host: row.get::<_, Json<_>>("host_json")?.0,
-            prony_version: row.get("prony_version")?,
-            prony_commit: row.get("prony_commit")?,
-            command_line: row.get("command_line")?,
+            prony_version: line(row, "prony_version")?,
+            prony_commit: optional_line(row, "prony_commit")?,
+            command_line: lines(row, "command_line")?,
         },
         status: row.get::<_, Word<_>>("status")?.0,
         finished: row
             .get::<_, Option<Moment>>("finished")?
             .map(|moment| moment.0),
-        result: row.get("result")?,
+        result: optional_lines(row, "result")?,
         process: ProcessKey {
             pid: row.get("pid")?,
             boot_id: row.get("boot_id")?,

@@ -7,7 +7,7 @@ use prony_record::{Failure, Recording, Trial};
 use rusqlite::{ErrorCode, Row, Transaction, TransactionBehavior, named_params};
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Json, Moment, Whole, Word, whole};
+use crate::column::{Json, Moment, Whole, Word, line, lines, optional_line, optional_lines, whole};
 use crate::error::{Doing, NotebookError};
 use crate::histogram;
 use crate::open::Notebook;
@@ -157,15 +157,15 @@ fn read_trial(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
         trial: Trial {
             ordinal: row.get("ordinal")?,
             round: row.get("round")?,
-            server: row.get("server")?,
+            server: line(row, "server")?,
             workers: row.get("workers")?,
             load: row.get::<_, Json<_>>("load_json")?.0,
-            cell: row.get("cell")?,
+            cell: line(row, "cell")?,
             status: row.get::<_, Word<_>>("status")?.0,
             failure: read_failure(row)?,
             started: row.get::<_, Moment>("started")?.0,
-            command_line: row.get("command_line")?,
-            server_version: row.get("server_version")?,
+            command_line: lines(row, "command_line")?,
+            server_version: optional_line(row, "server_version")?,
             figures: Figures {
                 measured_seconds: row.get("measured_seconds")?,
                 verified_answers: whole(row, "verified_answers")?,
@@ -185,10 +185,7 @@ fn read_failure(row: &Row<'_>) -> rusqlite::Result<Option<Failure>> {
     let Some(Word(step)) = row.get("failed_step")? else {
         return Ok(None);
     };
-    let text = |column| {
-        row.get::<_, Option<String>>(column)
-            .map(Option::unwrap_or_default)
-    };
+    let text = |column| optional_lines(row, column).map(Option::unwrap_or_default);
     Ok(Some(Failure {
         step,
         message: text("message")?,

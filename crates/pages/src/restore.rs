@@ -5,9 +5,10 @@ use crate::material::Material;
 use crate::raw::{FORMAT, Raw, VERSION};
 use jiff::Timestamp;
 use prony_notebook::{Import, Notebook, NotebookError, Origin, RunId};
-use prony_record::times::Unreadable;
-use prony_record::{Recording, RunStatus};
+use prony_record::times::{Encoded, Unreadable};
+use prony_record::{Recording, RunStatus, bounds, inert};
 use serde::Deserialize;
+use std::borrow::Cow;
 
 /// Why a run cannot be put into a notebook.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,17 @@ pub enum RestoreError {
         trial: u32,
         /// Which, and why not.
         source: Unreadable,
+    },
+    /// The published figures that it is compared with cannot be.
+    #[error("the published figures: {0}")]
+    Published(String),
+    /// A trial contradicts itself.
+    #[error("trial {trial}: {why}")]
+    Impossible {
+        /// The trial's place in the plan, from 0.
+        trial: u32,
+        /// What cannot be.
+        why: String,
     },
     /// No report could be made of it.
     #[error("no report can be made of it: {0}")]
@@ -72,7 +84,11 @@ pub fn read(text: &str) -> Result<Raw<'static>, RestoreError> {
     // First what it is: a later version may have another schema.
     let mark: Mark = serde_json::from_str(text)?;
     known(&mark.format, mark.version)?;
-    Ok(serde_json::from_str(text)?)
+    bounds::check(text)?;
+    let mut raw: Raw<'static> = serde_json::from_str(text)?;
+    // As the notebook will give them, so that the same run is known again.
+    raw.run.facts = Cow::Owned(inert::json(&serde_json::to_string(&raw.run.facts)?)?);
+    Ok(raw)
 }
 
 fn known(format: &str, version: u32) -> Result<(), RestoreError> {
@@ -88,6 +104,37 @@ fn known(format: &str, version: u32) -> Result<(), RestoreError> {
     Ok(())
 }
 
+/// Can a trial have been measured like this?
+fn possible(recording: &Recording<Encoded>) -> Result<(), String> {
+    let trial = &recording.trial;
+    trial.load.check().map_err(|error| error.to_string())?;
+    let figures = &trial.figures;
+    if let (Some(seconds), Some(answers), Some(rate)) = (
+        figures.measured_seconds,
+        figures.verified_answers,
+        figures.throughput,
+    ) && (rate * seconds - answers as f64).abs() > 1.0 + 0.01 * answers as f64
+    {
+        return Err(format!(
+            "{answers} answers in {seconds} s are not {rate} per second"
+        ));
+    }
+    let mut last = 0;
+    for window in &recording.windows {
+        if window.length_ns == 0 {
+            return Err(format!("its window {} has no length", window.index));
+        }
+        if window.start_ns < last {
+            return Err(format!(
+                "its window {} begins before the one before it",
+                window.index
+            ));
+        }
+        last = window.start_ns;
+    }
+    Ok(())
+}
+
 /// Puts a run into a notebook, under a new number: all of it, or nothing.
 ///
 /// # Errors
@@ -97,7 +144,14 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
     if !raw.cells.is_empty() {
         return Err(RestoreError::Lean);
     }
+    if let Some(published) = &raw.run.facts.experiment.published {
+        published.check().map_err(RestoreError::Published)?;
+    }
     let decoded = raw.trials.iter().map(|trial| {
+        possible(trial).map_err(|why| RestoreError::Impossible {
+            trial: trial.trial.ordinal,
+            why,
+        })?;
         let histograms = (&trial.histograms).try_into();
         Ok(Recording {
             trial: trial.trial.clone(),

@@ -98,10 +98,14 @@ impl Scale {
     }
 }
 
+/// Values beyond this, which no measurement has, are left outside: ticks are found by powers of ten, which end.
+const FARTHEST: f64 = 1e24;
+
+/// The least and the largest value.
 fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values
         .into_iter()
-        .filter(|value| value.is_finite())
+        .filter(|value| value.abs() <= FARTHEST)
         .fold(None, |bounds, value| match bounds {
             None => Some((value, value)),
             Some((low, high)) => Some((value.min(low), value.max(high))),

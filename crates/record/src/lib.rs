@@ -19,11 +19,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bounds;
 pub mod calibration;
 pub mod failure;
 pub mod finding;
 pub mod generator;
 pub mod host;
+pub mod inert;
 pub mod load;
 pub mod observation;
 pub mod outcomes;

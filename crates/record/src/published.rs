@@ -1,5 +1,6 @@
 //! Figures that others have published.
 
+use crate::bounds::MOST;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,6 +62,33 @@ pub struct Row {
     /// What one has to know of this row.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+impl Published {
+    /// Can these be rates, latencies and times?
+    ///
+    /// # Errors
+    /// The first row with a figure that cannot be, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let possible = |figure: f64| (0.0..=MOST).contains(&figure);
+        for row in &self.row {
+            let rates = row.rates.iter().chain(&row.corrected);
+            let mut all = rates.chain(row.latency_ms.values());
+            if let Some(figure) = all.find(|figure| !possible(**figure)) {
+                return Err(format!(
+                    "{:?} has a figure of {figure:?}, and figures are from 0 to {MOST:?}",
+                    row.label
+                ));
+            }
+        }
+        match &self.correction {
+            Some(it) if !possible(it.too_seconds) => Err(format!(
+                "too_seconds is {:?}, and times are from 0 to {MOST:?}",
+                it.too_seconds
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Row {

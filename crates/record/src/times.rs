@@ -5,6 +5,7 @@ use crate::word::words;
 use crate::{Nanos, SECOND};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use prony_stats::order_interval::{Beyond, effective_samples};
@@ -12,11 +13,16 @@ use prony_stats::percentile::{percentile_ranks, supported};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// The longest time that a histogram tells apart from longer ones.
 pub const HIGHEST: Nanos = 1_000 * SECOND;
 /// Significant decimal digits: values are within 0.1 %.
 const DIGITS: u8 = 3;
+/// The most bytes of a histogram before compression: with three digits even one of all 64-bit values has fewer.
+const MOST_BYTES: u32 = 1 << 20;
+/// The most samples of a histogram: an answer per nanosecond for more than ten days.
+const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
 
 /// A histogram of times in nanoseconds, from 1 ns to 1,000 s.
 pub type Times = Histogram<u64>;
@@ -427,16 +433,51 @@ pub fn encode(times: &Times) -> Vec<u8> {
 /// Reads what [`encode`] has written.
 ///
 /// # Errors
-/// When the bytes are something else.
+/// When the bytes are something else, or a histogram of more than can have been measured.
 pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
-    Deserializer::new()
+    bearable(bytes)?;
+    let times: Times = Deserializer::new()
         .deserialize(&mut &bytes[..])
-        .map_err(|error| Unreadable(error.to_string()))
+        .map_err(|error| Unreadable(error.to_string()))?;
+    match times.len() {
+        n if n > MOST_SAMPLES => Err(Unreadable(format!(
+            "it has {n} samples, and may have {MOST_SAMPLES}"
+        ))),
+        _ => Ok(times),
+    }
+}
+
+/// Does the head of a histogram's bytes speak of something that fits into a little memory? The reader takes as much as
+/// the head says, whatever follows.
+fn bearable(bytes: &[u8]) -> Result<(), Unreadable> {
+    // Twice a cookie and a length; the second pair is compressed and followed by three words that say how the
+    // values are divided.
+    let mut head = [0; 16];
+    let packed = bytes.get(8..).unwrap_or_default();
+    ZlibDecoder::new(packed)
+        .read_exact(&mut head)
+        .map_err(|error| Unreadable(error.to_string()))?;
+    let word = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().expect("four bytes"));
+    let (length, digits) = (word(4), word(12));
+    if length > MOST_BYTES {
+        return Err(Unreadable(format!(
+            "it is said to have {length} bytes, and may have {MOST_BYTES}"
+        )));
+    }
+    if digits > u32::from(DIGITS) {
+        return Err(Unreadable(format!(
+            "its values are said to have {digits} digits, and may have {DIGITS}"
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+    use std::io::Write;
 
     fn times(values: impl IntoIterator<Item = u64>) -> Times {
         let mut times = Times::new_with_bounds(1, 1_000_000_000_000, 3).unwrap();
@@ -462,6 +503,51 @@ mod tests {
         let after = decode(&encode(&before)).unwrap();
         assert_eq!(before, after);
         assert!(decode(b"not a histogram").is_err());
+    }
+
+    #[test]
+    fn a_histogram_that_promises_too_much_is_refused_before_memory_is_taken() {
+        let packed = |length: u32, digits: u32, counts: &[u8]| {
+            let mut plain = 0x1c84_9313_u32.to_be_bytes().to_vec();
+            for word in [length, 0, digits] {
+                plain.extend(word.to_be_bytes());
+            }
+            plain.extend(1_u64.to_be_bytes());
+            plain.extend(HIGHEST.to_be_bytes());
+            plain.extend(1_f64.to_be_bytes());
+            plain.extend(counts);
+            let mut bytes = 0x1c84_9314_u32.to_be_bytes().to_vec();
+            let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+            zlib.write_all(&plain).unwrap();
+            let compressed = zlib.finish().unwrap();
+            bytes.extend((compressed.len() as u32).to_be_bytes());
+            bytes.extend(compressed);
+            bytes
+        };
+        // Seven samples of 1 ns: no zeros before, and a zigzag count.
+        let good = decode(&packed(2, 3, &[1, 14])).unwrap();
+        assert_eq!((good.len(), good.max()), (7, 1));
+        for (bytes, said) in [
+            (packed(u32::MAX, 3, &[14]), "4294967295 bytes"),
+            (packed(1, 5, &[14]), "5 digits"),
+            (
+                packed(9, 3, &[0xfe, 255, 255, 255, 255, 255, 255, 255, 127]),
+                "samples",
+            ),
+        ] {
+            let error = decode(&bytes).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        for length in 0..good_length() {
+            assert!(
+                decode(&encode(&times(1..500))[..length]).is_err(),
+                "{length}"
+            );
+        }
+    }
+
+    fn good_length() -> usize {
+        encode(&times(1..500)).len()
     }
 
     #[test]

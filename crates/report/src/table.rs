@@ -1,5 +1,7 @@
 //! Plain text tables.
 
+use prony_record::inert;
+
 /// As many columns of characters as a text needs.
 pub const UNLIMITED: usize = usize::MAX;
 
@@ -54,9 +56,7 @@ impl Table {
 /// a terminal.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    inert::line(text).into_owned()
 }
 
 impl Table {

@@ -12,6 +12,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use prony_record::Span;
+use prony_record::bounds::MOST_ROUNDS;
 use prony_record::service::{LatencyLimit, Limits};
 use std::time::Duration;
 
@@ -154,7 +155,7 @@ pub struct Calibrate {
     #[arg(long, value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = count::<u32>)]
     pub connections: Vec<u32>,
     /// Rounds for each of them
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_ROUNDS)))]
     pub rounds: u32,
     /// How long each side is loaded in each of the two parts of a round
     #[arg(short, long, value_name = "TIME", default_value = "500ms")]

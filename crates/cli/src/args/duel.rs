@@ -11,6 +11,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use prony_record::Span;
+use prony_record::bounds::MOST_ROUNDS;
 use prony_record::verdict::Quantity;
 
 /// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
@@ -66,7 +67,7 @@ pub struct Duel {
     pub only: Vec<Only>,
     /// Number of rounds, exactly [default: until everything is settled that can be, 60 at most, or 120 when throughput
     /// or all the rest is left out]
-    #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=10000))]
+    #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
     /// Go on until every ratio is known to this much either way, such as 1%
     #[arg(long, value_name = "SHARE")]

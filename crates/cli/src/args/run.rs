@@ -5,6 +5,7 @@ use super::gate::Gate;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
+use prony_record::bounds::MOST_ROUNDS;
 
 /// Run an experiment: every server in it, verified and loaded, round after round
 ///
@@ -22,10 +23,10 @@ pub struct Run {
     #[arg(add = ArgValueCandidates::new(complete::experiments))]
     pub experiment: String,
     /// Rounds, instead of those that the experiment says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
-    /// Only these servers, and the baseline (as `name` or `name@workers`; may be repeated)
-    #[arg(long, value_name = "SERVER", add = ArgValueCandidates::new(complete::servers))]
+    /// Only these servers, and the baseline (as `name` or `name@workers`, separated by commas; may be repeated)
+    #[arg(long, value_name = "SERVER", value_delimiter = ',', add = ArgValueCandidates::new(complete::servers))]
     pub only: Vec<String>,
     /// Only these loads (as reports label them: `c64 t8`, or a load's name; may be repeated)
     #[arg(long, value_name = "LOAD")]

@@ -3,7 +3,7 @@
 use super::frame::{Counts, End, Frame, Load, generator};
 use super::spark;
 use console::{Style, measure_text_width, truncate_str};
-use prony_record::Window;
+use prony_record::{Window, inert};
 use prony_report::show;
 use std::time::Instant;
 
@@ -182,8 +182,7 @@ fn outcomes(seen: &Counts, look: Look) -> String {
 
 /// Without what would steer the terminal: names and messages come from elsewhere.
 pub fn clean(text: &str) -> String {
-    let harmless = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().map(harmless).collect()
+    inert::line(text).into_owned()
 }
 
 /// With nothing that a terminal without UTF-8 would show as something else.

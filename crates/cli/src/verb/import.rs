@@ -106,7 +106,7 @@ fn published(
         latency_ms: row.latency_ms,
         note: row.note,
     });
-    Ok(Published {
+    let published = Published {
         title: figures.title,
         origin: figures.origin,
         rig: figures.rig,
@@ -117,7 +117,9 @@ fn published(
             too_seconds: it.too_seconds,
         }),
         row: rows.collect(),
-    })
+    };
+    published.check().map_err(|why| miette!("{why}"))?;
+    Ok(published)
 }
 
 fn table(published: &Published) -> Table {

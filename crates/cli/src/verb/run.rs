@@ -31,6 +31,9 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         .as_ref()
         .map(Source::parse::<Published>)
         .transpose()?;
+    if let Some(Err(why)) = published.as_ref().map(Published::check) {
+        return Err(miette!("the published figures: {why}"));
+    }
     let mut notebook = places.notebook()?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;

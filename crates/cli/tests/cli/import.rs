@@ -260,6 +260,46 @@ fn what_is_broken_is_refused_whole() {
             "it is not as the schema of runs says",
         ),
         (
+            "endless",
+            changed(&|v| v["trials"][ok]["throughput"] = 1e308.into()),
+            "\"throughput\" is 1e308",
+        ),
+        (
+            "rounds",
+            changed(&|v| v["run"]["experiment"]["rounds"] = u32::MAX.into()),
+            "must be from 0.0 to 10000.0",
+        ),
+        (
+            "seconds",
+            changed(&|v| v["trials"][ok]["measured_seconds"] = 1e308.into()),
+            "\"measured_seconds\"",
+        ),
+        (
+            "negative",
+            changed(&|v| v["trials"][ok]["cpu_ns_per_request"] = (-5.0).into()),
+            "\"cpu_ns_per_request\" is -5.0",
+        ),
+        (
+            "title",
+            changed(&|v| v["run"]["title"] = "x".repeat(100_000).into()),
+            "the text of \"title\" has 100000 bytes",
+        ),
+        (
+            "claim",
+            changed(&|v| v["trials"][ok]["throughput"] = 7e6.into()),
+            "are not 7000000 per second",
+        ),
+        (
+            "windows",
+            changed(&|v| v["trials"][ok]["windows"][0]["length_ns"] = 0.into()),
+            "has no length",
+        ),
+        (
+            "load",
+            changed(&|v| v["trials"][ok]["load"]["connections"] = 0.into()),
+            "connections must be at least 1",
+        ),
+        (
             "lean",
             changed(&|v| {
                 v["cells"] = serde_json::json!([{"server": "a", "load": "b", "histograms": {}}]);

@@ -21,6 +21,7 @@ mod input;
 mod interrupt;
 mod live;
 mod load;
+mod names;
 mod orphans;
 mod pages;
 mod pipes;

@@ -98,7 +98,12 @@ fn mistakes_are_shown_in_their_place() {
             "line 5",
             "does not take part",
         ),
-        ("rounds = 5", "rounds = 0", "line 6", "must be at least 1"),
+        (
+            "rounds = 5",
+            "rounds = 0",
+            "line 6",
+            "must be from 1 to 10000",
+        ),
         (
             "duration = \"1s\"",
             "duration = \"1 s\"",

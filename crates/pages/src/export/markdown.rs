@@ -44,8 +44,8 @@ pub fn markdown(material: &Material) -> String {
         let word = severity(&raised.finding);
         let _ = writeln!(
             out,
-            "- {word}: `{}` ({}): {}",
-            raised.finding.name,
+            "- {word}: {} ({}): {}",
+            code(&raised.finding.name),
             plain(&raised.servers.join(", ")),
             plain(&raised.finding.text)
         );
@@ -109,9 +109,9 @@ fn checks(out: &mut String, all: &[Finding]) {
     for found in all {
         let _ = writeln!(
             out,
-            "- {}: `{}`: {}",
+            "- {}: {}: {}",
             severity(found),
-            found.name,
+            code(&found.name),
             plain(&found.text)
         );
     }
@@ -181,11 +181,7 @@ fn table(out: &mut String, cells: &[&CellReport]) {
             .ratio
             .as_ref()
             .and_then(prony_stats::Estimate::interval);
-        let checks: Vec<&str> = cell
-            .checks
-            .iter()
-            .map(|check| check.name.as_str())
-            .collect();
+        let checks: Vec<String> = cell.checks.iter().map(|check| plain(&check.name)).collect();
         let mut row = vec![
             plain(&cell.label()),
             show::rate(rate.value()),
@@ -309,9 +305,24 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// A name in a code span; one that could end the span, or its table's cell, as a text.
+fn code(name: &str) -> String {
+    let simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    match name.chars().all(simple) {
+        true => format!("`{name}`"),
+        false => plain(name),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{code, plain};
+
+    #[test]
+    fn names_stay_names() {
+        assert_eq!(code("noisy-host"), "`noisy-host`");
+        assert_eq!(code("a`<b>"), "a\\`&lt;b&gt;");
+    }
 
     #[test]
     fn a_text_stays_text() {

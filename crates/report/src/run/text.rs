@@ -57,7 +57,7 @@ impl RunReport {
         match self.failures.iter().find(|failure| !failure.skipped) {
             Some(failure) if found.is_empty() => {
                 let step = failure.step.map_or("unknown step", Step::phrase);
-                format!("{}: {step}: {}", failure.server, failure.message)
+                format!("{}: {step}: {}", failure.server, indented(&failure.message))
             }
             _ => found,
         }
@@ -142,7 +142,11 @@ impl RunReport {
         let mut out = String::new();
         for (server, failures) in by_server {
             for (step, reason) in failures {
-                let _ = writeln!(out, "expected failure of {server}: {step}: {reason}");
+                let _ = writeln!(
+                    out,
+                    "expected failure of {server}: {step}: {}",
+                    indented(reason)
+                );
             }
         }
         out
@@ -158,7 +162,8 @@ impl RunReport {
             let _ = writeln!(
                 out,
                 "failed: {}{round}: {step}: {}",
-                failure.server, failure.message
+                failure.server,
+                indented(&failure.message)
             );
             for line in failure.output.lines() {
                 let _ = writeln!(out, "  | {}", line.escape_debug());
@@ -175,7 +180,7 @@ impl RunReport {
             });
         if verbose {
             for failure in self.failures.iter().filter(|failure| failure.skipped) {
-                let _ = writeln!(out, "  {}: {}", failure.server, failure.message);
+                let _ = writeln!(out, "  {}: {}", failure.server, indented(&failure.message));
             }
         }
         out
@@ -268,4 +273,9 @@ fn table(cells: &[&CellReport]) -> Table {
         table.row(kept.map(|(_, cell)| cell));
     }
     table
+}
+
+/// A text of others: no line of it but the first begins where prony's own lines begin.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n    ")
 }

@@ -5,6 +5,7 @@ use crate::args::Duel;
 use crate::git::{git, is_dirty};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_lab::side::{Side, What};
+use prony_record::inert;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,7 +112,7 @@ impl Revision {
         Ok(Self {
             asked: asked.to_owned(),
             commit: commit.to_owned(),
-            subject: subject.trim().to_owned(),
+            subject: inert::line(subject.trim()).into_owned(),
         })
     }
 
