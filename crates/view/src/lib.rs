@@ -1,6 +1,7 @@
 //! The notebook over HTTP: runs, reports, comparisons and histories as pages, and what changes while
 //! a page is open.
 //!
+//! - `crowd`: how many may come in at once, and for how long
 //! - [`door`]: who may come in: the `Host`, the method, the token
 //! - [`shelf`]: the notebook, opened as often as needed, and the pages that were made of it
 //! - [`mod@file`]: the formats of other tools
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod crowd;
 pub mod door;
 pub mod file;
 pub mod live;
@@ -122,10 +124,7 @@ impl View {
             let listener =
                 tokio::net::TcpListener::from_std(self.listener).map_err(ViewError::Serve)?;
             let routes = route::routes(Arc::new(self.shelf), Arc::new(self.door));
-            axum::serve(listener, routes)
-                .await
-                .map_err(ViewError::Serve)?;
-            unreachable!("it serves without end")
+            Ok(crowd::serve(listener, routes).await)
         })
     }
 }

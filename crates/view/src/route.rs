@@ -23,6 +23,8 @@ use prony_stats::compare::BAND;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, LazyLock};
 
+/// The longest text that is looked for, in bytes.
+const LONGEST_TEXT: usize = 1_000;
 /// Runs on a page.
 const PAGE: u32 = 50;
 /// A comparison draws its resamples from this number, as `prony compare` does.
@@ -124,6 +126,14 @@ fn overview(notebook: &Notebook, id: i64) -> Result<Overview, Trouble> {
 
 async fn runs(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer {
     let query = Query::of(query.as_deref());
+    if ["q", "name"]
+        .iter()
+        .any(|key| query.one(key).is_some_and(|text| text.len() > LONGEST_TEXT))
+    {
+        return Err(Trouble::Question(format!(
+            "A text of at most {LONGEST_TEXT} bytes can be looked for."
+        )));
+    }
     read(room, move |shelf, notebook| {
         let text = |key: &str| query.one(key).map(str::to_owned);
         let before = match query.one("before") {

@@ -131,13 +131,20 @@ impl Place {
 
     /// Runs `sh -c SCRIPT`, in which `$PRONY` is the command, to its end.
     pub fn shell(&self, script: &str) -> Done {
-        let mut command = assert_cmd::Command::new("sh");
+        self.finish(&mut assert_cmd::Command::from_std(
+            self.shell_command(script),
+        ))
+    }
+
+    /// `sh -c SCRIPT`, in which `$PRONY` is the command, to be started.
+    pub fn shell_command(&self, script: &str) -> std::process::Command {
+        let mut command = std::process::Command::new("sh");
         command
             .args(["-c", script])
             .env("PRONY", PRONY)
             .envs(self.environment())
             .current_dir(self.path());
-        self.finish(&mut command)
+        command
     }
 
     fn finish(&self, command: &mut assert_cmd::Command) -> Done {

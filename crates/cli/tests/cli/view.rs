@@ -3,13 +3,17 @@
 use crate::support::{HANGS, PRONY, Place, until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// A view of this place's notebook, and the address that it printed.
 fn view(place: &Place, more: &[&str]) -> (Child, String) {
     let arguments = [&["view", "--port", "0"][..], more].concat();
-    let mut child = place
-        .command(&arguments)
+    started(place.command(&arguments))
+}
+
+/// The view that a command starts, and the address that it printed.
+fn started(mut command: Command) -> (Child, String) {
+    let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -106,4 +110,66 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert!(done.stderr.contains("is not a notebook"), "{done}");
     let done = place.prony(&["view", "--listen", "nowhere"]).with(2);
     assert!(done.stderr.contains("--listen"), "{done}");
+}
+
+#[test]
+fn clients_that_hold_connections_lock_nobody_out() {
+    let place = Place::new();
+    let few = place.shell_command("ulimit -n 64; exec \"$PRONY\" view --port 0");
+    let (mut child, url) = started(few);
+    let at = url.trim_start_matches("http://").trim_end_matches('/');
+    for sent in [
+        // Half a request, nothing at all, answers that nobody reads, and one that is done.
+        &b"GET / HTTP/1.1\r\nHost: local"[..],
+        b"",
+        b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ] {
+        let mut held = Vec::new();
+        for _ in 0..100 {
+            let mut stream = TcpStream::connect(at).unwrap();
+            // One that was closed for others cannot be written to any more.
+            let _ = stream.write_all(sent);
+            held.push(stream);
+        }
+        for _ in 0..3 {
+            assert!(get(&url).contains("There are no runs yet"), "{sent:?}");
+        }
+        // Those that came first had to go.
+        held[0].set_read_timeout(Some(HANGS)).unwrap();
+        let mut rest = Vec::new();
+        let end = held[0].read_to_end(&mut rest);
+        let reset = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionReset;
+        assert!(end.is_ok() || end.is_err_and(reset), "it is still there");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_head_that_never_ends_is_given_up() {
+    let place = Place::new();
+    let (mut child, url) = view(&place, &[]);
+    let mut stream =
+        TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).unwrap();
+    stream.set_read_timeout(Some(HANGS)).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: lo").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(!answer.contains("200 OK"), "{answer}");
+    // One that is too long is refused at once.
+    let mut stream =
+        TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).unwrap();
+    stream.set_read_timeout(Some(HANGS)).unwrap();
+    let long = format!("GET /?q={} HTTP/1.1\r\n", "x".repeat(200_000));
+    let _ = stream.write_all(long.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+        "{answer}"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -340,3 +340,14 @@ fn a_notebook_that_breaks_is_told_of() {
     scene.get("/history/6").with(404);
     scene.get("/").with(200).has("There are no runs yet");
 }
+
+#[test]
+fn a_text_that_is_too_long_to_look_for_is_a_wrong_question() {
+    let scene = Scene::new(|_| {});
+    let long = "x".repeat(60_000);
+    scene
+        .get(&format!("/?q={long}"))
+        .with(400)
+        .has("at most 1000 bytes");
+    scene.get(&format!("/?name={long}")).with(400);
+}
