@@ -6,12 +6,12 @@ use prony_lab::builder::Builder;
 use prony_lab::catalog::{Catalog, Chosen};
 use prony_lab::host::LocalHost;
 use prony_lab::interrupt::Interrupt;
+use prony_lab::leftovers::{self, Scratch};
 use prony_lab::placement::{Placement, bind};
 use prony_lab::source::Source;
 use prony_notebook::Notebook;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 impl Places {
     /// The cache folder.
@@ -85,10 +85,13 @@ pub fn local_host(
     places: &Places,
     interrupt: &Arc<Interrupt>,
     placement: Placement,
-) -> Result<(LocalHost, TempDir)> {
-    let scratch = tempfile::Builder::new()
-        .prefix("prony-")
-        .tempdir()
+) -> Result<(LocalHost, Scratch)> {
+    match leftovers::end_processes() {
+        0 => {}
+        1 => eprintln!("ended 1 process that a killed prony had left behind"),
+        n => eprintln!("ended {n} processes that a killed prony had left behind"),
+    }
+    let scratch = Scratch::new()
         .into_diagnostic()
         .wrap_err("cannot make a folder for the servers' output")?;
     // Whatever else prony does (progress, notebook) stays away from the server's CPUs.

@@ -20,6 +20,7 @@ pub mod generator;
 pub mod get;
 pub mod host;
 pub mod interrupt;
+pub mod leftovers;
 pub mod load_table;
 pub mod machine;
 pub mod manifest;

@@ -1,6 +1,7 @@
 //! A running server: started through the [supervisor](crate::supervisor), watched, and stopped.
 
 use crate::builder::tail;
+use crate::leftovers;
 use crate::supervisor::wait_for;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -98,7 +99,7 @@ impl Process {
                 let line = self.line().unwrap_or_default();
                 self.exit = Some(
                     line.strip_prefix("exit ")
-                        .unwrap_or("in an unknown way")
+                        .unwrap_or("when its supervisor was killed")
                         .to_owned(),
                 );
             }
@@ -126,7 +127,9 @@ impl Process {
         if self.exit.is_none() {
             let _ = self.supervisor.kill();
         }
-        let _ = self.supervisor.wait();
+        if !self.supervisor.wait().is_ok_and(|status| status.success()) {
+            leftovers::end_processes();
+        }
     }
 }
 

@@ -4,8 +4,10 @@
 //! It starts the server in a process group of its own and then waits for two things: the end of
 //! its standard input (prony closed it, or is gone, be it by SIGKILL) and the end of the server.
 //! In both cases it ends everything that the server started. It is a *child subreaper*: what the
-//! server starts stays below the supervisor, even after daemonising.
+//! server starts stays below the supervisor, even after daemonising. Should the supervisor itself be killed, what is
+//! left is found by a [mark](crate::leftovers).
 
+use crate::leftovers;
 use crate::placement;
 use crate::server_log::{LOOK, ServerLog};
 use std::io::{self, Write};
@@ -45,6 +47,7 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     placement::bind(&cpus)?;
     let mut command = Command::new(program);
     command.args(rest).stdin(Stdio::null()).process_group(0);
+    command.envs([leftovers::mark()]);
     // SAFETY: between fork and exec only async-signal-safe calls are made: prctl and dup2.
     unsafe {
         command.pre_exec(|| {

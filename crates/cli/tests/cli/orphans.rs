@@ -91,15 +91,15 @@ impl Scene {
                  [load]\nconnections = 4\nwarmup = '0s'\n{load}\n"
             ),
         );
-        let mut prony = self.start(&["run", &file, "--json"]);
+        let prony = self.start(&["run", &file, "--json"]);
         if load.contains("600s") {
-            self.loaded(&mut prony);
+            self.loaded();
         }
         prony
     }
 
     /// Waits until the server has had CPU time that only a load can give it.
-    fn loaded(&self, _prony: &mut Background) {
+    fn loaded(&self) {
         until("the load", || {
             marked(&self.mark)
                 .iter()
@@ -227,4 +227,71 @@ fn after_servers_start() {
         }
         scene.no_process_is_left();
     }
+}
+
+/// Kills the supervisors of a scene's server.
+fn kill_supervisor(scene: &Scene) {
+    let all = marked(&scene.mark);
+    let supervisors = all.iter().filter(|(_, line)| line.contains(" supervisor "));
+    let killed = supervisors.map(|(pid, _)| {
+        // SAFETY: a plain system call, on a process that carries this test's own mark.
+        unsafe { libc::kill(*pid, libc::SIGKILL) }
+    });
+    assert_eq!(killed.collect::<Vec<_>>(), [0], "{all:?}");
+}
+
+#[test]
+fn after_sigkill_of_the_supervisor() {
+    let scene = Scene::new();
+    let mut prony = scene.start(&["servers", "start", "clinging"]);
+    prony.line("until Ctrl-C");
+    kill_supervisor(&scene);
+    let done = prony.end().with(1);
+    assert!(done.stderr.contains("its supervisor was killed"), "{done}");
+    assert_eq!(marked(&scene.mark), [], "{done}");
+}
+
+#[test]
+fn a_trial_whose_supervisor_is_killed_fails_and_the_next_goes_on() {
+    let scene = Scene::new();
+    let prony = scene.run("duration = '2s'");
+    scene.loaded();
+    kill_supervisor(&scene);
+    let done = prony.end().with(1);
+    assert!(done.stdout.contains("its supervisor was killed"), "{done}");
+    assert_eq!(done.json()["cells"][0]["trials"], 1, "{done}");
+    assert_eq!(marked(&scene.mark), [], "{done}");
+}
+
+#[test]
+fn what_is_left_when_both_are_killed_is_ended_at_the_next_start() {
+    let scene = Scene::new();
+    let mut prony = scene.start(&["servers", "start", "clinging"]);
+    prony.line("until Ctrl-C");
+    // Stopped first, so that neither does anything about the other's end.
+    prony.signal(libc::SIGSTOP);
+    kill_supervisor(&scene);
+    prony.signal(libc::SIGKILL);
+    let scratch = |place: &Place| {
+        let files = fs::read_dir(place.path()).unwrap().flatten();
+        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("prony-")).count()
+    };
+    until("the end of prony", || {
+        !marked(&scene.mark)
+            .iter()
+            .any(|(_, line)| line.contains(" servers start "))
+    });
+    assert_eq!(scratch(&scene.place), 1);
+    scene
+        .place
+        .echo_server("plain", "{prony} serve tcp-echo --port {port}", "");
+    let file = scene.place.experiment(
+        "next",
+        "title = 'T'\ncontract = 'tcp-echo'\nservers = ['plain']\nrounds = 1\n\
+         [load]\nconnections = 1\nrequests = 300\nwarmup = '0s'\n",
+    );
+    let done = scene.place.prony(&["run", &file, "--no-html"]).with(0);
+    assert_eq!(marked(&scene.mark), [], "{done}");
+    assert_eq!(scratch(&scene.place), 0, "{done}");
 }

@@ -4,12 +4,12 @@
 use crate::args::Duel;
 use crate::git::{git, is_dirty};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::leftovers::Scratch;
 use prony_lab::side::{Side, What};
 use prony_record::inert;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
 
 /// The command line of `--run` in each of these folders, in which `--build` is run first.
 pub fn folders(args: &Duel, line: &str) -> Result<Vec<Side>> {
@@ -147,15 +147,12 @@ pub fn shell(line: &str, folder: &Path) -> Result<()> {
 /// A checkout of a revision beside the user's own, which is not touched.
 pub struct Worktree {
     folder: PathBuf,
-    _above: TempDir,
+    _above: Scratch,
 }
 
 impl Worktree {
     fn add(rev: &str) -> Result<Self> {
-        let above = tempfile::Builder::new()
-            .prefix("prony-rev-")
-            .tempdir()
-            .into_diagnostic()?;
+        let above = Scratch::new().into_diagnostic()?;
         let folder = above.path().join("tree");
         let output = Command::new("git")
             .args(["worktree", "add", "--quiet", "--detach"])
