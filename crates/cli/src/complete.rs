@@ -72,7 +72,7 @@ pub fn runs() -> Vec<CompletionCandidate> {
     let places = places().filter(there);
     let notebook = places.and_then(|places| places.notebook_to_read().ok());
     let runs = notebook.and_then(|notebook| notebook.runs(RUNS).ok());
-    let runs = runs.unwrap_or_default();
+    let runs: Vec<_> = runs.into_iter().flatten().flatten().collect();
     let numbered = runs
         .iter()
         .map(|run| candidate(&run.id.to_string(), &run.facts.title));

@@ -10,6 +10,7 @@ mod gate;
 mod git;
 mod journal;
 mod live;
+mod locale;
 mod place;
 mod request;
 mod target;
@@ -38,19 +39,38 @@ enum Ended {
     NotKnown,
 }
 
+/// A variable that is empty is as good as none, as other programs have it.
+fn forget_empty() {
+    for variable in [
+        "PRONY_NOTEBOOK",
+        "PRONY_CATALOG",
+        "PRONY_ONLY_CATALOG",
+        "PRONY_CACHE",
+    ] {
+        if std::env::var_os(variable).is_some_and(|value| value.is_empty()) {
+            // SAFETY: nothing reads the environment meanwhile: there is no other thread yet.
+            unsafe { std::env::remove_var(variable) };
+        }
+    }
+}
+
 fn main() -> ExitCode {
     complete::answer();
     let line: Vec<OsString> = std::env::args_os().collect();
     if let Some((tool, arguments)) = Tool::asked_for(&line) {
         return tool.main(arguments);
     }
+    forget_empty();
     let cli = Cli::try_parse_from(line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
             // The help says more than clap's message, which lists the inner verbs too.
             eprintln!("{}", Cli::command().render_help());
             std::process::exit(2);
         }
-        error.exit();
+        if let Err(unwritten) = error.print() {
+            out::note(&unwritten);
+        }
+        std::process::exit(if out::failed() { 1 } else { error.exit_code() });
     });
     if !std::io::stderr().is_terminal() {
         // One message, one line: for logs and for those who search them.
@@ -86,6 +106,7 @@ fn main() -> ExitCode {
         Command::Supervisor { arguments } => verb::supervisor::main(&arguments),
     };
     match result {
+        Ok(_) if out::failed() => ExitCode::from(1),
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Incomplete) => ExitCode::from(1),
         Ok(Ended::Broken) => ExitCode::from(3),

@@ -5,12 +5,14 @@
 //! other end is gone would raise it too, in the middle of a load. So the macros of the same names below
 //! stand in front of those of the standard library, in all of this crate.
 
+use crate::locale;
 use prony_report::table::UNLIMITED;
 use std::fmt::Arguments;
 use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Narrower terminals break lines themselves.
 const NARROWEST: usize = 20;
@@ -28,24 +30,41 @@ macro_rules! eprintln {
     ($($text:tt)*) => { $crate::out::err(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// To standard output, at once. A disk that is full is an error, unlike a reader that has gone.
+/// Something could not be written to standard output.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
+/// To standard output, at once. A disk that is full is an error, unlike a reader that has gone; what is measured is kept
+/// all the same, so the command goes on, and [fails](failed) at its end.
 pub fn out(text: Arguments<'_>) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_fmt(text).and_then(|()| stdout.flush());
-    if let Err(error) = written
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        eprintln!("standard output cannot be written: {error}");
-        std::process::exit(1);
+    if let Err(error) = written {
+        note(&error);
     }
+}
+
+/// Standard output could not be written.
+pub fn note(error: &std::io::Error) {
+    if error.kind() != ErrorKind::BrokenPipe && !FAILED.swap(true, Ordering::Relaxed) {
+        eprintln!("standard output cannot be written: {error}");
+    }
+}
+
+/// Is something missing on standard output?
+pub fn failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
 }
 
 /// A report of a given width in columns to standard output: as wide as the terminal, or as it needs to be.
 /// Lines that are too long for the terminal are broken between words.
 pub fn report(text: impl FnOnce(usize) -> String) {
-    match console::Term::stdout().size_checked() {
-        Some((_, columns)) => out(format_args!("{}", wrapped(text, usize::from(columns)))),
-        None => out(format_args!("{}", text(UNLIMITED))),
+    let text = match console::Term::stdout().size_checked() {
+        Some((_, columns)) => wrapped(text, usize::from(columns)),
+        None => text(UNLIMITED),
+    };
+    match locale::shows_unicode() {
+        true => out(format_args!("{text}")),
+        false => out(format_args!("{}", locale::ascii(&text))),
     }
 }
 

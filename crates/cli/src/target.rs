@@ -3,7 +3,7 @@
 use miette::{Result, miette};
 use percent_encoding::percent_decode_str;
 use prony_engine::Target;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -105,18 +105,30 @@ impl Address {
             return unix(socket);
         }
         let name = format!("{}:{}", self.host, self.port);
-        let addresses: Vec<_> = (self.host.as_str(), self.port)
+        let mut addresses: Vec<_> = (self.host.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|error| miette!("cannot look up {:?}: {error}", self.host))?
             .collect();
-        let mut last = None;
+        if self.host.eq_ignore_ascii_case("localhost") {
+            // Both, whatever the host's table says: a server may listen on one alone.
+            for ip in [
+                IpAddr::from(Ipv4Addr::LOCALHOST),
+                Ipv6Addr::LOCALHOST.into(),
+            ] {
+                let address = SocketAddr::new(ip, self.port);
+                if !addresses.contains(&address) {
+                    addresses.push(address);
+                }
+            }
+        }
+        let mut first = None;
         for address in addresses {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(_) => return Ok(Target::Tcp(address)),
-                Err(error) => last = Some((address, error)),
+                Err(error) => first = first.or(Some((address, error))),
             }
         }
-        Err(match last {
+        Err(match first {
             Some((address, error)) => {
                 let shown = if self.host == address.ip().to_string() {
                     address.to_string()

@@ -137,6 +137,21 @@ pub enum CommandError {
     Placeholder(String),
 }
 
+/// Where a key, or its table's heading, stands in a file: at the beginning of a line. The same word may stand elsewhere.
+fn key_at(text: &str, key: &str) -> std::ops::Range<usize> {
+    let mut line_start = 0;
+    for line in text.split_inclusive('\n') {
+        let name = line.trim_start_matches([' ', '\t', '[']);
+        let after = name.strip_prefix(key).and_then(|rest| rest.chars().next());
+        if after.is_some_and(|c| matches!(c, ' ' | '\t' | '=' | ']' | '.')) {
+            let start = line_start + line.len() - name.len();
+            return start..start + key.len();
+        }
+        line_start += line.len();
+    }
+    0..text.len().min(1)
+}
+
 impl Manifest {
     /// Reads and checks a manifest.
     ///
@@ -148,22 +163,24 @@ impl Manifest {
             let start = source.text().find(needle).unwrap_or(0);
             start..start + needle.len()
         };
-        let wrong = |key: &str, label: String| {
-            Err(source.mistake(at(key), "the server's manifest is not right", label, None))
+        let wrong_at = |place, label: String| {
+            Err(source.mistake(place, "the server's manifest is not right", label, None))
         };
+        let wrong = |text: &str, label: String| wrong_at(at(text), label);
+        let wrong_key = |key: &str, label: String| wrong_at(key_at(source.text(), key), label);
         if this.contracts.is_empty() {
-            return wrong("contracts", "at least one contract is needed".into());
+            return wrong_key("contracts", "at least one contract is needed".into());
         }
         if let Some(workers) = this.workers
             && (workers.min == 0 || workers.max.is_some_and(|max| max < workers.min))
         {
-            return wrong(
+            return wrong_key(
                 "workers",
                 "min must be at least 1, and max at least min".into(),
             );
         }
         if let Err(error) = command(&this.run, &Fill::default()) {
-            return wrong("run", error.to_string());
+            return wrong_key("run", error.to_string());
         }
         let install = this.dependencies.as_ref().map(|wanted| &wanted.install);
         for text in this.build.iter().chain(install).chain(this.env.values()) {
@@ -321,6 +338,19 @@ start_timeout = "30s"
         );
         assert!(manifest.allows(4) && !manifest.allows(5) && !manifest.allows(0));
         assert_eq!(manifest.start_timeout(), Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_key_is_found_where_it_is_set() {
+        let text = "title = 'x'\nrun = 'x --workers={workers}'\n[workers]\nmin = 0\n";
+        assert_eq!(&text[key_at(text, "workers")], "workers");
+        assert_eq!(
+            key_at(text, "workers").start,
+            text.find("[workers]").unwrap() + 1
+        );
+        assert_eq!(key_at(text, "run"), 12..15);
+        assert_eq!(key_at(text, "min").start, text.find("min").unwrap());
+        assert_eq!(key_at("", "run"), 0..0);
     }
 
     #[test]

@@ -39,5 +39,5 @@ pub use overview::{Found, Overview, TrialLine, Wanted};
 pub use past::{PastRun, PastTrial};
 pub use process::ProcessKey;
 pub use published::StoredFigures;
-pub use run::{Run, RunId};
+pub use run::{Run, RunId, UnreadableRun};
 pub use trial::{StoredTrial, TrialId};

@@ -162,7 +162,9 @@ impl Notebook {
         let mut runs: Vec<Overview> = self
             .connection
             .prepare_cached(&sql)?
-            .query_map(params_from_iter(values), read_overview)?
+            .query_map(params_from_iter(values), |row| {
+                read_overview(row).or_else(|error| unreadable(row, &error))
+            })?
             .collect::<rusqlite::Result<_>>()?;
         let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
         let mut counts = self.counts(&ids)?;
@@ -352,6 +354,26 @@ fn read_overview(row: &Row<'_>) -> rusqlite::Result<Overview> {
         },
         host: row.get::<_, Json<_>>("host_json")?.0,
         command_line: lines(row, "command_line")?,
+        trials: 0,
+        failed: 0,
+        last_trial: None,
+        servers: Vec::new(),
+    })
+}
+
+/// What a list shows of a run that cannot be read, so that it does not hide the others.
+fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> rusqlite::Result<Overview> {
+    Ok(Overview {
+        id: RunId(row.get("id")?),
+        name: "?".into(),
+        title: format!("it cannot be read: {error}"),
+        started: Timestamp::UNIX_EPOCH,
+        finished: None,
+        status: RunStatus::Failed,
+        result: None,
+        process: ProcessKey::default(),
+        host: Host::default(),
+        command_line: String::new(),
         trials: 0,
         failed: 0,
         last_trial: None,

@@ -5,7 +5,7 @@ use std::io;
 
 /// What identifies a process as long as the file lives: ids recur, but not with the same start in
 /// the same boot.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProcessKey {
     /// The process id, as seen in its own pid namespace.
     pub pid: u32,

@@ -44,6 +44,16 @@ pub struct Run {
     pub origin: Option<Origin>,
 }
 
+/// A run that is in the notebook and cannot be read: its row was changed by something else than prony, or damaged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("run {id} cannot be read: {why}")]
+pub struct UnreadableRun {
+    /// Its number.
+    pub id: RunId,
+    /// What is wrong with it.
+    pub why: String,
+}
+
 impl Run {
     /// Is it marked as running although its process is gone?
     #[must_use]
@@ -106,14 +116,24 @@ impl Notebook {
             .doing(|| format!("writing the result of run {id}"))
     }
 
-    /// The latest runs, the latest first.
+    /// The latest runs, the latest first. One that cannot be read does not hide the others.
     ///
     /// # Errors
     ///
     /// If the notebook cannot be read.
-    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, NotebookError> {
+    pub fn runs(&self, limit: usize) -> Result<Vec<Result<Run, UnreadableRun>>, NotebookError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.select_runs("ORDER BY id DESC LIMIT ?1", &[&limit])
+        let read = |row: &Row<'_>| {
+            let id = RunId(row.get("id")?);
+            Ok(read_run(row).map_err(|error| UnreadableRun {
+                id,
+                why: error.to_string(),
+            }))
+        };
+        self.connection
+            .prepare_cached("SELECT * FROM run ORDER BY id DESC LIMIT ?1")
+            .and_then(|mut statement| statement.query_map([limit], read)?.collect())
+            .doing(|| "reading runs".to_owned())
     }
 
     /// The run with that number.

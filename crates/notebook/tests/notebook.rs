@@ -6,7 +6,9 @@ use std::process::Command;
 use std::thread;
 
 use jiff::Timestamp;
-use prony_notebook::{Import, Notebook, NotebookError, Origin, ProcessKey, RunId, StoredFigures};
+use prony_notebook::{
+    Import, Notebook, NotebookError, Origin, ProcessKey, RunId, StoredFigures, Wanted,
+};
 use prony_record::calibration::Calibration;
 use prony_record::published::Published;
 use prony_record::times::EffectiveSamples;
@@ -186,8 +188,8 @@ fn runs_are_found_by_number_name_and_age() {
         notebook
             .runs(limit)
             .unwrap()
-            .iter()
-            .map(|run| run.id)
+            .into_iter()
+            .map(|run| run.unwrap().id)
             .collect()
     };
     assert_eq!(listed(10), [ids[2], ids[1], ids[0]]);
@@ -289,6 +291,7 @@ fn two_at_once() {
     let runs = notebook.runs(10).unwrap();
     assert_eq!(runs.len(), 4);
     for run in runs {
+        let run = run.unwrap();
         assert_eq!(run.status, RunStatus::Finished);
         assert_eq!(notebook.trials(run.id).unwrap().len(), 20);
     }
@@ -515,4 +518,30 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
     let error = notebook.import(&twins).unwrap_err().to_string();
     assert!(error.contains("importing trial 1 of the run"), "{error}");
     assert_eq!(notebook.runs(99).unwrap().len(), 3);
+}
+
+#[test]
+fn a_run_that_cannot_be_read_hides_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notebook.db");
+    let notebook = Notebook::open(&path).unwrap();
+    let ids = ["echo", "http", "echo"].map(|name| notebook.begin_run(&run(name)).unwrap());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute("UPDATE run SET host_json = '{' WHERE id = ?1", [ids[1].0])
+        .unwrap();
+    let runs = notebook.runs(9).unwrap();
+    assert_eq!(runs[0].as_ref().unwrap().id, ids[2]);
+    let unreadable = runs[1].as_ref().unwrap_err();
+    assert_eq!(unreadable.id, ids[1]);
+    assert!(unreadable.to_string().starts_with("run 2 cannot be read: "));
+    assert_eq!(runs[2].as_ref().unwrap().id, ids[0]);
+    let list = notebook
+        .overviews(&Wanted {
+            limit: 9,
+            ..Wanted::default()
+        })
+        .unwrap();
+    assert_eq!(list.len(), 3);
+    assert!(list[1].title.starts_with("it cannot be read: "));
 }

@@ -95,7 +95,14 @@ impl fmt::Display for Span {
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        // On a command line a bare number is seconds, as in wrk and ab; a file says what it means.
+        let bare = text.ends_with(|c: char| !c.is_alphabetic());
+        match text.parse() {
+            Ok(_) if bare => Err(serde::de::Error::custom(format!(
+                "{text:?} has no unit: \"{text}s\" is seconds, \"{text}ms\" milliseconds"
+            ))),
+            parsed => parsed.map_err(serde::de::Error::custom),
+        }
     }
 }
 
@@ -114,7 +121,7 @@ impl JsonSchema for Span {
         schemars::json_schema!({
             "type": "string",
             "description": "a duration: a number with a unit",
-            "pattern": "^[0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h)?$",
+            "pattern": "^[0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h)$",
             "examples": ["500ms", "10s", "2m"],
         })
     }
@@ -154,6 +161,14 @@ mod tests {
         ] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn in_a_file_a_duration_has_a_unit() {
+        let read = |text: &str| serde_json::from_value::<Span>(text.into());
+        assert_eq!(read("200ms").unwrap(), Span(Duration::from_millis(200)));
+        let error = read("200").unwrap_err().to_string();
+        assert!(error.contains("\"200ms\" milliseconds"), "{error}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Live {
             Way::Lines
         } else {
             let look = Look {
-                unicode: is_utf8(set),
+                unicode: crate::locale::terminal_is_utf8(),
                 colour: set("NO_COLOR").is_none() && console::colors_enabled_stderr(),
             };
             let frame = Frame {
@@ -95,33 +95,5 @@ impl Live {
             Way::Nothing => {}
             Way::Lines | Way::Screen(_) => say(text),
         }
-    }
-}
-
-/// Is what is written to the terminal taken for UTF-8? As the C library decides: the first of these
-/// that is set.
-fn is_utf8(set: impl Fn(&str) -> Option<String>) -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    locale.is_some_and(|locale| {
-        let locale = locale.to_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_locale_says_what_a_terminal_shows() {
-        let of = |pairs: &[(&str, &str)]| {
-            is_utf8(|name| {
-                let found = pairs.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| (*value).to_owned())
-            })
-        };
-        assert!(of(&[("LANG", "de_DE.UTF-8")]) && of(&[("LC_CTYPE", "C.utf8")]));
-        assert!(!of(&[]) && !of(&[("LANG", "de_DE.ISO-8859-1")]));
-        assert!(!of(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]));
     }
 }

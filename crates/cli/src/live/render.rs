@@ -2,6 +2,7 @@
 
 use super::frame::{Counts, End, Frame, Load, generator};
 use super::spark;
+use crate::locale::ascii;
 use console::{Style, measure_text_width, truncate_str};
 use prony_record::{Window, inert};
 use prony_report::show;
@@ -183,23 +184,6 @@ fn outcomes(seen: &Counts, look: Look) -> String {
 /// Without what would steer the terminal: names and messages come from elsewhere.
 pub fn clean(text: &str) -> String {
     inert::line(text).into_owned()
-}
-
-/// With nothing that a terminal without UTF-8 would show as something else.
-pub fn ascii(text: &str) -> String {
-    let plain = |c: char| match c {
-        'µ' => 'u',
-        '×' => 'x',
-        '–' | '─' => '-',
-        '━' => '=',
-        '·' => '|',
-        '≤' => '<',
-        '…' => '~',
-        '\u{202f}' => ',',
-        other if other.is_ascii() => other,
-        _ => '?',
-    };
-    text.chars().map(plain).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::area::Area;
 use super::frame::Frame;
-use super::render::{Look, ascii, clean, render};
+use super::render::{Look, clean, render};
+use crate::locale::ascii;
 use console::Term;
 use prony_lab::placement::bind;
 use std::io::Write;

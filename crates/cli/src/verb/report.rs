@@ -102,7 +102,12 @@ pub fn find(notebook: &Notebook, which: &str) -> Result<Run> {
         return notebook.run(RunId(id)).map_err(|_| none());
     }
     let found = match which {
-        "latest" => notebook.runs(1).into_diagnostic()?.pop(),
+        "latest" => notebook
+            .runs(1)
+            .into_diagnostic()?
+            .pop()
+            .transpose()
+            .into_diagnostic()?,
         name => notebook.latest_run(name).into_diagnostic()?,
     };
     found.ok_or_else(none)

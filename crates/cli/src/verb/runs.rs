@@ -3,7 +3,7 @@
 use crate::Ended;
 use crate::args::{Places, Runs};
 use miette::{IntoDiagnostic, Result};
-use prony_notebook::Run;
+use prony_notebook::{Run, UnreadableRun};
 use prony_record::RunStatus;
 use prony_report::table::printable;
 use serde_json::json;
@@ -14,8 +14,9 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
     if args.json {
         let runs: Vec<_> = runs
             .iter()
-            .map(|run| {
-                json!({
+            .map(|run| match run {
+                Err(unreadable) => json!({"id": unreadable.id, "unreadable": unreadable.why}),
+                Ok(run) => json!({
                     "id": run.id,
                     "name": run.facts.name,
                     "title": run.facts.title,
@@ -28,7 +29,7 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
                         "at": origin.imported,
                         "number": origin.number,
                     })),
-                })
+                }),
             })
             .collect();
         println!("{}", serde_json::to_string_pretty(&runs).into_diagnostic()?);
@@ -41,7 +42,19 @@ pub fn main(places: &Places, args: &Runs) -> Result<Ended> {
         );
         return Ok(Ended::Done);
     }
-    crate::out::report(|_| runs.iter().map(entry).collect());
+    crate::out::report(|_| {
+        let entry = |run: &Result<Run, UnreadableRun>| match run {
+            Ok(run) => entry(run),
+            Err(UnreadableRun { id, why }) => {
+                format!(
+                    "{:>4}  it cannot be read: {}\n",
+                    id.to_string(),
+                    printable(why)
+                )
+            }
+        };
+        runs.iter().map(entry).collect()
+    });
     Ok(Ended::Done)
 }
 

@@ -47,7 +47,20 @@ fn mistakes_in_an_experiment_are_shown_in_their_place() {
     for (from, to, line, underlined, said) in [
         ("rounds = 1", "rounds = 'x'", 4, "'x'", "expected u32"),
         ("rounds = 1", "rounds = = 1", 4, "=", "expected"),
-        ("rounds = 1", "rounds = 0", 4, "0", "must be at least 1"),
+        (
+            "rounds = 1",
+            "rounds = 0",
+            4,
+            "0",
+            "must be from 1 to 10000",
+        ),
+        (
+            "requests = 10",
+            "duration = '200'",
+            8,
+            "'200'",
+            "has no unit",
+        ),
         (
             "rounds = 1",
             "ruonds = 1",

@@ -64,3 +64,54 @@ fn a_full_disk_is_one() {
     let told = said(&output);
     assert!(told.contains("standard output cannot be written"), "{told}");
 }
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_measured() {
+    let place = Place::new();
+    let server = Served::start(&["http-echo"]);
+    let url = server.http("/");
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let output = place
+        .command(&["load", "-n", "20", "-c", "1", "--json", &url])
+        .stdout(full())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = said(&output);
+    assert_eq!(told.matches("cannot be written").count(), 1, "{told}");
+    let runs = place.prony(&["runs", "--json"]).with(0).json();
+    assert_eq!(runs[0]["status"], "finished", "{runs:#}");
+    // Nor does the help go nowhere in silence.
+    let output = place.command(&["--help"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_locale_without_unicode_gets_none() {
+    let place = Place::new();
+    let server = Served::start(&["http-echo"]);
+    let url = server.http("/");
+    let mut load = place.command(&["load", "-n", "2000", "-c", "1", &url]);
+    let shown = |load: &mut Command| String::from_utf8(load.output().unwrap().stdout).unwrap();
+    let plain = shown(load.env("LC_ALL", "C"));
+    assert!(plain.is_ascii() && plain.contains(" us "), "{plain}");
+    let rich = shown(load.env("LC_ALL", "C.UTF-8"));
+    assert!(rich.contains(" µs "), "{rich}");
+}
+
+#[test]
+fn an_empty_variable_is_as_good_as_none() {
+    let place = Place::new();
+    let mut runs = place.command(&["runs"]);
+    let home = place.path().join("home");
+    runs.env("PRONY_NOTEBOOK", "")
+        .env("PRONY_CACHE", "")
+        .env("PRONY_CATALOG", "");
+    let output = runs
+        .env("HOME", &home)
+        .env_remove("XDG_DATA_HOME")
+        .output()
+        .unwrap();
+    assert!(said(&output).contains("no runs yet"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0));
+}
