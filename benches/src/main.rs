@@ -18,6 +18,7 @@
 //! | [`display`] | what does the live view cost? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
+//! | [`hostile`] | is what hostile servers do told as it is? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
@@ -31,6 +32,7 @@ mod display;
 mod error;
 mod external;
 mod gaps;
+mod hostile;
 mod instructions;
 mod load;
 mod memory;
@@ -80,6 +82,7 @@ Examples:
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
+  prony-benches hostile --short
   prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
@@ -206,6 +209,12 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=1_000))]
         under_load: u32,
     },
+    /// Some 400 servers that break the protocol, in ten ways each: is what they do told as it is? Six minutes
+    Hostile {
+        /// In one way each, a different one for each server: some 20 seconds
+        #[arg(long)]
+        short: bool,
+    },
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -309,6 +318,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             };
             bench.run("capacity", |rig| capacity::run(rig, options))?;
         }
+        What::Hostile { short } => bench.run("hostile", |_| hostile::run(short))?,
         What::Verify { times, under_load } => {
             bench.run("verify", |rig| verify::run(rig, times, under_load))?;
         }

@@ -23,8 +23,12 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let rate = seen.ok as f64 / seen.seconds;
     // A connection that rests, or is being made, has no request in flight: there may be any number fewer.
     let always_busy = seen.keepalive && !seen.rests;
+    // What is in flight at the end counts with its whole length in the mean, and not at all in the rate.
+    let late = seen.depth() * seen.max_response / seen.seconds;
+    let in_flight = rate * seen.mean_response;
     littles_law(rate, seen.mean_response, seen.depth())
-        .filter(|_| always_busy || rate * seen.mean_response > seen.depth())
+        .filter(|_| always_busy || in_flight > seen.depth())
+        .filter(|_| in_flight < seen.depth() || in_flight - late > seen.depth() * (1.0 + TOLERANCE))
 }
 
 /// Do the rate of a closed loop (per second) and its mean response time (in seconds) fit the
@@ -47,6 +51,24 @@ pub fn littles_law(rate: f64, mean_response: f64, depth: f64) -> Option<Finding>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stall_at_the_end_is_no_contradiction() {
+        // 100 ms with 64 in flight, the last of which were answered 50 ms after the end.
+        let clean = Evidence::clean();
+        let fitting = Evidence {
+            seconds: 0.1,
+            mean_response: clean.depth() * 1.4 * 0.1 / clean.ok as f64,
+            max_response: 0.05,
+            ..clean
+        };
+        assert_eq!(check(&fitting), None);
+        let wrong = Evidence {
+            max_response: 0.001,
+            ..fitting
+        };
+        assert!(check(&wrong).is_some());
+    }
 
     #[test]
     fn figures_that_contradict_each_other() {

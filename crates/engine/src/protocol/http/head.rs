@@ -34,7 +34,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
         return Err(Fault::Malformed("not a three-digit status code"));
     }
     let mut length = None;
-    let mut chunked = false;
+    // Is chunked the last coding, and is it there at all?
+    let (mut chunked, mut chunks) = (false, false);
     // RFC 9112, 9.3: HTTP/1.1 persists unless told otherwise, HTTP/1.0 closes unless told otherwise.
     let mut close = response.version == Some(0);
     let mut coded = false;
@@ -52,9 +53,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
             length = Some(n);
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
             coded = true;
-            chunked = tokens(value)
-                .last()
-                .is_some_and(|t| t.eq_ignore_ascii_case(b"chunked"));
+            for coding in tokens(value).filter(|coding| !coding.is_empty()) {
+                let this = coding.eq_ignore_ascii_case(b"chunked");
+                // RFC 9112, 7.1: chunked once, or the body would have to be decoded twice.
+                if this && chunks {
+                    return Err(Fault::Malformed("the chunked coding is there twice"));
+                }
+                (chunked, chunks) = (this, chunks || this);
+            }
         } else if field.name.eq_ignore_ascii_case("connection") {
             for token in tokens(value) {
                 if token.eq_ignore_ascii_case(b"close") {

@@ -221,6 +221,15 @@ fn faults() {
         fault(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"),
         Fault::Malformed("Content-Length is not a number")
     );
+    for twice in [
+        "chunked, chunked",
+        "chunked, gzip, chunked",
+        "chunked\r\nTransfer-Encoding: Chunked",
+    ] {
+        let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {twice}\r\n\r\n");
+        let found = fault(head.as_bytes());
+        assert_eq!(found, Fault::Malformed("the chunked coding is there twice"));
+    }
     assert_eq!(
         fault(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
         Fault::Malformed("a chunk size is not a hexadecimal number")

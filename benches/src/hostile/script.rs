@@ -1,0 +1,211 @@
+//! A server that follows a script, whatever it is asked, and counts what it was asked.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+/// What a server does next.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Sends these bytes in one go.
+    Write(Vec<u8>),
+    /// Sends them one by one, with this pause before each.
+    Drip(Vec<u8>, Duration),
+    /// Waits.
+    Pause(Duration),
+    /// Sends these bytes for as long as the client takes them.
+    Pour(Vec<u8>),
+    /// Says that it will send no more, and reads on.
+    End,
+    /// Closes.
+    Close,
+    /// Breaks the connection.
+    Reset,
+    /// Reads on, and never sends anything again.
+    Silence,
+    /// Does not even read any more.
+    Deafness,
+}
+
+/// How the server finds requests in what it reads.
+#[derive(Debug, Clone, Copy)]
+pub enum Unit {
+    /// A head that ends in an empty line.
+    Head,
+    /// So many bytes.
+    Bytes(usize),
+}
+
+/// What a server does on each connection.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// As soon as the connection is there.
+    pub first: Vec<Step>,
+    /// For each request of a connection in turn; the last of them for all that follow.
+    pub answers: Vec<Vec<Step>>,
+    /// What a request is.
+    pub unit: Unit,
+}
+
+/// A server under way. It ends with this value.
+pub struct Scripted {
+    /// Where it listens.
+    pub at: SocketAddr,
+    /// Requests that it has read.
+    pub requests: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+}
+
+impl Scripted {
+    /// Starts it, on a free port of this machine.
+    ///
+    /// # Errors
+    /// When it cannot listen.
+    pub fn start(script: Script) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        // SAFETY: a plain system call; listening again changes the backlog, which 128 connections at once fill.
+        unsafe { libc::listen(listener.as_raw_fd(), 4_096) };
+        let this = Self {
+            at: listener.local_addr()?,
+            requests: Arc::default(),
+            over: Arc::default(),
+        };
+        let (requests, over) = (Arc::clone(&this.requests), Arc::clone(&this.over));
+        let script = Arc::new(script);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if over.load(Relaxed) {
+                    return;
+                }
+                let (script, requests) = (Arc::clone(&script), Arc::clone(&requests));
+                let serve = move || {
+                    let _ = stream.set_nodelay(true);
+                    // A client that goes away is no mistake of the server's.
+                    let _ = serve(&stream, &script, &requests);
+                };
+                let thread = thread::Builder::new().stack_size(128 << 10);
+                if thread.spawn(serve).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(this)
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        // Wakes what accepts.
+        let _ = TcpStream::connect(self.at);
+    }
+}
+
+fn serve(mut stream: &TcpStream, script: &Script, requests: &AtomicU64) -> io::Result<()> {
+    act(stream, &script.first)?;
+    let mut pending = Vec::new();
+    let mut buffer = [0; 4_096];
+    let mut answered = 0;
+    loop {
+        while let Some(end) = whole(&pending, script.unit) {
+            pending.drain(..end);
+            requests.fetch_add(1, Relaxed);
+            act(
+                stream,
+                &script.answers[answered.min(script.answers.len() - 1)],
+            )?;
+            answered += 1;
+        }
+        match stream.read(&mut buffer)? {
+            0 => return Ok(()),
+            n => pending.extend_from_slice(&buffer[..n]),
+        }
+    }
+}
+
+/// The length of the first request, when it is whole.
+fn whole(bytes: &[u8], unit: Unit) -> Option<usize> {
+    match unit {
+        Unit::Head => Some(bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4),
+        Unit::Bytes(n) => (bytes.len() >= n).then_some(n),
+    }
+}
+
+fn act(mut stream: &TcpStream, steps: &[Step]) -> io::Result<()> {
+    let ended = || io::Error::from(io::ErrorKind::Other);
+    for step in steps {
+        match step {
+            Step::Write(bytes) => stream.write_all(bytes)?,
+            Step::Drip(bytes, pause) => {
+                for byte in bytes {
+                    thread::sleep(*pause);
+                    stream.write_all(&[*byte])?;
+                }
+            }
+            Step::Pause(length) => thread::sleep(*length),
+            Step::Pour(bytes) => {
+                let many = bytes.repeat(1 + 4_096 / bytes.len());
+                loop {
+                    stream.write_all(&many)?;
+                }
+            }
+            Step::End => {
+                stream.shutdown(Shutdown::Write)?;
+                swallow(stream)?;
+                return Err(ended());
+            }
+            Step::Close => return Err(ended()),
+            Step::Reset => {
+                reset(stream);
+                return Err(ended());
+            }
+            Step::Silence => {
+                swallow(stream)?;
+                return Err(ended());
+            }
+            Step::Deafness => {
+                until_closed(stream);
+                return Err(ended());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn swallow(mut stream: &TcpStream) -> io::Result<()> {
+    let mut buffer = [0; 4_096];
+    while stream.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
+/// The end of this connection becomes a reset.
+fn reset(stream: &TcpStream) {
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    // SAFETY: the option is valid for the call, and its size is given.
+    unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size_of::<libc::linger>() as libc::socklen_t,
+        );
+    }
+}
+
+fn until_closed(stream: &TcpStream) {
+    let mut poll = libc::pollfd {
+        fd: stream.as_raw_fd(),
+        events: libc::POLLRDHUP,
+        revents: 0,
+    };
+    // SAFETY: one valid pollfd, and its number.
+    unsafe { libc::poll(&raw mut poll, 1, -1) };
+}
