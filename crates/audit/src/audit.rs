@@ -2,8 +2,9 @@
 
 use crate::check;
 use crate::document::Document;
-use crate::figures::of_table;
+use crate::figures::figures;
 use crate::read::read;
+use crate::tabled::of_table;
 use prony_checks::{Finding, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,6 +18,8 @@ pub struct Audit {
     pub files: Vec<ReadFile>,
     /// What is wrong, the most serious first.
     pub remarks: Vec<Remark>,
+    /// How many rates were found.
+    pub figures: u64,
     /// Files with the results of a whole suite: what is wrong with each system's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<Suite>,
@@ -104,6 +107,7 @@ pub fn audit(documents: &[(String, String)]) -> Audit {
     Audit {
         files: documents.iter().map(ReadFile::of).collect(),
         remarks,
+        figures: figures(&documents).len() as u64,
         suites,
     }
 }
@@ -325,6 +329,8 @@ impl Audit {
         let nothing = self.files.iter().all(|file| !file.says_something());
         let found = if nothing {
             "nothing, because nothing was audited".to_owned()
+        } else if self.remarks.is_empty() && outputs.is_empty() && self.figures == 0 {
+            "nothing, because no figures were read".to_owned()
         } else if self.remarks.is_empty() {
             "nothing wrong was found, which does not make it right".to_owned()
         } else {

@@ -36,6 +36,7 @@ pub mod load;
 mod names;
 mod read;
 pub mod table;
+mod tabled;
 pub mod tool;
 
 pub use audit::{Audit, ReadFile, Remark, Suite, SuiteSystem, Unread, audit};

@@ -23,6 +23,8 @@ pub enum Kind {
     Pipeline,
     /// Bytes of a body.
     Size,
+    /// Requests per second that were asked for.
+    Rate,
     /// A number of which the text does not say what it counts.
     Number,
 }
@@ -182,6 +184,7 @@ impl fmt::Display for Load {
                 Kind::Workers => write!(f, "{n} workers"),
                 Kind::Pipeline => write!(f, "pipeline {n}"),
                 Kind::Size => write!(f, "{n} bytes"),
+                Kind::Rate => write!(f, "{n}/s"),
                 Kind::Number => write!(f, "{n}"),
             };
         }

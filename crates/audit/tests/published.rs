@@ -225,7 +225,7 @@ fn labelled(
          {:.0} requests in 2.00m, {:.2}MB read\n{}Requests/sec:  {rate:.2}\n\
          Transfer/sec:    377.78KB\n\n\n",
         interval * rest.times,
-        interval * rest.times * 40.0,
+        (interval * rest.times * 40.0).min(1_840.0),
         rest.share,
         interval * 0.9,
         interval * rest.times * 10.0,

@@ -88,7 +88,7 @@ fn rows(table: &Table) -> Vec<Wrong<'_>> {
             .unwrap_or(above.len());
         let above = &above[..end];
         // A list of quantities may have one that is called a mean, and a mean of loads is weighted.
-        let labels: Vec<&str> = above.iter().map(|row| row.label()).collect();
+        let labels: Vec<&str> = above.iter().map(crate::table::Row::label).collect();
         if is_mean(row.label()) && axis("", &labels) == Axis::Runs {
             for &column in columns.iter().filter(|column| **column > 0) {
                 let Some(printed) = row.number(column) else {

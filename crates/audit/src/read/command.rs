@@ -200,6 +200,19 @@ impl Command {
         }
     }
 
+    /// Requests per second that are asked for.
+    pub fn rate(&self) -> Option<f64> {
+        let flags: &[&str] = match self.tool {
+            Tool::Wrk2 => &["-R", "--rate"],
+            Tool::Vegeta => &["-rate", "--rate"],
+            Tool::Oha | Tool::Hey => &["-q"],
+            Tool::Fortio => &["-qps"],
+            Tool::Autocannon => &["-R", "--overallRate"],
+            _ => return None,
+        };
+        Some(self.number(flags)? as f64).filter(|rate| *rate > 0.0)
+    }
+
     /// Connections per second that httperf is to open, and the requests on each of them.
     pub fn connection_rate(&self) -> Option<(f64, u64)> {
         if self.tool != Tool::Httperf {

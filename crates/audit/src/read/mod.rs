@@ -168,8 +168,10 @@ impl Reader {
             if self.document.claims.len() < CLAIMS {
                 self.document.claims.push(claim);
             }
-        } else if self.document.repetitions.is_none() {
+        } else if self.document.repetitions.is_none() && prose::repetitions(line).is_some() {
             self.document.repetitions = prose::repetitions(line);
+        } else if is_rate(line) {
+            self.unread(at, "a rate in a sentence or a list");
         }
     }
 
@@ -239,6 +241,12 @@ fn speaks_of_rates(value: &Value) -> bool {
         }
     }
     false
+}
+
+/// Does a line give a rate: `Fast: 21287 req/sec`?
+fn is_rate(line: &str) -> bool {
+    let digits = line.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 3 && line.len() < 400 && crate::figures::rate_unit(line).is_some()
 }
 
 /// Is an output one in a terminal: does a prompt stand above it?
@@ -400,6 +408,15 @@ mod tests {
             ),
             (false, Some(14))
         );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_kept() {
+        let document = read("x", "Slow: 2200 req/sec\nFast: 21287 req/sec\nno figures\n");
+        let lines: Vec<usize> = document.unread.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [1, 2]);
+        let document = read("x.json", "{\"rps\": 12000, \"mine\": true}\n");
+        assert_eq!(document.unread.len(), 1);
     }
 
     #[test]

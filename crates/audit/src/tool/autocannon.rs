@@ -21,7 +21,8 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     // Its tables, or its last line, within the next few lines: wrk begins in the same way.
     let mine = (start..start + 8).any(|i| {
         let line = lines.get(i);
-        (line.contains("│ Stat")
+        let old = line.starts_with("Stat ") && line.contains("Avg") && line.contains("Stdev");
+        (old || line.contains("│ Stat")
             || line.contains("connections with") && line.contains("pipelining"))
             && !line.contains("threads and")
     });
@@ -103,6 +104,20 @@ fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bo
         }
         return true;
     }
+    // Before its tables were drawn: mean, deviation, maximum.
+    if let Some(times) = line.strip_prefix("Latency (ms)") {
+        let mut times = times
+            .split_whitespace()
+            .map(|time| count(time).map(|n| n.times(MS)));
+        block.latency.mean = times.next().flatten().and_then(|time| at(i, time));
+        block.latency.max = times.nth(1).flatten().and_then(|time| at(i, time));
+        return true;
+    }
+    if let Some(rates) = line.strip_prefix("Req/Sec ") {
+        let mean = rates.split_whitespace().next().and_then(count);
+        block.rate = mean.and_then(|rate| at(i, rate));
+        return true;
+    }
     if let Some((requests, rest)) = line.split_once(" requests in ") {
         // Rounded to thousands, from there on.
         if let Some(n) = count(requests).filter(|n| n.half <= 0.5) {
@@ -115,6 +130,8 @@ fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bo
     line.starts_with(['┌', '├', '└'])
         || line.starts_with("Req/Bytes counts")
         || line.starts_with("# of samples")
+        || line.starts_with("Stat ")
+        || line.starts_with("Bytes/Sec ")
 }
 
 fn whole_or_part(text: &str) -> Option<f64> {
@@ -213,6 +230,22 @@ pub(super) fn read_json(
 #[cfg(test)]
 mod tests {
     use super::super::{Tool, one};
+
+    #[test]
+    fn before_its_tables_were_drawn() {
+        let block = one(
+            "Running 5s test @ http://10.0.0.2:3000/small\n100 connections with 10 pipelining factor\n\n\
+            Stat         Avg     Stdev   Max\nLatency (ms) 9.17    33.28   757\n\
+            Req/Sec      10700.4 2661.33 12487\nBytes/Sec    10 MB   2.49 MB 12.1 MB\n\n53k requests in 5s, 50.1 MB read\n",
+        );
+        assert_eq!(
+            (block.tool, block.pipeline.unwrap().what),
+            (Tool::Autocannon, 10)
+        );
+        assert_eq!(block.rate.unwrap().what.value, 10_700.4);
+        assert!((block.latency.mean.unwrap().what.value - 0.00917).abs() < 1e-12);
+        assert!((block.latency.max.unwrap().what.value - 0.757).abs() < 1e-12);
+    }
 
     #[test]
     fn tables_and_pipelining() {

@@ -197,7 +197,7 @@ fn ghz(block: &mut Block, i: usize, line: &str) -> Step {
     }
     if let Some((code, n)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         let n = n.split_whitespace().next().and_then(whole).unwrap_or(0);
-        if !code.is_empty() && code.chars().all(|c| c.is_alphabetic()) && code != "OK" {
+        if !code.is_empty() && code.chars().all(char::is_alphabetic) && code != "OK" {
             let late = code == "DeadlineExceeded";
             block.fail(i, code.to_owned(), n, late);
         }

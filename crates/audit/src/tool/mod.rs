@@ -69,6 +69,8 @@ pub enum Tool {
     Gatling,
     /// Artillery
     Artillery,
+    /// gcannon, which `HttpArena` uses
+    Gcannon,
 }
 
 impl fmt::Display for Tool {
@@ -95,6 +97,7 @@ impl fmt::Display for Tool {
             Self::Rewrk => "rewrk",
             Self::Gatling => "gatling",
             Self::Artillery => "artillery",
+            Self::Gcannon => "gcannon",
         })
     }
 }

@@ -1,5 +1,5 @@
 //! Results of whole suites: `TechEmpower`'s and `HttpArena`'s JSON. Each framework's run under each
-//! load is an output of wrk.
+//! load is an output of wrk, or of gcannon.
 
 use super::{At, Block, Found, Tool, at};
 use crate::read::json::number;
@@ -98,7 +98,7 @@ fn arena(start: usize, value: &Value) -> Option<Vec<Block>> {
     for run in runs.iter().take(RUNS) {
         let name = run.get("framework").or_else(|| run.get("name"))?.as_str()?;
         let rate = number(run, &["rps"]).or_else(|| number(run, &["requests_per_second"]))?;
-        let mut block = Block::new(Tool::Wrk, start);
+        let mut block = Block::new(Tool::Gcannon, start);
         let place = |what| {
             Some(At {
                 what,
@@ -163,5 +163,18 @@ mod tests {
         );
         assert_eq!(second.errors[0].what.count, 7);
         assert_eq!(found.blocks[2].pipeline.unwrap().what, 16);
+    }
+
+    #[test]
+    fn a_list_of_runs() {
+        let text = "[\n  {\"framework\": \"a\", \"rps\": 90000, \"avg_latency\": \"1.10ms\", \"p99_latency\": \"3ms\",\n\
+            \"connections\": 100, \"pipeline\": 1, \"duration\": \"5s\", \"status_5xx\": 3},\n\
+            {\"framework\": \"b\", \"rps\": 40000, \"avg_latency\": \"9.10ms\", \"connections\": 100}\n]\n";
+        let document = crate::read("x.json", text);
+        assert_eq!((document.outputs.len(), document.suite), (2, true));
+        let block = &document.outputs[0].block;
+        assert_eq!((block.tool, block.errors[0].what.count), (Tool::Gcannon, 3));
+        let audit = crate::audit(&[("x.json".into(), text.into())]);
+        assert_eq!(audit.suites[0].systems.len(), 2, "{audit:?}");
     }
 }
