@@ -21,7 +21,6 @@ pub struct Audit {
     /// How many rates were found.
     pub figures: u64,
     /// Files with the results of a whole suite: what is wrong with each system's.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<Suite>,
 }
 
@@ -66,7 +65,6 @@ pub struct ReadFile {
     /// Command lines of load generators.
     pub commands: u32,
     /// Figures that were seen and not understood.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Unread>,
     /// Failures that sentences tell of.
     #[serde(skip)]

@@ -25,6 +25,8 @@ pub(crate) struct Figure {
     pub rate: Printed,
     /// The output that it is of, by its place in the document; none for a table's.
     pub output: Option<usize>,
+    /// Its spread is given, so it is of several runs, or samples.
+    pub repeated: bool,
 }
 
 /// All figures of the documents.
@@ -65,6 +67,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                 load,
                 rate: rate.what,
                 output: Some(output),
+                repeated: false,
             });
         }
         by_address(document, &mut all[from..]);
@@ -116,12 +119,16 @@ fn by_address(document: &Document, figures: &mut [Figure]) {
         if several(&ports) {
             more.push(format!("port {port}"));
         }
+        let mut section = system.section.clone();
         if several(&paths) {
+            // Pages of one server are not compared with each other.
+            section = format!("{section}{path}").into();
             more.push(path);
         }
         if !more.is_empty() {
             let name = format!("{}, {}", system.name, more.join(" "));
             figure.system.name = name.into();
+            figure.system.section = section;
         }
     }
 }
@@ -343,6 +350,12 @@ mod tests {
         );
         assert_eq!(rate_unit("https"), None);
         assert_eq!(rate_unit("number of requests/s"), Some(1.0));
+    }
+
+    #[test]
+    fn bytes_per_second_are_no_rates() {
+        let text = "# Throughput\n\n| size | a | b |\n|--|--|--|\n| 4 B | 1.3 GB/s | 1.2 GB/s |\n| 16 B | 2.9 GB/s | 3.5 GB/s |\n";
+        assert_eq!(seen("x", text), []);
     }
 
     #[test]

@@ -26,6 +26,19 @@ impl Reading<'_> {
         let Some(rate) = row.number(column).filter(|rate| rate.value > 0.0) else {
             return;
         };
+        let text = row.cells[column].text.as_str();
+        if ["B/s", "b/s", "bps", "Bps"]
+            .iter()
+            .any(|unit| text.contains(unit))
+        {
+            return;
+        }
+        let spread = |text: &str| {
+            ["±", "+/-", "stdev", "margin"]
+                .iter()
+                .any(|word| text.contains(word))
+        };
+        let header = self.table.header.iter().any(|name| spread(name));
         self.all.push(Figure {
             document: self.document,
             line: row.line_of(column),
@@ -33,6 +46,7 @@ impl Reading<'_> {
             load,
             rate: rate.times(unit.unwrap_or(1.0)),
             output: None,
+            repeated: header || spread(text),
         });
     }
 

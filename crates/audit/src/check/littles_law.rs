@@ -58,6 +58,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .filter(|(_, depth, rate, mean)| rate * mean.what.low() > *depth)
             .filter_map(|&(output, depth, rate, mean)| {
                 littles_law(rate, mean.what.low(), depth)?;
+                // bombardier's rate is a mean of samples, which the first and the last of them bend.
+                let sampled = output.block.tool == Tool::Bombardier;
+                (!sampled || rate * mean.what.low() >= SERIOUS * depth).then_some(())?;
                 let finding = littles_law(rate, mean.what.value, depth)?;
                 Some((output, rate * mean.what.value / depth, mean.line, finding))
             })
@@ -139,6 +142,20 @@ mod tests {
         assert!(found[0].finding.text.contains("33.0 times"), "{found:?}");
         let little = of("littles-law", &wrk(&[(" 2.00ms", " 2.30ms")]));
         assert_eq!(little[0].finding.severity, Severity::Warning);
+    }
+
+    #[test]
+    fn a_rate_of_samples_is_judged_with_care() {
+        let text = |ms: &str| {
+            format!(
+                "Bombarding http://10.0.0.2:80 with 100000 request(s) using 5100 connection(s)\nDone!\n\
+                 Statistics        Avg      Stdev        Max\n  Reqs/sec     36366.02   59859.52  721275.32\n  \
+                 Latency      {ms}   143.55ms      1.77s\n  HTTP codes:\n    \
+                 1xx - 0, 2xx - 100000, 3xx - 0, 4xx - 0, 5xx - 0\n    others - 0\n"
+            )
+        };
+        assert_eq!(of("littles-law", &text("160.20ms")), []);
+        assert_eq!(of("littles-law", &text("260.20ms")).len(), 1);
     }
 
     #[test]

@@ -37,7 +37,11 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 .or_default()
                 .insert(system);
         }
-        let compared = cells().filter(|((system, load), _)| {
+        let compared = cells().filter(|((system, load), runs)| {
+            // A spread is of several runs.
+            if runs.iter().any(|run| run.repeated) {
+                return false;
+            }
             let group = groups.get(&(&*system.section, *load));
             known(system) && group.is_some_and(|systems| systems.len() >= 2)
         });
@@ -105,6 +109,17 @@ mod tests {
         };
         assert_eq!(of("too-few-runs", &pair("")), []);
         assert_eq!(of("too-few-runs", &pair("It is 2x faster.")).len(), 1);
+        // A spread is of several runs.
+        let spread = "| server | req/s | ±% |\n|--|--|--|\n| a | 100 | 0.5 |\n| b | 90 | 0.7 |\n";
+        assert_eq!(of("too-few-runs", spread), []);
+        // Two pages of one server are not compared, two ports are.
+        let page = wrk(&[("8000/", "8000/page")]);
+        assert_eq!(of("too-few-runs", &format!("{}\n{page}", wrk(&[]))), []);
+        let port = wrk(&[("8000/", "8001/")]);
+        assert_eq!(
+            of("too-few-runs", &format!("{}\n{port}", wrk(&[]))).len(),
+            1
+        );
         let runs = format!(
             "# A\n\nTest 1:\n\n{0}\nTest 2:\n\n{0}\nTest 3:\n\n{0}\n",
             wrk(&[])

@@ -111,13 +111,16 @@ fn fortio(block: &mut Block, i: usize, line: &str) -> Step {
         let asked = behind("at").and_then(count).filter(|n| n.value > 0.0);
         block.asked = asked.and_then(|n| at(i, n.value));
     } else if line.starts_with("Aggregated Function Time") {
+        // What stands before it is of the time that fortio slept.
+        block.latency.percentiles.clear();
         block.requests = behind("count").and_then(whole).and_then(|n| at(i, n));
         let time = |name: &str| behind(name).and_then(count).and_then(|n| at(i, n));
         block.latency.mean = time("avg");
         block.latency.min = time("min");
         block.latency.max = time("max");
     } else if let Some(rest) = line.strip_prefix("# target ") {
-        if let Some((p, time)) = rest.split_once("% ")
+        if block.latency.mean.is_some()
+            && let Some((p, time)) = rest.split_once("% ")
             && let (Some(p), Some(time)) = (count(p), count(time))
         {
             block
@@ -437,6 +440,19 @@ mod tests {
         );
         assert_eq!((block.tool, block.errors[0].what.count), (Tool::Ghz, 2));
         near(block.latency.percentile(99.0), 0.06567);
+    }
+
+    #[test]
+    fn what_fortio_slept_is_no_response_time() {
+        let block = one(
+            "Fortio 1.66.0 running at 5000 queries per second, 2->2 procs, for 1m0s: http://10.0.0.2/\n\
+            Aggregated Sleep Time : count 299992 avg 8.8e-05 +/- 0.002 min -0.03 max 0.001 sum 26.6\n\
+            # target 50% 0.000453102\nWARNING 8.58% of sleep were falling behind\n\
+            Aggregated Function Time : count 300000 avg 0.000946 +/- 0.00079 min 0.00051 max 0.029 sum 283.8\n\
+            # target 50% 0.00081\nAll done 300000 calls (plus 4 warmup) 0.946 ms avg, 4999.9 qps\n",
+        );
+        assert_eq!(block.latency.percentiles.len(), 1);
+        assert_eq!(block.latency.percentile(50.0).unwrap().what.value, 0.00081);
     }
 
     #[test]
