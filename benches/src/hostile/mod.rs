@@ -258,8 +258,10 @@ fn verdict(say: Say, way: Way, shown: &Shown) -> std::result::Result<(), String>
         true => Ok(()),
         false => Err(what.to_owned()),
     };
+    // Several in flight, and a copy of a right answer: it is taken for the next one's until the surplus shows.
+    let copies = say == Say::UnsolicitedLater && way == Way::Pipelined && all.unsolicited > 0;
     must(
-        all.ok <= shown.requests,
+        copies || all.ok <= shown.requests,
         "more right answers than requests were read",
     )?;
     if matches!(way, Way::Number | Way::Pipelined | Way::NoKeepalive) {
@@ -292,7 +294,8 @@ fn verdict(say: Say, way: Way, shown: &Shown) -> std::result::Result<(), String>
         }
         Say::TimesOut => {
             must(all.ok == 0, "a right answer")?;
-            must(all.timeout > 0, "no time-out")
+            // A generator that has no CPU gives up later than at the end.
+            must(all.timeout + all.in_flight_at_end > 0, "no time-out")
         }
         // With several in flight such bytes may be taken for the beginning of the next answer, which is a wrong one then.
         Say::Unsolicited if alone => {

@@ -2,7 +2,9 @@
 
 use crate::check;
 use crate::document::Document;
+use crate::figures::figures;
 use crate::read::read;
+use crate::tabled::of_table;
 use prony_checks::{Finding, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,6 +18,39 @@ pub struct Audit {
     pub files: Vec<ReadFile>,
     /// What is wrong, the most serious first.
     pub remarks: Vec<Remark>,
+    /// How many rates were found.
+    pub figures: u64,
+    /// Files with the results of a whole suite: what is wrong with each system's.
+    pub suites: Vec<Suite>,
+}
+
+/// A file with the results of many systems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Suite {
+    /// Its name.
+    pub file: String,
+    /// The systems, those with the most findings first; those with none are left out.
+    pub systems: Vec<SuiteSystem>,
+    /// How many systems it has.
+    pub of: u32,
+}
+
+/// What is wrong with one system's results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SuiteSystem {
+    /// What it is called.
+    pub name: String,
+    /// Findings, with the number of its outputs that have them.
+    pub findings: BTreeMap<String, u32>,
+}
+
+/// Something that looks like figures, and was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unread {
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it is.
+    pub what: String,
 }
 
 /// What was found in a text.
@@ -29,6 +64,11 @@ pub struct ReadFile {
     pub tables: u32,
     /// Command lines of load generators.
     pub commands: u32,
+    /// Figures that were seen and not understood.
+    pub unread: Vec<Unread>,
+    /// Failures that sentences tell of.
+    #[serde(skip)]
+    sentences: u32,
 }
 
 /// What a check says, and of which lines.
@@ -51,6 +91,8 @@ pub fn audit(documents: &[(String, String)]) -> Audit {
         .map(|(name, text)| read(name, text))
         .collect();
     let mut remarks = check::examine(&documents);
+    let suites = documents.iter().filter(|document| document.suite);
+    let suites: Vec<Suite> = suites.map(Suite::of).collect();
     remarks.sort_by(|a, b| {
         let key = |r: &Remark| {
             (
@@ -63,8 +105,100 @@ pub fn audit(documents: &[(String, String)]) -> Audit {
     Audit {
         files: documents.iter().map(ReadFile::of).collect(),
         remarks,
+        figures: figures(&documents).len() as u64,
+        suites,
     }
 }
+
+/// A suite's checks are made for each of its outputs alone, for at most this many.
+const OUTPUTS: usize = 5_000;
+
+impl Suite {
+    fn of(document: &Document) -> Self {
+        let mut systems: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
+        for output in document.outputs.iter().take(OUTPUTS) {
+            let name = output
+                .place
+                .label
+                .as_ref()
+                .map_or("", |label| label.0.as_str());
+            let findings = systems.entry(name.to_owned()).or_default();
+            let mut alone = Document::new(&document.name);
+            alone.outputs.push(output.clone());
+            for remark in check::examine(&[alone]) {
+                *findings.entry(remark.finding.name).or_default() += 1;
+            }
+        }
+        let of = u32::try_from(systems.len()).unwrap_or(u32::MAX);
+        let mut systems: Vec<SuiteSystem> = systems
+            .into_iter()
+            .filter(|(_, findings)| !findings.is_empty())
+            .map(|(name, findings)| SuiteSystem { name, findings })
+            .collect();
+        systems.sort_by_key(|system| std::cmp::Reverse(system.findings.values().sum::<u32>()));
+        Self {
+            file: document.name.clone(),
+            systems,
+            of,
+        }
+    }
+
+    fn text(&self) -> String {
+        let widest = self
+            .systems
+            .iter()
+            .map(|system| system.name.chars().count());
+        let widest = widest.max().unwrap_or(0).min(NAME);
+        let mut out = format!(
+            "{}: {} of {} have findings of their own:\n",
+            printable(&self.file),
+            self.systems.len(),
+            counted(self.of, "system", "systems"),
+        );
+        for system in self.systems.iter().take(SYSTEMS) {
+            let findings = system.findings.iter().map(|(name, n)| match n {
+                1 => name.clone(),
+                n => format!("{name} ×{n}"),
+            });
+            let findings: Vec<String> = findings.collect();
+            let name: String = printable(&system.name).chars().take(NAME).collect();
+            let _ = writeln!(out, "    {name:widest$}  {}", findings.join(", "));
+        }
+        if let Some(more @ 1..) = self.systems.len().checked_sub(SYSTEMS) {
+            let _ = writeln!(out, "    and {more} more");
+        }
+        out.push('\n');
+        out
+    }
+}
+
+/// A suite's table has at most this many systems; JSON has them all.
+const SYSTEMS: usize = 40;
+/// Their names are cut to this many characters.
+const NAME: usize = 40;
+
+/// What looks like figures, and was not understood.
+fn unread(document: &Document) -> Vec<Unread> {
+    let known = document.unread.iter().map(|(line, what)| Unread {
+        line: *line,
+        what: what.clone(),
+    });
+    let tables = document.tables.iter().filter(|(table, place)| {
+        let numbers = table.rows.iter().flat_map(|row| &row.cells);
+        let numbers = numbers.filter(|cell| cell.number.is_some()).count();
+        numbers >= NUMBERS && of_table(table, place, 0, "").is_empty()
+    });
+    let tables = tables.map(|(table, _)| Unread {
+        line: table.first,
+        what: "a table in which prony found no rates".to_owned(),
+    });
+    let mut unread: Vec<Unread> = known.chain(tables).collect();
+    unread.sort_by_key(|unread| unread.line);
+    unread
+}
+
+/// A table with fewer numbers is hardly one of figures.
+const NUMBERS: usize = 3;
 
 impl ReadFile {
     fn of(document: &Document) -> Self {
@@ -78,12 +212,14 @@ impl ReadFile {
             outputs,
             tables: small(document.tables.len()),
             commands: small(document.commands.len()),
+            unread: unread(document),
+            sentences: small(document.failures.len()),
         }
     }
 
     /// Is there anything in it that can be audited?
     pub fn says_something(&self) -> bool {
-        !self.outputs.is_empty() || self.tables > 0 || self.commands > 0
+        !self.outputs.is_empty() || self.tables > 0 || self.commands > 0 || self.sentences > 0
     }
 }
 
@@ -123,7 +259,28 @@ impl Audit {
             out += &wrapped(&printable(text), width.min(WIDEST));
             out.push('\n');
         }
+        for suite in &self.suites {
+            out += &suite.text();
+        }
         out += &self.summary();
+        for file in self.files.iter().filter(|file| !file.unread.is_empty()) {
+            let told = file.unread.iter().take(LISTED);
+            let told: Vec<String> = told
+                .map(|unread| format!("{}, line {}", unread.what, unread.line))
+                .collect();
+            let more = match file.unread.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            let text = format!(
+                "Not audited in {}: {}{more}.",
+                printable(&file.name),
+                told.join("; ")
+            );
+            out += wrapped(&text, width.min(WIDEST))
+                .replace("\n    ", "\n")
+                .trim_start();
+        }
         out
     }
 
@@ -167,7 +324,12 @@ impl Audit {
             with(Severity::Warning),
             with(Severity::Note),
         );
-        let found = if self.remarks.is_empty() {
+        let nothing = self.files.iter().all(|file| !file.says_something());
+        let found = if nothing {
+            "nothing, because nothing was audited".to_owned()
+        } else if self.remarks.is_empty() && outputs.is_empty() && self.figures == 0 {
+            "nothing, because no figures were read".to_owned()
+        } else if self.remarks.is_empty() {
             "nothing wrong was found, which does not make it right".to_owned()
         } else {
             format!("{serious} serious, {warnings} to be warned of, {notes} to be noted")
@@ -240,7 +402,45 @@ mod tests {
         let nothing = audit(&[("a.txt".into(), "hello\n".into())]);
         assert!(!nothing.serious() && !nothing.files[0].says_something());
         assert!(nothing.text(100).contains("no output of a load generator"));
+        assert!(nothing.text(100).contains("nothing was audited"));
+        assert!(!nothing.text(100).contains("nothing wrong was found"));
         assert_eq!(audit(&[]).remarks, []);
+        let table =
+            "# Memory\n\n| server | RSS MB |\n|--|--|\n| a | 12 |\n| b | 13 |\n| c | 14 |\n";
+        let seen = audit(&[("a.md".into(), table.into())]);
+        assert!(
+            seen.text(200)
+                .contains("Not audited in a.md: a table in which prony found no rates, line 3."),
+            "{}",
+            seen.text(200)
+        );
+    }
+
+    #[test]
+    fn a_suite_gets_a_table() {
+        let runs: Vec<String> = (0..30)
+            .map(|n| {
+                let mean = if n < 3 { "90.00ms" } else { "1.00ms" };
+                format!("\"s{n}\": [{{\"latencyAvg\": \"{mean}\", \"latencyMax\": \"99.00ms\", \"totalRequests\": {}}}]", 150_000 + n)
+            })
+            .collect();
+        let text = format!(
+            "{{\"duration\": 15, \"concurrencyLevels\": [16], \"rawData\": {{\"json\": {{{}}}}}}}\n",
+            runs.join(",\n")
+        );
+        let audit = audit(&[("results.json".into(), text)]);
+        let suite = &audit.suites[0];
+        assert_eq!((suite.systems.len(), suite.of), (3, 30));
+        let text = audit.text(100);
+        assert!(
+            text.contains("3 of 30 systems have findings of their own"),
+            "{text}"
+        );
+        assert!(
+            text.contains("s0 (json)  back-filled, littles-law"),
+            "{text}"
+        );
+        assert!(text.lines().count() < 40, "{text}");
     }
 
     #[test]

@@ -23,6 +23,25 @@ pub struct Document {
     pub pictures: Vec<usize>,
     /// How often everything was run, if a sentence says so.
     pub repetitions: Option<u64>,
+    /// Requests that failed, as sentences say.
+    pub failures: Vec<Failure>,
+    /// What looks like figures, and is not understood: its line, and what it is.
+    pub unread: Vec<(usize, String)>,
+    /// The outputs are a whole suite's: findings are told by system.
+    pub suite: bool,
+}
+
+/// Requests that failed, as a sentence says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// Its line, from 1.
+    pub line: usize,
+    /// How many failed.
+    pub failed: u64,
+    /// Of how many.
+    pub of: u64,
+    /// They took too long.
+    pub timed_out: bool,
 }
 
 /// An output, and what it belongs to.
@@ -43,6 +62,9 @@ pub struct Place {
     pub headings: Vec<Arc<(String, usize)>>,
     /// The line above it that serves as its label.
     pub label: Option<Arc<(String, usize)>>,
+    /// The line of a sentence between it and the output before it, which may say that it is of
+    /// something else.
+    pub sentence: Option<usize>,
 }
 
 impl Document {
@@ -55,6 +77,9 @@ impl Document {
             claims: Vec::new(),
             pictures: Vec::new(),
             repetitions: None,
+            failures: Vec::new(),
+            unread: Vec::new(),
+            suite: false,
         }
     }
 

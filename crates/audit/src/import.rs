@@ -45,7 +45,7 @@ pub struct Correction {
 pub struct FigureRow {
     /// What it is called.
     pub label: String,
-    /// The load, as prony labels loads; null when there is only one.
+    /// The load, as prony labels loads; null when it is not known.
     pub load: Option<String>,
     /// Requests per second, each run.
     pub rates: Vec<f64>,
@@ -65,7 +65,6 @@ pub fn import(texts: &[(String, String)]) -> Figures {
     let documents: Vec<Document> = texts.iter().map(|(name, text)| read(name, text)).collect();
     let figures = figures(&documents);
     let cells = cells(&figures);
-    let loads: BTreeSet<Load> = cells.keys().map(|(_, load)| *load).collect();
     let names: BTreeMap<&str, BTreeSet<&str>> = cells.keys().fold(
         BTreeMap::new(),
         |mut names: BTreeMap<&str, BTreeSet<&str>>, (system, _)| {
@@ -86,7 +85,7 @@ pub fn import(texts: &[(String, String)]) -> Figures {
             } else {
                 system.name.to_string()
             };
-            let load = (loads.len() > 1 && *load != Load::default()).then(|| load.to_string());
+            let load = (*load != Load::default()).then(|| load.to_string());
             let row = row(label, load, runs, &documents);
             (runs[0].document, runs[0].line, row)
         })
@@ -176,10 +175,25 @@ fn row(label: String, load: Option<String>, runs: &[&Figure], documents: &[Docum
     FigureRow {
         label,
         load,
-        note: (failed > 0).then(|| format!("{failed} requests failed")),
+        note: note(failed, &outputs),
         latency_ms,
         rates,
     }
+}
+
+/// What one has to know of a row: failures, and means that cannot be.
+fn note(failed: u64, outputs: &[&Output]) -> Option<String> {
+    let mut notes = Vec::new();
+    match failed {
+        0 => {}
+        1 => notes.push("1 request failed".to_owned()),
+        n => notes.push(format!("{n} requests failed")),
+    }
+    let impossible = outputs.iter().any(|output| output.impossible_mean());
+    if impossible {
+        notes.push("its mean response time is impossible (Little's law)".to_owned());
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 fn latency(output: &Output) -> BTreeMap<String, f64> {
@@ -207,6 +221,7 @@ mod tests {
 
     #[test]
     fn runs_become_rows() {
+        // 8 in flight at 11 per second take 0.7 s each at most.
         let run = |c: u32, rate: f64| {
             format!(
                 "Running 1m test @ http://h/\n  2 threads and {c} connections\n  \
@@ -251,6 +266,37 @@ mod tests {
         assert_eq!(figures.rows[1].latency_ms["mean"], 2.5);
         assert_eq!(figures.rows[0].note.as_deref(), Some("10 requests failed"));
         assert_eq!(figures.rows[0].rate(), Some(10.5));
+    }
+
+    #[test]
+    fn what_differs_is_not_put_together() {
+        let run = |url: &str, ms: &str| {
+            format!(
+                "me@box:~/wrk$ ./wrk -c8 -t2 -d60s {url}\nRunning 1m test @ {url}\n  2 threads and 8 connections\n  \
+                 Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                 Latency     {ms}  300.00us   2.90s   90.00%\n  \
+                 60000 requests in 1.00m, 5.00MB read\nRequests/sec:  1000.00\nTransfer/sec:      5.00MB\n\n"
+            )
+        };
+        let text = run("http://h:81/", "2.50ms") + &run("http://h:82/", "900.00ms");
+        let figures = import(&[("x.txt".into(), text)]);
+        let rows: Vec<_> = figures
+            .rows
+            .iter()
+            .map(|row| (row.label.as_str(), row.load.as_deref()))
+            .collect();
+        assert_eq!(
+            rows,
+            [("x, port 81", Some("c8 t2")), ("x, port 82", Some("c8 t2"))]
+        );
+        let notes: Vec<_> = figures.rows.iter().map(|row| row.note.as_deref()).collect();
+        assert_eq!(
+            notes,
+            [
+                None,
+                Some("its mean response time is impossible (Little's law)")
+            ]
+        );
     }
 
     #[test]

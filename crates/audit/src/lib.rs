@@ -27,16 +27,19 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod axis;
 mod check;
 pub mod document;
 mod figures;
 pub mod import;
 pub mod load;
+mod names;
 mod read;
 pub mod table;
+mod tabled;
 pub mod tool;
 
-pub use audit::{Audit, ReadFile, Remark, audit};
+pub use audit::{Audit, ReadFile, Remark, Suite, SuiteSystem, Unread, audit};
 pub use check::EXPLANATIONS;
 pub use document::Document;
 pub use import::{Figures, import};

@@ -10,14 +10,73 @@ pub struct Load {
     pub connections: Option<u64>,
     /// Threads of the generator.
     pub threads: Option<u64>,
+    /// Something else that was varied: processes, sizes, a pipeline's depth.
+    pub other: Option<(Kind, u64)>,
+}
+
+/// What may vary beside connections and threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Processes, workers or CPUs of the server.
+    Workers,
+    /// Requests in flight on each connection.
+    Pipeline,
+    /// Bytes of a body.
+    Size,
+    /// Requests per second that were asked for.
+    Rate,
+    /// A number of which the text does not say what it counts.
+    Number,
 }
 
 impl Load {
-    /// A load by its label: `c64-t8`, `t1-c1`, `256 connections`, `c128`. None when the label is
-    /// about something else as well.
+    /// The load of a number in a column or a row of this name: of connections, threads, and so on.
+    /// None where the name is of something else.
+    pub(crate) fn named(name: &str, n: u64) -> Option<Self> {
+        let name = name.to_lowercase();
+        let words: Vec<&str> = name
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
+        // `connections/s` is a rate, and `clients served` is none.
+        if words.len() > 4 || name.contains("/s") || words.contains(&"per") {
+            return None;
+        }
+        let is = |list: &[&str]| words.iter().any(|word| list.contains(word));
+        let mut load = Self::default();
+        if is(&CONNECTIONS) {
+            load.connections = Some(n);
+        } else if is(&["thread", "threads"]) {
+            load.threads = Some(n);
+        } else {
+            let kind = if is(&WORKERS) {
+                Kind::Workers
+            } else if is(&["pipeline", "pipelining", "pipelined", "depth", "streams"]) {
+                Kind::Pipeline
+            } else if is(&["size", "bytes", "payload", "body", "kb", "kib", "length"]) {
+                Kind::Size
+            } else {
+                return None;
+            };
+            load.other = Some((kind, n));
+        }
+        Some(load)
+    }
+
+    /// A number of which nothing says what it counts.
+    pub(crate) fn number(n: u64) -> Self {
+        Self {
+            other: Some((Kind::Number, n)),
+            ..Self::default()
+        }
+    }
+
+    /// A load by its label: `c64-t8`, `t1-c1`, `256 connections`, `Concurrency: 1k`. None when the
+    /// label is about something else as well.
     pub(crate) fn parse(label: &str) -> Option<Self> {
         let mut load = Self::default();
-        let mut number = None;
+        // A number stands before its name or behind it.
+        let (mut number, mut named) = (None, None);
         let words = label
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty());
@@ -26,36 +85,109 @@ impl Load {
                 .find(|c: char| c.is_ascii_digit())
                 .unwrap_or(word.len());
             let (name, n) = word.split_at(digits);
-            let n = if n.is_empty() {
-                number.take()
-            } else {
-                Some(whole(n)?)
+            let n = match n.strip_suffix(['k', 'K']) {
+                Some(thousands) => Some(whole(thousands)?.checked_mul(1_000)?),
+                None if n.is_empty() => None,
+                None => Some(whole(n)?),
             };
-            if name.is_empty() {
-                number = n;
-                continue;
-            }
-            let field = match name.to_ascii_lowercase().as_str() {
-                "c" | "conn" | "conns" | "connection" | "connections" | "clients"
-                | "concurrency" => &mut load.connections,
-                "t" | "thread" | "threads" => &mut load.threads,
-                "with" | "and" => {
-                    number = n;
-                    continue;
-                }
-                _ => return None,
-            };
-            if n.is_none() || field.replace(n?).is_some() {
-                return None;
+            let name = name.to_ascii_lowercase();
+            match (name.as_str(), n) {
+                ("with" | "and" | "at", None) => {}
+                ("", Some(n)) => match named.take() {
+                    Some(name) => load.set(name, n)?,
+                    None if number.is_none() => number = Some(n),
+                    None => return None,
+                },
+                (name, Some(n)) => load.set(Field::of(name)?, n)?,
+                (name, None) => match number.take() {
+                    Some(n) => load.set(Field::of(name)?, n)?,
+                    None if named.is_none() => named = Some(Field::of(name)?),
+                    None => return None,
+                },
             }
         }
-        (number.is_none() && load != Self::default()).then_some(load)
+        (number.is_none() && named.is_none() && load != Self::default()).then_some(load)
+    }
+
+    /// Sets a part of it that is not set yet.
+    fn set(&mut self, field: Field, n: u64) -> Option<()> {
+        let field = match field {
+            Field::Connections => &mut self.connections,
+            Field::Threads => &mut self.threads,
+        };
+        field.replace(n).is_none().then_some(())
     }
 }
+
+/// What a part of a label is of.
+#[derive(Clone, Copy)]
+enum Field {
+    Connections,
+    Threads,
+}
+
+impl Field {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "c" => Some(Self::Connections),
+            "t" | "thread" | "threads" => Some(Self::Threads),
+            name => CONNECTIONS.contains(&name).then_some(Self::Connections),
+        }
+    }
+}
+
+/// Names of what is in flight at once, in small letters.
+const CONNECTIONS: [&str; 15] = [
+    "conn",
+    "conns",
+    "connection",
+    "connections",
+    "client",
+    "clients",
+    "concurrency",
+    "concurrent",
+    "user",
+    "users",
+    "vu",
+    "vus",
+    "parallel",
+    "parallelism",
+    "simultaneous",
+];
+
+/// Names of what a server runs on, in small letters.
+const WORKERS: [&str; 10] = [
+    "worker",
+    "workers",
+    "process",
+    "processes",
+    "core",
+    "cores",
+    "cpus",
+    "instances",
+    "gomaxprocs",
+    "nodes",
+];
 
 impl fmt::Display for Load {
     /// As prony labels loads: `c64 t8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((kind, n)) = self.other {
+            let known = Self {
+                other: None,
+                ..*self
+            };
+            if known != Self::default() {
+                write!(f, "{known} ")?;
+            }
+            return match kind {
+                Kind::Workers => write!(f, "{n} workers"),
+                Kind::Pipeline => write!(f, "pipeline {n}"),
+                Kind::Size => write!(f, "{n} bytes"),
+                Kind::Rate => write!(f, "{n}/s"),
+                Kind::Number => write!(f, "{n}"),
+            };
+        }
         match (
             self.connections,
             self.threads.filter(|threads| *threads > 1),
@@ -83,10 +215,15 @@ mod tests {
             load("8 threads and 64 connections"),
             Some((Some(64), Some(8)))
         );
+        assert_eq!(load("Concurrency: 1k"), Some((Some(1_000), None)));
+        assert_eq!(load("100 users"), Some((Some(100), None)));
         for label in [
             "",
             "nginx",
             "c",
+            "64 KB",
+            "100 requests",
+            "users",
             "c64-x",
             "64",
             "c1-c2",
@@ -98,5 +235,22 @@ mod tests {
         }
         assert_eq!(Load::parse("t8 c64").unwrap().to_string(), "c64 t8");
         assert_eq!(Load::parse("c64 t1").unwrap().to_string(), "c64");
+    }
+
+    #[test]
+    fn names_of_loads() {
+        let load = |name| Load::named(name, 8).map(|load| load.to_string());
+        assert_eq!(load("Concurrent Connections").as_deref(), Some("c8"));
+        assert_eq!(load("Threads").as_deref(), Some("t8"));
+        assert_eq!(load("worker processes").as_deref(), Some("8 workers"));
+        assert_eq!(load("Body size (bytes)").as_deref(), Some("8 bytes"));
+        for name in [
+            "connections/s",
+            "server",
+            "requests per connection",
+            "node version",
+        ] {
+            assert_eq!(load(name), None, "{name}");
+        }
     }
 }

@@ -222,14 +222,15 @@ fn labelled(
          Latency    {:.2}ms    3.71ms   {:.2}ms   {}\n    \
          Req/Sec     2.29k   165.76     2.51k    96.58%\n  \
          Latency Distribution\n     50%    {:.2}ms\n     99%    {:.2}ms\n  \
-         {:.0} requests in 2.00m, 44.27MB read\n{}Requests/sec:  {rate:.2}\n\
+         {:.0} requests in 2.00m, {:.2}MB read\n{}Requests/sec:  {rate:.2}\n\
          Transfer/sec:    377.78KB\n\n\n",
         interval * rest.times,
-        interval * rest.times * 40.0,
+        (interval * rest.times * 40.0).min(1_840.0),
         rest.share,
         interval * 0.9,
         interval * rest.times * 10.0,
         rate * 120.0,
+        rate * 120.0 * 170.0 / 1_048_576.0,
         rest.errors,
     )
 }

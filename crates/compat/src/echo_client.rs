@@ -62,6 +62,9 @@ pub struct EchoClient {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Do not print notes to standard error; lost answers still decide the exit status
+    #[arg(long)]
+    pub quiet: bool,
     /// Print help
     #[arg(long, action = clap::ArgAction::HelpLong)]
     pub help: Option<bool>,

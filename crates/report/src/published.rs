@@ -88,12 +88,17 @@ impl Beside {
     /// Puts measured cells beside what was published.
     pub fn new(published: &Published, baseline: &str, measured: &[Measured<'_>]) -> Self {
         let correction = published.correction.as_ref();
+        // Where all of it is of one load, it stands beside whatever was measured.
+        let first = published.row.first().and_then(|row| row.load.as_deref());
+        let one_load = published.row.iter().all(|row| row.load.as_deref() == first);
         let found = |row: &Row| {
             let server = row.server.as_deref()?;
             let fits = |cell: &&Measured<'_>| {
                 cell.server == server && row.load.as_deref().is_none_or(|load| load == cell.load)
             };
-            measured.iter().find(fits)
+            let mut own = measured.iter().filter(|cell| cell.server == server);
+            let only = own.next().filter(|_| one_load && own.next().is_none());
+            measured.iter().find(fits).or(only)
         };
         let then = |row: &Row| row.corrected(correction).or_else(|| row.rate());
         // The last row of a server under a load stands for it.

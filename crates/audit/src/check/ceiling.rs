@@ -2,8 +2,9 @@
 
 use super::{Seen, lines_in, of_all, remark, whole};
 use crate::audit::Remark;
-use crate::figures::{Figure, System};
+use crate::figures::Figure;
 use crate::load::Load;
+use crate::names::System;
 use prony_checks::{Explanation, Severity, ceiling};
 use prony_stats::summary::average;
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,7 +144,7 @@ fn lines(seen: &Seen<'_>, index: usize, system: &System, load: Load) -> Vec<usiz
 fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Remark> {
     // section and load → systems with their rates
     let mut loads: BTreeMap<(&str, Load), Vec<(&System, f64)>> = BTreeMap::new();
-    for ((system, load), rate) in cells {
+    for ((system, load), rate) in cells.iter().filter(|((system, _), _)| !system.unsure) {
         let load = loads.entry((&system.section, *load)).or_default();
         load.push((*system, *rate));
     }

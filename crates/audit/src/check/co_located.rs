@@ -14,17 +14,22 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    for document in seen.documents {
+    for (index, document) in seen.documents.iter().enumerate() {
         let outputs = document.outputs.iter().filter_map(|output| {
             let url = output.block.url.as_ref()?;
             is_this_machine(host_of(&url.what)?).then_some(url.line)
         });
+        // Of a command line without a result only the reader's machine is known.
+        let results = !document.outputs.is_empty()
+            || !document.pictures.is_empty()
+            || seen.figures.iter().any(|figure| figure.document == index);
         let commands = document
             .commands
             .iter()
-            .filter(|command| command.host().is_some_and(is_this_machine))
+            .filter(|command| results && command.host().is_some_and(is_this_machine))
             .map(|command| command.line);
-        let lines: Vec<usize> = outputs.chain(commands).collect();
+        let mut lines: Vec<usize> = outputs.chain(commands).collect();
+        lines.sort_unstable();
         if lines.is_empty() {
             continue;
         }
@@ -53,5 +58,13 @@ mod tests {
         let text = format!("    httperf --server 127.0.0.1 --port 80\n\n{text}");
         assert_eq!(of("co-located", &text)[0].lines, [1, 3]);
         assert_eq!(of("co-located", &wrk(&[])), []);
+        // What a reader is to run says nothing of who ran it.
+        let instruction = "Try it:\n\n    wrk -c10 http://localhost:8000/\n";
+        assert_eq!(of("co-located", instruction), []);
+        let table = "\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
+        assert_eq!(
+            of("co-located", &format!("{instruction}{table}"))[0].lines,
+            [3]
+        );
     }
 }

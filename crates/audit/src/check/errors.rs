@@ -1,7 +1,9 @@
 //! `errors`: requests failed, and the output does not say whether they count in the rate.
 
-use super::{Seen, of_all, remark};
+use super::{Seen, of_all, remark, requests, share, whole};
 use crate::audit::Remark;
+use crate::document::{Document, Output};
+use crate::tool::Tool;
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -20,36 +22,32 @@ const TOLD: usize = 6;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
-        let failing: Vec<_> = document
+        remarks.extend(prose(document));
+        let (lengths, failing): (Vec<&Output>, Vec<&Output>) = document
             .outputs
             .iter()
             .filter(|output| !output.block.errors.is_empty())
-            .collect();
+            .partition(|output| only_lengths(output));
+        remarks.extend(of_lengths(document, &lengths));
         if failing.is_empty() {
             continue;
         }
-        let share = failing
-            .iter()
-            .map(|output| {
-                let failed: f64 = output
-                    .block
-                    .errors
-                    .iter()
-                    .map(|e| e.what.count as f64)
-                    .sum();
-                failed / output.block.ended().unwrap_or(0.0).max(failed)
-            })
-            .fold(0.0, f64::max);
-        let severity = if share > TOLERABLE {
+        let worst = failing.iter().map(|output| output.block.failed_share());
+        let worst = worst.fold(0.0, f64::max);
+        let severity = if worst > TOLERABLE {
             Severity::Serious
         } else {
             Severity::Warning
         };
         let told = failing.iter().take(TOLD).map(|output| {
             let errors = output.block.errors.iter();
-            let errors: Vec<String> = errors
+            let mut errors: Vec<String> = errors
+                .take(TOLD)
                 .map(|error| format!("{} × {}", error.what.count, error.what.how))
                 .collect();
+            if let Some(more @ 1..) = output.block.errors.len().checked_sub(TOLD) {
+                errors.push(format!("{more} other kinds"));
+            }
             format!("{} ({})", output.called(), errors.join(", "))
         });
         let told: Vec<String> = told.collect();
@@ -58,17 +56,83 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             more => format!(" and {more} more"),
         };
         let text = format!(
-            "{}{}{more}. Up to {:.3} % of the requests of an output failed: an error is often faster \
-             than an answer, so find out why they failed before you compare the rates",
+            "{}{}{more}. {}{} of the requests{} failed: an error is often faster than an answer, so \
+             find out why they failed before you compare the rates",
             of_all(failing.len(), document.outputs.len(), "outputs have errors"),
             told.join("; "),
-            100.0 * share,
+            if failing.len() > 1 { "Up to " } else { "" },
+            share(worst),
+            if failing.len() > 1 {
+                " of an output"
+            } else {
+                ""
+            },
         );
         let errors = failing.iter().flat_map(|output| &output.block.errors);
         let lines = errors.map(|error| error.line);
         remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
+}
+
+/// Is the length of an answer all that ab finds fault with?
+fn only_lengths(output: &Output) -> bool {
+    output.block.tool == Tool::Ab
+        && output.block.errors.iter().all(|error| {
+            let inner = error.what.how.strip_prefix("failed (Length: ");
+            inner.is_some_and(|rest| !rest.contains(','))
+        })
+}
+
+/// ab calls an answer failed whose length is not that of the first: a page with the time in it is.
+fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Remark> {
+    let output = outputs.first()?;
+    let n = output
+        .block
+        .errors
+        .iter()
+        .map(|error| error.what.count)
+        .sum();
+    let text = format!(
+        "ab counts {} of {} as failed because their length differs from the first one's: answers whose \
+         length changes are none, others are; run it with -l to tell",
+        requests(n),
+        output.called(),
+    );
+    let lines = outputs.iter().flat_map(|output| &output.block.errors);
+    let lines = lines.map(|error| error.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Note,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// Failures that only a sentence tells of.
+fn prose(document: &Document) -> Vec<Remark> {
+    let told = document.failures.iter().map(|failure| {
+        let part = failure.failed as f64 / failure.of.max(1) as f64;
+        let severity = if part > TOLERABLE {
+            Severity::Serious
+        } else {
+            Severity::Warning
+        };
+        let how = if failure.timed_out {
+            "timed out"
+        } else {
+            "failed"
+        };
+        let text = format!(
+            "{} of {} {how}, it says ({}): find out why before you compare the rates",
+            whole(failure.failed as f64),
+            requests(failure.of),
+            share(part),
+        );
+        remark(EXPLANATION.name, severity, document, [failure.line], text)
+    });
+    told.collect()
 }
 
 #[cfg(test)]
@@ -88,7 +152,67 @@ mod tests {
             text.contains("594 × read, 1 × timeout, 2 × not 2xx or 3xx"),
             "{text}"
         );
+        assert!(text.contains("0.062 %"), "{text}");
         let many = wrk(&[("Requests/sec:", &errors.replace("594", "59400"))]);
         assert_eq!(of("errors", &many)[0].finding.severity, Severity::Serious);
+    }
+
+    const AB: &str = "Concurrency Level:      10\nTime taken for tests:   30.000 seconds\n\
+        Complete requests:      1000\n";
+
+    #[test]
+    fn a_request_fails_once() {
+        let text = format!(
+            "{AB}Failed requests:        565\n   (Connect: 0, Receive: 188, Length: 189, Exceptions: 188)\n\
+            Non-2xx responses:      189\nRequests per second:    33.33 [#/sec] (mean)\n"
+        );
+        let found = of("errors", &text);
+        assert!(
+            found[0]
+                .finding
+                .text
+                .contains("56.5 % of the requests failed"),
+            "{found:?}"
+        );
+        // Half of what was tried: as many were answered.
+        let half = wrk(&[(
+            "Requests/sec:",
+            "  Socket errors: connect 0, read 960000, write 0, timeout 0\nRequests/sec:",
+        )]);
+        let found = of("errors", &half);
+        assert!(found[0].finding.text.contains("50.0 % of"), "{found:?}");
+    }
+
+    #[test]
+    fn lengths_are_no_failures() {
+        let text = format!(
+            "{AB}Failed requests:        7\n   (Connect: 0, Receive: 0, Length: 7, Exceptions: 0)\n\
+            Requests per second:    33.33 [#/sec] (mean)\n"
+        );
+        let found = of("errors", &text);
+        assert_eq!(
+            (found.len(), found[0].finding.severity),
+            (1, Severity::Note)
+        );
+        assert!(found[0].finding.text.contains("7 requests"), "{found:?}");
+    }
+
+    #[test]
+    fn one_in_many_and_sentences() {
+        let one = wrk(&[(
+            "Requests/sec:",
+            "  Non-2xx or 3xx responses: 1\nRequests/sec:",
+        )]);
+        let found = of("errors", &one);
+        assert!(found[0].finding.text.contains("1 in 960,000"), "{found:?}");
+        let found = of("errors", "Only 1 of 200 requests failed.\n");
+        assert_eq!(found[0].finding.severity, Severity::Serious);
+        assert!(
+            found[0]
+                .finding
+                .text
+                .starts_with("1 of 200 requests failed"),
+            "{found:?}"
+        );
     }
 }

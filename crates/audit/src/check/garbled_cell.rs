@@ -2,12 +2,13 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
+use crate::figures::{is_other, rate_unit};
 use crate::table::is_garbled;
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "garbled-cell",
-    cause: "A cell contains something other than a number where the tool, or the rest of the column, has numbers: the figures were edited by hand after they were measured.",
+    cause: "A cell contains something other than a number where the tool, or the rest of the column, has numbers: it was changed after it was measured, and other figures may have been as well.",
     evidence: "The fields of outputs, and the cells of columns whose other cells are numbers.",
     remedy: "Ask for the raw output.",
 };
@@ -28,15 +29,22 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 .flat_map(|row| row.cells.iter().enumerate());
             // A column of numbers, not one of versions.
             rows.filter(move |(column, cell)| {
-                *column > 0 && columns.contains(column) && is_garbled(cell)
+                let name = table.name(*column);
+                let quantity = rate_unit(name).is_some() || is_other(name);
+                // `1.2.3` is a version, an address or a date, except where only a number can stand.
+                *column > 0
+                    && columns.contains(column)
+                    && is_garbled(cell)
+                    && (quantity || !is_version(&cell.text))
+                    && !name.to_lowercase().contains("version")
             })
             .map(|(_, cell)| (cell.line, cell.text.as_str()))
         });
         for (line, cell) in outputs.chain(tables) {
             let cell: String = cell.chars().take(40).collect();
             let text = format!(
-                "`{cell}` is not a number: the figures were edited after they were measured, so other \
-                 figures may have changed as well"
+                "`{cell}` is no number that a tool prints: it was changed on the way to this page, and \
+                 other figures may have been as well"
             );
             remarks.push(remark(
                 EXPLANATION.name,
@@ -48,6 +56,13 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// `1.2.3`
+fn is_version(text: &str) -> bool {
+    let mut parts = text.split('.');
+    parts.clone().count() >= 3
+        && parts.all(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty())
 }
 
 #[cfg(test)]
@@ -62,6 +77,15 @@ mod tests {
         );
         assert_eq!(found[0].lines, [4]);
         assert!(found[0].finding.text.contains("`99.79%0.`"), "{found:?}");
+        for fine in ["80.00\n    Req", "90.00%\n    Req"] {
+            let text = wrk(&[
+                ("90.00%\n    Req", fine),
+                ("300.00us   3.90ms", "618.36?s   3.90ms"),
+            ]);
+            assert_eq!(of("garbled-cell", &text), [], "{fine}");
+        }
+        let versions = "| server | go | req/s |\n|--|--|--|\n| a | 1.21 | 100 |\n| b | 1.22 | 110 |\n| c | 1.22.1 | 120 |\n";
+        assert_eq!(of("garbled-cell", versions), []);
         let table = "| server | version | req/s |\n|--|--|--|\n| a | 1.2.3 | 100 |\n| b | 1.2 | 10.0.1 |\n\
             | c | 1.10.0 | 120 |\n";
         let found = of("garbled-cell", table);

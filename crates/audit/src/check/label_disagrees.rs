@@ -2,7 +2,7 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::document::Output;
+use crate::document::{Document, Output};
 use crate::load::Load;
 use prony_checks::{Explanation, Severity};
 
@@ -13,12 +13,15 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     remedy: "Run that load, or correct the label.",
 };
 
+/// A remainder that is less than this share of the connections changes no figure.
+const DROPPED: f64 = 0.95;
 /// A run ends a little later than it was to; a tool that was to run for 30 s did not run for 60.
 const SECONDS: f64 = 0.05;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
+        remarks.extend(dropped(document));
         for output in &document.outputs {
             let wrong: Vec<(usize, usize, String)> =
                 label(output).into_iter().chain(command(output)).collect();
@@ -42,6 +45,32 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// wrk gives every thread as many connections, and drops the remainder: of 50 for 20 threads, ten.
+fn dropped(document: &Document) -> Option<Remark> {
+    let short = document.outputs.iter().filter_map(|output| {
+        let (said, opened) = (output.block.connections?, output.opened()?);
+        let few = (opened as f64) < DROPPED * said.what as f64;
+        few.then_some((output, said, opened))
+    });
+    let short: Vec<_> = short.collect();
+    let (output, said, opened) = short.first()?;
+    let text = format!(
+        "{} says {} connections and opened {opened}: wrk gives each of its {} threads as many, and \
+         drops the remainder",
+        output.called(),
+        said.what,
+        output.block.threads.map_or(1, |threads| threads.what),
+    );
+    let lines = short.iter().map(|(_, said, _)| said.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
 }
 
 /// What the label says otherwise: its line, the output's, and both in words.
@@ -130,6 +159,14 @@ mod tests {
         assert_eq!(command("wrk -c64 -t4 -d30s"), []);
         assert_eq!(command("wrk -c64 -t4 -d60s").len(), 1);
         assert_eq!(command("wrk -c65 -t8 -d30s")[0].lines, [1, 3]);
+        let dropped = |text: &str| {
+            of(
+                "label-disagrees",
+                &wrk(&[("4 threads and 64 connections", text)]),
+            )
+        };
+        assert_eq!(dropped("20 threads and 50 connections")[0].lines, [2]);
+        assert_eq!(dropped("12 threads and 400 connections"), []);
         // Which is of something else.
         assert_eq!(command("ab -c65 -n8"), []);
     }

@@ -1,19 +1,28 @@
 //! `littles-law`: rate and mean response time say that more requests were in flight than there were
 //! connections.
 
-use super::{Seen, of_all, remark};
+use super::{Seen, of_all, remark, time};
 use crate::audit::Remark;
+use crate::document::{Document, Output};
+use crate::read::number::Printed;
+use crate::tool::{At, Tool};
 use prony_checks::{Explanation, Severity, littles_law};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "littles-law",
     cause: "Rate and mean response time give more requests in flight than there were connections, which is impossible. The usual cause is a mean over invented samples (back-filled).",
-    evidence: "Rate x mean response time, compared with connections x pipeline depth. Serious from a factor of 1.5 on. Not raised for open loops, nor for pipelines of unknown depth.",
+    evidence: "Rate x mean response time, compared with connections x pipeline depth; for k6, iterations x their duration, compared with its users. Serious from a factor of 1.5 on. Not raised for open loops, nor for pipelines of unknown depth. Of ab also when less than half of its requests were in flight, since its times include connecting.",
     remedy: "Trust the rate, but none of the response times.",
 };
 
 /// From here on the mean is off by half: no figure of that distribution stands.
-const SERIOUS: f64 = 1.5;
+pub(super) const SERIOUS: f64 = 1.5;
+/// Fewer than this share of the places in use are no rounding.
+const IDLE: f64 = 0.5;
+/// Of a few connections ab itself takes a visible share of the time.
+const PLACES: f64 = 10.0;
+/// An output, how many requests can be in flight, its rate, and its mean response time.
+type Looked<'a> = (&'a Output, f64, f64, At<Printed>);
 /// Below this number of requests those that were cut off at the end weigh too much.
 const ENOUGH: f64 = 1_000.0;
 
@@ -21,13 +30,27 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let looked_at = document.outputs.iter().filter_map(|output| {
+            (output.block.ended().is_none_or(|ended| ended >= ENOUGH)).then_some(())?;
+            // A user of k6 does one iteration at a time, whatever that asks for.
+            if let Some((rate, took)) = output.block.iterations
+                && rate.what.value > 0.0
+            {
+                let users = output.block.connections?.what as f64;
+                let mean = At {
+                    what: took,
+                    line: rate.line,
+                };
+                return Some((output, users, rate.what.value, mean));
+            }
             let depth = output.depth()?;
-            let rate = output.block.rate?.what.value;
+            // The mean of a capped list of samples is a finding of its own.
+            (!output.block.capped()).then_some(())?;
+            let rate = output.block.true_rate()?;
             let mean = output.block.latency.mean?;
-            (output.block.ended()? >= ENOUGH && depth > 0.0).then_some(())?;
-            Some((output, depth, rate, mean))
+            (depth > 0.0).then_some((output, depth, rate, mean))
         });
         let looked_at: Vec<_> = looked_at.collect();
+        remarks.extend(idle(document, &looked_at));
         // Fewer than there are connections is no contradiction here: time spent on connecting, or
         // waiting between requests, is in no tool's response time.
         let broken: Vec<_> = looked_at
@@ -35,6 +58,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .filter(|(_, depth, rate, mean)| rate * mean.what.low() > *depth)
             .filter_map(|&(output, depth, rate, mean)| {
                 littles_law(rate, mean.what.low(), depth)?;
+                // bombardier's rate is a mean of samples, which the first and the last of them bend.
+                let sampled = output.block.tool == Tool::Bombardier;
+                (!sampled || rate * mean.what.low() >= SERIOUS * depth).then_some(())?;
                 let finding = littles_law(rate, mean.what.value, depth)?;
                 Some((output, rate * mean.what.value / depth, mean.line, finding))
             })
@@ -64,6 +90,39 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks
 }
 
+/// ab takes the next request as soon as one has ended, and its times include connecting: the places
+/// for its requests are never empty, unless something else keeps them so.
+fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
+    let few = looked_at.iter().filter(|(output, depth, rate, mean)| {
+        let many = output
+            .block
+            .ended()
+            .is_some_and(|ended| ended >= 4.0 * depth);
+        let ab = output.block.tool == Tool::Ab && !output.by_prony();
+        ab && many && *depth >= PLACES && rate * mean.what.high() < IDLE * depth
+    });
+    let few: Vec<_> = few.collect();
+    let (output, depth, rate, mean) = few.first()?;
+    let text = format!(
+        "{}in {} {:.0} requests per second of {} each are {:.0} requests in flight, of {depth:.0}: most \
+         places were empty, because a few requests took very long or because ab itself was the limit, \
+         so the load was not that of {depth:.0} connections",
+        of_all(few.len(), looked_at.len(), "outputs show it"),
+        output.called(),
+        rate,
+        time(mean.what.value),
+        rate * mean.what.value,
+    );
+    let lines = few.iter().map(|(.., mean)| mean.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{of, wrk};
@@ -83,6 +142,71 @@ mod tests {
         assert!(found[0].finding.text.contains("33.0 times"), "{found:?}");
         let little = of("littles-law", &wrk(&[(" 2.00ms", " 2.30ms")]));
         assert_eq!(little[0].finding.severity, Severity::Warning);
+    }
+
+    #[test]
+    fn a_rate_of_samples_is_judged_with_care() {
+        let text = |ms: &str| {
+            format!(
+                "Bombarding http://10.0.0.2:80 with 100000 request(s) using 5100 connection(s)\nDone!\n\
+                 Statistics        Avg      Stdev        Max\n  Reqs/sec     36366.02   59859.52  721275.32\n  \
+                 Latency      {ms}   143.55ms      1.77s\n  HTTP codes:\n    \
+                 1xx - 0, 2xx - 100000, 3xx - 0, 4xx - 0, 5xx - 0\n    others - 0\n"
+            )
+        };
+        assert_eq!(of("littles-law", &text("160.20ms")), []);
+        assert_eq!(of("littles-law", &text("260.20ms")).len(), 1);
+    }
+
+    #[test]
+    fn ab_with_empty_places() {
+        // 2825 per second of 80 ms each are 226 requests, of 2000.
+        let text = "Concurrency Level:      2000\nTime taken for tests:   2.832 seconds\n\
+            Complete requests:      8000\nRequests per second:    2825.00 [#/sec] (mean)\n\
+            Time per request:       707.96 [ms] (mean)\n\nConnection Times (ms)\n              \
+            min  mean[+/-sd] median   max\nConnect:        0    2   3.1      1      20\n\
+            Total:          9   80  50.0     70    2812\n";
+        let found = of("littles-law", text);
+        assert_eq!(
+            (found.len(), found[0].lines.as_slice()),
+            (1, [10].as_slice())
+        );
+        assert!(
+            found[0]
+                .finding
+                .text
+                .contains("226 requests in flight, of 2000"),
+            "{found:?}"
+        );
+        assert_eq!(
+            of("littles-law", &text.replace("   80  50.0", "  700  50.0")),
+            []
+        );
+    }
+
+    #[test]
+    fn pipelines_of_known_depth_and_users() {
+        // 4 ms at 32,000/s are 128 in flight; 64 connections with 16 each may have 1,024.
+        let run = |depth: &str, ms: &str| {
+            format!(
+                "    wrk -t4 -c64 -d30s -s pipeline.lua http://10.0.0.2:8000/ -- {depth}\n\n{}",
+                wrk(&[(" 2.00ms", ms), ("3.90ms", "9000.00ms")])
+            )
+        };
+        assert_eq!(of("littles-law", &run("/ 16", " 4.00ms")), []);
+        assert_eq!(of("littles-law", &run("16", "900.00ms")).len(), 1);
+        assert_eq!(of("littles-law", &run("", "900.00ms")), []);
+        let k6 = |users: u32| {
+            format!(
+                "     http_req_duration..............: avg=10ms min=1ms med=9ms max=1s p(90)=15ms p(95)=20ms\n     \
+                 http_reqs......................: 30000 1000.0/s\n     \
+                 iteration_duration.............: avg=100ms min=1ms med=90ms max=1s p(90)=150ms p(95)=200ms\n     \
+                 iterations.....................: 30000 1000.0/s\n     \
+                 vus_max........................: {users}     min={users}     max={users}\n"
+            )
+        };
+        assert_eq!(of("littles-law", &k6(100)), []);
+        assert_eq!(of("littles-law", &k6(50)).len(), 1);
     }
 
     #[test]

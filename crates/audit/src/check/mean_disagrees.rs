@@ -2,7 +2,8 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::figures::{is_mean, is_ordinal, is_summary};
+use crate::axis::{Axis, axis};
+use crate::names::{is_mean, is_ordinal, is_summary};
 use crate::read::number::Printed;
 use crate::table::Table;
 use prony_checks::{Explanation, Severity};
@@ -86,7 +87,9 @@ fn rows(table: &Table) -> Vec<Wrong<'_>> {
             .position(|row| is_summary(row.label()))
             .unwrap_or(above.len());
         let above = &above[..end];
-        if is_mean(row.label()) {
+        // A list of quantities may have one that is called a mean, and a mean of loads is weighted.
+        let labels: Vec<&str> = above.iter().map(crate::table::Row::label).collect();
+        if is_mean(row.label()) && axis("", &labels) == Axis::Runs {
             for &column in columns.iter().filter(|column| **column > 0) {
                 let Some(printed) = row.number(column) else {
                     continue;
@@ -192,6 +195,9 @@ mod tests {
                 format!("| | A |\n|--|--|\n| 1st | 10.0 |\n| 2nd | 20.0 |\n| Mean | {mean} |\n");
             assert_eq!(of("mean-disagrees", &text), [], "{mean}");
         }
+        let quantities =
+            "| | A |\n|--|--|\n| Requests | 1000 |\n| Rate | 500 |\n| Average | 12 |\n";
+        assert_eq!(of("mean-disagrees", quantities), []);
         let groups = "| | A |\n|--|--|\n| 1 | 10 |\n| 2 | 20 |\n| Mean | 15 |\n| Max | 20 |\n| 1 | 1 |\n| 2 | 3 |\n| Mean | 2 |\n";
         assert_eq!(of("mean-disagrees", groups), []);
     }

@@ -1,11 +1,13 @@
 //! The checks: one file each, with its thresholds and their reasons.
 
 mod back_filled;
+mod bytes_differ;
 mod ceiling;
 mod co_located;
 mod errors;
 mod garbled_cell;
 mod hosts_mixed;
+mod inverse_latency;
 mod label_disagrees;
 mod littles_law;
 mod mean_disagrees;
@@ -14,17 +16,20 @@ mod percentile_order;
 mod rate_is_connections;
 mod ratio_disagrees;
 mod repeated_rows;
+mod samples_capped;
 pub(crate) mod sleep_in_window;
 mod spread_exceeds_effect;
 mod syn_retransmit;
 mod time_outs_missing;
 mod too_few_runs;
+mod too_few_samples;
 mod too_short;
 
 use crate::audit::Remark;
 use crate::document::{Document, Output};
-use crate::figures::{Figure, System, cells, figures};
+use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
+use crate::names::System;
 use crate::read::command::Command;
 use crate::tool::Tool;
 use prony_checks::{Explanation, Finding, Severity};
@@ -75,7 +80,7 @@ impl<'a> Seen<'a> {
 
 type Check = fn(&Seen<'_>) -> Vec<Remark>;
 
-const CHECKS: [Check; 20] = [
+const CHECKS: [Check; 24] = [
     repeated_rows::check,
     mean_disagrees::check,
     ratio_disagrees::check,
@@ -84,11 +89,15 @@ const CHECKS: [Check; 20] = [
     littles_law::check,
     back_filled::check,
     time_outs_missing::check,
+    samples_capped::check,
+    inverse_latency::check,
     percentile_order::check,
     errors::check,
+    bytes_differ::check,
     ceiling::check,
     spread_exceeds_effect::check,
     too_few_runs::check,
+    too_few_samples::check,
     too_short::check,
     syn_retransmit::check,
     sleep_in_window::check,
@@ -99,13 +108,15 @@ const CHECKS: [Check; 20] = [
 ];
 
 /// What each check means, in the order of their names.
-pub const EXPLANATIONS: [Explanation; 20] = [
+pub const EXPLANATIONS: [Explanation; 24] = [
     back_filled::EXPLANATION,
+    bytes_differ::EXPLANATION,
     ceiling::EXPLANATION,
     co_located::EXPLANATION,
     errors::EXPLANATION,
     garbled_cell::EXPLANATION,
     hosts_mixed::EXPLANATION,
+    inverse_latency::EXPLANATION,
     label_disagrees::EXPLANATION,
     littles_law::EXPLANATION,
     mean_disagrees::EXPLANATION,
@@ -114,11 +125,13 @@ pub const EXPLANATIONS: [Explanation; 20] = [
     rate_is_connections::EXPLANATION,
     ratio_disagrees::EXPLANATION,
     repeated_rows::EXPLANATION,
+    samples_capped::EXPLANATION,
     sleep_in_window::EXPLANATION,
     spread_exceeds_effect::EXPLANATION,
     syn_retransmit::EXPLANATION,
     time_outs_missing::EXPLANATION,
     too_few_runs::EXPLANATION,
+    too_few_samples::EXPLANATION,
     too_short::EXPLANATION,
 ];
 
@@ -176,25 +189,48 @@ impl Output {
             .is_some_and(|command| command.by_prony)
     }
 
+    /// Connections that were really open: wrk gives each thread as many, and drops the remainder.
+    fn opened(&self) -> Option<u64> {
+        let connections = self.connections()?;
+        let wrk = matches!(self.block.tool, Tool::Wrk | Tool::Wrk2) && !self.by_prony();
+        let threads = self.block.threads.map_or(1, |threads| threads.what);
+        match (wrk, threads) {
+            (true, threads) if threads > 0 => Some(connections / threads * threads),
+            _ => Some(connections),
+        }
+    }
+
+    /// Does Little's law forbid its mean, by half of it at least?
+    pub(crate) fn impossible_mean(&self) -> bool {
+        let values = self
+            .depth()
+            .zip(self.block.rate)
+            .zip(self.block.latency.mean);
+        values.is_some_and(|((depth, rate), mean)| {
+            rate.what.value * mean.what.low() > littles_law::SERIOUS * depth
+        })
+    }
+
     /// The most requests in flight at once, if the load was a closed loop.
     fn depth(&self) -> Option<f64> {
-        // wrk2 and httperf send at a rate; k6's users think, and may ask for several things at once.
-        let closed = !matches!(self.block.tool, Tool::Wrk2 | Tool::Httperf | Tool::K6);
-        let named = |text: &str| text.to_lowercase().contains("pipelin");
-        let pipelined = self.place.headings.iter().any(|heading| named(&heading.0))
-            || self
-                .place
-                .label
-                .as_ref()
-                .is_some_and(|label| named(&label.0));
-        let pipeline = match (&self.command, self.block.tool) {
-            (Some(command), _) => command.pipeline()?,
+        // wrk2, httperf and vegeta send at a rate; k6's users may ask for several things at once.
+        let closed = !matches!(
+            self.block.tool,
+            Tool::Wrk2 | Tool::Httperf | Tool::K6 | Tool::Vegeta | Tool::Gatling | Tool::Artillery
+        );
+        (closed && self.block.asked.is_none()).then_some(())?;
+        let pipeline = match (&self.block.pipeline, &self.command, self.block.tool) {
+            (Some(printed), ..) => printed.what,
+            (None, Some(command), _) => command.pipeline()?,
             // A flag makes these pipeline, and their output does not tell.
-            (None, Tool::H2load | Tool::Oha | Tool::Weighttp) => return None,
-            (None, _) => 1,
+            (None, None, Tool::H2load | Tool::Oha | Tool::Weighttp) => return None,
+            (None, None, _) => 1,
         };
-        (closed && !pipelined).then_some(())?;
-        Some(self.connections()? as f64 * pipeline as f64)
+        let named = |text: &str| text.to_lowercase().contains("pipelin");
+        let headings = self.place.headings.iter().chain(&self.place.label);
+        let mut named = headings.map(|text| named(&text.0));
+        (pipeline > 1 || !named.any(|named| named)).then_some(())?;
+        Some(self.opened()? as f64 * pipeline as f64)
     }
 }
 
@@ -243,6 +279,26 @@ fn whole(n: f64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `1 request`, `2 requests`, with the thousands set apart.
+fn requests(n: u64) -> String {
+    match n {
+        1 => "1 request".to_owned(),
+        n => format!("{} requests", whole(n as f64)),
+    }
+}
+
+/// A share with the digits that it has: never nothing of something, nor all of less.
+fn share(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        p if p >= 100.0 => "100 %".to_owned(),
+        p if p > 99.9 => "more than 99.9 %".to_owned(),
+        p if p >= 1.0 => format!("{p:.1} %"),
+        p if p >= 0.001 => format!("{p:.3} %"),
+        _ => format!("1 in {}", whole((1.0 / share).round())),
+    }
 }
 
 /// A time with a unit that people read.

@@ -16,7 +16,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// `HdrHistogram` gives the upper end of a bucket for a percentile, and the maximum itself for the
 /// maximum; three digits make them differ by up to this much.
-const BUCKET: f64 = 1.01;
+const BUCKET: f64 = 1.02;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -64,7 +64,8 @@ fn order(document: &Document, output: &Output) -> Option<Remark> {
 
 fn mean(document: &Document, output: &Output) -> Option<Remark> {
     let latency = &output.block.latency;
-    let mean = latency.mean?;
+    // The mean of a capped list of samples is a finding of its own.
+    let mean = latency.mean.filter(|_| !output.block.capped())?;
     if let Some(max) = latency
         .max
         .filter(|max| mean.what.low() > max.what.high() * BUCKET)

@@ -21,6 +21,10 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// A tool may count a few requests, or a little time, in one figure and not in the other.
 const EDGES: f64 = 0.01;
+/// Claims of less are not judged: a sentence does not say how it rounds.
+const LEAST_CLAIM: f64 = 1.5;
+/// A claim beyond this multiple of any difference in the text is of other figures.
+const BEYOND: f64 = 1.25;
 /// What was rounded on the way to the page.
 const ROUNDED: f64 = 0.000_5;
 
@@ -28,8 +32,13 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         for claim in &document.claims {
-            if let About::Ratio(a, b) = &claim.about {
-                remarks.extend(claimed(seen, index, claim.line, (a, b), claim.ratio));
+            match &claim.about {
+                About::Ratio(a, b) => {
+                    remarks.extend(claimed(seen, index, claim.line, (a, b), claim.ratio));
+                }
+                About::Sentence(text) => {
+                    remarks.extend(sentence(seen, index, claim.line, text, claim.ratio.value));
+                }
             }
         }
         for output in &document.outputs {
@@ -90,6 +99,100 @@ fn claimed(
     ))
 }
 
+/// `A is 44 times faster than B` beside the figures of both: raised when nothing that the text has of
+/// them differs by as much.
+fn sentence(seen: &Seen<'_>, index: usize, line: usize, text: &str, ratio: f64) -> Option<Remark> {
+    let claimed = ratio.max(ratio.recip());
+    (claimed >= LEAST_CLAIM).then_some(())?;
+    let text = text.to_lowercase();
+    let document = &seen.documents[index];
+    let own = seen
+        .figures
+        .iter()
+        .filter(|figure| figure.document == index);
+    let named: Vec<&Figure> = own
+        .filter(|figure| {
+            super::spread_exceeds_effect::names(&text, &figure.system.name.to_lowercase())
+        })
+        .collect();
+    let first = named.first()?;
+    let other = named
+        .iter()
+        .find(|figure| figure.system.name != first.system.name)?;
+    let several = named.iter().any(|figure| {
+        figure.system.name != first.system.name && figure.system.name != other.system.name
+    });
+    (!several).then_some(())?;
+    // The largest difference of anything: under any two loads, and in any column.
+    let rates = |name: &str| -> Vec<f64> {
+        let own = named.iter().filter(|figure| *figure.system.name == *name);
+        own.map(|figure| figure.rate.value).collect()
+    };
+    let mut most = largest(&rates(&first.system.name), &rates(&other.system.name));
+    for (table, _) in &document.tables {
+        let row = |name: &str| {
+            table
+                .rows
+                .iter()
+                .find(|row| row.label().eq_ignore_ascii_case(name))
+        };
+        if let (Some(a), Some(b)) = (row(&first.system.name), row(&other.system.name)) {
+            for column in 1..a.cells.len().max(b.cells.len()) {
+                if let (Some(a), Some(b)) = (a.number(column), b.number(column)) {
+                    most = most.max(largest(&[a.value], &[b.value]));
+                }
+            }
+        }
+    }
+    for output in &document.outputs {
+        // Where times are known, the claim may be of those.
+        if output.block.latency.mean.is_some() && first.output.is_some() {
+            let times = |name: &str| -> Vec<f64> {
+                let own = named.iter().filter(|figure| *figure.system.name == *name);
+                let own = own.filter_map(|figure| document.outputs.get(figure.output?));
+                own.flat_map(|output| {
+                    let latency = &output.block.latency;
+                    let percentiles = latency.percentiles.iter().map(|(_, time)| *time);
+                    latency
+                        .mean
+                        .into_iter()
+                        .chain(latency.max)
+                        .chain(percentiles)
+                })
+                .map(|time| time.what.value)
+                .collect()
+            };
+            most = most.max(largest(
+                &times(&first.system.name),
+                &times(&other.system.name),
+            ));
+            break;
+        }
+    }
+    (most > 1.0 && claimed > BEYOND * most).then_some(())?;
+    let said = format!(
+        "a factor of {claimed:.1} is claimed between {} and {}, but no figures of theirs here differ by more \
+         than a factor of {most:.2}",
+        first.system.name, other.system.name,
+    );
+    let lines = [first.line, other.line, line];
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Serious,
+        document,
+        lines,
+        said,
+    ))
+}
+
+/// The largest factor between a number of one list and one of the other.
+fn largest(a: &[f64], b: &[f64]) -> f64 {
+    let pairs = a
+        .iter()
+        .flat_map(|a| b.iter().map(move |b| (a / b).max(b / a)));
+    pairs.filter(|ratio| ratio.is_finite()).fold(0.0, f64::max)
+}
+
 /// Requests ÷ time beside the rate.
 fn rate(document: &Document, output: &Output) -> Option<Remark> {
     let block = &output.block;
@@ -110,10 +213,10 @@ fn rate(document: &Document, output: &Output) -> Option<Remark> {
         return None;
     }
     let text = format!(
-        "in {} {} requests in {:.2} s are {really:.2} per second, not {}: one of the three was changed",
+        "in {} {} in {} are {really:.2} per second, not {}: one of the three was changed",
         output.called(),
-        requests.what,
-        seconds.what.value,
+        super::requests(requests.what),
+        super::time(seconds.what.value),
         rate.what.value
     );
     let lines = [requests.line, seconds.line, rate.line];
@@ -236,6 +339,28 @@ mod tests {
             [11, 12]
         );
         assert_eq!(of("ratio-disagrees", &wrk(&[("960000", "955000")])), []);
+    }
+
+    #[test]
+    fn a_claim_in_words() {
+        let text = |claim: &str| {
+            format!(
+                "| server | req/s | p99 ms |\n|--|--|--|\n| alpha | 44000 | 3 |\n| beta | 10000 | 21 |\n\n{claim}\n"
+            )
+        };
+        let found = of(
+            "ratio-disagrees",
+            &text("So alpha is 44 times faster than beta."),
+        );
+        assert_eq!(found[0].lines, [3, 4, 6]);
+        assert!(found[0].finding.text.contains("7.00"), "{found:?}");
+        for fine in [
+            "alpha is 4.4x faster than beta",
+            "alpha is 7 times faster than beta",
+            "alpha is 44 times faster",
+        ] {
+            assert_eq!(of("ratio-disagrees", &text(fine)), [], "{fine}");
+        }
     }
 
     #[test]

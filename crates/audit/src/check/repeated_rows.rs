@@ -2,7 +2,7 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::figures::is_summary;
+use crate::names::is_summary;
 use crate::read::number::Printed;
 use crate::table::Row;
 use prony_checks::{Explanation, Severity};

@@ -3,8 +3,9 @@
 
 use super::{Seen, lines_in, remark};
 use crate::audit::Remark;
-use crate::figures::{Figure, System};
+use crate::figures::Figure;
 use crate::load::Load;
+use crate::names::System;
 use crate::read::prose::About;
 use prony_checks::{Explanation, Severity, spread_exceeds_effect};
 use prony_stats::summary::average;
@@ -134,7 +135,7 @@ fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -
 }
 
 /// Does a text have a name in it, as words of its own?
-fn names(text: &str, name: &str) -> bool {
+pub(super) fn names(text: &str, name: &str) -> bool {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     !name.is_empty()
         && text.match_indices(name).any(|(at, _)| {
@@ -145,7 +146,7 @@ fn names(text: &str, name: &str) -> bool {
 /// Systems next to each other in order whose order the runs do not show.
 fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Vec<Remark> {
     let mut groups: BTreeMap<(&str, Load), Vec<&Cell<'_>>> = BTreeMap::new();
-    for (system, load, cell) in cells {
+    for (system, load, cell) in cells.iter().filter(|(system, ..)| !system.unsure) {
         groups
             .entry((&system.section, *load))
             .or_default()

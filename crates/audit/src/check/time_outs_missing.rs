@@ -1,6 +1,6 @@
 //! `time-outs-missing`: requests that timed out are not in the distribution of response times.
 
-use super::{Seen, remark, time};
+use super::{Seen, remark, requests, time};
 use crate::audit::Remark;
 use crate::document::Output;
 use crate::read::command::WRK_TIMEOUT;
@@ -26,8 +26,12 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .filter(|output| !output.by_prony() && leaves_out(output))
             .collect();
         let share = |output: &Output| {
+            let errors = output.block.errors.iter().filter(|e| e.what.timed_out);
+            let uncounted = errors.filter(|error| error.what.uncounted);
+            let uncounted: u64 = uncounted.map(|error| error.what.count).sum();
             let timed_out = output.block.timed_out() as f64;
-            timed_out / (timed_out + output.block.ended().unwrap_or(0.0))
+            let all = uncounted as f64 + output.block.ended().unwrap_or(0.0);
+            timed_out / all.max(timed_out)
         };
         let Some(worst) = cut.iter().max_by(|a, b| share(a).total_cmp(&share(b))) else {
             continue;
@@ -44,12 +48,22 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             format!(", and each of them took {} at least", time(timeout))
         });
         let text = format!(
-            "{} requests of {} timed out and are not in its distribution{end}{at_least}. Above the \
-             {:.4}th percentile nothing is known, and mean and maximum are too low; a time-out should be \
-             a sample with its full length",
-            worst.block.timed_out(),
+            "{} of {} timed out and {} not in its distribution{end}{at_least}. {}; a time-out should be a \
+             sample with its full length",
+            requests(worst.block.timed_out()),
             worst.called(),
-            100.0 * (1.0 - share(worst)),
+            if worst.block.timed_out() == 1 {
+                "is"
+            } else {
+                "are"
+            },
+            match share(worst) {
+                all if all >= 1.0 => "Nothing is known of response times".to_owned(),
+                part => format!(
+                    "Above the {:.4}th percentile nothing is known, and mean and maximum are too low",
+                    100.0 * (1.0 - part)
+                ),
+            },
         );
         let errors = cut.iter().flat_map(|output| &output.block.errors);
         let lines = errors.filter(|e| e.what.timed_out).map(|e| e.line);
@@ -73,8 +87,23 @@ fn timeout(output: &Output) -> Option<f64> {
 fn leaves_out(output: &Output) -> bool {
     let known = matches!(
         output.block.tool,
-        Tool::Wrk | Tool::Oha | Tool::Hey | Tool::H2load | Tool::Httperf
+        Tool::Wrk
+            | Tool::Oha
+            | Tool::Hey
+            | Tool::H2load
+            | Tool::Httperf
+            | Tool::Autocannon
+            | Tool::Bombardier
+            | Tool::Artillery
     );
+    // A longest time beyond the time-out shows that such answers are in: in wrk2, and in wrk before 4.
+    let late = output
+        .block
+        .latency
+        .max
+        .zip(timeout(output))
+        .is_some_and(|(max, timeout)| max.what.low() > timeout);
+    let known = known && !(output.block.tool == Tool::Wrk && late);
     let ended_early = output.block.tool == Tool::Wrk2
         && output
             .block
@@ -82,7 +111,9 @@ fn leaves_out(output: &Output) -> bool {
             .max
             .zip(timeout(output))
             .is_some_and(|(max, timeout)| max.what.high() < timeout);
-    output.block.timed_out() > 0 && (known || ended_early)
+    let latency = &output.block.latency;
+    let distribution = latency.mean.is_some() || !latency.percentiles.is_empty();
+    output.block.timed_out() > 0 && distribution && (known || ended_early)
 }
 
 #[cfg(test)]
@@ -109,6 +140,12 @@ mod tests {
             of("time-outs-missing", &few.replace("timeout 30", "timeout 0")),
             []
         );
+    }
+
+    #[test]
+    fn wrk_before_4_counts_what_came_late() {
+        let text = wrk(&[("Requests/sec:", ERRORS), ("3.90ms", "16.36s")]);
+        assert_eq!(of("time-outs-missing", &text), []);
     }
 
     #[test]

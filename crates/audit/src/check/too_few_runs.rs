@@ -2,8 +2,8 @@
 
 use super::{Seen, lines_in, remark};
 use crate::audit::Remark;
-use crate::figures::System;
 use crate::load::Load;
+use crate::names::System;
 use prony_checks::{Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,14 +27,24 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 .iter()
                 .filter(|(_, runs)| runs[0].document == index)
         };
-        for ((system, load), _) in cells() {
+        // Where only a sentence tells two outputs apart they may be runs of one system, unless the text
+        // says how they compare.
+        let claimed = !document.claims.is_empty();
+        let known = |system: &System| claimed || !system.unsure;
+        for ((system, load), _) in cells().filter(|((system, _), _)| known(system)) {
             groups
                 .entry((&system.section, *load))
                 .or_default()
                 .insert(system);
         }
-        let compared =
-            cells().filter(|((system, load), _)| groups[&(&*system.section, *load)].len() >= 2);
+        let compared = cells().filter(|((system, load), runs)| {
+            // A spread is of several runs.
+            if runs.iter().any(|run| run.repeated) {
+                return false;
+            }
+            let group = groups.get(&(&*system.section, *load));
+            known(system) && group.is_some_and(|systems| systems.len() >= 2)
+        });
         let compared: Vec<_> = compared.collect();
         let most = compared
             .iter()
@@ -89,5 +99,37 @@ mod tests {
             []
         );
         assert_eq!(of("too-few-runs", &wrk(&[])), []);
+        // A claim says that they are compared; without it they may be runs of one system.
+        let pair = |claim: &str| {
+            format!(
+                "{}\nThis is what it does with the other thing, then.\n\n{}\n{claim}\n",
+                wrk(&[]),
+                wrk(&[])
+            )
+        };
+        assert_eq!(of("too-few-runs", &pair("")), []);
+        assert_eq!(of("too-few-runs", &pair("It is 2x faster.")).len(), 1);
+        // A spread is of several runs.
+        let spread = "| server | req/s | ±% |\n|--|--|--|\n| a | 100 | 0.5 |\n| b | 90 | 0.7 |\n";
+        assert_eq!(of("too-few-runs", spread), []);
+        // Two pages of one server are not compared, two ports are.
+        let page = wrk(&[("8000/", "8000/page")]);
+        assert_eq!(of("too-few-runs", &format!("{}\n{page}", wrk(&[]))), []);
+        let port = wrk(&[("8000/", "8001/")]);
+        assert_eq!(
+            of("too-few-runs", &format!("{}\n{port}", wrk(&[]))).len(),
+            1
+        );
+        let runs = format!(
+            "# A\n\nTest 1:\n\n{0}\nTest 2:\n\n{0}\nTest 3:\n\n{0}\n",
+            wrk(&[])
+        );
+        assert_eq!(
+            of(
+                "too-few-runs",
+                &(runs.clone() + &runs.replace("# A", "# B"))
+            ),
+            []
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
-    cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (1 s).",
+    cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (a second or less).",
     evidence: "The durations in the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
     remedy: "Load until the rate is steady, then measure for at least 10 s.",
 };
@@ -17,9 +17,9 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Seconds. Virtual machines go on compiling for seconds to minutes (Barrett et al., OOPSLA 2017),
 /// so without a warm-up, which no tool here has by itself, less is mostly that.
 const COMPILED: f64 = 10.0;
-/// Seconds. Below one, a single scheduling delay or garbage collection is a visible part of it; the
-/// same as for what prony measures itself.
-const ENOUGH: f64 = 1.0;
+/// Seconds. In one, a single scheduling delay or garbage collection is a visible part; what was to
+/// last for a second lasts a little longer.
+const ENOUGH: f64 = 1.5;
 /// A number of requests is done a little sooner than a duration.
 const SLACK: f64 = 0.999;
 /// Longer than an hour, a figure divided into a number of requests was no rate.
@@ -55,7 +55,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.extend(short(
             document,
             &brief.copied().collect::<Vec<_>>(),
-            "less than a second",
+            "a second or less",
             text,
         ));
         for output in &document.outputs {

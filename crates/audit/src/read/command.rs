@@ -15,6 +15,8 @@ pub struct Command {
     /// It is prony that speaks that tool's language.
     pub by_prony: bool,
     words: Vec<String>,
+    /// Addresses in front of the program: `echo GET http://a/ | vegeta attack`.
+    before: Vec<String>,
 }
 
 impl Command {
@@ -33,7 +35,11 @@ impl Command {
             // In a sentence a word follows, in a command line a flag or an address.
             let next = words.get(at + 1)?;
             let flag = next.len() > 1 && next.starts_with('-');
-            let address = next.contains("://") || *next == "run" && *tool == Tool::K6;
+            let address = next.contains("://")
+                || *next == "run" && matches!(*tool, Tool::K6 | Tool::Artillery)
+                || *next == "load" && *tool == Tool::Fortio
+                || matches!(*next, "attack" | "report") && *tool == Tool::Vegeta
+                || *next == "quick" && *tool == Tool::Artillery;
             (flag || address).then_some((at, *tool))
         })?;
         let mut command = Self {
@@ -43,6 +49,12 @@ impl Command {
             words: words[at + 1..]
                 .iter()
                 .map(|&word| word.to_owned())
+                .collect(),
+            before: words[..at]
+                .iter()
+                .map(|word| word.trim_matches(['"', '\'']))
+                .filter(|word| word.contains("://"))
+                .map(str::to_owned)
                 .collect(),
         };
         match tool {
@@ -96,6 +108,9 @@ impl Command {
             ),
             Tool::K6 => self.number(&["--vus", "-u"]),
             Tool::H2load => self.number(&["-c", "--clients"]),
+            Tool::Locust => self.number(&["-u", "--users"]),
+            Tool::Siege => self.number(&["-c", "--concurrent"]),
+            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery => None,
             _ => self.number(&["-c", "--connections"]),
         }
     }
@@ -119,9 +134,17 @@ impl Command {
             ),
             Tool::Weighttp => Some(self.number(&["-K"]).unwrap_or(1)),
             Tool::Oha => Some(self.number(&["-p"]).unwrap_or(1)),
+            Tool::Autocannon => Some(self.number(&["-p", "--pipelining"]).unwrap_or(1)),
             Tool::Wrk | Tool::Wrk2 => {
                 let script = self.value(&["-s", "--script"]);
-                (!script.is_some_and(|script| script.contains("pipeline"))).then_some(1)
+                if !script.is_some_and(|script| script.contains("pipeline")) {
+                    return Some(1);
+                }
+                // The well-known script takes its depth behind a path: `-- / 16`.
+                let own = self.words.iter().position(|word| word == "--")?;
+                let mut own = self.words[own + 1..].iter().rev();
+                own.find_map(|word| whole(word))
+                    .filter(|depth| (1..=4_096).contains(depth))
             }
             _ => Some(1),
         }
@@ -139,6 +162,9 @@ impl Command {
                 .checked_mul(self.number(&["-h"])?)?
                 .checked_mul(self.number(&["-n"]).unwrap_or(1)),
             Tool::K6 => self.number(&["--iterations", "-i"]),
+            Tool::Autocannon => self.number(&["-a", "--amount"]),
+            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery | Tool::Locust => None,
+            Tool::Siege | Tool::Rewrk => None,
             _ => self.number(&["-n", "--requests"]),
         }
     }
@@ -146,7 +172,14 @@ impl Command {
     /// How long it is to last, in seconds.
     pub fn seconds(&self) -> Option<f64> {
         let flags: &[&str] = match self.tool {
-            Tool::Wrk | Tool::Wrk2 | Tool::K6 => &["-d", "--duration"],
+            Tool::Wrk
+            | Tool::Wrk2
+            | Tool::K6
+            | Tool::Autocannon
+            | Tool::Bombardier
+            | Tool::Rewrk => &["-d", "--duration"],
+            Tool::Vegeta => &["-duration", "--duration"],
+            Tool::Siege => return None,
             Tool::H2load => &["-D", "--duration"],
             Tool::Oha | Tool::Hey => &["-z"],
             _ => return None,
@@ -165,6 +198,19 @@ impl Command {
             Some(time) => Some(seconds_or_bare(time)?.value),
             None => Some(WRK_TIMEOUT),
         }
+    }
+
+    /// Requests per second that are asked for.
+    pub fn rate(&self) -> Option<f64> {
+        let flags: &[&str] = match self.tool {
+            Tool::Wrk2 => &["-R", "--rate"],
+            Tool::Vegeta => &["-rate", "--rate"],
+            Tool::Oha | Tool::Hey => &["-q"],
+            Tool::Fortio => &["-qps"],
+            Tool::Autocannon => &["-R", "--overallRate"],
+            _ => return None,
+        };
+        Some(self.number(flags)? as f64).filter(|rate| *rate > 0.0)
     }
 
     /// Connections per second that httperf is to open, and the requests on each of them.
@@ -192,8 +238,18 @@ impl Command {
                 .last()
                 .map(String::as_str)
                 .filter(|word| !word.starts_with('-') && whole(word).is_none()),
-            _ => self.words.iter().find_map(|word| host_of(word)),
+            _ => host_of(self.url()?),
         }
+    }
+
+    /// The address that is loaded.
+    pub fn url(&self) -> Option<&str> {
+        let words = self.words.iter().chain(&self.before);
+        let mut words = words.map(|word| match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with('-') => value,
+            _ => word,
+        });
+        words.find(|word| host_of(word).is_some())
     }
 }
 
@@ -212,7 +268,7 @@ pub(crate) const WRK_TIMEOUT: f64 = 2.0;
 const WORDS: usize = 200;
 
 /// The names of programs.
-const NAMES: [(&str, Tool); 12] = [
+const NAMES: [(&str, Tool); 23] = [
     ("wrk", Tool::Wrk),
     ("wrk2", Tool::Wrk2),
     ("ab", Tool::Ab),
@@ -225,6 +281,17 @@ const NAMES: [(&str, Tool); 12] = [
     ("client", Tool::EchoClient),
     ("echo-client", Tool::EchoClient),
     ("apachebench", Tool::Ab),
+    ("autocannon", Tool::Autocannon),
+    ("bombardier", Tool::Bombardier),
+    ("vegeta", Tool::Vegeta),
+    ("jmeter", Tool::Jmeter),
+    ("locust", Tool::Locust),
+    ("siege", Tool::Siege),
+    ("fortio", Tool::Fortio),
+    ("ghz", Tool::Ghz),
+    ("rewrk", Tool::Rewrk),
+    ("artillery", Tool::Artillery),
+    ("gatling", Tool::Gatling),
 ];
 
 /// The host of an address, without its port.
@@ -239,6 +306,27 @@ pub(crate) fn host_of(url: &str) -> Option<&str> {
         None => authority.split(':').next()?,
     };
     (!host.is_empty()).then_some(host)
+}
+
+/// Host, port and path of an address; the port is that of the scheme where none is given.
+pub(crate) fn parts_of(url: &str) -> Option<(String, String, String)> {
+    let host = host_of(url)?;
+    let url = url.trim_matches(['"', '\'', '<', '>', '(', ')']);
+    let (scheme, rest) = url.split_once("://")?;
+    let (authority, path) = match rest.find(['/', '?', '#']) {
+        Some(at) => rest.split_at(at),
+        None => (rest, "/"),
+    };
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let port = port.filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    let default = if scheme == "https" { "443" } else { "80" };
+    let path = path.trim_end_matches('/');
+    let path = if path.is_empty() { "/" } else { path };
+    Some((
+        host.to_owned(),
+        port.unwrap_or(default).to_owned(),
+        path.to_owned(),
+    ))
 }
 
 /// Is this host the machine itself?
@@ -278,6 +366,10 @@ mod tests {
                 .pipeline(),
             None
         );
+        let deep = "wrk -c1 -s ./pipeline.lua http://a/ -- / 16";
+        assert_eq!(find(deep).unwrap().pipeline(), Some(16));
+        let deep = "autocannon -c 10 -p 8 http://a/";
+        assert_eq!(find(deep).unwrap().pipeline(), Some(8));
         assert_eq!(find("wrk -R100 -c1 http://a/").unwrap().tool, Tool::Wrk2);
         assert!(find("prony wrk -c1 http://a/").unwrap().by_prony);
     }
@@ -342,6 +434,15 @@ mod tests {
             assert!(!is_this_machine(host), "{host}");
         }
         assert_eq!(host_of("http://u:p@h:80/x?y"), Some("h"));
+        let parts = |url| parts_of(url).map(|(h, p, path)| format!("{h} {p} {path}"));
+        assert_eq!(parts("https://h/a/?x=1").as_deref(), Some("h 443 /a/?x=1"));
+        assert_eq!(parts("http://h:81").as_deref(), Some("h 81 /"));
+        let vegeta =
+            find("echo \"GET http://localhost:80/\" | vegeta attack -duration=5s").unwrap();
+        assert_eq!(
+            (vegeta.host(), vegeta.seconds()),
+            (Some("localhost"), Some(5.0))
+        );
         assert_eq!(host_of("ftp://h/"), None);
         assert_eq!(host_of("http://"), None);
     }

@@ -18,9 +18,12 @@ impl Finder {
         }
     }
 
-    /// The JSON object that begins with this line, and the index of the line behind it.
+    /// The JSON object, or the list of objects, that begins with this line, and the index of the line behind it.
     pub fn object(&mut self, lines: &Lines<'_>, at: usize) -> Option<(Value, usize)> {
-        if !lines.get(at).trim_start().starts_with('{') || self.budget == 0 {
+        // A list only where it begins one of objects: `[200] 5 responses` is none.
+        let line = lines.get(at).trim();
+        let list = line == "[" || line.starts_with("[{");
+        if !(line.starts_with('{') || list) || self.budget == 0 {
             return None;
         }
         let text = lines.from(at).trim_start_matches('\u{feff}');

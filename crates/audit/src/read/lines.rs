@@ -17,7 +17,11 @@ impl<'a> Lines<'a> {
     pub fn new(source: &'a str) -> Self {
         let mut lines = Vec::new();
         let mut start = 0;
-        for raw in source.split_inclusive('\n') {
+        // Some files end their lines with a carriage return and nothing else; in others it is what a
+        // terminal draws a line again with.
+        let only_returns = !source.contains('\n');
+        let end = if only_returns { '\r' } else { '\n' };
+        for raw in source.split_inclusive(end) {
             lines.push(Line {
                 start,
                 text: plain(raw),
@@ -146,6 +150,8 @@ mod tests {
         assert_eq!(all, ["one", "two", "", "four", ""]);
         assert_eq!(lines.from(3), "four");
         assert_eq!(lines.line_of(lines.start(1)), 1);
+        let returns = Lines::new("one\rtwo\r");
+        assert_eq!((returns.len(), returns.get(1)), (2, "two"));
         assert_eq!(Lines::new("").len(), 0);
         assert_eq!(Lines::new("").line_of(7), 0);
         assert_eq!(plain("\u{1b}"), "");

@@ -114,7 +114,7 @@ pub(crate) fn percent(text: &str) -> Option<f64> {
 fn unit(name: &str) -> Option<f64> {
     Some(match name {
         "ns" => 1e-9,
-        "us" | "µs" | "μs" | "usec" | "microsec" => 1e-6,
+        "us" | "µs" | "μs" | "usec" | "usecs" | "microsec" | "Âµs" | "µsec" => 1e-6,
         "ms" | "msec" | "millisec" => 1e-3,
         "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
         "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
@@ -130,6 +130,19 @@ pub(crate) fn seconds(text: &str) -> Option<Printed> {
     while !rest.is_empty() {
         let (number, behind) = leading(rest)?;
         let behind = behind.trim_start();
+        // A µ that an encoding has lost on the way.
+        if let Some(rest_of_it) = ["?s", "\u{fffd}s", "\u{fffd}\u{fffd}s", "┬╡s"]
+            .iter()
+            .find_map(|lost| behind.strip_prefix(lost))
+        {
+            let part = number.times(1e-6);
+            sum = Some(Printed {
+                value: sum.map_or(0.0, |sum| sum.value) + part.value,
+                half: part.half,
+            });
+            rest = rest_of_it.trim_start();
+            continue;
+        }
         let end = behind
             .find(|c: char| !c.is_alphabetic())
             .unwrap_or(behind.len());
@@ -198,6 +211,7 @@ mod tests {
         assert_eq!(s("0.0175 secs"), Some(0.0175));
         assert!((s("426.00us").unwrap() - 426e-6).abs() < 1e-12);
         assert!((s("663.96µs").unwrap() - 663.96e-6).abs() < 1e-12);
+        assert_eq!(s("618.36?s"), s("618.36us"));
         assert_eq!(s("12"), None);
         assert_eq!(s("12 parsecs"), None);
         assert_eq!(seconds_or_bare("12").unwrap().value, 12.0);

@@ -3,6 +3,7 @@
 
 use super::lines::without_markup;
 use super::number::{Printed, leading};
+use crate::document::Failure;
 
 /// A sentence that says how two systems compare.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +134,60 @@ pub(super) fn repetitions(line: &str) -> Option<u64> {
     None
 }
 
+/// Requests that failed, as a line says: `3 of 200 requests failed`, `296 requests in 30 s, timeout 41`.
+pub(super) fn failure(line: &str, number: usize) -> Option<Failure> {
+    const FAILED: [&str; 8] = [
+        "failed", "failures", "errors", "errored", "timeout", "timeouts", "timed", "lost",
+    ];
+    if !line.bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let lower = line.to_lowercase();
+    if !lower.contains("request") || !FAILED.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let plain = without_markup(&lower);
+    let words: Vec<&str> = plain
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':'))
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| !word.is_empty())
+        .take(LOOKED_AT)
+        .collect();
+    let n = |word: &str| word.parse::<u64>().ok();
+    let at = |i: usize| words.get(i).copied().unwrap_or("");
+    for i in 0..words.len() {
+        // `3 of 200 requests failed`, `3 out of 200 requests timed out`
+        let of = if at(i + 1) == "of" { 2 } else { 3 };
+        let out_of = at(i + 1) == "of" || at(i + 1) == "out" && at(i + 2) == "of";
+        if let (Some(failed), true, Some(all)) = (n(words[i]), out_of, n(at(i + of)))
+            && at(i + of + 1).starts_with("request")
+            && let Some(how) = words[i + of..]
+                .iter()
+                .take(6)
+                .find(|word| FAILED.contains(word))
+        {
+            return (failed > 0 && failed <= all).then_some(Failure {
+                line: number,
+                failed,
+                of: all,
+                timed_out: how.starts_with("time"),
+            });
+        }
+    }
+    // `296 requests … timeout 41`: counts as wrk prints them, on one line.
+    let all = (0..words.len())
+        .find(|i| at(i + 1) == "requests")
+        .and_then(|i| n(words[i]))?;
+    let late = (0..words.len()).find(|i| matches!(words[*i], "timeout" | "timeouts"))?;
+    let failed = n(at(late + 1)).filter(|failed| *failed > 0)?;
+    Some(Failure {
+        line: number,
+        failed,
+        of: all.max(failed),
+        timed_out: true,
+    })
+}
+
 /// Words in the text or the address of a picture that shows results.
 const CHARTS: [&str; 14] = [
     "fig",
@@ -202,6 +257,27 @@ mod tests {
             "10 x 3 faster",
         ] {
             assert_eq!(claim(line, 1), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn failures_in_sentences() {
+        let found = |line| failure(line, 3).map(|f| (f.failed, f.of, f.timed_out));
+        assert_eq!(found("3 of 200 requests failed."), Some((3, 200, false)));
+        assert_eq!(
+            found("it made 296 requests in 30 s, timeout 41"),
+            Some((41, 296, true))
+        );
+        assert_eq!(
+            found("5 out of 100 requests timed out"),
+            Some((5, 100, true))
+        );
+        for line in [
+            "0 of 200 requests failed",
+            "3 requests, none failed",
+            "timeout 30 for requests",
+        ] {
+            assert_eq!(found(line), None, "{line}");
         }
     }
 

@@ -75,9 +75,25 @@ pub(super) fn read(
 
 fn row(line: &str, separator: char, at: usize) -> Row {
     let cells = split(line, separator);
-    let cells = cells.map(|cell| Cell::new(at + 1, without_markup(cell.trim_matches('"'))));
+    let cells = cells.map(|cell| {
+        let cell = without_markup(cell.trim_matches('"'));
+        Cell::new(at + 1, with_point(cell, separator))
+    });
     Row {
         cells: cells.collect(),
+    }
+}
+
+/// Where semicolons separate, a comma is a decimal point: `12000,5`, `1.234,56`.
+fn with_point(cell: String, separator: char) -> String {
+    let comma = cell.split_once(',').is_some_and(|(whole, part)| {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        digits(&whole.replace('.', "")) && digits(part)
+    });
+    if separator == ';' && comma {
+        cell.replace('.', "").replace(',', ".")
+    } else {
+        cell
     }
 }
 
@@ -113,6 +129,9 @@ mod tests {
         assert!(read(&Lines::new(text), 4, false, None).is_none());
         let text = "one, two\nthree, four\nfive, six\n";
         assert!(read(&Lines::new(text), 0, false, None).is_none());
+        let text = "server;req/s\nnginx;1.200,5\n";
+        let table = read(&Lines::new(text), 0, false, Some(',')).unwrap().0;
+        assert_eq!(table.rows[0].number(1).unwrap().value, 1_200.5);
         let text = "server;req/s\nnginx;48000\n";
         let table = read(&Lines::new(text), 0, false, Some(',')).unwrap().0;
         assert_eq!(table.rows[0].cells.len(), 2);

@@ -1,6 +1,8 @@
-//! Tables: Markdown, HTML, CSV, and lists of `load: figure` lines.
+//! Tables: Markdown, HTML, CSV, drawn with lines, set with spaces, and lists of `load: figure` lines.
 
+mod aligned;
 mod csv;
+mod drawn;
 mod html;
 mod list;
 mod markdown;
@@ -41,6 +43,16 @@ pub struct Cell {
 
 /// Larger tables are data, not results.
 const LARGEST: usize = 10_000;
+
+/// What a table is to its reader.
+pub(crate) enum Read {
+    /// One with figures in it.
+    Table(Table),
+    /// One of this many cells, or more.
+    TooLarge(usize),
+    /// One without figures.
+    None,
+}
 
 impl Cell {
     fn new(line: usize, text: String) -> Self {
@@ -94,11 +106,15 @@ impl Table {
     }
 
     /// A table with numbers in it, of a size that is read by people.
-    fn good(self) -> Option<Self> {
+    fn good(self) -> Read {
         let cells = self.rows.iter().map(|row| row.cells.len()).sum::<usize>();
         let numbers = self.rows.iter().flat_map(|row| &row.cells);
         let any = numbers.clone().any(|cell| cell.number.is_some());
-        (any && cells <= LARGEST).then_some(self)
+        match (any, cells <= LARGEST) {
+            (true, true) => Read::Table(self),
+            (true, false) => Read::TooLarge(cells),
+            (false, _) => Read::None,
+        }
     }
 }
 
@@ -109,11 +125,13 @@ pub(crate) fn read(
     at: usize,
     fenced: bool,
     separator: Option<char>,
-) -> Option<(Option<Table>, usize)> {
+) -> Option<(Read, usize)> {
     let (table, next) = html::read(lines, at)
         .or_else(|| markdown::read(lines, at))
+        .or_else(|| drawn::read(lines, at))
         .or_else(|| list::read(lines, at))
-        .or_else(|| csv::read(lines, at, fenced, separator))?;
+        .or_else(|| csv::read(lines, at, fenced, separator))
+        .or_else(|| aligned::read(lines, at))?;
     Some((table.good(), next))
 }
 
@@ -149,6 +167,11 @@ pub(crate) fn is_garbled(cell: &Cell) -> bool {
     let Some((_, rest)) = leading(&cell.text) else {
         return false;
     };
+    // `1.234,56` and `12,3` have their commas and points the other way round.
+    let marks = |c: char| cell.text.matches(c).count();
+    if marks(',') > 0 && (marks('.') == 0 || marks(',') == 1) && !cell.text.contains('%') {
+        return false;
+    }
     let rest = rest.trim_start_matches('%');
     rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','))
         && rest.contains(|c: char| c.is_ascii_digit() || c == '.')
@@ -185,11 +208,11 @@ mod tests {
     #[test]
     fn garbled_cells() {
         let cell = |text: &str| Cell::new(1, text.into());
-        for text in ["99.79%0.", "12.3.4", "1,2345", "12..5"] {
+        for text in ["99.79%0.", "12.3.4", "12..5"] {
             assert!(is_garbled(&cell(text)), "{text}");
         }
         for text in [
-            "99.79%", "10-20", "v1.2", "12:30", "1.2 3", "2GB", "–", "1.2.x",
+            "99.79%", "1.234,56", "12,3", "10-20", "v1.2", "12:30", "1.2 3", "2GB", "–", "1.2.x",
         ] {
             assert!(!is_garbled(&cell(text)), "{text}");
         }

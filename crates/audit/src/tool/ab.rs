@@ -11,7 +11,10 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
     let begins = line.starts_with("This is ApacheBench")
         || line.starts_with("Server Software:")
-        || line.starts_with("Concurrency Level:");
+        || line.starts_with("Concurrency Level:")
+        || line.starts_with("Requests per second:") && line.contains("[#/sec]")
+        || line.starts_with("Time taken for tests:") && line.contains("seconds")
+        || line.starts_with("Complete requests:");
     if !begins {
         return None;
     }
@@ -40,7 +43,16 @@ struct Address {
 }
 
 fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step {
-    if line.starts_with("This is ApacheBench") && i + 1 > block.first {
+    let again = match pair(line).map(|(key, _)| key) {
+        Some("Requests per second") => block.rate.is_some(),
+        Some("Time taken for tests") => block.seconds.is_some() || block.rate.is_some(),
+        Some("Concurrency Level" | "Server Software") => {
+            block.connections.is_some() || block.rate.is_some()
+        }
+        Some("Complete requests") => block.requests.is_some() || block.rate.is_some(),
+        _ => line.starts_with("This is ApacheBench"),
+    };
+    if again && i + 1 > block.first {
         return Step::Over;
     }
     if let Some((p, rest)) = line.split_once("% ") {
@@ -99,19 +111,20 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
             Some(rate) => block.rate = at(i, rate),
             None => block.odd(i, value),
         },
-        // The first of two lines; the second is the time between two answers.
-        "Time per request" if !value.contains("across") => {
-            block.latency.mean = number().and_then(|n| at(i, n.times(MS)));
-        }
         "Connect" => {
             block.connect_max = column(value, 4).and_then(|n| at(i, n.times(MS)));
         }
         "Total" => {
+            // The mean of what was measured. `Time per request` is none: it is concurrency × time ÷
+            // requests, whatever the requests took.
             block.latency.min = column(value, 0).and_then(|n| at(i, n.times(MS)));
+            block.latency.mean = column(value, 1).and_then(|n| at(i, n.times(MS)));
             block.latency.max = column(value, 4).and_then(|n| at(i, n.times(MS)));
         }
+        "Document Length" => {
+            block.response_bytes = number().filter(|n| n.value > 0.0).and_then(|n| at(i, n));
+        }
         "Server Software"
-        | "Document Length"
         | "Keep-Alive requests"
         | "Total transferred"
         | "HTML transferred"
@@ -179,7 +192,7 @@ mod tests {
         let near = |time: f64, expected: f64| (time - expected).abs() < 1e-9;
         assert!(near(block.connect_max.unwrap().what.value, 3.018));
         assert_eq!(block.connect_max.unwrap().line, 19);
-        assert!(near(block.latency.mean.unwrap().what.value, 0.7675));
+        assert!(near(block.latency.mean.unwrap().what.value, 0.701));
         assert!(near(
             block.latency.percentile(99.0).unwrap().what.value,
             3.044

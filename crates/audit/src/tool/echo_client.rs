@@ -23,7 +23,11 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
             break;
         }
     }
-    Some(Found { blocks, next })
+    Some(Found {
+        blocks,
+        next,
+        suite: false,
+    })
 }
 
 /// `Throughput: 117036.86 [#/sec]`

@@ -56,7 +56,11 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
         Part::Summary => summary(block, i, line),
         Part::Histogram => line.contains(']') && leading(line).is_some(),
         Part::OtherDistribution => percentile(line).is_some(),
+        // hey prints `0% in 0.0000 secs` for a percentile that it has no sample for.
         Part::Distribution => percentile(line).is_some_and(|(p, time)| {
+            if p <= 0.0 {
+                return true;
+            }
             block
                 .latency
                 .percentiles
@@ -88,7 +92,12 @@ fn summary(block: &mut Block, i: usize, line: &str) -> bool {
             Some(rate) => block.rate = at(i, rate),
             None => block.odd(i, value),
         },
-        "Total data" | "Size/request" | "Size/sec" => {}
+        "Size/request" => {
+            let bytes = leading(value)
+                .filter(|(n, unit)| n.value > 0.0 && matches!(unit.trim(), "bytes" | "B"));
+            block.response_bytes = bytes.and_then(|(n, _)| at(i, n));
+        }
+        "Total data" | "Size/sec" => {}
         _ => return false,
     }
     true
@@ -150,7 +159,7 @@ pub(super) fn failure(block: &mut Block, i: usize, text: &str, n: u64) {
         .iter()
         .any(|word| lower.contains(word));
     let short: String = text.chars().take(80).collect();
-    block.fail(i, short, n, timed_out);
+    block.lose(i, short, n, timed_out);
 }
 
 fn bracketed(line: &str) -> Option<(u64, &str)> {

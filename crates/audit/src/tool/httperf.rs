@@ -56,7 +56,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
             let words: Vec<&str> = value.split_whitespace().collect();
             for pair in words.chunks_exact(2).filter(|pair| pair[0] != "total") {
                 let n = whole(pair[1]).unwrap_or(0);
-                block.fail(i, pair[0], n, pair[0].ends_with("-timo"));
+                block.lose(i, pair[0], n, pair[0].ends_with("-timo"));
             }
             if value.starts_with("fd-unavail") {
                 return Step::Last;

@@ -42,6 +42,31 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
                 }
             }
         }
+        "iterations" => {
+            let rate = value
+                .split_whitespace()
+                .nth(1)
+                .and_then(|rate| rate.strip_suffix("/s"));
+            if let Some(rate) = rate.and_then(count).and_then(|rate| at(i, rate)) {
+                let took = block
+                    .iterations
+                    .map_or(Printed::exact(0.0), |(_, took)| took);
+                block.iterations = Some((rate, took));
+            }
+        }
+        "iteration_duration" => {
+            let mean = value
+                .split_whitespace()
+                .find_map(|part| part.strip_prefix("avg="));
+            if let Some(mean) = mean.and_then(seconds) {
+                let rate = block.iterations.map(|(rate, _)| rate);
+                let none = super::At {
+                    what: Printed::exact(0.0),
+                    line: i + 1,
+                };
+                block.iterations = Some((rate.unwrap_or(none), mean));
+            }
+        }
         "http_req_connecting" => {
             let max = value
                 .split_whitespace()

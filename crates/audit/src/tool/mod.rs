@@ -1,12 +1,18 @@
 //! What load generators print: one file for each, all of them into one shape, a [`Block`].
 
 mod ab;
+mod autocannon;
+mod bombardier;
 mod echo_client;
 mod h2load;
 mod hey;
 mod httperf;
 mod k6;
+mod listed;
 mod oha;
+mod samples;
+mod suite;
+mod vegeta;
 mod weighttp;
 mod wrk;
 
@@ -41,6 +47,30 @@ pub enum Tool {
     K6,
     /// The client of the published benchmark of TCP echo servers.
     EchoClient,
+    /// autocannon
+    Autocannon,
+    /// bombardier
+    Bombardier,
+    /// vegeta
+    Vegeta,
+    /// `JMeter`
+    Jmeter,
+    /// Locust
+    Locust,
+    /// siege
+    Siege,
+    /// fortio
+    Fortio,
+    /// ghz
+    Ghz,
+    /// rewrk
+    Rewrk,
+    /// Gatling
+    Gatling,
+    /// Artillery
+    Artillery,
+    /// gcannon, which `HttpArena` uses
+    Gcannon,
 }
 
 impl fmt::Display for Tool {
@@ -56,6 +86,18 @@ impl fmt::Display for Tool {
             Self::Hey => "hey",
             Self::K6 => "k6",
             Self::EchoClient => "echo-client",
+            Self::Autocannon => "autocannon",
+            Self::Bombardier => "bombardier",
+            Self::Vegeta => "vegeta",
+            Self::Jmeter => "jmeter",
+            Self::Locust => "locust",
+            Self::Siege => "siege",
+            Self::Fortio => "fortio",
+            Self::Ghz => "ghz",
+            Self::Rewrk => "rewrk",
+            Self::Gatling => "gatling",
+            Self::Artillery => "artillery",
+            Self::Gcannon => "gcannon",
         })
     }
 }
@@ -102,6 +144,18 @@ pub struct Block {
     pub garbled: Vec<At<String>>,
     /// The tool's own sampling of the rate yielded nothing.
     pub unsampled: Option<usize>,
+    /// What it calls what it measured, where several are in one output.
+    pub name: Option<At<String>>,
+    /// Requests in flight on each connection, as it says.
+    pub pipeline: Option<At<u64>>,
+    /// Bytes of each response.
+    pub response_bytes: Option<At<Printed>>,
+    /// k6's iterations: how many per second, and how long each took in seconds.
+    pub iterations: Option<(At<Printed>, Printed)>,
+    /// The rate that was asked for, where requests are sent at a rate.
+    pub asked: Option<At<f64>>,
+    /// A request may be among several of the errors: a wrong length and a bad status.
+    pub overlap: bool,
 }
 
 /// A distribution of response times, in seconds.
@@ -143,6 +197,8 @@ pub struct Failed {
     pub count: u64,
     /// They took too long.
     pub timed_out: bool,
+    /// They are not among the requests that the output counts.
+    pub uncounted: bool,
 }
 
 impl Block {
@@ -163,6 +219,21 @@ impl Block {
             errors: Vec::new(),
             garbled: Vec::new(),
             unsampled: None,
+            name: None,
+            pipeline: None,
+            response_bytes: None,
+            iterations: None,
+            asked: None,
+            overlap: matches!(tool, Tool::Ab | Tool::Weighttp),
+        }
+    }
+
+    /// As [`Block::fail`], of requests that are not among those that it counts.
+    fn lose(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
+        let before = self.errors.len();
+        self.fail(at, how, count, timed_out);
+        for error in &mut self.errors[before..] {
+            error.what.uncounted = true;
         }
     }
 
@@ -178,6 +249,7 @@ impl Block {
             how: how.into(),
             count,
             timed_out,
+            uncounted: false,
         };
         self.errors.push(At { what, line: at + 1 });
     }
@@ -192,7 +264,33 @@ impl Block {
 
     /// Is there anything in it that can be looked at?
     fn says_something(&self) -> bool {
-        self.rate.is_some() || self.latency.mean.is_some()
+        self.rate.is_some()
+            || self.latency.mean.is_some()
+            || self.requests.is_some() && (self.seconds.is_some() || !self.errors.is_empty())
+    }
+
+    /// The share of all requests that failed: of those that were counted and of those that were not.
+    pub fn failed_share(&self) -> f64 {
+        let count = |uncounted: bool| {
+            let errors = self
+                .errors
+                .iter()
+                .filter(move |e| e.what.uncounted == uncounted);
+            errors.map(|error| error.what.count as f64)
+        };
+        let counted = if self.overlap {
+            count(false).fold(0.0, f64::max)
+        } else {
+            count(false).sum()
+        };
+        let uncounted: f64 = count(true).sum();
+        // None can fail that was not made.
+        let all = self.ended().unwrap_or(counted).max(counted) + uncounted;
+        if all > 0.0 {
+            (counted + uncounted) / all
+        } else {
+            0.0
+        }
     }
 
     /// Requests that timed out.
@@ -207,6 +305,19 @@ impl Block {
             return Some(requests.what as f64);
         }
         Some(self.rate?.what.value * self.seconds?.what.value)
+    }
+
+    /// Requests per second: as printed, or, where that is not requests divided by time, as those give
+    /// it. One figure that was changed is one finding.
+    pub(crate) fn true_rate(&self) -> Option<f64> {
+        let rate = self.rate?.what.value;
+        let given = self.requests.zip(self.seconds);
+        let given = given.map(|(requests, seconds)| requests.what as f64 / seconds.what.value);
+        let wrk = matches!(self.tool, Tool::Wrk | Tool::Wrk2 | Tool::Ab);
+        Some(match given {
+            Some(given) if wrk && given > 0.0 && (rate / given - 1.0).abs() > 0.02 => given,
+            _ => rate,
+        })
     }
 
     /// How long it lasted, in seconds: as printed, or the requests divided by their rate.
@@ -231,7 +342,12 @@ fn at<T>(index: usize, what: T) -> Option<At<T>> {
 pub(crate) struct Found {
     pub blocks: Vec<Block>,
     pub next: usize,
+    /// They are a whole suite's.
+    pub suite: bool,
 }
+
+/// More outputs than this in one piece are a suite's.
+const SUITE: usize = 12;
 
 type Reader = fn(&Lines<'_>, usize) -> Option<Found>;
 
@@ -240,24 +356,59 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
     let line = lines.get(at).trim();
     // Nearly every line of a text is decided by its first letter.
     let readers: &[Reader] = match line.chars().next()? {
-        'R' | '0'..='9' => &[wrk::read],
-        'T' => &[wrk::read, ab::read, echo_client::read, httperf::read],
+        'R' => &[autocannon::read, wrk::read, ab::read, vegeta::read],
+        '0'..='9' => &[wrk::read],
+        'T' => &[
+            wrk::read,
+            ab::read,
+            echo_client::read,
+            httperf::read,
+            listed::read,
+            samples::read,
+        ],
         'C' => &[ab::read],
+        'L' => &[wrk::read, listed::read, samples::read],
         'M' => &[httperf::read],
-        'S' => &[ab::read, hey::read],
-        'a'..='z' => &[weighttp::read, h2load::read, k6::read],
+        'S' => &[
+            ab::read,
+            listed::read,
+            hey::read,
+            wrk::read,
+            bombardier::read,
+        ],
+        'A' | 'F' | '-' | '>' => &[listed::read],
+        'B' => &[bombardier::read, listed::read],
+        '{' => &[listed::read],
+        '┌' => &[autocannon::read],
+        '"' => &[samples::read],
+        'a'..='z' => &[
+            weighttp::read,
+            h2load::read,
+            k6::read,
+            listed::read,
+            samples::read,
+        ],
         _ => return None,
     };
     readers.iter().find_map(|read| read(lines, at))
 }
 
-/// The output that a JSON object is.
-pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value) -> Option<Block> {
+/// The outputs that a JSON object is.
+pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value) -> Option<Found> {
+    if let Some(suite) = suite::read_json(at, next, value) {
+        return Some(suite);
+    }
     let mut block = oha::read_json(lines, at, next, value)
         .or_else(|| weighttp::read_json(lines, at, next, value))
+        .or_else(|| autocannon::read_json(lines, at, next, value))
+        .or_else(|| vegeta::read_json(lines, at, next, value))
         .or_else(|| k6::read_json(lines, at, next, value))?;
     block.last = next;
-    block.says_something().then_some(block)
+    block.says_something().then(|| Found {
+        blocks: vec![block],
+        next,
+        suite: false,
+    })
 }
 
 /// What a line is to the reader of a tool's output.
@@ -314,6 +465,7 @@ fn finish(mut block: Block, last: usize) -> Option<Found> {
             .into_iter()
             .collect(),
         next: last + 1,
+        suite: false,
     })
 }
 

@@ -8,14 +8,75 @@ use crate::read::number::{Printed, count, leading, percent, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
+    // Its first lines, or, where `grep` has cut them off, any that only it prints.
+    let cut = line.starts_with("Requests/sec:")
+        || line.starts_with("Socket errors: connect ")
+        || line.starts_with("Latency ")
+            && line
+                .split_whitespace()
+                .nth(3)
+                .is_some_and(|c| seconds(c).is_some())
+        || requests_in(line).is_some();
     let begins = running(line).is_some() || threads(line).is_some() || is_header(line);
-    if !begins {
+    if !begins && !cut {
         return None;
     }
     let mut block = Block::new(Tool::Wrk, start);
+    if line.strip_prefix("Requests/sec:").is_some_and(is_heys) {
+        block.tool = Tool::Hey;
+    }
     let mut part = Part::Head;
     let last = walk(lines, start, |i, line| take(&mut block, &mut part, i, line));
+    // autocannon begins in the same way.
+    if block.connections.is_none() && block.rate.is_none() && block.requests.is_none() {
+        block.latency = super::Latency::default();
+    }
+    timeouts(&mut block);
+    if let Some((bytes, requests)) = read_in(lines, &block)
+        && requests > 0.0
+    {
+        let line = block.requests.map_or(block.first, |requests| requests.line);
+        block.response_bytes = Some(super::At {
+            what: bytes.times(requests.recip()),
+            line,
+        });
+    }
     finish(block, last)
+}
+
+/// hey prints its rate with four decimals, and under the same name.
+fn is_heys(rate: &str) -> bool {
+    rate.trim()
+        .rsplit_once('.')
+        .is_some_and(|(_, decimals)| decimals.len() == 4)
+}
+
+/// wrk counts an answer that took longer than the time-out as one, and leaves it out of the
+/// distribution: nothing in that is longer. Its versions before 4 counted what was waiting.
+fn timeouts(block: &mut Block) {
+    let longest = block.latency.max.map(|max| max.what.low());
+    let late = longest.is_some_and(|max| max > crate::read::command::WRK_TIMEOUT);
+    for error in &mut block.errors {
+        if error.what.timed_out && block.tool == Tool::Wrk {
+            error.what.uncounted = late;
+        }
+    }
+}
+
+/// The bytes and the requests of `2285670 requests in 1.00m, 667.01MB read`.
+fn read_in(lines: &Lines<'_>, block: &Block) -> Option<(Printed, f64)> {
+    let requests = block.requests?;
+    let line = lines.get(requests.line - 1).trim();
+    let (_, read) = line.rsplit_once(", ")?;
+    let (n, unit) = leading(read.strip_suffix(" read")?)?;
+    let factor = match unit {
+        "B" => 1.0,
+        "KB" => 1024.0,
+        "MB" => 1024.0 * 1024.0,
+        "GB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some((n.times(factor), requests.what as f64))
 }
 
 /// Which percentiles are being listed.
@@ -61,6 +122,9 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
             *part = Part::Spectrum;
         }
     } else if let Some(rest) = line.strip_prefix("Latency ") {
+        if block.latency.mean.is_some() || block.rate.is_some() {
+            return Step::Over;
+        }
         thread_stats(block, i, rest, true);
     } else if let Some(rest) = line.strip_prefix("Req/Sec ") {
         thread_stats(block, i, rest, false);
@@ -73,6 +137,9 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
         }
     } else if line.starts_with("-----") || is_spectrum(line) {
     } else if let Some(rate) = line.strip_prefix("Requests/sec:") {
+        if block.rate.is_some() {
+            return Step::Over;
+        }
         match count(rate) {
             Some(rate) => block.rate = at(i, rate),
             None => block.odd(i, rate.trim()),
@@ -84,10 +151,13 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
     } else if let Some(n) = line.strip_prefix("Non-2xx or 3xx responses:") {
         block.fail(i, "not 2xx or 3xx", whole(n).unwrap_or(0), false);
     } else if let Some((requests, time)) = requests_in(line) {
+        if block.requests.is_some() || block.rate.is_some() {
+            return Step::Over;
+        }
         block.requests = at(i, requests);
         block.seconds = seconds(time).and_then(|time| at(i, time));
     } else if let Some((p, time)) = percentile(line) {
-        if *part == Part::Distribution {
+        if *part == Part::Distribution && time.value > 0.0 {
             block
                 .latency
                 .percentiles
@@ -124,15 +194,19 @@ fn thread_stats(block: &mut Block, i: usize, rest: &str, latency: bool) {
             (_, true) => seconds(cell).is_some(),
             (_, false) => count(cell).is_some(),
         };
-        // wrk prints -nan% of nothing.
-        if !good && !cell.contains("nan") {
+        // wrk prints -nan% of nothing, and a unit may be lost on the way to a page.
+        let bare = leading(cell).is_some_and(|(_, rest)| rest.is_empty());
+        if !good && !cell.contains("nan") && !bare {
             block.odd(i, cell);
         }
     }
     if latency {
         let time = |column: usize| cells.get(column).and_then(|cell| seconds(cell));
-        block.latency.mean = time(0).and_then(|time| at(i, time));
-        block.latency.max = time(2).and_then(|time| at(i, time));
+        // Of nothing it prints zeros.
+        if time(2).is_some_and(|max| max.value > 0.0) {
+            block.latency.mean = time(0).and_then(|time| at(i, time));
+            block.latency.max = time(2).and_then(|time| at(i, time));
+        }
     }
 }
 
@@ -140,7 +214,7 @@ fn thread_stats(block: &mut Block, i: usize, rest: &str, latency: bool) {
 fn socket_errors(block: &mut Block, i: usize, counts: &str) {
     for part in counts.split(',') {
         if let Some((how, n)) = part.trim().split_once(' ') {
-            block.fail(i, how, whole(n).unwrap_or(0), how == "timeout");
+            block.lose(i, how, whole(n).unwrap_or(0), how == "timeout");
         }
     }
 }

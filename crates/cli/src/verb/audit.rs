@@ -6,7 +6,14 @@ use crate::texts;
 use miette::{IntoDiagnostic, Result};
 
 pub fn main(args: &Audit) -> Result<Ended> {
-    let audit = prony_audit::audit(&texts::read(&args.files)?);
+    // One file that is missing is no reason to leave the others unread.
+    let (found, mut errors) = texts::read_those_there(&args.files)?;
+    if found.is_empty()
+        && let Some(error) = errors.pop()
+    {
+        return Err(error);
+    }
+    let audit = prony_audit::audit(&found);
     if args.json {
         let json = serde_json::to_string_pretty(&audit).into_diagnostic()?;
         println!("{json}");
@@ -14,6 +21,10 @@ pub fn main(args: &Audit) -> Result<Ended> {
         crate::out::report(|width| audit.text(width));
     }
     let mut ended = Ended::Done;
+    for error in errors {
+        eprintln!("{error:?}");
+        ended = Ended::Incomplete;
+    }
     for file in audit.files.iter().filter(|file| !file.says_something()) {
         eprintln!(
             "{}: no output of a load generator, no table of figures and no command line was \

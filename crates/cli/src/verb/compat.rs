@@ -12,6 +12,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     Wrk,
+    Wrk2,
     Ab,
     Weighttp,
     Httperf,
@@ -21,6 +22,7 @@ impl Tool {
     fn named(name: &OsStr) -> Option<Self> {
         Some(match name.to_str()? {
             "wrk" => Self::Wrk,
+            "wrk2" => Self::Wrk2,
             "ab" => Self::Ab,
             "weighttp" => Self::Weighttp,
             "httperf" => Self::Httperf,
@@ -55,6 +57,7 @@ impl Tool {
         };
         let main = match self {
             Self::Wrk => wrk::main,
+            Self::Wrk2 => wrk::main_wrk2,
             Self::Ab => ab::main,
             Self::Weighttp => weighttp::main,
             Self::Httperf => httperf::main,
@@ -86,7 +89,8 @@ mod tests {
             ("prony load wrk", None),
             ("prony", None),
             ("/opt/wrk/prony run", None),
-            ("/opt/bin/wrk2 u", None),
+            ("/opt/bin/wrk2 u", Some((Tool::Wrk2, words("u")))),
+            ("/opt/bin/wrk3 u", None),
         ] {
             assert_eq!(asked(line), expected, "{line}");
         }

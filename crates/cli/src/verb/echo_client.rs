@@ -22,9 +22,9 @@ pub fn main(args: &EchoClient) -> Result<Ended> {
         );
     } else {
         print!("{}", args.text(&outcome));
-        if args.as_published {
+        if args.as_published && !args.quiet {
             eprintln!(
-                "by the published arithmetic: {} echoes / (1 s of sleep + {:.3} s of connecting + {:.3} s); honestly {:.2}/s",
+                "prony: by the published arithmetic: {} echoes / (1 s of sleep + {:.3} s of connecting + {:.3} s); honestly {:.2}/s",
                 outcome.echoes, outcome.connecting_seconds, outcome.seconds, outcome.throughput
             );
         }
@@ -32,8 +32,11 @@ pub fn main(args: &EchoClient) -> Result<Ended> {
     if outcome.lost() == 0 {
         return Ok(Ended::Done);
     }
+    if args.quiet {
+        return Ok(Ended::Incomplete);
+    }
     eprintln!(
-        "{} of {} replies were lost{}",
+        "prony: {} of {} replies were lost{}",
         outcome.lost(),
         outcome.expected,
         match outcome.wrong {
@@ -42,7 +45,7 @@ pub fn main(args: &EchoClient) -> Result<Ended> {
         }
     );
     for (text, n) in &outcome.errors {
-        eprintln!("  {text} ×{n}");
+        eprintln!("prony:   {text} ×{n}");
     }
     Ok(Ended::Incomplete)
 }

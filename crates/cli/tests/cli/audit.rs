@@ -61,6 +61,13 @@ fn what_is_no_benchmark_and_what_cannot_be_read_is_said() {
     );
     let done = place.prony(&["audit", "missing.txt"]).with(1);
     assert!(done.stderr.contains("cannot read missing.txt"), "{done}");
+    // The others are audited all the same.
+    place.file("good.txt", &wrk(32_000.0, " 2.00ms"));
+    let done = place.prony(&["audit", "missing.txt", "good.txt"]).with(1);
+    assert!(
+        done.stderr.contains("cannot read missing.txt") && done.stdout.contains("1 output of wrk"),
+        "{done}"
+    );
     let done = place.prony(&["audit", "poem.txt", "poem.txt"]).with(1);
     assert!(done.stderr.contains("poem.txt is given twice"), "{done}");
     place.prony(&["audit"]).with(2);

@@ -11,11 +11,12 @@ mod report;
 mod request;
 mod text;
 mod usage;
+mod verbose;
 
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{Doing, Met, Told, carry_out, errors};
+use crate::shared::load::{Doing, Met, Told, carry_out, carry_out_with, errors};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
@@ -28,6 +29,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
+use verbose::{Log, Verbose};
 
 /// How often progress is looked at.
 const WINDOW: Duration = Duration::from_millis(100);
@@ -90,7 +92,9 @@ fn banner(flags: &Flags) -> String {
     let version = env!("CARGO_PKG_VERSION");
     if flags.html {
         return format!(
-            "<p>\n This is ApacheBench, Version 2.3 <i>&lt;prony {version}&gt;</i><br>\n</p>\n<p>\n"
+            "<p>\n This is ApacheBench, Version 2.3 <i>&lt;$Revision: prony {version} $&gt;</i><br>\n \
+             Spoken by prony {version}, which is not the original<br>\n \
+             Its figures differ in meaning where its manual says so<br>\n</p>\n<p>\n"
         );
     }
     let through = flags
@@ -105,7 +109,10 @@ fn banner(flags: &Flags) -> String {
         "..."
     };
     format!(
-        "This is ApacheBench, Version 2.3 <prony {version}>\n\nBenchmarking {} {through}(be patient){tail}",
+        "This is ApacheBench, Version 2.3 <$Revision: prony {version} $>\n\
+         Spoken by prony {version}, which is not the original\n\
+         Its figures differ in meaning where its manual says so\n\n\
+         Benchmarking {} {through}(be patient){tail}",
         flags.url.host
     )
 }
@@ -129,9 +136,24 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
         .time_limit
         .map_or(Nanos::MAX, |seconds| seconds.saturating_mul(SECOND));
     let mut watch = Watch::new(flags, nanos(timeout));
-    let (seen, detail) = carry_out(&plan, length, console, |told| watch.window(told))
-        .map_err(|error| End::new(format!("ab: {error}"), 1))?;
-    let _ = console.out.write_all(text::log(flags, &detail).as_bytes());
+    let _ = console.out.write_all(text::log(flags).as_bytes());
+    let log = Log::default();
+    let carried_out = if flags.verbosity >= 2 {
+        let own = Plan {
+            dialogue: Dialogue::Own,
+            ..plan.clone()
+        };
+        let part = |_| {
+            let request = request::bytes(flags);
+            let verbose = Verbose::new(request, flags.verbosity >= 3, log.clone());
+            (Target::Tcp(address), verbose)
+        };
+        carry_out_with(&own, length, console, part, |told| watch.window(told))
+    } else {
+        carry_out(&plan, length, console, |told| watch.window(told))
+    };
+    let (seen, detail) = carried_out.map_err(|error| End::new(format!("ab: {error}"), 1))?;
+    let _ = console.out.write_all(log.text().as_bytes());
     if let Some(end) = fatal(flags, &seen, watch.gave_up) {
         return Err(end);
     }

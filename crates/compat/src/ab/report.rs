@@ -145,10 +145,11 @@ impl Report {
     }
 
     /// The time, in microseconds, within which `percent` of the requests ended, by the original's
-    /// rule; there must be one.
+    /// rule; 0 of none.
     pub(super) fn within(&self, percent: usize) -> u64 {
         let n = self.timings.len();
-        self.timings[(n * percent / 100).min(n - 1)].total
+        let place = (n * percent / 100).min(n.saturating_sub(1));
+        self.timings.get(place).map_or(0, |timing| timing.total)
     }
 
     /// Evidence of a load whose answers ab calls wrong when their length differs.
@@ -198,8 +199,11 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Of `values`, of which there must be one.
+    /// Of `values`; zeros of none.
     pub(super) fn of(mut values: Vec<u64>) -> Self {
+        if values.is_empty() {
+            values.push(0);
+        }
         values.sort_unstable();
         let n = values.len();
         let mean = values.iter().sum::<u64>() as f64 / n as f64;
@@ -237,6 +241,10 @@ mod tests {
         assert_eq!((row.min, row.median, row.max), (1, 2, 4));
         assert!((row.mean - 2.5).abs() < 1e-12 && (row.deviation - 1.290_994).abs() < 1e-6);
         assert_eq!(Row::of(vec![7]).deviation, 0.0);
+        assert_eq!(
+            (Row::of(Vec::new()).mean, Row::of(Vec::new()).max),
+            (0.0, 0)
+        );
         assert_eq!((millis(499), millis(500), millis(1_499)), (0, 1, 1));
     }
 

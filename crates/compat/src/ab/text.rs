@@ -3,14 +3,13 @@
 use super::flags::Flags;
 use super::report::{Report, Row, Timing, millis};
 use super::request;
-use prony_engine::Detail;
 use std::fmt::{Display, Write};
 
 /// The percentiles of the last table.
 const PERCENTILES: [usize; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
-/// What `-v` asks for: the request from 2 on, statuses from 3 on, the first answer's head from 4 on.
-pub(super) fn log(flags: &Flags, detail: &Detail) -> String {
+/// What `-v` asks for in front of the answers: the request, from 2 on.
+pub(super) fn log(flags: &Flags) -> String {
     let mut out = String::new();
     if flags.verbosity >= 2 {
         let request = request::bytes(flags);
@@ -21,15 +20,6 @@ pub(super) fn log(flags: &Flags, detail: &Detail) -> String {
             flags.method()
         );
     }
-    if flags.verbosity >= 4 {
-        let head = String::from_utf8_lossy(&detail.first_head);
-        let _ = writeln!(out, "LOG: header received:\n{head}");
-    }
-    if flags.verbosity >= 3 {
-        for sample in detail.trace.iter().filter(|sample| sample.status != 0) {
-            let _ = writeln!(out, "LOG: Response code = {}", sample.status);
-        }
-    }
     out
 }
 
@@ -37,9 +27,11 @@ pub(super) fn log(flags: &Flags, detail: &Detail) -> String {
 pub(super) fn text(report: &Report, flags: &Flags) -> String {
     let mut out = String::from("\n\n");
     summary(&mut out, report, flags);
-    if !report.timings.is_empty() {
+    // Where nothing was answered the original prints zeros, and scripts rely on its lines.
+    let ended = report.complete + report.failed.all() + report.write_errors;
+    if ended > 0 {
         times(&mut out, report, flags);
-        if flags.percentiles && report.timings.len() > 1 {
+        if flags.percentiles && (report.timings.len() > 1 || ended > 1) {
             percentiles(&mut out, report);
         }
     }
@@ -98,10 +90,10 @@ fn summary(out: &mut String, report: &Report, flags: &Flags) {
         line(out, "Total body sent", report.sent.to_string());
     }
     line(out, "HTML transferred", format!("{} bytes", report.body));
-    if report.complete == 0 {
-        return;
-    }
-    let each = report.seconds * 1e3 / report.complete as f64;
+    let each = match report.complete {
+        0 => 0.0,
+        n => report.seconds * 1e3 / n as f64,
+    };
     let together = f64::from(flags.concurrency) * each;
     line(
         out,

@@ -1,7 +1,7 @@
 //! The command line of `httperf`: long options, which may be abbreviated.
 
 use super::request::unescape;
-use crate::shared::flags::{Instead, abbreviated, name, text};
+use crate::shared::flags::{Instead, abbreviated, ambiguous, name, text};
 use lexopt::Arg;
 use prony_record::Spacing;
 use std::ffi::OsString;
@@ -230,7 +230,12 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
             Arg::Short('d') => "debug",
             Arg::Long(given) => match abbreviated(given, &NAMES) {
                 Some(option) => option,
-                None => return Err(unknown(&format!("--{given}"))),
+                None => {
+                    return Err(match ambiguous(given, &NAMES) {
+                        Some(why) => wrong(&why),
+                        None => unknown(&format!("--{given}")),
+                    });
+                }
             },
             // The original passes over what is no option.
             Arg::Value(_) => continue,
@@ -436,7 +441,10 @@ mod tests {
         for (line, says) in [
             ("--nosuch", "unrecognized option '--nosuch'"),
             ("-x", "unrecognized option '-x'"),
-            ("--num 5", "unrecognized option '--num'"),
+            (
+                "--num 5",
+                "option '--num' is ambiguous; possibilities: '--num-calls' '--num-conns'",
+            ),
             ("--num-conns", "requires an argument"),
             ("--num-conns x", "illegal number of connections x"),
             ("--num-conns 0", "above 0"),

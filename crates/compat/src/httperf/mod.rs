@@ -44,7 +44,13 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
             detail,
             cpu,
         }) => {
-            let report = Report::new(&seen, &detail, request::bytes(&flags).len(), cpu);
+            let report = Report::new(
+                &seen,
+                &detail,
+                request::bytes(&flags).len(),
+                flags.calls,
+                cpu,
+            );
             let _ = console.out.write_all(report.text().as_bytes());
             if !quiet {
                 remark(&judged(&load, &seen), console.err);

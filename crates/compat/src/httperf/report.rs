@@ -101,7 +101,13 @@ impl Spread {
 
 impl Report {
     /// Of a load whose requests are `request` bytes long.
-    pub(super) fn new(seen: &Observation, detail: &Detail, request: usize, cpu: Cpu) -> Self {
+    pub(super) fn new(
+        seen: &Observation,
+        detail: &Detail,
+        request: usize,
+        calls: u32,
+        cpu: Cpu,
+    ) -> Self {
         let outcomes = &seen.outcomes;
         let status = [1, 2, 3, 4, 5].map(|digit| outcomes.status.class(digit));
         let replies = status.iter().sum();
@@ -139,7 +145,7 @@ impl Report {
             status,
             cpu,
             bytes: seen.bytes_sent + seen.bytes_received,
-            errors: Errors::of(seen),
+            errors: Errors::of(seen, unmade(&detail.trace, calls)),
         }
     }
 
@@ -249,10 +255,28 @@ fn lifetimes(trace: &[Sample]) -> Vec<Nanos> {
         .collect()
 }
 
+/// Connections that the server would not answer on any more although calls were left: the original
+/// makes the next call, and is reset.
+fn unmade(trace: &[Sample], calls: u32) -> u64 {
+    let mut samples: Vec<_> = trace.iter().filter(|s| s.connection != 0).collect();
+    samples.sort_by_key(|sample| (sample.connection, sample.done));
+    let connections = samples.chunk_by(|one, other| one.connection == other.connection);
+    let left = connections.filter(|made| {
+        let answered = made.iter().filter(|call| call.status != 0).count() as u64;
+        let closed = made
+            .last()
+            .is_some_and(|call| call.last && call.status != 0);
+        closed && answered < u64::from(calls)
+    });
+    left.count() as u64
+}
+
 impl Errors {
-    fn of(seen: &Observation) -> Self {
+    /// With connections that the server closed before all calls were made.
+    fn of(seen: &Observation, unmade: u64) -> Self {
         let mut it = Self {
             client_timeout: seen.outcomes.timeout,
+            reset: unmade,
             ..Self::default()
         };
         for met in errors(seen) {
@@ -325,6 +349,23 @@ mod tests {
         ];
         assert_eq!(lifetimes(&trace), [35, 95]);
         assert!(lifetimes(&[]).is_empty());
+    }
+
+    #[test]
+    fn calls_that_were_left_are_resets() {
+        let closing = |connection, done| Sample {
+            last: true,
+            ..call(connection, 0, done, 200)
+        };
+        let trace = [
+            call(1, 0, 5, 200),
+            closing(1, 9),
+            closing(2, 7),
+            call(3, 0, 4, 200),
+        ];
+        assert_eq!(unmade(&trace, 2), 1);
+        assert_eq!(unmade(&trace, 3), 2);
+        assert_eq!(unmade(&trace, 1), 0);
     }
 
     #[test]

@@ -65,6 +65,18 @@ pub(crate) fn abbreviated<'a>(given: &str, names: &[&'a str]) -> Option<&'a str>
     }
 }
 
+/// What `getopt` says of a name that abbreviates several; none of one that abbreviates none.
+pub(crate) fn ambiguous(given: &str, names: &[&str]) -> Option<String> {
+    let begin = names.iter().filter(|name| name.starts_with(given));
+    let possible: Vec<String> = begin.map(|name| format!("'--{name}'")).collect();
+    (possible.len() > 1).then(|| {
+        format!(
+            "option '--{given}' is ambiguous; possibilities: {}",
+            possible.join(" ")
+        )
+    })
+}
+
 /// What a flag that is not known was called.
 pub(crate) fn name(argument: &lexopt::Arg<'_>) -> String {
     match argument {
@@ -95,5 +107,10 @@ mod tests {
         assert_eq!(abbreviated("num", &names), None);
         assert_eq!(abbreviated("time", &names), Some("time"));
         assert_eq!(abbreviated("nothing", &names), None);
+        assert_eq!(
+            ambiguous("num", &names).unwrap(),
+            "option '--num' is ambiguous; possibilities: '--num-calls' '--num-conns'"
+        );
+        assert_eq!(ambiguous("nothing", &names), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Carrying out a load, and reading the errors that it met.
 
 use crate::Console;
-use prony_engine::{Control, Detail, Error, Nanos, Plan, Progress, descriptors};
+use prony_engine::protocol::Session;
+use prony_engine::{Control, Detail, Error, Nanos, Plan, Progress, Target, descriptors};
 use prony_record::{Observation, Outcomes, Window};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,18 +16,43 @@ pub(crate) fn carry_out(
     console: &mut Console<'_>,
     progress: impl FnMut(&mut Told<'_>),
 ) -> Result<(Observation, Detail), Failed> {
+    carry_out_by(plan, length, console, progress, |control, teller| {
+        prony_engine::run(plan, control, teller)
+    })
+}
+
+/// The same with a session of one's own: `part` gives each worker its target and its session.
+pub(crate) fn carry_out_with<P: Session>(
+    plan: &Plan,
+    length: Nanos,
+    console: &mut Console<'_>,
+    part: impl Fn(u32) -> (Target, P) + Sync,
+    progress: impl FnMut(&mut Told<'_>),
+) -> Result<(Observation, Detail), Failed> {
+    carry_out_by(plan, length, console, progress, |control, teller| {
+        prony_engine::run_with(plan, control, part, teller)
+    })
+}
+
+fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
+    plan: &Plan,
+    length: Nanos,
+    console: &'a mut Console<'b>,
+    progress: F,
+    run: impl FnOnce(&Arc<Control>, Teller<'a, 'b, F>) -> Result<(Observation, Detail), Error>,
+) -> Result<(Observation, Detail), Failed> {
     descriptors::reserve(u64::from(plan.load.connections))?;
     // What was printed so far is to be seen while the load runs.
     let _ = console.out.flush();
     let control = Arc::new(Control::at_once(length));
     (console.guard)(&control);
     let teller = Teller {
-        control: &control,
+        control: Arc::clone(&control),
         console,
         outcomes: Outcomes::default(),
         progress,
     };
-    Ok(prony_engine::run(plan, &control, teller)?)
+    Ok(run(&control, teller)?)
 }
 
 /// A window of a load under way, and what may be done then: stop the load, or write to the console.
@@ -40,7 +66,7 @@ pub(crate) struct Told<'a> {
 }
 
 struct Teller<'a, 'b, F> {
-    control: &'a Control,
+    control: Arc<Control>,
     console: &'a mut Console<'b>,
     outcomes: Outcomes,
     progress: F,
@@ -55,7 +81,7 @@ impl<F: FnMut(&mut Told<'_>)> Progress for Teller<'_, '_, F> {
         (self.progress)(&mut Told {
             window,
             outcomes: &self.outcomes,
-            control: self.control,
+            control: &self.control,
             out: &mut *self.console.out,
             err: &mut *self.console.err,
         });

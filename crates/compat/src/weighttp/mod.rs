@@ -142,6 +142,11 @@ impl Progress {
             let _ = writeln!(out, "progress: {:3}% done", self.next * 100 / self.first);
             self.next += self.step;
         }
+        // A number of requests that no step meets ends with all of them as well.
+        if self.done >= self.all && self.next > self.first && self.next < self.first + self.step {
+            let _ = writeln!(out, "progress: 100% done");
+            self.next = self.first + self.step;
+        }
         let _ = out.flush();
     }
 }
@@ -211,5 +216,15 @@ mod tests {
         let out = String::from_utf8(out).unwrap();
         assert_eq!(out.lines().count(), 10);
         assert!(out.starts_with("progress:  10% done\n") && out.ends_with("progress: 100% done\n"));
+        for requests in ["7", "19", "95", "101"] {
+            let mut out = Vec::new();
+            let mut progress = Progress::new(&flags(&format!("-n {requests} -c 1 -t 1 h")));
+            let mut window = Window::empty(0, 0, 1);
+            window.verified_answers = requests.parse().unwrap();
+            progress.window(&window, &mut out);
+            let out = String::from_utf8(out).unwrap();
+            assert!(out.ends_with("progress: 100% done\n"), "{requests}: {out}");
+            assert_eq!(out.matches("100%").count(), 1, "{requests}: {out}");
+        }
     }
 }

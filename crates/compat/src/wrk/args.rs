@@ -2,8 +2,9 @@
 
 use super::units::{scan_metric, scan_time};
 use super::url::Url;
-use crate::shared::flags::abbreviated;
+use crate::shared::flags::{abbreviated, ambiguous};
 use lexopt::Arg;
+use prony_record::Spacing;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,11 +12,14 @@ use std::time::Duration;
 /// What wrk prints when it is asked, or does not understand.
 pub(super) const USAGE: &str = include_str!("usage.txt");
 
+/// What wrk2 says without a rate.
+pub(super) const NO_RATE: &str = "Throughput MUST be specified with the --rate or -R option";
+
 /// wrk's: after this a request has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The long flags, each with the letter that means the same.
-const LONG: [(&str, char); 12] = [
+const LONG: [(&str, char); 13] = [
     ("connections", 'c'),
     ("duration", 'd'),
     ("threads", 't'),
@@ -26,6 +30,7 @@ const LONG: [(&str, char); 12] = [
     ("batch_latency", 'B'),
     ("timeout", 'T'),
     ("rate", 'R'),
+    ("dist", 'D'),
     ("help", 'h'),
     ("version", 'v'),
 ];
@@ -50,6 +55,8 @@ pub(super) struct Args {
     pub uncorrected: bool,
     /// Requests per second over all connections; makes it wrk2.
     pub rate: Option<u64>,
+    /// How requests at a rate are spaced.
+    pub arrival: Spacing,
     /// A batch of pipelined requests is to be measured as one.
     pub batches: bool,
     /// For the script: the URL, then what followed it.
@@ -82,6 +89,7 @@ fn parse(args: Vec<OsString>, version: &mut bool) -> Result<Args, Option<String>
     let mut headers = Vec::new();
     let (mut latency, mut uncorrected, mut batches) = (false, false, false);
     let mut rate = None;
+    let mut arrival = Spacing::Constant;
     let mut rest = Vec::new();
 
     let complain = |error: lexopt::Error| Some(format!("wrk: {error}"));
@@ -103,23 +111,40 @@ fn parse(args: Vec<OsString>, version: &mut bool) -> Result<Args, Option<String>
                 let found = LONG.iter().find(|(long, _)| Some(*long) == known);
                 match found {
                     Some((_, letter)) => *letter,
-                    None => return Err(Some(format!("wrk: unrecognized option '--{name}'"))),
+                    None => {
+                        let names = LONG.map(|(name, _)| name);
+                        let why = ambiguous(name, &names)
+                            .unwrap_or_else(|| format!("unrecognized option '--{name}'"));
+                        return Err(Some(format!("wrk: {why}")));
+                    }
                 }
             }
         };
         let mut value = || parser.value().map_err(complain).and_then(text);
-        // A number that is none is answered with the usage alone.
+        // The original answers a value that is none with the usage alone.
+        let bad = |value: &str| Some(format!("prony: -{flag} {value}: not a value that it takes"));
+        let metric = |value: String| scan_metric(&value).ok_or_else(|| bad(&value));
+        let time = |value: String| scan_time(&value).ok_or_else(|| bad(&value));
         match flag {
-            'c' => connections = scan_metric(&value()?).ok_or(None)?,
-            't' => threads = scan_metric(&value()?).ok_or(None)?,
-            'd' => duration = scan_time(&value()?).ok_or(None)?,
+            'c' => connections = metric(value()?)?,
+            't' => threads = metric(value()?)?,
+            'd' => duration = time(value()?)?,
+            // Of the wrk2 that DeathStarBench has.
+            'D' => {
+                let shape = value()?;
+                arrival = match shape.as_str() {
+                    "fixed" => Spacing::Constant,
+                    "exp" => Spacing::Poisson,
+                    _ => return Err(bad(&shape)),
+                };
+            }
             's' => script = Some(PathBuf::from(parser.value().map_err(complain)?)),
             'H' => headers.push(value()?),
             'L' => latency = true,
             'U' => (latency, uncorrected) = (true, true),
             'B' => batches = true,
-            'T' => timeout = Duration::from_secs(scan_time(&value()?).ok_or(None)?),
-            'R' => rate = Some(scan_metric(&value()?).ok_or(None)?),
+            'T' => timeout = Duration::from_secs(time(value()?)?),
+            'R' => rate = Some(metric(value()?)?),
             'v' => *version = true,
             'h' | '?' => return Err(None),
             other => return Err(Some(format!("wrk: invalid option -- '{other}'"))),
@@ -133,9 +158,7 @@ fn parse(args: Vec<OsString>, version: &mut bool) -> Result<Args, Option<String>
         return Err(Some("number of connections must be >= threads".into()));
     }
     if rate == Some(0) || (rate.is_none() && uncorrected) {
-        return Err(Some(
-            "Throughput MUST be specified with the --rate or -R option".into(),
-        ));
+        return Err(Some(NO_RATE.into()));
     }
     let count = |number: u64| {
         u32::try_from(number).map_err(|_| Some(format!("{number} is more than there can be")))
@@ -151,6 +174,7 @@ fn parse(args: Vec<OsString>, version: &mut bool) -> Result<Args, Option<String>
         latency,
         uncorrected,
         rate,
+        arrival,
         batches,
         rest,
     })
@@ -205,6 +229,8 @@ mod tests {
             (Some(2_000), true, true)
         );
         assert!(it.batches);
+        assert_eq!(args("-R5 http://h/").arrival, Spacing::Constant);
+        assert_eq!(args("-R5 -D exp http://h/").arrival, Spacing::Poisson);
     }
 
     #[test]
@@ -227,8 +253,22 @@ mod tests {
             ("-h", None),
             ("--help", None),
             ("-v", None),
-            ("-d5q http://h/", None),
-            ("-d500ms http://h/", None),
+            (
+                "-d5q http://h/",
+                Some("prony: -d 5q: not a value that it takes"),
+            ),
+            (
+                "-c abc http://h/",
+                Some("prony: -c abc: not a value that it takes"),
+            ),
+            (
+                "-D norm -R9 http://h/",
+                Some("prony: -D norm: not a value that it takes"),
+            ),
+            (
+                "--t 3 http://h/",
+                Some("wrk: option '--t' is ambiguous; possibilities: '--threads' '--timeout'"),
+            ),
             ("-t0 http://h/", None),
             ("-d0 http://h/", None),
             ("foo", Some("invalid URL: foo")),

@@ -35,7 +35,16 @@ const SAMPLES: u32 = 1_000;
 /// Runs a load as `wrk` would with these arguments (without the program's name), and gives the exit
 /// status: 0, or 1 when there is nothing to run, the server cannot be reached, or the script fails.
 pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
-    match speak(args, console) {
+    said(speak(args, false, console), console)
+}
+
+/// The same by the name of wrk2, which always wants a rate.
+pub fn main_wrk2(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
+    said(speak(args, true, console), console)
+}
+
+fn said(done: Result<(), Error>, console: &mut Console<'_>) -> u8 {
+    match done {
         Ok(()) => 0,
         Err(Error::Usage(None)) => 1,
         Err(error) => {
@@ -52,7 +61,7 @@ enum Error {
     /// The usage has been printed; what else there is to say.
     #[error("{}", .0.as_deref().unwrap_or_default())]
     Usage(Option<String>),
-    #[error("TLS is not supported: {0}")]
+    #[error("prony: TLS is not supported: {0}")]
     Tls(String),
     #[error(transparent)]
     Script(#[from] Failure),
@@ -64,9 +73,12 @@ enum Error {
     Print(#[from] io::Error),
 }
 
-fn speak(args: Vec<OsString>, console: &mut Console<'_>) -> Result<(), Error> {
+fn speak(args: Vec<OsString>, wrk2: bool, console: &mut Console<'_>) -> Result<(), Error> {
     let (args, quiet) = take_quiet(args);
-    let parsed = Parsed::from(args);
+    let mut parsed = Parsed::from(args);
+    if wrk2 && matches!(&parsed.args, Ok(args) if args.rate.is_none()) {
+        parsed.args = Err(Some(args::NO_RATE.to_owned()));
+    }
     if parsed.version {
         console.out.write_all(version().as_bytes())?;
     }
@@ -100,12 +112,14 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
         overlooked(args, parts, console.err)?;
     }
     let plan = plan(args, parts);
+    script.flush();
     write!(console.out, "{}", report::heading(args))?;
     console.out.flush()?;
     let control = Arc::new(Control::at_once(clock::nanos(args.duration)));
     (console.guard)(&control);
     let (seen, detail) = carry_out(&plan, &control, &script, parts)?;
     let outcome = Outcome::of(&seen, &detail.worker_rates);
+    script.flush();
     write!(console.out, "{}", report::report(args, &outcome, &seen))?;
     console.out.flush()?;
     let done = script.done(&outcome);
@@ -138,6 +152,7 @@ fn plan(args: &Args, parts: Parts) -> Plan {
     let nowhere = Target::Tcp(([0, 0, 0, 0], 0).into());
     let load = Load {
         rate: args.rate.map(|rate| rate as f64),
+        arrival: args.arrival,
         connections: args.connections,
         threads: args.threads,
         pipeline: parts.batch,

@@ -93,10 +93,38 @@ impl<'a> Scripted<'a> {
     fn text(&mut self, out: &mut Vec<u8>) {
         if !self.parts.request {
             out.extend_from_slice(&self.always);
-        } else if !self.failed
-            && let Err(failure) = self.functions.request(|text| out.extend_from_slice(text))
-        {
-            self.fail(failure);
+        } else if !self.failed {
+            match self.functions.next_request(out) {
+                Ok(true) => {}
+                // A script that has stopped its thread has nothing more to say.
+                Ok(false) if self.stop.is_set() => {}
+                Ok(false) => {
+                    let why = "request() must return a string, not nil";
+                    let failure = self.functions.no_text(why);
+                    self.fail(failure);
+                }
+                Err(failure) => self.fail(failure),
+            }
+        }
+    }
+
+    /// Asks the script for the connection's next request before it is sent: without one, the
+    /// connection rests for good, as in the original.
+    fn ask(&mut self, conn: &mut Conn) -> Pace {
+        if self.parts.batch != 1 || !self.parts.request || conn.asked {
+            return Pace::Now;
+        }
+        conn.batch.clear();
+        match self.functions.next_request(&mut conn.batch) {
+            Ok(true) => {
+                conn.asked = true;
+                Pace::Now
+            }
+            Ok(false) => Pace::WhenAnswered,
+            Err(failure) => {
+                self.fail(failure);
+                Pace::WhenAnswered
+            }
         }
     }
 
@@ -141,6 +169,8 @@ pub(super) struct Conn {
     batch: Vec<u8>,
     ends: VecDeque<usize>,
     next: usize,
+    /// The script has been asked for the next request, which is in `batch`.
+    asked: bool,
     kept: Kept,
 }
 
@@ -181,7 +211,9 @@ impl Session for Scripted<'_> {
     fn request(&mut self, conn: &mut Conn, _slot: u32, _: Fifo, out: &mut Vec<u8>) {
         conn.kept.on = self.parts.response;
         let begin = out.len();
-        if self.parts.batch == 1 {
+        if std::mem::take(&mut conn.asked) {
+            out.extend_from_slice(&conn.batch);
+        } else if self.parts.batch == 1 {
             self.text(out);
         } else {
             if conn.ends.is_empty() {
@@ -247,10 +279,10 @@ impl Session for Scripted<'_> {
             return Pace::WhenAnswered;
         }
         if !self.parts.delay {
-            return Pace::Now;
+            return self.ask(conn);
         }
         match self.functions.delay() {
-            Ok(0.0) => Pace::Now,
+            Ok(0.0) => self.ask(conn),
             Ok(milliseconds) => Pace::After((milliseconds * 1e6) as Nanos),
             Err(failure) => {
                 self.fail(failure);

@@ -33,6 +33,7 @@ fn report(text: &str) -> String {
                 .any(|begin| line.trim_start().starts_with(begin))
         })
         .filter(|line| !line.starts_with(" Copyright") && !line.starts_with(" Licensed"))
+        .filter(|line| !line.starts_with(" Spoken by") && !line.starts_with(" Its figures"))
         .filter(|line| !line.starts_with("Date:"))
         .map(|line| {
             if line.starts_with(" This is ApacheBench") {
@@ -316,4 +317,93 @@ fn a_time_limit_ends_the_run() {
     .with(0);
     let complete: u64 = fields(&done.out)["Complete requests"].parse().unwrap();
     assert!(complete > 0 && complete < 1_000_000_000);
+}
+
+/// Parsers look for lines: all of them are there, with zeros, and as many in front as the original has.
+#[test]
+fn every_line_is_printed_where_nothing_was_answered() {
+    let url = format!("http://{}/", unused_port());
+    for flags in [
+        &["-q", "-r", "-n", "3", "-c", "1"][..],
+        &["-q", "-r", "-n", "1"],
+    ] {
+        let line = [flags, &[&url]].concat();
+        let ours = prony(main, &line).with(0);
+        assert!(
+            ours.out
+                .contains("Requests per second:    0.00 [#/sec] (mean)"),
+            "{}",
+            ours.out
+        );
+        assert!(
+            ours.out
+                .contains("\nTotal:          0    0   0.0      0       0\n"),
+            "{}",
+            ours.out
+        );
+        if let Some(real) = original("ab", &line) {
+            let names = |text: &str| -> Vec<String> {
+                let lines = report(text);
+                let names = lines
+                    .lines()
+                    .map(|line| line.split(':').next().unwrap_or("").trim());
+                shape(&names.collect::<Vec<_>>().join("\n"))
+            };
+            assert_eq!(names(&ours.out), names(&real.out), "{flags:?}");
+        }
+    }
+}
+
+#[test]
+fn the_banner_has_the_originals_lines() {
+    let url = format!("http://{}/hoge", http_echo());
+    let head = |run: &Run| -> usize {
+        let place = run
+            .out
+            .lines()
+            .position(|line| line.starts_with("Benchmarking"));
+        place.expect("a banner")
+    };
+    let ours = prony(main, &["-q", "-n", "2", &url]).with(0);
+    let first = ours.out.lines().next().unwrap();
+    assert!(
+        first.starts_with("This is ApacheBench, Version 2.3 <$Revision") && first.ends_with("$>"),
+        "{first}"
+    );
+    assert_eq!(head(&ours), 4, "{}", ours.out);
+    if let Some(real) = original("ab", &["-q", "-n", "2", &url]) {
+        assert_eq!(head(&ours), head(&real));
+    }
+}
+
+/// From `-v 2` on every answer is printed, head and body, and from 3 on its status.
+#[test]
+fn every_answer_is_printed_where_that_is_asked_for() {
+    let addr = server(|mut stream, _| answer(&mut stream, "200 OK", "abc"));
+    let url = format!("http://{addr}/hoge");
+    for level in ["2", "3", "4"] {
+        let line = ["-q", "-v", level, "-n", "3", &url];
+        let ours = prony(main, &line).with(0);
+        assert_eq!(
+            ours.out.matches("Content-Length: 3\r\n\r\nabc\n").count(),
+            3,
+            "{}",
+            ours.out
+        );
+        assert!(
+            ours.out.contains("Server Software:        demo/1\n"),
+            "{}",
+            ours.out
+        );
+        if let Some(real) = original("ab", &line) {
+            let log = |text: &str| -> Vec<String> {
+                let lines = text
+                    .lines()
+                    .skip_while(|line| !line.starts_with("Benchmarking"));
+                let lines = lines.take_while(|line| !line.starts_with("..done"));
+                lines.map(str::to_owned).collect()
+            };
+            assert_eq!(log(&ours.out), log(&real.out), "-v {level}");
+        }
+    }
 }

@@ -124,6 +124,17 @@ fn a_server_that_closes_early_ends_the_connection_and_not_the_run() {
     let port = addr.port().to_string();
     let line = args(&["--num-conns", "3", "--num-calls", "5", "--quiet"], &port);
     let done = prony(main, &line).with(0);
+    // Calls that could not be made are errors, and never silence.
+    let errors = "Errors: total 3 client-timo 0 socket-timo 0 connrefused 0 connreset 3\n";
+    assert!(done.out.contains(errors), "{}", done.out);
+    let real: Vec<&str> = line
+        .iter()
+        .copied()
+        .filter(|arg| *arg != "--quiet")
+        .collect();
+    if let Some(real) = original("httperf", &real) {
+        assert!(real.with(0).out.contains(errors));
+    }
     assert!(
         done.out
             .contains("Total: connections 3 requests 3 replies 3"),
@@ -138,6 +149,12 @@ fn a_server_that_closes_early_ends_the_connection_and_not_the_run() {
 fn what_is_not_supported_says_so() {
     let done = prony(main, &["--wsess", "3,2,0.1"]).with(1);
     assert_eq!(done.err, "httperf: --wsess is not supported\n");
+    let done = prony(main, &["--nu", "2"]).with(1);
+    let why = "option '--nu' is ambiguous; possibilities: '--num-calls' '--num-conns'";
+    assert!(done.err.contains(why), "{}", done.err);
+    if let Some(real) = original("httperf", &["--nu", "2"]) {
+        assert!(real.err.contains(why), "{}", real.err);
+    }
     let done = prony(main, &["--server", "no such host"]).with(1);
     assert!(done.err.contains("invalid server address"), "{}", done.err);
 }

@@ -2,7 +2,7 @@
 
 use crate::server::{Server, ok};
 use crate::shape::number;
-use crate::support::{Ran, guarded, prony, reference, script, written};
+use crate::support::{Ran, guarded, prony, real, reference, script, written};
 use std::thread;
 use std::time::Duration;
 
@@ -252,7 +252,7 @@ fn what_cannot_be_done_says_so() {
     let tls = prony(&["https://localhost/"]);
     assert_eq!(
         (tls.status, &*tls.err),
-        (1, "TLS is not supported: https://localhost/\n")
+        (1, "prony: TLS is not supported: https://localhost/\n")
     );
     let server = Server::always(ok("x"));
     let delayed = prony(&[
@@ -410,4 +410,114 @@ end";
     let ran = prony(&[&["-t1", "-c1", "-d1"][..], &end].concat());
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert_eq!(std::fs::read_to_string(facts).unwrap(), "3.5x");
+}
+
+/// After `thread:stop()` a script may return nothing; without it that connection sends no more. Neither
+/// is a failure, under the real wrk as here.
+#[test]
+fn a_request_that_is_nothing_ends_a_connection() {
+    let server = Server::always(ok("x"));
+    let place = tempfile::tempdir().unwrap();
+    for stop in ["wrk.thread:stop()", ""] {
+        let text = format!(
+            "n = 0\nfunction request()\n  n = n + 1\n  if n <= 21 then return wrk.format() end\n  {stop}\nend"
+        );
+        let path = written(&place, &text);
+        let url = server.url("/");
+        let args = ["-t1", "-c2", "-d1", "-s", &path, &url];
+        let ran = prony(&args);
+        assert_eq!(
+            (ran.status, ran.err.contains("must return")),
+            (0, false),
+            "{}",
+            ran.err
+        );
+        // The first text was only looked at. A load whose threads have all stopped ends at once, so that
+        // what is in flight then is not answered.
+        let requests = number(&ran.out, " requests in").unwrap();
+        assert!((18..=20).contains(&requests), "{stop}: {}", ran.out);
+        assert!(requests == 20 || !stop.is_empty(), "{}", ran.out);
+        if let Some(theirs) = real(&args) {
+            assert_eq!(theirs.status, 0, "{}", theirs.err);
+            assert_eq!(
+                number(&theirs.out, " requests in"),
+                Some(20),
+                "{stop}: {}",
+                theirs.out
+            );
+        }
+    }
+}
+
+#[test]
+fn a_global_that_is_no_function_is_not_called() {
+    let server = Server::always(ok("x"));
+    let place = tempfile::tempdir().unwrap();
+    let path = written(&place, "request = 'GET'\nresponse = 7\ndelay = {}\n");
+    let ran = prony(&["-t1", "-c1", "-d1", "-s", &path, &server.url("/")]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(number(&ran.out, " requests in").unwrap() > 0, "{}", ran.out);
+}
+
+/// `require` looks where Debian's wrk looks.
+#[test]
+fn packages_are_looked_for_where_the_original_looks() {
+    let server = Server::always(ok("x"));
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("paths");
+    let text = format!(
+        "local out = io.open('{}', 'w')\nout:write(package.path, ';', package.cpath)\nout:close()",
+        file.display()
+    );
+    let path = written(&place, &text);
+    let url = server.url("/");
+    let args = ["-t1", "-c1", "-d1", "-s", &path, &url];
+    let places = || -> Vec<String> {
+        let text = std::fs::read_to_string(&file).unwrap();
+        text.split(';').map(str::to_owned).collect()
+    };
+    assert_eq!(prony(&args).status, 0);
+    let ours = places();
+    assert!(
+        ours.contains(&"/usr/share/lua/5.1/?.lua".to_owned()),
+        "{ours:?}"
+    );
+    if real(&args).is_some() {
+        for theirs in places()
+            .iter()
+            .filter(|place| place.starts_with("/usr/share/lua/") || place.starts_with("/usr/lib/"))
+        {
+            assert!(ours.contains(theirs), "{theirs} is not in {ours:?}");
+        }
+    }
+}
+
+#[test]
+fn by_the_name_of_wrk2_a_rate_is_wanted() {
+    let said = |args: &[&str]| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut console = prony_compat::Console {
+            out: &mut out,
+            err: &mut err,
+            guard: &|_| {},
+        };
+        let status =
+            prony_compat::wrk::main_wrk2(args.iter().map(Into::into).collect(), &mut console);
+        (status, String::from_utf8(err).unwrap())
+    };
+    let (status, err) = said(&["-c1", "-t1", "http://127.0.0.1:1/"]);
+    assert_eq!(status, 1);
+    assert!(err.contains("Throughput MUST be specified"), "{err}");
+    let server = Server::always(ok("x"));
+    let (status, err) = said(&[
+        "-c1",
+        "-t1",
+        "-d1",
+        "-R50",
+        "-D",
+        "exp",
+        "--quiet",
+        &server.url("/"),
+    ]);
+    assert_eq!((status, err.as_str()), (0, ""));
 }

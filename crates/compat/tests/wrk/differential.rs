@@ -249,7 +249,9 @@ fn mistakes_of_the_command_line() {
             return;
         };
         assert_eq!(theirs.status, ours.status, "{args:?}");
-        assert_eq!(theirs.err, ours.err, "{args:?}");
+        // Where the original only prints its usage, ours says which value is none.
+        let said = ours.err.lines().filter(|line| !line.starts_with("prony: "));
+        assert!(theirs.err.lines().eq(said), "{args:?}: {}", ours.err);
         assert_eq!(
             theirs.out.contains("Usage: wrk"),
             ours.out.contains("Usage: wrk"),

@@ -69,15 +69,21 @@ impl Script {
         self.threads[worker as usize].handle.stop_flag()
     }
 
+    /// Passes on what the script has printed: the original prints everything through one stream.
+    pub(super) fn flush(&self) {
+        for thread in &self.threads {
+            thread.functions.flush();
+        }
+    }
+
     /// Calls `done`, if there is one.
     ///
     /// # Errors
     /// Those of the script.
     pub(super) fn done(&self, outcome: &Outcome) -> Result<(), Failure> {
-        for thread in &self.threads {
-            thread.functions.flush();
-        }
-        results::done(&self.lua, outcome).map_err(Failure::from)
+        let done = results::done(&self.lua, outcome).map_err(Failure::from);
+        self.flush();
+        done
     }
 }
 

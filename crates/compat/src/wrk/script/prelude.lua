@@ -72,18 +72,18 @@ local stdout = io.stdout
 -- A script may replace its functions while it runs, so they are looked up for each call.
 return {
   request = function()
-    if request then
+    if type(request) == "function" then
       return request()
     end
     return wrk.request()
   end,
   response = function(status, headers, body)
-    if response then
+    if type(response) == "function" then
       response(status, headers, body)
     end
   end,
   delay = function()
-    return delay and delay()
+    return type(delay) == "function" and delay() or nil
   end,
   flush = function()
     stdout:flush()

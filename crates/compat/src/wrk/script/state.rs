@@ -124,12 +124,36 @@ impl Functions {
         }
     }
 
+    /// As [`Functions::request`]; none when it returns nothing: such a connection sends no more.
+    ///
+    /// # Errors
+    /// Those of the script; also when it returns something else than a text.
+    #[inline]
+    pub(in crate::wrk) fn next_request(&self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        match self.request.call(())? {
+            Value::Nil => Ok(false),
+            Value::String(text) => {
+                out.extend_from_slice(&text.as_bytes());
+                Ok(true)
+            }
+            other => Err(self.at_fault(
+                "request",
+                &format!("request() must return a string, not {}", other.type_name()),
+            )),
+        }
+    }
+
     /// What `request` has returned is no request.
     pub(in crate::wrk) fn bad_request(&self, why: &str) -> Failure {
         self.at_fault(
             "request",
             &format!("what request() returned is no request: {why}"),
         )
+    }
+
+    /// What `request` has returned is no text.
+    pub(in crate::wrk) fn no_text(&self, why: &str) -> Failure {
+        self.at_fault("request", why)
     }
 
     /// Calls `delay`: milliseconds before the next request, at least 0.
@@ -215,6 +239,7 @@ pub(super) fn state(args: &Args, source: Option<&[u8]>) -> Result<State, Failure
     wrk.set("port", url.port.as_deref())?;
     wrk.set("path", url.path.as_str())?;
     address::provide(&lua, &wrk)?;
+    find_packages(&lua)?;
     let headers: Table = wrk.get("headers")?;
     for (name, value) in args
         .headers
@@ -228,6 +253,25 @@ pub(super) fn state(args: &Args, source: Option<&[u8]>) -> Result<State, Failure
         lua.load(source).set_name(name).exec()?;
     }
     Ok(State { lua, functions })
+}
+
+/// Lets `require` find what Debian's wrk finds: its LuaJIT looks below `/usr` as well. `LUA_PATH` and
+/// `LUA_CPATH` come first, as always.
+fn find_packages(lua: &Lua) -> mlua::Result<()> {
+    let package: Table = lua.globals().get("package")?;
+    let multiarch = format!("/usr/lib/{}-linux-gnu/lua/5.1/?.so", std::env::consts::ARCH);
+    let more = [
+        (
+            "path",
+            "/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua".to_owned(),
+        ),
+        ("cpath", format!("{multiarch};/usr/lib/lua/5.1/?.so")),
+    ];
+    for (name, places) in more {
+        let known: String = package.get(name)?;
+        package.set(name, format!("{known};{places}"))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,286 @@
+//! autocannon: its tables, and `--json`.
+
+use super::{Block, Found, Tool, at};
+use crate::read::json::{line_of, number};
+use crate::read::lines::Lines;
+use crate::read::number::{Printed, count, leading, seconds, whole};
+use serde_json::Value;
+
+/// JSON times are in milliseconds.
+const MS: f64 = 1e-3;
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    let line = lines.get(start).trim();
+    let running = line
+        .strip_prefix("Running ")
+        .is_some_and(|rest| rest.contains(" @ "));
+    let drawn = line.starts_with(['┌', '│']);
+    if !running && !drawn {
+        return None;
+    }
+    // Its tables, or its last line, within the next few lines: wrk begins in the same way.
+    let mine = (start..start + 8).any(|i| {
+        let line = lines.get(i);
+        let old = line.starts_with("Stat ") && line.contains("Avg") && line.contains("Stdev");
+        (old || line.contains("│ Stat")
+            || line.contains("connections with") && line.contains("pipelining"))
+            && !line.contains("threads and")
+    });
+    mine.then_some(())?;
+    let mut block = Block::new(Tool::Autocannon, start);
+    block.pipeline = at(start, 1);
+    let mut last = start;
+    let mut header: Vec<String> = Vec::new();
+    let mut unknown = 0;
+    for i in start..lines.len() {
+        let line = lines.get(i).trim();
+        if i > start && line.starts_with("Running ") || unknown > super::PATIENCE {
+            break;
+        }
+        if crate::read::lines::is_fence(line) {
+            break;
+        }
+        if take(&mut block, &mut header, i, line) {
+            last = i;
+            unknown = 0;
+        } else if !line.is_empty() {
+            unknown += 1;
+        }
+        if line.contains(" requests in ") && line.contains(" read") {
+            // Errors stand behind it.
+            last = errors(&mut block, lines, i + 1).unwrap_or(last);
+            break;
+        }
+    }
+    super::finish(block, last)
+}
+
+fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bool {
+    if let Some(rest) = line.strip_prefix("Running ") {
+        if let Some((time, url)) = rest.split_once(" test @ ") {
+            block.planned = seconds(time).and_then(|time| at(i, time.value));
+            block.url = at(i, url.to_owned());
+        } else if let Some((_, url)) = rest.split_once(" @ ") {
+            block.url = at(i, url.to_owned());
+        }
+        return true;
+    }
+    if let Some((n, rest)) = line.split_once(" connections") {
+        block.connections = whole(n).and_then(|n| at(i, n));
+        if let Some(rest) = rest.strip_prefix(" with ") {
+            let depth = rest.split_whitespace().next().and_then(whole);
+            block.pipeline = depth.and_then(|n| at(i, n)).or(block.pipeline);
+        }
+        return true;
+    }
+    if line.starts_with('│') {
+        let cells: Vec<&str> = line.trim_matches('│').split('│').map(str::trim).collect();
+        match cells.first().copied() {
+            Some("Stat" | "Percentile") => {
+                *header = cells.iter().map(|cell| (*cell).to_owned()).collect();
+            }
+            Some("Latency") => {
+                for (name, cell) in header.iter().zip(&cells).skip(1) {
+                    latency(block, i, name, cell);
+                }
+            }
+            Some("Req/Sec") => {
+                let mean = header.iter().position(|name| name == "Avg");
+                let rate = mean.and_then(|mean| count(cells.get(mean)?));
+                block.rate = rate.and_then(|rate| at(i, rate));
+            }
+            // `--renderLatencyTable`: a percentile and its milliseconds.
+            Some(p) => {
+                if let (Some(p), Some(ms)) = (whole_or_part(p), cells.get(1).and_then(|c| count(c)))
+                {
+                    let known = block.latency.percentile(p).is_some();
+                    if !known && p > 0.0 && p < 100.0 {
+                        let time = at(i, ms.times(MS)).map(|time| (p, time));
+                        block.latency.percentiles.extend(time);
+                    }
+                }
+            }
+            None => {}
+        }
+        return true;
+    }
+    // Before its tables were drawn: mean, deviation, maximum.
+    if let Some(times) = line.strip_prefix("Latency (ms)") {
+        let mut times = times
+            .split_whitespace()
+            .map(|time| count(time).map(|n| n.times(MS)));
+        block.latency.mean = times.next().flatten().and_then(|time| at(i, time));
+        block.latency.max = times.nth(1).flatten().and_then(|time| at(i, time));
+        return true;
+    }
+    if let Some(rates) = line.strip_prefix("Req/Sec ") {
+        let mean = rates.split_whitespace().next().and_then(count);
+        block.rate = mean.and_then(|rate| at(i, rate));
+        return true;
+    }
+    if let Some((requests, rest)) = line.split_once(" requests in ") {
+        // Rounded to thousands, from there on.
+        if let Some(n) = count(requests).filter(|n| n.half <= 0.5) {
+            block.requests = at(i, n.value as u64);
+        }
+        let time = rest.split(',').next().and_then(seconds);
+        block.seconds = time.and_then(|time| at(i, time));
+        return true;
+    }
+    line.starts_with(['┌', '├', '└'])
+        || line.starts_with("Req/Bytes counts")
+        || line.starts_with("# of samples")
+        || line.starts_with("Stat ")
+        || line.starts_with("Bytes/Sec ")
+}
+
+fn whole_or_part(text: &str) -> Option<f64> {
+    let (n, rest) = leading(text)?;
+    rest.is_empty().then_some(n.value)
+}
+
+fn latency(block: &mut Block, i: usize, name: &str, cell: &str) {
+    let Some(time) = seconds(cell).and_then(|time| at(i, time)) else {
+        return;
+    };
+    match name {
+        "Avg" => block.latency.mean = Some(time),
+        "Max" => block.latency.max = Some(time),
+        name => {
+            if let Some((p, "%")) = leading(name) {
+                block.latency.percentiles.push((p.value, time));
+            }
+        }
+    }
+}
+
+/// `0 2xx responses, 9 non 2xx responses`, `12 errors (10 timeouts)`: behind the count of requests.
+fn errors(block: &mut Block, lines: &Lines<'_>, from: usize) -> Option<usize> {
+    let mut last = None;
+    for i in from.saturating_sub(6)..from + 3 {
+        let line = lines.get(i).trim();
+        if let Some((_, rest)) = line.split_once(" 2xx responses, ") {
+            let n = rest.split(" non 2xx").next().and_then(whole).unwrap_or(0);
+            block.fail(i, "not 2xx", n, false);
+        } else if let Some((n, rest)) = line.split_once(" errors (") {
+            let n = whole(n).unwrap_or(0);
+            let late = rest.split(" timeouts").next().and_then(whole).unwrap_or(0);
+            block.lose(i, "errors", n.saturating_sub(late), false);
+            block.lose(i, "timeouts", late, true);
+        } else {
+            continue;
+        }
+        last = Some(i.max(from - 1));
+    }
+    last
+}
+
+pub(super) fn read_json(
+    lines: &Lines<'_>,
+    start: usize,
+    next: usize,
+    value: &Value,
+) -> Option<Block> {
+    let (requests, latency) = (value.get("requests")?, value.get("latency")?);
+    value.get("pipelining")?;
+    let mut block = Block::new(Tool::Autocannon, start);
+    let line = |key: &str| line_of(lines, start, next, key);
+    let get = |value: &Value, key: &str| number(value, &[key]);
+    let exact = |key: &str, n: f64| at(line(key), Printed::exact(n));
+    block.rate = get(requests, "average").and_then(|n| exact("requests", n));
+    block.requests = get(requests, "total").and_then(|n| at(line("requests"), n as u64));
+    block.seconds = get(value, "duration").and_then(|n| exact("duration", n));
+    block.connections = get(value, "connections").and_then(|n| at(line("connections"), n as u64));
+    block.pipeline = get(value, "pipelining").and_then(|n| at(line("pipelining"), n as u64));
+    let url = value.get("url").and_then(Value::as_str);
+    block.url = url.and_then(|url| at(line("url"), url.to_owned()));
+    let place = line("latency");
+    // It rounds its samples to whole milliseconds.
+    let ms = |key: &str| {
+        let half = if key == "average" { 0.005 } else { 0.5 };
+        let value = get(latency, key)?;
+        at(place, Printed { value, half }.times(MS))
+    };
+    block.latency.mean = ms("average");
+    block.latency.max = ms("max");
+    for (key, p) in [
+        ("p50", 50.0),
+        ("p75", 75.0),
+        ("p90", 90.0),
+        ("p99", 99.0),
+        ("p99_9", 99.9),
+    ] {
+        block
+            .latency
+            .percentiles
+            .extend(ms(key).map(|time| (p, time)));
+    }
+    let n = |key: &str| get(value, key).unwrap_or(0.0) as u64;
+    block.fail(line("non2xx"), "not 2xx", n("non2xx"), false);
+    block.lose(
+        line("errors"),
+        "errors",
+        n("errors").saturating_sub(n("timeouts")),
+        false,
+    );
+    block.lose(line("timeouts"), "timeouts", n("timeouts"), true);
+    Some(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tool, one};
+
+    #[test]
+    fn before_its_tables_were_drawn() {
+        let block = one(
+            "Running 5s test @ http://10.0.0.2:3000/small\n100 connections with 10 pipelining factor\n\n\
+            Stat         Avg     Stdev   Max\nLatency (ms) 9.17    33.28   757\n\
+            Req/Sec      10700.4 2661.33 12487\nBytes/Sec    10 MB   2.49 MB 12.1 MB\n\n53k requests in 5s, 50.1 MB read\n",
+        );
+        assert_eq!(
+            (block.tool, block.pipeline.unwrap().what),
+            (Tool::Autocannon, 10)
+        );
+        assert_eq!(block.rate.unwrap().what.value, 10_700.4);
+        assert!((block.latency.mean.unwrap().what.value - 0.00917).abs() < 1e-12);
+        assert!((block.latency.max.unwrap().what.value - 0.757).abs() < 1e-12);
+    }
+
+    #[test]
+    fn tables_and_pipelining() {
+        let block = one(
+            "Running 10s test @ http://10.0.0.2:3000\n10 connections with 8 pipelining factor\n\n\
+            ┌─────────┬──────┬──────┬───────┬──────┬─────────┬─────────┬───────┐\n\
+            │ Stat    │ 2.5% │ 50%  │ 97.5% │ 99%  │ Avg     │ Stdev   │ Max   │\n\
+            ├─────────┼──────┼──────┼───────┼──────┼─────────┼─────────┼───────┤\n\
+            │ Latency │ 0 ms │ 1 ms │ 3 ms  │ 4 ms │ 1.25 ms │ 0.48 ms │ 35 ms │\n\
+            └─────────┴──────┴──────┴───────┴──────┴─────────┴─────────┴───────┘\n\
+            ┌───────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┐\n\
+            │ Stat      │ 1%      │ 2.5%    │ 50%     │ 97.5%   │ Avg     │ Stdev   │ Min     │\n\
+            ├───────────┼─────────┼─────────┼─────────┼─────────┼─────────┼─────────┼─────────┤\n\
+            │ Req/Sec   │ 30,015  │ 30,015  │ 40,063  │ 41,023  │ 39,200  │ 1,300   │ 30,004  │\n\
+            └───────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┘\n\n\
+            Req/Bytes counts sampled once per second.\n# of samples: 10\n\n\
+            390k 2xx responses, 12 non 2xx responses\n392k requests in 10.01s, 61 MB read\n7 errors (5 timeouts)\n",
+        );
+        assert_eq!(block.tool, Tool::Autocannon);
+        assert_eq!(
+            (
+                block.connections.unwrap().what,
+                block.pipeline.unwrap().what
+            ),
+            (10, 8)
+        );
+        assert_eq!(block.rate.unwrap().what.value, 39_200.0);
+        assert!((block.latency.mean.unwrap().what.value - 0.00125).abs() < 1e-12);
+        assert_eq!(block.latency.percentile(99.0).unwrap().line, 7);
+        let errors: Vec<_> = block
+            .errors
+            .iter()
+            .map(|e| (e.what.count, e.what.uncounted))
+            .collect();
+        assert_eq!(errors, [(12, false), (2, true), (5, true)]);
+        assert_eq!((block.timed_out(), block.last), (5, 20));
+    }
+}

@@ -1,0 +1,153 @@
+//! vegeta: `report` as text and as JSON.
+
+use super::{Block, Found, Step, Tool, at, finish, walk};
+use crate::read::json::{line_of, number};
+use crate::read::lines::Lines;
+use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use serde_json::Value;
+
+pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    let line = lines.get(start).trim();
+    (line.starts_with("Requests") && line.contains("[total")).then_some(())?;
+    let mut block = Block::new(Tool::Vegeta, start);
+    let last = walk(lines, start, |i, line| take(&mut block, i, line));
+    finish(block, last)
+}
+
+fn take(block: &mut Block, i: usize, line: &str) -> Step {
+    // `Latencies     [min, mean, 50, 90, 95, 99, max]  1ms, …`
+    let Some((head, values)) = line.split_once(']') else {
+        // The set of errors ends it: one in each line.
+        return if block.errors.is_empty() {
+            Step::Unknown
+        } else {
+            Step::Taken
+        };
+    };
+    let Some((name, columns)) = head.split_once('[') else {
+        return Step::Unknown;
+    };
+    let columns = columns.split(',').map(str::trim);
+    let values: Vec<&str> = values.split(',').map(str::trim).collect();
+    let pairs: Vec<(&str, &str)> = columns.zip(values.iter().copied()).collect();
+    match name.trim() {
+        "Requests" if block.requests.is_some() => return Step::Over,
+        "Requests" => {
+            for (column, value) in pairs {
+                match column {
+                    "total" => block.requests = whole(value).and_then(|n| at(i, n)),
+                    "rate" => block.asked = count(value).and_then(|n| at(i, n.value)),
+                    // Older versions have the rate here, and no throughput.
+                    _ => block.rate = count(value).and_then(|n| at(i, n)),
+                }
+            }
+            if block.rate.is_none() {
+                block.rate = block.asked.and_then(|n| at(i, Printed::exact(n.what)));
+            }
+        }
+        "Duration" => {
+            let attack = pairs.iter().find(|(column, _)| *column == "attack");
+            let time = attack.and_then(|(_, value)| seconds(value));
+            block.seconds = time.and_then(|time| at(i, time));
+        }
+        "Latencies" => {
+            for (column, value) in pairs {
+                let Some(time) = seconds(value).and_then(|time| at(i, time)) else {
+                    continue;
+                };
+                match column {
+                    "min" => block.latency.min = Some(time),
+                    "mean" => block.latency.mean = Some(time),
+                    "max" => block.latency.max = Some(time),
+                    p => {
+                        let p = leading(p).map(|(p, _)| (p.value, time));
+                        block.latency.percentiles.extend(p);
+                    }
+                }
+            }
+        }
+        "Success" => {
+            let share = values.first().and_then(|share| percent(share));
+            if let (Some(share), Some(requests)) = (share, block.requests) {
+                let failed = requests.what as f64 * (1.0 - share / 100.0);
+                block.fail(i, "failed", failed.round() as u64, false);
+            }
+        }
+        "Status Codes" | "Bytes In" | "Bytes Out" | "Error Set" => {}
+        _ => return Step::Unknown,
+    }
+    Step::Taken
+}
+
+pub(super) fn read_json(
+    lines: &Lines<'_>,
+    start: usize,
+    next: usize,
+    value: &Value,
+) -> Option<Block> {
+    let latencies = value.get("latencies")?;
+    latencies.get("99th")?;
+    let mut block = Block::new(Tool::Vegeta, start);
+    let line = |key: &str| line_of(lines, start, next, key);
+    let get = |path: &[&str]| number(value, path);
+    block.requests = get(&["requests"]).and_then(|n| at(line("requests"), n as u64));
+    block.asked = get(&["rate"]).and_then(|n| at(line("rate"), n));
+    let rate = get(&["throughput"]).or_else(|| get(&["rate"]));
+    block.rate = rate.and_then(|n| at(line("throughput"), Printed::exact(n)));
+    let nanoseconds = |n: f64| Printed::exact(n * 1e-9);
+    block.seconds = get(&["duration"]).and_then(|n| at(line("duration"), nanoseconds(n)));
+    let place = line("latencies");
+    let time = |key: &str| {
+        at(
+            line_of(lines, place, next, key),
+            nanoseconds(number(latencies, &[key])?),
+        )
+    };
+    block.latency.min = time("min");
+    block.latency.mean = time("mean");
+    block.latency.max = time("max");
+    for (key, p) in [
+        ("50th", 50.0),
+        ("90th", 90.0),
+        ("95th", 95.0),
+        ("99th", 99.0),
+    ] {
+        block
+            .latency
+            .percentiles
+            .extend(time(key).map(|time| (p, time)));
+    }
+    if let (Some(share), Some(requests)) = (get(&["success"]), block.requests) {
+        let failed = requests.what as f64 * (1.0 - share);
+        block.fail(line("success"), "failed", failed.round() as u64, false);
+    }
+    Some(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tool, one};
+
+    #[test]
+    fn a_report() {
+        let block = one(
+            "Requests      [total, rate, throughput]         1000, 100.10, 95.09\n\
+            Duration      [total, attack, wait]             9.995s, 9.99s, 4.9ms\n\
+            Latencies     [min, mean, 50, 90, 95, 99, max]  1.1ms, 2.5ms, 2.1ms, 4ms, 5ms, 9.5ms, 31ms\n\
+            Bytes In      [total, mean]                     13000, 13.00\n\
+            Success       [ratio]                           95.00%\n\
+            Status Codes  [code:count]                      200:950  503:50\nError Set:\n503 Service Unavailable\n",
+        );
+        assert_eq!(
+            (block.tool, block.requests.unwrap().what),
+            (Tool::Vegeta, 1000)
+        );
+        assert_eq!(
+            (block.rate.unwrap().what.value, block.asked.unwrap().what),
+            (95.09, 100.10)
+        );
+        assert_eq!(block.errors[0].what.count, 50);
+        assert_eq!(block.latency.percentile(99.0).unwrap().what.value, 9.5e-3);
+        assert_eq!(block.seconds.unwrap().what.value, 9.99);
+    }
+}
