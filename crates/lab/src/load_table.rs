@@ -141,6 +141,7 @@ impl LoadTable {
                         connections,
                         threads,
                         rate,
+                        stages: Vec::new(),
                         arrival: self.arrival,
                         pipeline,
                         keepalive: self.keepalive,

@@ -25,6 +25,7 @@ mod orphans;
 mod pages;
 mod pipes;
 mod published;
+mod requests;
 mod schemas;
 mod servers;
 mod setup;
