@@ -1,7 +1,6 @@
 //! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
 
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
-use prony_record::Stage;
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -79,14 +78,14 @@ impl Dialogue {
 }
 
 /// When requests are due.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrival {
     /// Closed loop: as soon as a connection is free.
     Closed,
     /// Open loop, evenly spaced; requests per second over all connections.
     Constant(f64),
-    /// Open loop, evenly spaced at a rate that changes.
-    Staged(Vec<Stage>),
+    /// Open loop, evenly spaced at a rate that changes, by the stages of the [load](Load::stages).
+    Staged,
     /// Open loop, exponential gaps; the same seed gives the same due times.
     Poisson {
         /// Requests per second over all connections.
@@ -143,9 +142,7 @@ impl Plan {
     pub fn arrival(&self) -> Arrival {
         match (self.load.rate, self.load.arrival) {
             (None, _) => Arrival::Closed,
-            (Some(_), Spacing::Constant) if !self.load.stages.is_empty() => {
-                Arrival::Staged(self.load.stages.clone())
-            }
+            (Some(_), Spacing::Constant) if !self.load.stages.is_empty() => Arrival::Staged,
             (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
             (Some(rate), Spacing::Poisson) => Arrival::Poisson {
                 rate,

@@ -262,8 +262,8 @@ fn by_arrival<T: Transport, P: Session>(
             Constant::new(rate, share),
             protocol,
         ),
-        Arrival::Staged(stages) => {
-            let schedule = Staged::new(&stages, share);
+        Arrival::Staged => {
+            let schedule = Staged::new(&plan.load.stages, share);
             go(plan, share, control, events, transport, schedule, protocol)
         }
         Arrival::Poisson { rate, seed } => {

@@ -1,7 +1,7 @@
 //! The requests in flight on one connection, with what is shown of them when an answer is wrong.
 
 /// Bytes of a request that are shown.
-const SHOWN: usize = 160;
+const SHOWN: usize = 256;
 
 /// A request in flight.
 #[derive(Debug, Default)]
