@@ -18,7 +18,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-const CONNECTIONS: usize = 64;
+pub const CONNECTIONS: usize = 64;
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How much longer than its duration `prony load` may take.
@@ -35,7 +35,7 @@ end
 
 /// Two who do the same, taking turns.
 #[derive(Debug, Serialize)]
-struct Pair {
+pub struct Pair {
     question: &'static str,
     /// What the ratio is asked to be.
     asked: &'static str,
@@ -51,14 +51,14 @@ struct Pair {
 /// What this benchmark has shown.
 #[derive(Debug, Serialize)]
 pub struct Compat {
-    connections: usize,
-    seconds: u64,
-    pairs: Vec<Pair>,
-    missing: Option<String>,
+    pub connections: usize,
+    pub seconds: u64,
+    pub pairs: Vec<Pair>,
+    pub missing: Option<String>,
 }
 
 /// What one contestant used per request, in µs.
-type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
+pub type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
 
 /// Runs every pair once per round, each round in another order.
 ///
@@ -80,7 +80,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
             wrk(command, script, address, seconds, rig)
         }
     };
-    let load = |address| load_command(&prony, address, seconds, rig);
+    let load = |address| load_command(&prony, &[], address, seconds, rig);
     let mut pairs = vec![measure(
         "prony wrk compared with prony load, without a script",
         "0.98 to 1.02",
@@ -111,7 +111,11 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
     })
 }
 
-fn measure(
+/// Two contestants, by turns.
+///
+/// # Errors
+/// When one of them fails.
+pub fn measure(
     question: &'static str,
     asked: &'static str,
     (ours, our): (&'static str, Contestant<'_>),
@@ -121,7 +125,7 @@ fn measure(
 ) -> Result<Pair> {
     let (mut our_cpu_us, mut their_cpu_us) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
-        eprintln!("compat: round {round} of {rounds}, {ours} and {theirs}");
+        eprintln!("round {round} of {rounds}, {ours} and {theirs}");
         // A fresh start of the server per round, the same for both.
         let server = Ceiling::start(rig.server)?;
         let take = |contestant: Contestant<'_>, into: &mut Vec<Option<f64>>| -> Result<()> {
@@ -149,7 +153,10 @@ fn measure(
 }
 
 /// wrk's command line, behind whatever speaks it.
-fn wrk(
+///
+/// # Errors
+/// When it fails.
+pub fn wrk(
     mut command: Command,
     script: Option<&Path>,
     address: SocketAddr,
@@ -177,11 +184,22 @@ struct Outcomes {
     ok: u64,
 }
 
-fn load_command(prony: &Path, address: SocketAddr, seconds: u64, rig: Rig) -> Result<f64> {
+/// `prony load` with more arguments.
+///
+/// # Errors
+/// When it fails.
+pub fn load_command(
+    prony: &Path,
+    more: &[&str],
+    address: SocketAddr,
+    seconds: u64,
+    rig: Rig,
+) -> Result<f64> {
     let mut command = Command::new(prony);
     command
         .args(["load", "--json", "-t", "1", "-c", &CONNECTIONS.to_string()])
-        .args(["-d", &format!("{seconds}s"), &url(address)]);
+        .args(more)
+        .args(["--no-keep", "-d", &format!("{seconds}s"), &url(address)]);
     let mut child = Child::start(command, rig.client)?;
     let ended = child.end(Duration::from_secs(seconds) + GRACE)?;
     if !ended.status.success() {

@@ -8,6 +8,7 @@
 //! | [`memory`] | what does a connection cost? |
 //! | [`truth`] | does it report what happened? |
 //! | [`compat`] | what does another tool's command line cost? |
+//! | [`mix`] | what does a mix of requests with values in them cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
 //! | [`power`] | is a known slowdown found? |
 //! | [`busy`] | is more work ever called an improvement, on a busy machine too? |
@@ -38,6 +39,7 @@ mod hostile;
 mod instructions;
 mod load;
 mod memory;
+mod mix;
 mod others;
 mod pages;
 mod peers;
@@ -75,6 +77,7 @@ Examples:
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
   prony-benches compat                         after `cargo build --release`; two minutes
+  prony-benches mix                            after `cargo build --release`; two minutes
   prony-benches audit                          half a minute
   prony-benches audit --corpus                 precision and recall, a second
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
@@ -132,6 +135,8 @@ enum What {
     /// `prony wrk` compared with `prony load`, and with a script compared with wrk
     #[command(alias = "faces")]
     Compat,
+    /// A mix of 10 requests with values, compared with one fixed request and with the same as a Lua script
+    Mix,
     /// Duels of identical servers: how often do they report a difference?
     Aa {
         /// Number of duels, each of at most `--seconds` [default: 8]
@@ -281,6 +286,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     }
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,
+        What::Mix => bench.run("mix", |rig| mix::run(rig, rounds(10), seconds(2.0)))?,
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
         What::Power {
             duels,

@@ -142,10 +142,15 @@ impl Evidence {
             generator_waiting: seen.generator.waiting,
             connect_max: at(&times.connect, 1.0),
             per_connection: seen.per_connection.clone(),
-            window_rates: seen
-                .measured_windows()
-                .map(prony_record::Window::rate)
-                .collect(),
+            // A rate that changes is not steady, and is not meant to be.
+            window_rates: match load.stages.as_slice() {
+                [] => seen
+                    .measured_windows()
+                    .map(prony_record::Window::rate)
+                    .collect(),
+                _ => Vec::new(),
+            },
+            rate: load.rate_over(seen.seconds()),
             ..Self::of_load(load)
         }
     }

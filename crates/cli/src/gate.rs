@@ -6,7 +6,7 @@ use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
 use prony_record::service::{CapacityReport, Known};
 use prony_record::{Finding, Percentiles, Severity};
-use prony_report::load::LoadReport;
+use prony_report::load::{LoadReport, RequestReport};
 use prony_report::run::RunReport;
 use prony_verdict::gate::{Judged, Metric, Outcome, Reading, Subject, judge, ratios, worst};
 use prony_verdict::seen::DuelReport;
@@ -112,6 +112,7 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
         let compared = report.comparisons.iter();
         Subject {
             name: side.name.clone(),
+            request: None,
             values,
             ratios: ratios(compared.filter(|one| one.side == side.name)),
             serious: serious.clone(),
@@ -126,18 +127,36 @@ pub fn of_load(report: &LoadReport) -> Vec<Subject> {
     values.push((Metric::Throughput, Reading::of(&report.throughput)));
     let ended = report.outcomes.finished();
     let failed = ended - report.outcomes.ok;
-    // Of nothing that ended everything has failed.
-    let share = match ended {
-        0 => 1.0,
-        _ => failed as f64 / ended as f64,
-    };
-    values.push((Metric::Errors, Reading::exact(share)));
-    vec![Subject {
+    values.push((Metric::Errors, Reading::exact(share(failed, ended))));
+    let whole = Subject {
         name: report.target.clone(),
+        request: None,
         values,
         ratios: Vec::new(),
         serious: serious(&report.checks),
-    }]
+    };
+    let one = |one: &RequestReport| {
+        let mut values = times(&one.response);
+        let ended = one.outcomes.finished();
+        let failed = ended - one.outcomes.ok;
+        values.push((Metric::Errors, Reading::exact(share(failed, ended))));
+        Subject {
+            name: format!("{} of {}", one.name, report.target),
+            request: Some(one.name.clone()),
+            values,
+            ..whole.clone()
+        }
+    };
+    let requests: Vec<Subject> = report.requests.iter().map(one).collect();
+    std::iter::once(whole).chain(requests).collect()
+}
+
+/// The share of what ended that failed: of nothing that ended everything.
+fn share(failed: u64, ended: u64) -> f64 {
+    match ended {
+        0 => 1.0,
+        _ => failed as f64 / ended as f64,
+    }
 }
 
 /// The server whose capacity was searched.
@@ -154,6 +173,7 @@ pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
     };
     vec![Subject {
         name: report.server.clone(),
+        request: None,
         values: vec![(Metric::Capacity, reading)],
         ratios: Vec::new(),
         serious: serious(&report.checks),
@@ -185,6 +205,7 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
                 true => format!("{} under {}", cell.label(), cell.load_label()),
                 false => cell.label(),
             },
+            request: None,
             values,
             ratios: ratio
                 .map(|ratio| (Metric::Throughput, Reading::of(ratio)))
@@ -196,6 +217,7 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
     let failed = report.failures.iter().filter(|failure| !failure.skipped);
     let failed = failed.map(|failure| Subject {
         name: failure.server.clone(),
+        request: None,
         values: Vec::new(),
         ratios: Vec::new(),
         serious: Vec::new(),

@@ -9,7 +9,7 @@ use crate::trace::Opening;
 use crate::worker::Report;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
-use prony_record::{Generator, Observation, Window};
+use prony_record::{ByRequest, Generator, Observation, Window};
 use prony_stats::order_interval::Beyond;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -119,6 +119,7 @@ impl<'a> Gather<'a> {
             errors: record.errors,
             wrong_answers: record.wrong,
             unsolicited: record.unsolicited,
+            by_request: by_request(&self.reports),
         };
         let whole = clock::nanos(self.plan.load.window.0);
         let inside = |&&(start, length, _): &&(Nanos, Nanos, u64)| {
@@ -151,6 +152,15 @@ impl<'a> Gather<'a> {
         };
         Ok((observation, detail))
     }
+}
+
+/// What all workers saw of each kind of request.
+fn by_request(reports: &[Report]) -> Vec<ByRequest> {
+    let mut all = Vec::new();
+    for report in reports {
+        prony_record::by_request::merge(&mut all, &report.by_request);
+    }
+    all
 }
 
 /// When the measurement began and ended, of all workers together.

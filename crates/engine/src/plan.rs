@@ -1,6 +1,6 @@
 //! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
 
-use crate::protocol::{Expect, HttpExchange, Limits};
+use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -38,6 +38,8 @@ pub enum Dialogue {
         /// How much of an answer is accepted.
         limits: Limits,
     },
+    /// Several kinds of requests, each with its share of all.
+    Mix(Box<Mix>),
     /// What the caller of [`run_with`](crate::run_with) supplies.
     Own,
 }
@@ -60,6 +62,7 @@ impl Dialogue {
                 .map(HttpExchange::length)
                 .max()
                 .unwrap_or_default(),
+            Self::Mix(mix) => mix.longest(),
             Self::Own => 0,
         }
     }
@@ -68,6 +71,7 @@ impl Dialogue {
         match self {
             Self::Echo(message) => message.is_empty(),
             Self::Http { exchanges, .. } => exchanges.is_empty(),
+            Self::Mix(mix) => mix.requests.is_empty(),
             Self::Own => false,
         }
     }
@@ -80,6 +84,8 @@ pub enum Arrival {
     Closed,
     /// Open loop, evenly spaced; requests per second over all connections.
     Constant(f64),
+    /// Open loop, evenly spaced at a rate that changes, by the stages of the [load](Load::stages).
+    Staged,
     /// Open loop, exponential gaps; the same seed gives the same due times.
     Poisson {
         /// Requests per second over all connections.
@@ -136,6 +142,7 @@ impl Plan {
     pub fn arrival(&self) -> Arrival {
         match (self.load.rate, self.load.arrival) {
             (None, _) => Arrival::Closed,
+            (Some(_), Spacing::Constant) if !self.load.stages.is_empty() => Arrival::Staged,
             (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
             (Some(rate), Spacing::Poisson) => Arrival::Poisson {
                 rate,

@@ -1,7 +1,7 @@
 //! What was seen: histograms, counters and windows of one worker, and their merging.
 
 use crate::clock::Nanos;
-use crate::protocol::{Answer, Fault, Mismatch};
+use crate::protocol::{Answer, Booked, Fault, Mismatch};
 use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
@@ -210,6 +210,18 @@ impl Recorder {
             }
         } else {
             self.outlived(request, at);
+        }
+    }
+
+    /// How a request that ended at `at` is booked.
+    #[inline]
+    pub(crate) fn booked(&self, request: Sent, at: Nanos) -> Booked {
+        Booked {
+            response: at.saturating_sub(request.due),
+            due_inside: self.measured(request.due),
+            ended_inside: self.measured(at),
+            in_flight_at_end: at >= self.until && request.sent < self.until,
+            window: self.window.index,
         }
     }
 

@@ -4,8 +4,8 @@ use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
 use crate::plan::{Arrival, Dialogue, Plan, Target};
-use crate::protocol::{Echo, Http, Session};
-use crate::schedule::{Closed, Constant, Poisson, Schedule, Share};
+use crate::protocol::{Echo, Http, Mixed, Session};
+use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Came, Epoll, Transport, Uring};
 use crate::worker::{Event, Report, Worker};
@@ -99,6 +99,14 @@ fn speak(
         }
         Dialogue::Http { exchanges, limits } => {
             let part = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            carry_out(plan, control, part, progress)
+        }
+        Dialogue::Mix(mix) => {
+            let threads = plan.load.threads;
+            let part = |worker| {
+                let mixed = Mixed::new(mix, plan.seed, worker, threads);
+                (plan.target.clone(), mixed)
+            };
             carry_out(plan, control, part, progress)
         }
         Dialogue::Own => Err(Plan::without_dialogue().into()),
@@ -254,6 +262,10 @@ fn by_arrival<T: Transport, P: Session>(
             Constant::new(rate, share),
             protocol,
         ),
+        Arrival::Staged => {
+            let schedule = Staged::new(&plan.load.stages, share);
+            go(plan, share, control, events, transport, schedule, protocol)
+        }
         Arrival::Poisson { rate, seed } => {
             let schedule = Poisson::new(rate, share, seed);
             go(plan, share, control, events, transport, schedule, protocol)

@@ -3,7 +3,10 @@
 //! A closed loop has no times of its own: a request is due as soon as its connection is free. An
 //! open loop has a rate, and every request has a due time that nothing the server does can move.
 
+mod stages;
+
 use crate::clock::{Nanos, SECOND};
+use prony_record::Stage;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -56,6 +59,8 @@ pub trait Schedule {
     /// longer for many than for a few.
     fn skip(&mut self, until: Nanos) -> Skipped;
 }
+
+pub use stages::Stages;
 
 /// Requests that a schedule has passed over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -127,32 +132,77 @@ impl Schedule for Closed {
     }
 }
 
-/// Constant rate, staggered over the connections: request `k` of connection `i` of `n` is due
-/// `(k + i/n) / λ_i` after the start, with `λ_i = λ/n`: that is `(k·n + i) / λ`.
-///
-/// Computed from the count each time rather than summed up, so it cannot drift: after an hour the
-/// error of the floating point product is below one microsecond.
+/// When each of all workers' requests is due, in closed form: computed from its number each time rather
+/// than summed up, so it cannot drift.
+pub trait Pace: Clone {
+    /// When the `nth` is due (0-based), in nanoseconds since the load began. Never before the one before it.
+    fn due_of(&self, nth: u64) -> Nanos;
+
+    /// About how many are due before `until`.
+    fn count_before(&self, until: Nanos) -> f64;
+}
+
+/// The same rate throughout. After an hour the error of the floating point product is below one
+/// microsecond.
 #[derive(Debug, Clone)]
-pub struct Constant {
+pub struct Steady {
     interval: f64,
+}
+
+impl Pace for Steady {
+    #[inline]
+    fn due_of(&self, nth: u64) -> Nanos {
+        (nth as f64 * self.interval) as Nanos
+    }
+
+    #[inline]
+    fn count_before(&self, until: Nanos) -> f64 {
+        until as f64 / self.interval
+    }
+}
+
+/// Evenly spaced requests, staggered over the connections. At a constant rate request `k` of connection
+/// `i` of `n` is due `(k + i/n) / λ_i` after the start, with `λ_i = λ/n`: that is `(k·n + i) / λ`. At any
+/// [`Pace`] it is the request number `k·n + i` of all.
+#[derive(Debug, Clone)]
+pub struct Even<P> {
+    pace: P,
     share: Share,
     round: u64,
     connection: u32,
 }
 
+/// A constant rate.
+pub type Constant = Even<Steady>;
+
+/// A rate that changes.
+pub type Staged = Even<Stages>;
+
 impl Constant {
     /// `rate` requests per second over all workers.
     pub fn new(rate: f64, share: Share) -> Self {
+        let interval = SECOND as f64 / rate;
+        Self::at(Steady { interval }, share)
+    }
+}
+
+impl Staged {
+    /// These stages, of all workers' requests; at least one.
+    pub fn new(stages: &[Stage], share: Share) -> Self {
+        Self::at(Stages::new(stages), share)
+    }
+}
+
+impl<P: Pace> Even<P> {
+    fn at(pace: P, share: Share) -> Self {
         Self {
-            interval: SECOND as f64 / rate,
+            pace,
             share,
             round: 0,
             connection: 0,
         }
     }
-}
 
-impl Constant {
     /// When the next request is due.
     #[inline]
     fn due(&self) -> Nanos {
@@ -164,12 +214,12 @@ impl Constant {
     /// When the `nth` of all workers' requests is due.
     #[inline]
     fn due_of(&self, nth: u64) -> Nanos {
-        (nth as f64 * self.interval) as Nanos
+        self.pace.due_of(nth)
     }
 
     /// The first of all workers' requests that is due at `until` or later.
     fn nth_at(&self, until: Nanos) -> u64 {
-        let mut nth = (until as f64 / self.interval).ceil() as u64;
+        let mut nth = self.pace.count_before(until).ceil() as u64;
         // What the quotient is rounded by is less than a step.
         while nth > 0 && self.due_of(nth - 1) >= until {
             nth -= 1;
@@ -198,7 +248,7 @@ impl Constant {
     }
 }
 
-impl Schedule for Constant {
+impl<P: Pace> Schedule for Even<P> {
     const CLOSED: bool = false;
 
     #[inline]

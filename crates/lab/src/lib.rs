@@ -27,6 +27,7 @@ pub mod manifest;
 pub mod placement;
 pub mod process;
 pub mod recording;
+pub mod requests;
 pub mod run;
 mod server_log;
 pub mod setup;

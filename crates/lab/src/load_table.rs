@@ -144,6 +144,7 @@ impl LoadTable {
                         connections,
                         threads,
                         rate,
+                        stages: Vec::new(),
                         arrival: self.arrival,
                         pipeline,
                         keepalive: self.keepalive,

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+pub mod by_request;
 pub mod calibration;
 pub mod failure;
 pub mod finding;
@@ -34,12 +35,14 @@ pub mod resources;
 pub mod run;
 pub mod service;
 pub mod span;
+pub mod stages;
 pub mod times;
 pub mod trial;
 pub mod verdict;
 pub mod window;
 mod word;
 
+pub use by_request::ByRequest;
 pub use failure::{Failure, Step};
 pub use finding::{Finding, Severity};
 pub use generator::Generator;
@@ -50,6 +53,7 @@ pub use outcomes::Outcomes;
 pub use resources::Resources;
 pub use run::{RunFacts, RunStatus, Subject};
 pub use span::Span;
+pub use stages::Stage;
 pub use times::{Distributions, Latency, Percentiles, Times};
 pub use trial::{Durations, Measurement, Recording, Trial, TrialStatus};
 pub use window::{Phase, Window};

@@ -1,6 +1,6 @@
 //! What was asked: how requests are sent, and for how long.
 
-use crate::Span;
+use crate::{Span, Stage, stages};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -44,6 +44,10 @@ pub struct Load {
     /// is due as soon as a connection is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// A rate that changes: stages one after the other, from the load's beginning on, whose lengths
+    /// make its duration; `rate` is then their mean. Empty: the same rate throughout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// How requests at a rate are spaced.
     pub arrival: Spacing,
     /// Requests in flight per connection, at least 1; over all connections at most 4,194,304.
@@ -87,6 +91,7 @@ impl Default for Load {
             connections: 64,
             threads: 1,
             rate: None,
+            stages: Vec::new(),
             arrival: Spacing::Constant,
             pipeline: 1,
             keepalive: true,
@@ -318,6 +323,27 @@ impl Load {
                 "above 0 and at most 1000000000 requests per second, one per nanosecond",
                 rate.to_string(),
             ),
+            (
+                "rate",
+                self.stages.iter().all(|stage| {
+                    let fits = |rate: f64| rate > 0.0 && rate <= MOST_RATE;
+                    fits(stage.from) && fits(stage.to) && !stage.duration.0.is_zero()
+                }),
+                "above 0 and at most 1000000000 requests per second in every stage, and every stage longer than 0s",
+                stages::shown(&self.stages),
+            ),
+            (
+                "arrival",
+                self.stages.is_empty() || self.arrival == Spacing::Constant,
+                "constant where the rate changes",
+                self.arrival.to_string(),
+            ),
+            (
+                "warmup",
+                self.stages.is_empty() || self.warmup.0.is_zero(),
+                "0s where the rate changes: its first stage is the warm-up",
+                span(self.warmup),
+            ),
             (extent.0, extent.1, extent.2, extent.3.to_owned()),
             (
                 "timeout",
@@ -349,6 +375,18 @@ impl Load {
     }
 }
 
+impl Load {
+    /// The mean rate over the first `seconds` of an open loop.
+    #[must_use]
+    pub fn rate_over(&self, seconds: f64) -> Option<f64> {
+        match self.stages.as_slice() {
+            [] => self.rate,
+            stages if seconds > 0.0 => Some(stages::due_in(stages, seconds) / seconds),
+            _ => self.rate,
+        }
+    }
+}
+
 impl fmt::Display for Load {
     /// Its name, or what tells it from other loads of its experiment, short: `c64`, `c100 t2
     /// 10000/s`.
@@ -363,7 +401,9 @@ impl fmt::Display for Load {
         if self.pipeline > 1 {
             write!(f, " p{}", self.pipeline)?;
         }
-        if let Some(rate) = self.rate {
+        if !self.stages.is_empty() {
+            write!(f, " {}", stages::shown(&self.stages))?;
+        } else if let Some(rate) = self.rate {
             write!(f, " {rate}/s")?;
             if self.arrival == Spacing::Poisson {
                 write!(f, " poisson")?;

@@ -1,5 +1,6 @@
 //! What a generator saw of one load.
 
+use crate::by_request::{self, ByRequest};
 use crate::window::followed_by;
 use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Window};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct Observation {
     /// The first bytes that came unasked, in words.
     #[serde(default)]
     pub unsolicited: Vec<String>,
+    /// By request, in the order of the file that has them; empty where all requests are of one kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_request: Vec<ByRequest>,
 }
 
 /// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
@@ -121,6 +125,7 @@ impl Observation {
         for text in &other.unsolicited {
             keep_example(&mut self.unsolicited, text.clone());
         }
+        by_request::merge(&mut self.by_request, &other.by_request);
     }
 }
 

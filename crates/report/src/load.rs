@@ -1,15 +1,23 @@
 //! The report of a single load, `prony load`.
 
+mod over_time;
+mod request;
+
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::observation::too_short;
-use prony_record::{Finding, Generator, Latency, Observation, Outcomes, Percentiles};
+use prony_record::{
+    Finding, Generator, Latency, Observation, Outcomes, Percentiles, Stage, stages,
+};
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+pub use over_time::{Moment, over_time};
+pub use request::RequestReport;
 
 /// What `prony load --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -23,6 +31,10 @@ pub struct LoadReport {
     pub arrival: String,
     /// The target rate of an open loop, requests per second.
     pub rate: Option<f64>,
+    /// The stages of a rate that changes, whose mean is `rate`; otherwise empty.
+    pub stages: Vec<Stage>,
+    /// The load window by window, where the rate changes; otherwise empty.
+    pub over_time: Vec<Moment>,
     /// Length of the measurement, in seconds.
     pub seconds: f64,
     /// The load was ended by the user before its time.
@@ -51,6 +63,10 @@ pub struct LoadReport {
     pub wrong_answers: Vec<String>,
     /// The first bytes that came unasked, in words.
     pub unsolicited: Vec<String>,
+    /// By request, where a file has several; otherwise empty.
+    pub requests: Vec<RequestReport>,
+    /// Files of values that are used once, with whose last row the load has ended.
+    pub used_up: Vec<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
 }
@@ -122,7 +138,15 @@ impl LoadReport {
             show::rate(self.throughput.value())
         );
         if let Some(rate) = self.rate {
-            let _ = writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival);
+            let _ = match self.stages.as_slice() {
+                [] => writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival),
+                stages => writeln!(
+                    out,
+                    "target rate  {}: {} on average",
+                    stages::shown(stages),
+                    show::rate(rate)
+                ),
+            };
         }
         let cpu = self
             .generator
@@ -139,6 +163,15 @@ impl LoadReport {
         }
         let _ = writeln!(out);
         out += &self.latency_table().fit(width);
+        out += &over_time::text(&self.over_time, width);
+        out += &request::text(&self.requests, width);
+        if !self.used_up.is_empty() {
+            let _ = writeln!(
+                out,
+                "\nended with the last row of {}",
+                self.used_up.join(", ")
+            );
+        }
         let _ = write!(out, "{}", self.failures());
         let _ = write!(out, "{}", show::findings(&self.checks));
         out

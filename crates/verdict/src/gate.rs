@@ -104,6 +104,8 @@ impl Metric {
 pub struct Condition {
     /// As the user has written it.
     text: String,
+    /// The request that it speaks of, where it names one.
+    pub request: Option<String>,
     /// What it is about.
     pub metric: Metric,
     /// It fails above the limit; else below.
@@ -149,6 +151,7 @@ impl FromStr for Condition {
         };
         let at = text.find(['<', '>']).ok_or_else(unlike)?;
         let (name, rest) = (text[..at].trim(), &text[at..]);
+        let (request, name) = split(name);
         let metric = metric(name)?;
         let limit = rest[1..].trim();
         if limit.is_empty() || limit.starts_with('=') {
@@ -157,11 +160,24 @@ impl FromStr for Condition {
         let limit = limit_of(metric, name, limit)?;
         Ok(Self {
             text: text.trim().to_owned(),
+            request: request.map(str::to_owned),
             metric,
             above: rest.starts_with('>'),
             limit,
         })
     }
+}
+
+/// The request and the metric of `checkout.p99`; without a request as it stands.
+fn split(name: &str) -> (Option<&str>, &str) {
+    if metric(name).is_ok() {
+        return (None, name);
+    }
+    let parts = name.match_indices('.').map(|(at, _)| name.split_at(at));
+    let named = parts
+        .map(|(request, rest)| (request, &rest[1..]))
+        .find(|(request, rest)| !request.is_empty() && metric(rest).is_ok());
+    named.map_or((None, name), |(request, rest)| (Some(request), rest))
 }
 
 fn metric(name: &str) -> Result<Metric, Unreadable> {
@@ -254,6 +270,8 @@ impl Reading {
 pub struct Subject {
     /// Its name, with the load's where there are several.
     pub name: String,
+    /// The request whose figures these are; none: of all together.
+    pub request: Option<String>,
     /// Values in the metrics' own units.
     pub values: Vec<(Metric, Reading)>,
     /// Ratios to what it is compared with; empty where it is compared with nothing.
@@ -294,7 +312,16 @@ pub struct Judged {
 pub fn judge(conditions: &[Condition], subjects: &[Subject]) -> Vec<Judged> {
     let mut all = Vec::new();
     for condition in conditions {
-        for subject in subjects {
+        let of = |subject: &&Subject| subject.request == condition.request;
+        if let (None, Some(request)) = (subjects.iter().find(of), &condition.request) {
+            all.push(Judged {
+                condition: condition.text.clone(),
+                subject: request.clone(),
+                outcome: Outcome::NotKnown,
+                why: "requests were not measured by name".into(),
+            });
+        }
+        for subject in subjects.iter().filter(of) {
             let (outcome, why) = condition.judge(subject);
             all.push(Judged {
                 condition: condition.text.clone(),

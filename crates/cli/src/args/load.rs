@@ -1,7 +1,8 @@
 //! `prony load`.
 
 use super::gate::Gate;
-use super::number::{count, rate};
+use super::number::count;
+use super::pace::{Pace, pace};
 use super::request::Request;
 use super::{Shown, one_of};
 use clap::Args;
@@ -14,8 +15,10 @@ use std::path::PathBuf;
     prony load http://localhost:8000/                       closed loop, 64 connections, 10 s\n  \
     prony load -c 256 -t 2 -d 30s http://localhost:8000/    two threads\n  \
     prony load --rate 5000 --arrival poisson http://...     open loop: stalls are not hidden\n  \
+    prony load --rate 100..5000 -d 1m http://...            a ramp: latency over time\n  \
     prony load -n 100000 -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
+    prony load -f shop.toml --fail-if 'checkout.p99>50ms' http://localhost:8000\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
@@ -29,15 +32,9 @@ pub struct Load {
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
-    /// Length of the measurement
-    #[arg(
-        short,
-        long,
-        value_name = "TIME",
-        default_value = "10s",
-        conflicts_with = "requests"
-    )]
-    pub duration: Span,
+    /// Length of the measurement [default: 10s, or that of the stages of --rate]
+    #[arg(short, long, value_name = "TIME", conflicts_with = "requests")]
+    pub duration: Option<Span>,
     /// Number of requests, instead of a duration
     #[arg(short = 'n', long, value_name = "N", value_parser = count::<u64>)]
     pub requests: Option<u64>,
@@ -45,9 +42,11 @@ pub struct Load {
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub warmup: Span,
     /// Requests per second over all connections: an open loop, in which each request has a due
-    /// time that no stall of the server moves [default: closed loop, as fast as answers come]
-    #[arg(long, value_name = "N", value_parser = rate)]
-    pub rate: Option<f64>,
+    /// time that no stall of the server moves; 100..5000 grows or falls evenly over the duration, and
+    /// '100 for 30s, 500 for 1m, 500..100 for 30s' are stages one after the other [default: closed loop, as
+    /// fast as answers come]
+    #[arg(long, value_name = "N", value_parser = pace)]
+    pub rate: Option<Pace>,
     /// How requests at a rate are spaced
     #[arg(long, default_value = "constant", value_parser = one_of::<Spacing>(["constant", "poisson"]), requires = "rate")]
     pub arrival: Spacing,
@@ -57,6 +56,20 @@ pub struct Load {
     /// A connection of its own for every request
     #[arg(long)]
     pub no_keepalive: bool,
+    /// Requests by name, with weights, values and what must be answered, from a file
+    /// (docs/your-own-requests.md); the URL says where to
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body"],
+        help_heading = "Request"
+    )]
+    pub file: Option<PathBuf>,
+    /// Draw each request of --file for itself; otherwise shares are exact in any 1,000 requests of a
+    /// thread
+    #[arg(long, requires = "file", help_heading = "Request")]
+    pub random_shares: bool,
     #[command(flatten)]
     pub request: Request,
     /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood
@@ -90,7 +103,7 @@ pub struct Load {
     /// The CPUs that the generator's threads are pinned to, such as 0,2-3 [default: not pinned]
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Generator")]
     pub cpus: Option<Cpus>,
-    /// Draws Poisson arrivals from this number, to repeat them
+    /// Draws Poisson arrivals and the values of --file from this number, to repeat them
     #[arg(long, value_name = "N", help_heading = "Generator")]
     pub seed: Option<u64>,
     /// Do not keep the result in the notebook

@@ -6,12 +6,14 @@ pub mod gate;
 mod load;
 mod number;
 mod others;
+pub mod pace;
 pub mod request;
 mod results;
 mod run;
 mod servers;
 mod share;
 mod timed;
+mod verify;
 
 pub use capacity::{Calibrate, Capacity};
 pub use duel::Duel;
@@ -20,6 +22,7 @@ pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Serve
 pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
 pub use run::Run;
 pub use servers::{Servers, ServersAction};
+pub use verify::Verify;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
@@ -43,7 +46,7 @@ Start here:
 More commands:
   results      runs, report, compare, export, import
   servers      servers (list, setup, check, start), serve
-  trust        calibrate, explain
+  trust        calibrate, explain, verify
   other tools  audit, echo-client, wrk, ab, weighttp, httperf
   setup        schema, completions, man
 
@@ -148,6 +151,7 @@ pub enum Command {
     View(View),
     Compare(Compare),
     Explain(Explain),
+    Verify(Verify),
     Audit(Audit),
     Import(Import),
     Serve(Serve),

@@ -5,24 +5,28 @@ mod display;
 mod keep;
 
 use crate::Ended;
+use crate::args::pace::Pace;
 use crate::args::{Load, Places};
 use crate::target;
 use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_checks::{Evidence, Tcp, examine};
-use prony_engine::{Plan, descriptors};
+use prony_engine::{Dialogue, Plan, descriptors};
 use prony_lab::generator::{Generator, Local, Steer, Wheel};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::machine::TcpCounters;
 use prony_lab::warmup::{Warming, until};
-use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Window};
-use prony_report::load::LoadReport;
+use prony_record::stages::due_in;
+use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
+use prony_report::load::{LoadReport, RequestReport, over_time};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     descriptors::reserve(u64::from(args.connections)).into_diagnostic()?;
     let plan = plan(args)?;
+    known_requests(args, &plan)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
     let (before, started) = (TcpCounters::read(), Timestamp::now());
@@ -69,7 +73,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
 fn plan(args: &Load) -> Result<Plan> {
     let address = target::parse(&args.url)?;
     let dialogue = dialogue::dialogue(args, &address)?;
-    let load = load(args);
+    let load = load(args)?;
     load.check().map_err(|invalid| miette!("--{invalid}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
     let cpus = args
@@ -94,23 +98,70 @@ fn plan(args: &Load) -> Result<Plan> {
     Ok(plan)
 }
 
-fn load(args: &Load) -> prony_record::Load {
-    let extent = args
-        .requests
-        .map_or(Extent::Duration(args.duration), Extent::Requests);
-    prony_record::Load {
+/// The length of a measurement when nothing is said.
+const LENGTH: Duration = Duration::from_secs(10);
+/// Windows of a load whose rate changes: it is shown window by window.
+const WINDOWS: u32 = 20;
+const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
+
+fn load(args: &Load) -> Result<prony_record::Load> {
+    let stages = stages(args)?;
+    let length: Duration = stages.iter().map(|stage| stage.duration.0).sum();
+    let extent = match (args.requests, stages.as_slice()) {
+        (Some(n), _) => Extent::Requests(n),
+        (None, []) => Extent::Duration(args.duration.unwrap_or(Span(LENGTH))),
+        (None, _) => Extent::Duration(Span(length)),
+    };
+    let window = match stages.as_slice() {
+        [] => extent.window(),
+        _ => (length / WINDOWS).max(SHORTEST_WINDOW),
+    };
+    let rate = match args.rate {
+        Some(Pace::Steady(rate)) => Some(rate),
+        Some(_) => Some(due_in(&stages, length.as_secs_f64()) / length.as_secs_f64()),
+        None => None,
+    };
+    Ok(prony_record::Load {
         connections: args.connections,
         threads: args.threads,
-        rate: args.rate,
+        rate,
+        stages,
         arrival: args.arrival,
         pipeline: args.pipeline,
         keepalive: !args.no_keepalive,
         extent,
         timeout: args.timeout,
         warmup: args.warmup,
-        window: prony_record::Span(extent.window()),
+        window: Span(window),
         transport: args.transport,
         ..prony_record::Load::default()
+    })
+}
+
+/// The stages of a rate that changes.
+fn stages(args: &Load) -> Result<Vec<Stage>> {
+    let stages = match &args.rate {
+        None | Some(Pace::Steady(_)) => return Ok(Vec::new()),
+        &Some(Pace::Ramp(from, to)) => {
+            let duration = args.duration.unwrap_or(Span(LENGTH));
+            vec![Stage { from, to, duration }]
+        }
+        Some(Pace::Stages(_)) if args.duration.is_some() => {
+            return Err(miette!(
+                "the stages of --rate have durations of their own: without --duration"
+            ));
+        }
+        Some(Pace::Stages(stages)) => stages.clone(),
+    };
+    match (
+        args.requests,
+        stages.iter().any(|stage| stage.duration.0.is_zero()),
+    ) {
+        (Some(_), _) => Err(miette!(
+            "a rate that changes lasts for a time: without --requests"
+        )),
+        (None, true) => Err(miette!("--duration must be longer than 0s")),
+        (None, false) => Ok(stages),
     }
 }
 
@@ -172,6 +223,8 @@ fn report(
             Some(_) => load.arrival.to_string(),
         },
         rate: load.rate,
+        stages: load.stages.clone(),
+        over_time: over_time(&load.stages, seen),
         seconds: seen.seconds(),
         interrupted,
         throughput: prony_report::load::throughput(seen),
@@ -185,6 +238,51 @@ fn report(
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong_answers.clone(),
         unsolicited: seen.unsolicited.clone(),
+        requests: seen
+            .by_request
+            .iter()
+            .map(|one| RequestReport::of(one, &seen.by_request))
+            .collect(),
+        used_up: used_up(plan, seen, interrupted),
         checks,
     }
+}
+
+/// Conditions speak of requests that there are.
+fn known_requests(args: &Load, plan: &Plan) -> Result<()> {
+    let names: Vec<&str> = match &plan.dialogue {
+        Dialogue::Mix(mix) => mix.requests.iter().map(|one| one.name.as_str()).collect(),
+        _ => Vec::new(),
+    };
+    for condition in &args.gate.fail_if {
+        if let Some(name) = &condition.request
+            && !names.contains(&name.as_str())
+        {
+            let known = match names.as_slice() {
+                [] => "requests have names in a file, --file".to_owned(),
+                names => format!("there are {}", names.join(", ")),
+            };
+            return Err(miette!(
+                help = known,
+                "--fail-if '{condition}': there is no request {name:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The tables that are used once, when the load has ended with their last row.
+fn used_up(plan: &Plan, seen: &Observation, interrupted: bool) -> Vec<String> {
+    let Dialogue::Mix(mix) = &plan.dialogue else {
+        return Vec::new();
+    };
+    let early = match plan.load.extent {
+        Extent::Duration(length) => u128::from(seen.measured_ns) < length.0.as_nanos(),
+        Extent::Requests(n) => seen.outcomes.finished() < n,
+    };
+    let once = mix
+        .tables
+        .iter()
+        .filter(|table| table.once && early && !interrupted);
+    once.map(|table| table.name.clone()).collect()
 }

@@ -19,4 +19,5 @@ pub mod schema;
 pub mod serve;
 pub mod servers;
 pub mod supervisor;
+pub mod verify;
 pub mod view;

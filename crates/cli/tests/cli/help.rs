@@ -5,7 +5,7 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 25] = [
+    let verbs: [&[&str]; 26] = [
         &[],
         &["run"],
         &["load"],
@@ -14,6 +14,7 @@ fn every_verb_explains_itself_with_examples() {
         &["calibrate"],
         &["compare"],
         &["explain"],
+        &["verify"],
         &["servers"],
         &["servers", "list"],
         &["servers", "setup"],
@@ -96,6 +97,7 @@ fn the_examples_can_be_typed() {
         "import",
         "serve",
         "schema",
+        "verify",
     ] {
         let help = place.prony(&[verb, "--help"]).with(0).stdout;
         let examples = help.split_once("Examples:\n").unwrap().1;

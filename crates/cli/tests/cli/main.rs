@@ -26,6 +26,7 @@ mod orphans;
 mod pages;
 mod pipes;
 mod published;
+mod requests;
 mod schemas;
 mod servers;
 mod setup;

@@ -140,6 +140,8 @@ pub enum Mismatch {
     },
     /// The length is right and the bytes are not.
     Body(Box<Difference>),
+    /// What is wrong, with the request that it answers, in words.
+    Stated(Box<str>),
     /// The bytes broke the protocol, so there is no answer to judge.
     Fault(super::Fault),
 }
@@ -175,6 +177,7 @@ impl fmt::Display for Mismatch {
                 }
             }
             Self::Body(difference) => write!(f, "another body: {difference}"),
+            Self::Stated(text) => f.write_str(text),
             Self::Fault(fault) => fault.fmt(f),
         }
     }

@@ -9,6 +9,7 @@ mod echo;
 mod expect;
 mod http;
 mod in_flight;
+pub mod mix;
 #[cfg(test)]
 mod seen;
 
@@ -17,8 +18,10 @@ pub use echo::Echo;
 pub use expect::{Expect, Mismatch};
 pub use http::{Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits};
 pub use in_flight::{Fifo, InFlight, Tag, Token};
+pub use mix::{Mix, Mixed};
 
 use crate::clock::Nanos;
+use prony_record::ByRequest;
 
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,13 +87,44 @@ pub enum Pace {
     WhenAnswered,
 }
 
+/// How a request was booked: what a session needs that keeps books of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Booked {
+    /// From when it was due until it ended, in nanoseconds; a time-out at its full length.
+    pub response: Nanos,
+    /// It was due in the measurement: its response time belongs to the distribution.
+    pub due_inside: bool,
+    /// It ended in the measurement: it is counted.
+    pub ended_inside: bool,
+    /// It was in flight when the measurement ended.
+    pub in_flight_at_end: bool,
+    /// The window in which it ended, 0-based since the load began.
+    pub window: u32,
+}
+
+/// How a request ended that the session has not reported as answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// What came broke the protocol.
+    Broken,
+    /// It took too long.
+    Timeout,
+    /// The connection ended or broke before the answer.
+    Read,
+    /// It could not be sent.
+    Write,
+    /// The load ended before it.
+    Unfinished,
+}
+
 /// What a session reports while it is told what happens on a connection.
 pub trait Events<T> {
     /// The connection is set up, handshakes included: it can carry requests from now on.
     fn ready(&mut self);
 
     /// A request has been answered. Its token is free for another one.
-    fn answered(&mut self, token: T, answer: Answer);
+    /// Says how it was booked.
+    fn answered(&mut self, token: T, answer: Answer) -> Booked;
 
     /// The server takes no more requests on this connection, and still answers those in flight.
     /// The connection is closed when it has.
@@ -206,5 +240,22 @@ pub trait Session {
     #[inline]
     fn ended(&self) -> bool {
         false
+    }
+
+    /// A request ended that was not reported as answered: the oldest in flight on its connection where
+    /// answers come in order.
+    #[inline]
+    fn failed(
+        &mut self,
+        _conn: &mut Self::Conn,
+        _token: Self::Token,
+        _booked: Booked,
+        _ending: Ending,
+    ) {
+    }
+
+    /// What was seen of each kind of request, where there are several. Asked once, at the end.
+    fn by_request(&mut self) -> Vec<ByRequest> {
+        Vec::new()
     }
 }

@@ -1,6 +1,6 @@
 //! What a session has reported, for tests without a worker.
 
-use super::{Answer, Events};
+use super::{Answer, Booked, Events};
 
 pub(super) struct Seen<T> {
     pub(super) ready: u32,
@@ -32,8 +32,9 @@ impl<T> Events<T> for Seen<T> {
         self.ready += 1;
     }
 
-    fn answered(&mut self, token: T, answer: Answer) {
+    fn answered(&mut self, token: T, answer: Answer) -> Booked {
         self.answered.push((token, answer));
+        Booked::default()
     }
 
     fn closing(&mut self) {

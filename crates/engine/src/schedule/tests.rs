@@ -167,3 +167,69 @@ fn poisson_repeats_with_its_seed_and_differs_between_workers() {
     assert_ne!(draw(0, 1), draw(0, 2));
     assert_ne!(draw(0, 1), draw(1, 1));
 }
+
+fn stages() -> impl Strategy<Value = Vec<Stage>> {
+    let stage = (
+        1.0f64..10_000.0,
+        1.0f64..10_000.0,
+        1u64..5_000,
+        any::<bool>(),
+    );
+    let stage = stage.prop_map(|(from, to, ms, even)| Stage {
+        from,
+        to: if even { from } else { to },
+        duration: prony_record::Span(std::time::Duration::from_millis(ms)),
+    });
+    proptest::collection::vec(stage, 1..6)
+}
+
+proptest! {
+    #[test]
+    fn due_times_of_stages_equal_the_closed_form(
+        stages in stages(), total in 1u32..50, workers in 1u32..5, steps in 1usize..2_000,
+    ) {
+        prop_assume!(workers <= total);
+        let mut due: Vec<Nanos> = (0..workers)
+            .flat_map(|worker| {
+                let share = Share { worker, workers, total };
+                let n = steps.div_ceil(total as usize) * share.connections() as usize;
+                take(Staged::new(&stages, share), n)
+            })
+            .map(|arrival| arrival.due)
+            .collect();
+        due.sort_unstable();
+        // By the time at which the nth is due, n are due: the area below the rate, which the record
+        // computes on its own. A due time is cut to a nanosecond.
+        let most = stages.iter().flat_map(|stage| [stage.from, stage.to]).fold(0.0, f64::max);
+        for (nth, &due) in due.iter().enumerate() {
+            let area = prony_record::stages::due_in(&stages, due as f64 / 1e9);
+            let within = most * 2e-9 + nth as f64 * 1e-9 + 1e-9;
+            prop_assert!((area - nth as f64).abs() <= within, "{}: {} {}", nth, due, area);
+        }
+    }
+
+    #[test]
+    fn a_skip_over_stages_is_many_steps(
+        stages in stages(), total in 1u32..40, workers in 1u32..5, worker in 0u32..5,
+        before in 0usize..50, until in 0u64..2_000_000_000,
+    ) {
+        prop_assume!(workers <= total && worker < workers);
+        let share = Share { worker, workers, total };
+        let mut staged = Staged::new(&stages, share);
+        (0..before).for_each(|_| staged.advance());
+        let (expected, next) = count(staged.clone(), until);
+        let skipped = staged.skip(until);
+        prop_assert_eq!((skipped.count, staged.peek()), (expected.count, next));
+        prop_assert!(skipped.count == 0 || skipped == expected);
+    }
+
+    #[test]
+    fn one_stage_of_one_rate_is_a_constant_rate(rate in 1.0f64..1e6, n in 1usize..2_000) {
+        let share = Share { worker: 0, workers: 1, total: 7 };
+        let duration = prony_record::Span(std::time::Duration::from_secs(1));
+        let staged = take(Staged::new(&[Stage { from: rate, to: rate, duration }], share), n);
+        for (one, other) in staged.iter().zip(take(Constant::new(rate, share), n)) {
+            prop_assert!(one.due.abs_diff(other.due) <= 1, "{:?} {:?}", one, other);
+        }
+    }
+}

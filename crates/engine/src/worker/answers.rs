@@ -5,7 +5,7 @@ use super::links::RETRY;
 use super::tracer::Tracer;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
-use crate::protocol::{Answer, Events, Fault, InFlight, Mismatch, Session, Token};
+use crate::protocol::{Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, Token};
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
 use crate::transport::{Handler, Outgoing, Slot};
@@ -104,7 +104,7 @@ impl<T: Token> Events<T> for Booking<'_, T> {
     }
 
     #[inline]
-    fn answered(&mut self, token: T, answer: Answer) {
+    fn answered(&mut self, token: T, answer: Answer) -> Booked {
         let request = self.flow.take(token, self.times, self.at);
         let at = request.answered(self.at);
         *self.in_flight -= 1;
@@ -116,6 +116,7 @@ impl<T: Token> Events<T> for Booking<'_, T> {
             tracer.answered(self.slot, request, at, &answer, measured);
         }
         self.news.last |= answer.last;
+        self.recorder.booked(request, at)
     }
 
     #[inline]
@@ -221,6 +222,9 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             body: 0,
         };
         self.recorder.answer(request, done, &answer);
+        let booked = self.recorder.booked(request, done);
+        let proto = &mut self.connections[index].proto;
+        self.protocol.failed(proto, token, booked, Ending::Broken);
         self.lose(out, slot, at, Failure::Read, None);
     }
 

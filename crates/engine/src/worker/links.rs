@@ -3,7 +3,7 @@
 use super::connection::Link;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
-use crate::protocol::Session;
+use crate::protocol::{Booked, Ending, Session};
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
@@ -104,11 +104,11 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             self.alive -= 1;
         }
         connection.link = Link::Closed;
-        connection.proto = P::Conn::default();
         self.unsent.clear();
         while let Some((token, _)) = self.oldest(index) {
             self.fail(slot, token, at, failure);
         }
+        self.connections[index].proto = P::Conn::default();
         if self.protocol.rests() {
             self.rests.forget(slot);
         }
@@ -122,6 +122,17 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let request = self.connections[index].flow.take(token, times, at);
         self.in_flight -= 1;
         self.recorder.failure(request, at, failure, self.timeout);
+        let (ending, end) = match failure {
+            Failure::Timeout => (Ending::Timeout, request.sent.saturating_add(self.timeout)),
+            Failure::Write => (Ending::Write, at),
+            Failure::Read | Failure::Connect => (Ending::Read, at),
+        };
+        let booked = Booked {
+            response: end.saturating_sub(request.due),
+            ..self.recorder.booked(request, at)
+        };
+        let proto = &mut self.connections[index].proto;
+        self.protocol.failed(proto, token, booked, ending);
         if let Some(tracer) = &mut self.tracer
             && failure == Failure::Timeout
             && self.recorder.measured(at)

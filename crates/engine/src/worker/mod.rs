@@ -14,13 +14,14 @@ mod tracer;
 use crate::clock::{self, Nanos};
 use crate::control::Control;
 use crate::plan::Plan;
-use crate::protocol::Session;
+use crate::protocol::{Ending, Session};
 use crate::recorder::{Record, Recorder, Sent, Slice};
 use crate::schedule::{Schedule, Share};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::Connection;
 use links::SET_UP_PACE;
+use prony_record::ByRequest;
 use rest::Rests;
 use std::collections::VecDeque;
 use std::io;
@@ -63,6 +64,7 @@ pub(crate) struct Report {
     /// Answers per connection in the measurement, in the order of the worker's connections.
     pub answers: Vec<u64>,
     pub first_head: Vec<u8>,
+    pub by_request: Vec<ByRequest>,
     pub opening: Opening,
     /// Empty unless asked for.
     pub trace: Vec<Sample>,
@@ -366,6 +368,10 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             while let Some((token, request)) = connection.flow.oldest(times) {
                 connection.flow.take(token, times, now);
                 self.recorder.unfinished(request, now);
+                let booked = self.recorder.booked(request, now);
+                let proto = &mut connection.proto;
+                self.protocol
+                    .failed(proto, token, booked, Ending::Unfinished);
             }
             for due in connection.backlog.take(usize::MAX) {
                 self.recorder.unfinished(
@@ -406,6 +412,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
                 .map(|connection| connection.flow.answers)
                 .collect(),
             first_head: self.protocol.first_head().to_owned(),
+            by_request: self.protocol.by_request(),
             opening: self.opening,
             trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),
             record: self.recorder.record,

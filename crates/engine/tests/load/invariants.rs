@@ -94,7 +94,7 @@ pub fn conserved(plan: &Plan, seen: &Ended) {
     let sent = least..=most;
     let each = match &plan.dialogue {
         Dialogue::Echo(message) => Some(message.len() as u64),
-        Dialogue::Http { .. } | Dialogue::Own => None,
+        Dialogue::Http { .. } | Dialogue::Mix(_) | Dialogue::Own => None,
     };
     if let Some(each) = each {
         assert!(sent.contains(&(seen.bytes_sent / each)), "{what}");

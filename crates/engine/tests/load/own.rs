@@ -3,7 +3,8 @@
 use crate::servers::{Server, answer_and_close, echo};
 use crate::support::{Ended, HANGS, HELLO, MS, POISSON, With, plan, transports};
 use prony_engine::protocol::{
-    Answer, Echo, Events, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace, Session,
+    Answer, Booked, Echo, Events, Expect, Fault, Http, HttpExchange, HttpRequest, Limits, Pace,
+    Session,
 };
 use prony_engine::{Control, Dialogue, Nanos, Plan, Target, run, run_with};
 use prony_record::{Transport, Window};
@@ -63,10 +64,10 @@ impl<T, E: Events<T>> Events<T> for Counted<'_, E> {
         self.events.ready();
     }
 
-    fn answered(&mut self, token: T, answer: Answer) {
+    fn answered(&mut self, token: T, answer: Answer) -> Booked {
         self.answers += 1;
         self.log.lock().unwrap().push('a');
-        self.events.answered(token, answer);
+        self.events.answered(token, answer)
     }
 
     fn closing(&mut self) {

@@ -8,7 +8,7 @@ use crate::sessions::{
 };
 use crate::support::{MS, With, transports};
 use prony_engine::Arrival;
-use prony_engine::protocol::{Answer, Echo, Events, Fault, InFlight, Session, Tag, Token};
+use prony_engine::protocol::{Answer, Booked, Echo, Events, Fault, InFlight, Session, Tag, Token};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -410,8 +410,9 @@ impl Events<Tag> for Reported {
         self.ready += 1;
     }
 
-    fn answered(&mut self, tag: Tag, answer: Answer) {
+    fn answered(&mut self, tag: Tag, answer: Answer) -> Booked {
         self.answered.push((tag, answer.body));
+        Booked::default()
     }
 
     fn closing(&mut self) {

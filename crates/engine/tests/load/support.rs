@@ -53,6 +53,8 @@ pub trait With: Sized {
         self.with(|plan| {
             (plan.load.rate, plan.load.arrival) = match arrival {
                 Arrival::Closed => (None, Spacing::Constant),
+                // The rate and its stages are set apart.
+                Arrival::Staged => (plan.load.rate, Spacing::Constant),
                 Arrival::Constant(rate) => (Some(rate), Spacing::Constant),
                 Arrival::Poisson { rate, .. } => (Some(rate), Spacing::Poisson),
             };

@@ -12,6 +12,7 @@ fn subject(metric: Metric, low: f64, high: f64) -> Subject {
     };
     Subject {
         name: "it".into(),
+        request: None,
         values: vec![(metric, reading)],
         ratios: vec![(metric, reading)],
         serious: Vec::new(),

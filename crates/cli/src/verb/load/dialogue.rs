@@ -5,13 +5,47 @@ use crate::request::text_or_file;
 use crate::target;
 use miette::{Result, miette};
 use prony_engine::Dialogue;
+use prony_engine::protocol::mix::Shares;
 use prony_engine::protocol::{HttpExchange, HttpRequest, Limits};
+use prony_lab::requests::{self, Server};
+use std::path::Path;
 
 /// What is said to this address.
 pub fn dialogue(args: &Load, address: &target::Address) -> Result<Dialogue> {
-    match address.http {
-        true => http(args, address),
-        false => echo(args),
+    match (&args.file, address.http) {
+        (Some(file), true) => mix(file, args, address),
+        (Some(_), false) => Err(miette!(
+            "--file has HTTP requests: the URL must begin with http://"
+        )),
+        (None, true) => http(args, address),
+        (None, false) => echo(args),
+    }
+}
+
+/// The requests of a file.
+fn mix(file: &Path, args: &Load, address: &target::Address) -> Result<Dialogue> {
+    let server = Server {
+        host: address.authority.clone(),
+        prefix: address.path.trim_end_matches('/').to_owned(),
+        keepalive: !args.no_keepalive,
+        limits: limits(args),
+        shares: match args.random_shares {
+            true => Shares::Random,
+            false => Shares::Exact,
+        },
+    };
+    if server.prefix.contains('?') {
+        return Err(miette!(
+            "with --file the URL has no query: it stands before every path"
+        ));
+    }
+    Ok(Dialogue::Mix(Box::new(requests::read(file, &server)?)))
+}
+
+fn limits(args: &Load) -> Limits {
+    Limits {
+        head: args.max_head,
+        body: args.max_body,
     }
 }
 
@@ -27,10 +61,7 @@ fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
     let expect = args.request.expect()?;
     Ok(Dialogue::Http {
         exchanges: vec![HttpExchange::new(&request, expect)],
-        limits: Limits {
-            head: args.max_head,
-            body: args.max_body,
-        },
+        limits: limits(args),
     })
 }
 

@@ -33,7 +33,11 @@ impl Display {
     pub fn new(args: &args::Load, plan: &Plan) -> Self {
         let shape = &plan.load;
         let rate = shape.rate;
-        let rate_text = rate.map_or_else(String::new, |rate| format!(" · {}", show::rate(rate)));
+        let rate_text = match (rate, shape.stages.as_slice()) {
+            (None, _) => String::new(),
+            (Some(rate), []) => format!(" · {}", show::rate(rate)),
+            (Some(_), stages) => format!(" · {}", prony_record::stages::shown(stages)),
+        };
         let title = format!(
             "load {} · {} connections{rate_text}",
             args.url, shape.connections
@@ -49,7 +53,11 @@ impl Display {
             extent: shape.extent,
             warmup: args.warmup.0,
             threads: shape.threads,
-            plan: Evidence::of_load(shape),
+            plan: Evidence {
+                // What a rate that changes should have been until now is known at the end.
+                rate: rate.filter(|_| shape.stages.is_empty()),
+                ..Evidence::of_load(shape)
+            },
             until: None,
         }
     }

@@ -89,7 +89,7 @@ impl HttpReader {
         }
     }
 
-    pub(super) fn first_head(&self) -> &[u8] {
+    pub(in crate::protocol) fn first_head(&self) -> &[u8] {
         &self.first
     }
 

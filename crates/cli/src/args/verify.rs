@@ -1,0 +1,27 @@
+//! `prony verify`.
+
+use clap::Args;
+use prony_record::Span;
+use std::path::PathBuf;
+
+/// Test whether a running server answers the requests of a file as it says
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony verify shop.toml http://localhost:8000       docs/your-own-requests.md\n  \
+    prony verify --no-pipelining shop.toml http://localhost:8000\n  \
+    prony verify --seed 7 shop.toml http://localhost:8000   the very values of another time")]
+pub struct Verify {
+    /// A file of requests, as `prony load --file` takes it
+    pub file: PathBuf,
+    /// http://HOST[:PORT], or http+unix://%2Frun%2Fapp.sock
+    pub url: String,
+    /// Do not send several requests before the first answer
+    #[arg(long)]
+    pub no_pipelining: bool,
+    /// How long the server may say nothing
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub timeout: Span,
+    /// Draws the values of the requests from this number, to repeat them
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}

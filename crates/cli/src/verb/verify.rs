@@ -1,0 +1,60 @@
+//! `prony verify`: does a running server answer as a file of requests says?
+
+use crate::Ended;
+use crate::args::Verify;
+use crate::target;
+use miette::{Result, miette};
+use prony_engine::protocol::Limits;
+use prony_engine::protocol::mix::Shares;
+use prony_lab::requests::verify::{Tried, Way, verify};
+use prony_lab::requests::{self, Server};
+
+pub fn main(args: &Verify) -> Result<Ended> {
+    let address = target::parse(&args.url)?;
+    if !address.http {
+        return Err(miette!(
+            "the requests are HTTP: the URL must begin with http://"
+        ));
+    }
+    let server = Server {
+        host: address.authority.clone(),
+        prefix: address.path.trim_end_matches('/').to_owned(),
+        keepalive: true,
+        limits: Limits::default(),
+        // No share is kept here: each request is sent by itself, however rare it is.
+        shares: Shares::Random,
+    };
+    let mix = requests::read(&args.file, &server)?;
+    let target = address.resolve(args.timeout.0)?;
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let ways: Vec<Way> = Way::ALL
+        .into_iter()
+        .filter(|&way| !(args.no_pipelining && way == Way::Pipelined))
+        .collect();
+    let all = verify(&mix, &target, seed, args.timeout.0, &ways);
+    for tried in &all {
+        println!("{}", line(tried));
+    }
+    let failed = all.iter().filter(|tried| tried.wrong.is_some()).count();
+    if failed == 0 {
+        return Ok(Ended::Done);
+    }
+    eprintln!(
+        "{failed} of {} failed; `--seed {seed}` sends the same values again",
+        all.len()
+    );
+    Ok(Ended::Incomplete)
+}
+
+fn line(tried: &Tried) -> String {
+    let Tried {
+        name,
+        way,
+        right,
+        wrong,
+    } = tried;
+    match wrong {
+        None => format!("passed: {name}, {way}: {right} answers"),
+        Some(wrong) => format!("failed: {name}, {way}: {wrong}"),
+    }
+}

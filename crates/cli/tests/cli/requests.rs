@@ -1,0 +1,306 @@
+//! `prony load --file`: requests of one's own.
+
+use crate::http::{After, Constant};
+use crate::support::{Done, Place, Served, schema, valid};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+
+const SHOP: &str = r#"
+sample = 0.1
+
+[[request]]
+name = "home"
+path = "/"
+weight = 7
+expect.status = 200
+
+[[request]]
+name = "user"
+path = "/users/{{row users.csv name}}?n={{int 1 1000}}"
+headers = { X-Id = "{{uuid}}" }
+weight = 2
+
+[[request]]
+name = "checkout"
+path = "/orders"
+body = '{"seq":{{seq}},"at":{{now}}}'
+expect.status = [200, 201]
+expect.contains = "hello"
+"#;
+
+/// A folder with a shop in it.
+fn shop(text: &str) -> (Place, String) {
+    let place = Place::new();
+    std::fs::write(place.path().join("users.csv"), "name\nann b\nbob\n").unwrap();
+    let file = place.path().join("shop.toml");
+    std::fs::write(&file, text).unwrap();
+    (place, file.display().to_string())
+}
+
+fn load(place: &Place, file: &str, url: &str, more: &[&str]) -> Done {
+    let first = ["load", "--quiet", "--no-keep", "-f", file];
+    place.prony(&[&first, more, &[url]].concat())
+}
+
+fn request<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let mut all = report["requests"].as_array().unwrap().iter();
+    all.find(|one| one["name"] == name).unwrap()
+}
+
+fn answer(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn a_mix_is_sent_in_its_shares_and_reported_by_name() {
+    let server = Constant::new(&answer("hello you"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let (place, file) = shop(SHOP);
+    for transport in ["epoll", "io_uring"] {
+        let more = [
+            "--json",
+            "-n",
+            "3000",
+            "-c",
+            "4",
+            "-t",
+            "2",
+            "--transport",
+            transport,
+        ];
+        let report = load(&place, &file, &url, &more).with(0).json();
+        valid(&schema("load"), &report);
+        assert_eq!(report["outcomes"]["ok"], 3_000);
+        for (name, n) in [("home", 2_100), ("user", 600), ("checkout", 300)] {
+            let one = request(&report, name);
+            // Each thread's share is exact in any 1,000 of its requests.
+            let ok = one["outcomes"]["ok"].as_i64().unwrap();
+            assert!((ok - n).abs() <= 300, "{name}: {ok}");
+            assert_eq!(one["response"]["n"], ok, "{name}");
+        }
+        let searched = request(&report, "checkout")["searched"].as_u64().unwrap();
+        assert!((1..300).contains(&searched), "{searched}");
+        assert_eq!(request(&report, "home")["searched"], 0);
+    }
+    let report = load(&place, &file, &url, &["--json", "-n", "2000", "-c", "3"]);
+    let report = report.with(0).json();
+    for (name, n) in [("home", 1_400), ("user", 400), ("checkout", 200)] {
+        assert_eq!(request(&report, name)["outcomes"]["ok"], n, "{name}");
+    }
+    let text = load(&place, &file, &url, &["-n", "1000"]).with(0);
+    for word in ["request", "checkout", "70.0 %", "20.0 %", "were searched"] {
+        assert!(text.stdout.contains(word), "{word}: {text}");
+    }
+    let open = ["--json", "-n", "500", "--rate", "5000", "--random-shares"];
+    let open = load(&place, &file, &url, &open).with(0).json();
+    assert_eq!(open["outcomes"]["ok"], 500);
+}
+
+#[test]
+fn values_reach_the_server_and_a_seed_repeats_them() {
+    let (place, file) = shop(
+        "[[request]]\nname = \"a\"\npath = \"/{{row users.csv name}}/{{int 1 1000000}}\"\n\
+         headers = { X-Id = \"{{uuid}}\" }\nbody = \"n={{seq}}\"",
+    );
+    let first = |seed: &str| {
+        let server = Constant::new(&answer("x"), After::Keep);
+        let url = format!("http://{}/api/", server.tcp());
+        load(&place, &file, &url, &["-n", "1", "-c", "1", "--seed", seed]).with(0);
+        let request = server.first();
+        let host = |line: &&str| !line.starts_with("Host:");
+        request.lines().filter(host).collect::<Vec<_>>().join("\n")
+    };
+    let one = first("5");
+    assert!(one.starts_with("POST /api/ann%20b/"), "{one}");
+    assert!(one.ends_with("Content-Length: 3\n\nn=1"), "{one}");
+    assert_eq!(one, first("5"));
+    assert_ne!(one, first("6"));
+}
+
+#[test]
+fn a_limit_of_one_request_and_a_wrong_answer() {
+    let server = Constant::new(&answer("bye"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let (place, file) = shop(&SHOP.replace("sample = 0.1", "sample = 1.0"));
+    let gates = [
+        "-n",
+        "1000",
+        "--fail-if",
+        "checkout.errors > 1%",
+        "--fail-if",
+        "home.errors > 0",
+    ];
+    let done = load(&place, &file, &url, &gates).with(3);
+    assert!(
+        done.stderr.contains("failed: checkout.errors > 1%"),
+        "{done}"
+    );
+    assert!(done.stderr.contains("passed: home.errors > 0"), "{done}");
+    for word in [
+        "expected a body that contains \"hello\", found \"bye\"",
+        "asked POST /orders with ",
+    ] {
+        assert!(
+            done.stdout.replace('\n', " ").contains(word),
+            "{word}: {done}"
+        );
+    }
+    let unknown = load(&place, &file, &url, &["--fail-if", "chekout.p99 > 1s"]).with(1);
+    assert!(
+        unknown.stderr.contains("there is no request \"chekout\""),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_table_that_is_used_once_ends_the_load() {
+    let http = Served::start(&["http-echo"]);
+    let (place, file) =
+        shop("[[request]]\nname = \"a\"\npath = \"/{{row users.csv name once}}\"\n");
+    for (threads, rate) in [("1", None), ("2", None), ("1", Some("500"))] {
+        let rate = rate.map_or(vec![], |rate| vec!["--rate", rate]);
+        let more = [&["--json", "-d", "1h", "-c", "4", "-t", threads], &rate[..]].concat();
+        let report = load(&place, &file, &http.http("/"), &more).with(0).json();
+        assert_eq!(report["outcomes"]["ok"], 2, "{report:#}");
+        assert_eq!(report["used_up"][0], "users.csv");
+    }
+}
+
+#[test]
+fn mistakes_are_shown_in_their_line() {
+    let (place, file) = shop("[[request]]\nname = \"a\"\npath = \"/{{row users.csv nme}}\"\n");
+    let done = load(&place, &file, "http://127.0.0.1:9", &[]).with(1);
+    for word in [
+        "{{row users.csv nme}}",
+        "no column \"nme\"",
+        "did you mean \"name\"?",
+        "shop.toml:3",
+    ] {
+        assert!(
+            done.stderr.replace("\n", " ").contains(word),
+            "{word}: {done}"
+        );
+    }
+    let echo = load(&place, &file, "tcp://127.0.0.1:9", &[]).with(1);
+    assert!(echo.stderr.contains("must begin with http://"), "{echo}");
+    let both = load(&place, &file, "http://127.0.0.1:9", &["-m", "PUT"]).with(2);
+    assert!(both.stderr.contains("cannot be used with"), "{both}");
+}
+
+#[test]
+fn a_rate_that_changes_is_shown_over_time() {
+    let http = Served::start(&["http-echo"]);
+    let place = Place::new();
+    let url = http.http("/");
+    let load = |more: &[&str]| {
+        let first = ["load", "--quiet", "--no-keep", "-c", "4"];
+        place.prony(&[&first, more, &[&url]].concat())
+    };
+    let stages = "500 for 500ms, 500..1500 for 500ms, 100 for 500ms";
+    let report = load(&["--json", "--rate", stages]).with(0).json();
+    valid(&schema("load"), &report);
+    // 250 + 500 + 50, of which the last ones may be in flight at the end.
+    let ended = |report: &Value| {
+        let outcomes = &report["outcomes"];
+        let late = ["ok", "in_flight_at_end", "unsent_at_end"];
+        late.map(|name| outcomes[name].as_u64().unwrap())
+            .iter()
+            .sum::<u64>()
+    };
+    assert_eq!(ended(&report), 800, "{report:#}");
+    assert_eq!(report["stages"].as_array().unwrap().len(), 3);
+    let over_time = report["over_time"].as_array().unwrap();
+    assert!(over_time.len() >= 18, "{report:#}");
+    let asked = |at: usize| over_time[at]["rate_asked"].as_f64().unwrap();
+    assert!((asked(0) - 500.0).abs() < 1.0, "{}", asked(0));
+    assert!(asked(12) > 1_000.0 && asked(17) < 200.0, "{over_time:?}");
+    let ramp = load(&["--json", "--rate", "100..900", "-d", "1s", "-t", "2"]);
+    assert_eq!(ended(&ramp.with(0).json()), 500);
+    let text = load(&["--rate", "100..900", "-d", "1s"]).with(0);
+    for word in ["over time", "asked", "100..900 for 1s: 500/s on average"] {
+        assert!(text.stdout.contains(word), "{word}: {text}");
+    }
+    for wrong in [
+        &["--rate", "100 for 1s", "-d", "1s"][..],
+        &["--rate", "100..200", "-n", "10"],
+        &["--rate", "100..200", "--arrival", "poisson"],
+        &["--rate", "100..200", "--warmup", "1s"],
+    ] {
+        load(wrong).with(1);
+    }
+    load(&["--rate", "100 for"]).with(2);
+}
+
+/// A server that answers whatever it reads at once, as if it were one whole request.
+fn answers_each_read(answer: String) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let answer = answer.clone();
+            thread::spawn(move || {
+                let mut buffer = [0; 8192];
+                while let Ok(1..) = stream.read(&mut buffer) {
+                    if stream.write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_file_is_verified_whole_in_fragments_and_pipelined() {
+    let server = Constant::new(&answer("hello"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let (place, file) = shop(SHOP);
+    let done = place.prony(&["verify", &file, &url]).with(0);
+    for word in [
+        "passed: home, one after the other: 5 answers",
+        "passed: user, in fragments: 5 answers",
+        "passed: checkout, pipelined: 5 answers",
+    ] {
+        assert!(done.stdout.contains(word), "{word}: {done}");
+    }
+    let closing = Constant::new(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+        After::Close,
+    );
+    let url = format!("http://{}", closing.tcp());
+    let done = place.prony(&["verify", "--no-pipelining", &file, &url]);
+    assert_eq!(done.with(0).stdout.matches("passed").count(), 6);
+    // The expectation of one request is not met, whatever its share: its body is always searched.
+    let (place, file) = shop(
+        &SHOP
+            .replace("\"hello\"", "\"bye\"")
+            .replace("sample = 0.1", "sample = 0"),
+    );
+    let server = Constant::new(&answer("hello"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let done = place.prony(&["verify", "--seed", "7", &file, &url]).with(1);
+    assert_eq!(done.stdout.matches("failed: checkout").count(), 3, "{done}");
+    assert_eq!(done.stdout.matches("passed").count(), 6, "{done}");
+    assert!(done.stdout.contains("asked POST /orders"), "{done}");
+    assert!(done.stderr.contains("--seed 7"), "{done}");
+}
+
+#[test]
+fn a_server_that_takes_a_read_for_a_request_is_found_out() {
+    let (place, file) = shop(SHOP);
+    let url = format!("http://{}", answers_each_read(answer("hello")));
+    let done = place.prony(&["verify", "--timeout", "1s", &file, &url]);
+    let done = done.with(1);
+    assert_eq!(done.stdout.matches("failed").count(), 6, "{done}");
+    assert!(
+        done.stdout
+            .contains("failed: home, pipelined: the server said nothing"),
+        "{done}"
+    );
+}

@@ -1,0 +1,114 @@
+//! CSV files that values come from: read once, and only the columns that are used.
+
+use super::template::Place;
+use crate::source::did_you_mean;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use prony_engine::protocol::mix::{Column, Table};
+use std::path::{Path, PathBuf};
+
+/// What stays as it is in a path or query (RFC 3986, 2.3).
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// A file with the columns that are used so far.
+struct Known {
+    path: PathBuf,
+    names: Vec<String>,
+    rows: Vec<csv::StringRecord>,
+    /// Which column, and whether its values are encoded for a path.
+    used: Vec<(usize, bool)>,
+    table: Table,
+}
+
+/// All files that are used.
+#[derive(Default)]
+pub(super) struct Tables(Vec<Known>);
+
+/// What is wrong, and what may help.
+pub(super) type Wrong = (String, Option<String>);
+
+impl Tables {
+    /// The places of a table and of a column in it.
+    pub(super) fn column(
+        &mut self,
+        folder: &Path,
+        file: &str,
+        column: &str,
+        once: bool,
+        place: Place,
+    ) -> Result<(usize, usize), Wrong> {
+        let path = folder.join(file);
+        let at = match self.0.iter().position(|known| known.path == path) {
+            Some(at) => at,
+            None => {
+                self.0.push(open(&path, file)?);
+                self.0.len() - 1
+            }
+        };
+        let known = &mut self.0[at];
+        known.table.once |= once;
+        let Some(nth) = known.names.iter().position(|name| name == column) else {
+            let what = format!(
+                "{file} has no column {column:?}: it has {}",
+                known.names.join(", ")
+            );
+            let names = known.names.iter().map(String::as_str);
+            return Err((what, did_you_mean(column, names)));
+        };
+        let encoded = place == Place::Path;
+        if let Some(place) = known.used.iter().position(|&used| used == (nth, encoded)) {
+            return Ok((at, place));
+        }
+        let mut values = Column::default();
+        for (row, number) in known.rows.iter().zip(2..) {
+            let value = row.get(nth).unwrap_or_default();
+            if place == Place::Header && value.contains(|c: char| c.is_control() && c != '\t') {
+                let what = format!(
+                    "a line end or another control character in row {number} of {file} cannot stand in a header"
+                );
+                return Err((what, None));
+            }
+            match encoded {
+                true => {
+                    let value = percent_encode(value.as_bytes(), IN_PATH).to_string();
+                    values.push(value.as_bytes());
+                }
+                false => values.push(value.as_bytes()),
+            }
+        }
+        known.table.columns.push(values);
+        known.used.push((nth, encoded));
+        Ok((at, known.used.len() - 1))
+    }
+
+    pub(super) fn finish(self) -> Vec<Table> {
+        self.0.into_iter().map(|known| known.table).collect()
+    }
+}
+
+fn open(path: &Path, file: &str) -> Result<Known, Wrong> {
+    let wrong = |error: csv::Error| (format!("cannot read {}: {error}", path.display()), None);
+    let mut reader = csv::Reader::from_path(path).map_err(wrong)?;
+    let names = reader.headers().map_err(wrong)?;
+    let names = names.iter().map(|name| name.trim().to_owned()).collect();
+    let rows = reader.records().collect::<Result<Vec<_>, _>>();
+    let rows = rows.map_err(wrong)?;
+    if rows.is_empty() {
+        let what = format!("{file} has no rows: the first line has the names of the columns");
+        return Err((what, None));
+    }
+    Ok(Known {
+        path: path.to_owned(),
+        names,
+        rows,
+        used: Vec::new(),
+        table: Table {
+            name: file.to_owned(),
+            columns: Vec::new(),
+            once: false,
+        },
+    })
+}

@@ -1,0 +1,218 @@
+//! A test of what a file expects: each request with unpredictable values, whole, in fragments and
+//! pipelined, every answer looked at.
+
+use prony_engine::Target;
+use prony_engine::protocol::mix::{MILLION, MixConn};
+use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+/// Requests one after the other, and pipelined.
+const REPEATS: usize = 5;
+/// Pieces of a request that is sent in fragments, at most.
+const PIECES: usize = 8;
+/// Between two pieces: they are to arrive one by one.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// How requests are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// One after the other, each in one go.
+    Whole,
+    /// Each in several pieces.
+    Fragments,
+    /// Several at once, before the first answer.
+    Pipelined,
+}
+
+impl Way {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Self; 3] = [Self::Whole, Self::Fragments, Self::Pipelined];
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Whole => "one after the other",
+            Self::Fragments => "in fragments",
+            Self::Pipelined => "pipelined",
+        })
+    }
+}
+
+/// What came of one request sent in one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// The request's name.
+    pub name: String,
+    /// How it was sent.
+    pub way: Way,
+    /// Right answers.
+    pub right: usize,
+    /// What was wrong first.
+    pub wrong: Option<String>,
+}
+
+/// Sends every request of a mix in these ways. `silence` is how long the server may say nothing. The same
+/// seed sends the same bytes.
+pub fn verify(
+    mix: &Mix,
+    target: &Target,
+    seed: u64,
+    silence: Duration,
+    ways: &[Way],
+) -> Vec<Tried> {
+    let mut all = Vec::new();
+    let searched = Mix {
+        sample: MILLION,
+        ..mix.clone()
+    };
+    for (kind, request) in mix.requests.iter().enumerate() {
+        for (&way, nth) in ways.iter().zip(0..) {
+            let mut mixed = Mixed::new(&searched, seed.wrapping_add(nth), 0, 1);
+            mixed.only(kind);
+            let mut seen = Seen::default();
+            let wrong = match attempt(&mut mixed, target, silence, way, &mut seen) {
+                Ok(()) => seen.wrong,
+                Err(error) => Some(seen.wrong.unwrap_or_else(|| error.to_string())),
+            };
+            all.push(Tried {
+                name: request.name.clone(),
+                way,
+                right: seen.right,
+                wrong,
+            });
+        }
+    }
+    all
+}
+
+/// A connection.
+trait Stream: Read + Write {}
+impl Stream for TcpStream {}
+impl Stream for UnixStream {}
+
+fn connect(target: &Target, silence: Duration) -> io::Result<Box<dyn Stream>> {
+    Ok(match target {
+        Target::Tcp(address) => {
+            let stream = TcpStream::connect_timeout(address, silence)?;
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(silence))?;
+            stream.set_write_timeout(Some(silence))?;
+            Box::new(stream)
+        }
+        Target::Unix(path) => {
+            let stream = UnixStream::connect(path)?;
+            stream.set_read_timeout(Some(silence))?;
+            stream.set_write_timeout(Some(silence))?;
+            Box::new(stream)
+        }
+    })
+}
+
+fn attempt(
+    mixed: &mut Mixed,
+    target: &Target,
+    silence: Duration,
+    way: Way,
+    seen: &mut Seen,
+) -> io::Result<()> {
+    let mut open: Option<(Box<dyn Stream>, MixConn)> = None;
+    let at_once = if way == Way::Pipelined { REPEATS } else { 1 };
+    for _ in (0..REPEATS).step_by(at_once) {
+        let (mut stream, mut conn) = match open.take() {
+            Some(open) => open,
+            None => (connect(target, silence)?, MixConn::default()),
+        };
+        let mut out = Vec::new();
+        for _ in 0..at_once {
+            if !mixed.accepts(&conn) {
+                break;
+            }
+            mixed.request(&mut conn, 0, Fifo, &mut out);
+            seen.waiting += 1;
+        }
+        match way {
+            Way::Fragments => {
+                for piece in out.chunks(out.len().div_ceil(PIECES).max(1)) {
+                    stream.write_all(piece)?;
+                    thread::sleep(PAUSE);
+                }
+            }
+            Way::Whole | Way::Pipelined => stream.write_all(&out)?,
+        }
+        hear(mixed, &mut conn, stream.as_mut(), seen)?;
+        if seen.wrong.is_some() {
+            break;
+        }
+        if !seen.last {
+            open = Some((stream, conn));
+        }
+        seen.last = false;
+    }
+    Ok(())
+}
+
+/// Reads until everything is answered.
+fn hear(
+    mixed: &mut Mixed,
+    conn: &mut MixConn,
+    stream: &mut dyn Stream,
+    seen: &mut Seen,
+) -> io::Result<()> {
+    let mut buffer = vec![0; 64 << 10];
+    while seen.waiting > 0 && seen.wrong.is_none() {
+        let n = stream
+            .read(&mut buffer)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    io::Error::other("the server said nothing for too long")
+                }
+                _ => error,
+            })?;
+        if n == 0 {
+            mixed.end(conn, 0, seen);
+            return match seen.waiting {
+                0 => Ok(()),
+                n => Err(io::Error::other(format!(
+                    "the server closed the connection with {n} requests unanswered"
+                ))),
+            };
+        }
+        mixed
+            .received(conn, 0, &buffer[..n], &mut Vec::new(), seen)
+            .map_err(io::Error::other::<Fault>)?;
+    }
+    Ok(())
+}
+
+/// What a session has reported.
+#[derive(Default)]
+struct Seen {
+    waiting: usize,
+    right: usize,
+    wrong: Option<String>,
+    last: bool,
+}
+
+impl Events<Fifo> for Seen {
+    fn ready(&mut self) {}
+
+    fn answered(&mut self, _: Fifo, answer: Answer) -> Booked {
+        self.waiting -= 1;
+        self.last |= answer.last;
+        match answer.wrong {
+            None => self.right += 1,
+            Some(wrong) => {
+                self.wrong.get_or_insert(wrong.to_string());
+            }
+        }
+        Booked::default()
+    }
+
+    fn closing(&mut self) {}
+}
