@@ -23,6 +23,13 @@ pub trait Generator {
 
 /// Hears how a load goes, and says when it is measured and when it ends.
 pub trait Steer {
+    /// How long a load is measured that is measured as soon as it begins, in nanoseconds (`Nanos::MAX`: until its number
+    /// of requests is reached). None: [`Wheel::measure`] says it later. Said while the load runs, it may come too late for
+    /// the first requests, which would then be sent and not counted among their number.
+    fn at_once(&self) -> Option<Nanos> {
+        None
+    }
+
     /// The load begins at this time of the generator's clock, a moment from now.
     fn began(&mut self, start: Nanos, wheel: &dyn Wheel);
 
@@ -83,12 +90,63 @@ impl Generator for Local {
         interrupt: &Interrupt,
         steer: &mut dyn Steer,
     ) -> Result<Observation, Error> {
-        let control = Arc::new(Control::default());
+        let control = Arc::new(
+            steer
+                .at_once()
+                .map_or_else(Control::default, Control::at_once),
+        );
         interrupt.guard(&control);
         let progress = Steered {
             steer,
             control: &control,
         };
         prony_engine::run(plan, &control, progress).map(|(seen, _)| seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_engine::{Dialogue, Target};
+    use prony_record::Extent;
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+    use std::time::Duration;
+
+    /// Hears of everything late, as on a busy machine.
+    struct Slow;
+
+    impl Steer for Slow {
+        fn at_once(&self) -> Option<Nanos> {
+            Some(Nanos::MAX)
+        }
+
+        fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {
+            thread::sleep(Duration::from_millis(50));
+        }
+
+        fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
+    }
+
+    #[test]
+    fn a_number_of_requests_is_exact_however_late_it_is_steered() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let target = Target::Tcp(listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                thread::spawn(move || {
+                    let mut bytes = [0; 1_024];
+                    while let Ok(n @ 1..) = stream.read(&mut bytes) {
+                        let _ = stream.write_all(&bytes[..n]);
+                    }
+                });
+            }
+        });
+        let mut plan = Plan::closed(target, Dialogue::Echo(b"hello\n".to_vec()), 3);
+        plan.load.extent = Extent::Requests(60);
+        let seen = Local.load(&plan, &Interrupt::default(), &mut Slow).unwrap();
+        assert_eq!((seen.outcomes.ok, seen.outcomes.finished()), (60, 60));
+        assert_eq!(seen.times.response.len(), 60);
     }
 }

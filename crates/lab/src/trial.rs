@@ -375,18 +375,21 @@ struct Steering<'a, 't, W, S> {
 }
 
 impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
-    fn measure(&self, from: Nanos, until: Nanos, wheel: &dyn Wheel) {
-        let (from, until) = wheel.measure(from, until);
+    fn watch(&self, from: Nanos, until: Nanos) {
         self.watch
             .measure(self.start + from, self.start.saturating_add(until));
     }
 }
 
 impl<W: Looks, S: Started> Steer for Steering<'_, '_, W, S> {
-    fn began(&mut self, start: Nanos, wheel: &dyn Wheel) {
+    fn at_once(&self) -> Option<Nanos> {
+        self.warming.is_none().then(|| until(0, self.extent))
+    }
+
+    fn began(&mut self, start: Nanos, _wheel: &dyn Wheel) {
         self.start = start;
-        if self.warming.is_none() {
-            self.measure(0, until(0, self.extent), wheel);
+        if let Some(length) = self.at_once() {
+            self.watch(0, length);
         }
     }
 
@@ -400,7 +403,8 @@ impl<W: Looks, S: Started> Steer for Steering<'_, '_, W, S> {
             .as_mut()
             .and_then(|warming| warming.after(window, wheel.elapsed()))
         {
-            self.measure(from, until, wheel);
+            let (from, until) = wheel.measure(from, until);
+            self.watch(from, until);
         }
         // A number of requests would take for ever to fail one by one.
         if self.server.exited().is_some() {

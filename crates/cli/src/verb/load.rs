@@ -184,10 +184,13 @@ struct Steering {
 }
 
 impl Steer for Steering {
-    fn began(&mut self, _start: Nanos, wheel: &dyn Wheel) {
-        if self.warming.is_none() {
-            let (_, until) = wheel.measure(0, until(0, self.extent));
-            self.display.measured(until);
+    fn at_once(&self) -> Option<Nanos> {
+        self.warming.is_none().then(|| until(0, self.extent))
+    }
+
+    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {
+        if let Some(length) = self.at_once() {
+            self.display.measured(length);
         }
     }
 

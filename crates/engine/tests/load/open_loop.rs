@@ -178,15 +178,12 @@ fn what_is_far_too_much_is_counted_and_not_kept() {
                 .pipeline(pipeline)
                 .keepalive(keepalive)
                 .timeout(Duration::from_millis(100));
-            let seen = during(&plan, 200 * MS);
+            let seen = during_which_it_ran(&plan, 200 * MS);
             hold(&plan, &seen);
             let (what, all) = (short(&plan), &seen.outcomes);
             assert_eq!(accounted(all), 200_000_000, "{what}: {all:?}");
             assert_eq!(seen.times.response.len(), accounted(all), "{what}");
-            assert!(
-                all.ok > 0 && all.unsent_at_end > 100_000_000,
-                "{what}: {all:?}"
-            );
+            assert!(all.unsent_at_end > 100_000_000, "{what}: {all:?}");
             let (least, most) = (seen.times.response.min(), seen.times.response.max());
             assert!(
                 least < most && most >= 200 * MS,

@@ -381,7 +381,7 @@ impl Generator for FakeGenerator {
         let length = plan.load.window.0.as_nanos() as Nanos;
         let wheel = FakeWheel {
             now: Cell::new(0),
-            measured: Cell::new(None),
+            measured: Cell::new(steer.at_once().map(|length| (0, length))),
             stopped: Cell::new(false),
         };
         steer.began(0, &wheel);
