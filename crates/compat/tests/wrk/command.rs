@@ -439,12 +439,8 @@ fn a_request_that_is_nothing_ends_a_connection() {
         assert!(requests == 20 || !stop.is_empty(), "{}", ran.out);
         if let Some(theirs) = real(&args) {
             assert_eq!(theirs.status, 0, "{}", theirs.err);
-            assert_eq!(
-                number(&theirs.out, " requests in"),
-                Some(20),
-                "{stop}: {}",
-                theirs.out
-            );
+            let requests = number(&theirs.out, " requests in").unwrap();
+            assert!((18..=20).contains(&requests), "{stop}: {}", theirs.out);
         }
     }
 }
