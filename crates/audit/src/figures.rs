@@ -58,7 +58,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                     .map(|rate| (Kind::Rate, rate.round() as u64)),
             };
             let mut system = system(&found.place, None, &file);
-            // Their rows are pages of one system, which nobody compares.
+            // Their rows are pages of one system: they are not compared with each other.
             system.unsure |= matches!(block.tool, Tool::Locust | Tool::Jmeter);
             all.push(Figure {
                 document: index,

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const MARK: &str = "PRONY_SUPERVISOR";
 /// What temporary folders are called at first.
 const PREFIX: &str = "prony-";
-/// The file in a temporary folder that is locked as long as somebody uses the folder.
+/// The file in a temporary folder that its prony holds locked while it uses the folder.
 const LOCK: &str = ".in-use";
 /// A process may make new ones while it is ended, but not without end.
 const TRIES: u32 = 100;
@@ -119,7 +119,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new one among the system's temporary files; those that nobody uses any more are removed first.
+    /// A new one among the system's temporary files; those of pronys that have ended are removed first.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -148,7 +148,7 @@ impl Scratch {
     }
 }
 
-/// Removes this user's temporary folders whose lock nobody holds.
+/// Removes this user's temporary folders whose lock no process holds.
 fn remove_folders(above: &Path) {
     // SAFETY: a plain system call.
     let user = unsafe { libc::geteuid() };

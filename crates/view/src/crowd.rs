@@ -1,5 +1,5 @@
 //! Those who are let in at the same time: how many, and for how long without a word. A client that sends half a
-//! request, or does not read its answer, holds a connection; enough of them would keep everybody else out, before the
+//! request, or does not read its answer, holds a connection; enough of them would lock all other clients out, before the
 //! door has seen them.
 
 use axum::Router;
@@ -150,7 +150,7 @@ impl Crowd {
             .header_read_timeout(HEAD)
             .max_buf_size(BUFFER)
             .serve_connection(TokioIo::new(Box::pin(stream)), answer);
-        // An error is the client's end: there is nobody to be told.
+        // An error means that the client has disconnected: no answer can reach it.
         let _ = pin!(connection).await;
         self.with(|guests| guests.all.remove(&id));
     }

@@ -8,7 +8,7 @@ use std::fs;
 /// table's border.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{202e}\u{9b}31m\r\n=cmd|'/c x'!A1,\"<script>alert(1)</script>|`*_[x](y)\\";
 
-/// Whose values are names or texts that somebody else chose.
+/// Keys whose values an attacker chooses: names and free text.
 const CHOSEN: [&str; 20] = [
     "name",
     "title",
@@ -32,7 +32,7 @@ const CHOSEN: [&str; 20] = [
     "wrong_answers",
 ];
 
-/// Adds hostile characters to every text that somebody else chose.
+/// Adds hostile characters to every text that an attacker can choose.
 fn poison(value: &mut Value, key: &str) {
     match value {
         // A check's name is one of prony's own.

@@ -119,7 +119,7 @@ fn clients_that_hold_connections_lock_nobody_out() {
     let (mut child, url) = started(few);
     let at = url.trim_start_matches("http://").trim_end_matches('/');
     for sent in [
-        // Half a request, nothing at all, answers that nobody reads, and one that is done.
+        // Half a request, nothing at all, an event stream that the client never reads, and a whole request.
         &b"GET / HTTP/1.1\r\nHost: local"[..],
         b"",
         b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n",

@@ -130,7 +130,7 @@ impl Mixed {
     /// for each worker.
     ///
     /// # Panics
-    /// When a regular expression is none: whoever makes a [`Mix`] has compiled it.
+    /// When a regular expression does not compile: the caller that builds a [`Mix`] has compiled it before.
     #[must_use]
     pub fn new(mix: &Mix, seed: u64, worker: u32, workers: u32) -> Self {
         let own = seed ^ u64::from(worker).wrapping_mul(0x9E37_79B9_7F4A_7C15);
