@@ -150,6 +150,23 @@ fn a_limit_of_one_request_and_a_wrong_answer() {
             "{word}: {done}"
         );
     }
+    // Markdown has the same rows, with the same numbers of failures, as the terminal.
+    let comment = place.path().join("comment.md");
+    let told = [
+        "-n",
+        "1000",
+        "--markdown",
+        comment.to_str().unwrap(),
+        "--json",
+    ];
+    let report = load(&place, &file, &url, &told).with(0).json();
+    let comment = std::fs::read_to_string(comment).unwrap();
+    for one in report["requests"].as_array().unwrap() {
+        let row = format!("| {} | ", one["name"].as_str().unwrap());
+        let row = comment.lines().find(|line| line.starts_with(&row)).unwrap();
+        let failed = one["outcomes"]["wrong_answer"].as_u64().unwrap();
+        assert!(row.ends_with(&format!(" {failed} |")), "{failed}: {row}");
+    }
     let unknown = load(&place, &file, &url, &["--fail-if", "chekout.p99 > 1s"]).with(1);
     assert!(
         unknown.stderr.contains("there is no request \"chekout\""),

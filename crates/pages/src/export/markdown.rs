@@ -6,7 +6,7 @@ use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
-use prony_report::load::LoadReport;
+use prony_report::load::{LoadReport, RequestReport};
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -277,8 +277,34 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
+    by_request(&mut out, &report.requests);
     checks(&mut out, &report.checks);
     out
+}
+
+/// The requests of a file, with the columns that the terminal has.
+fn by_request(out: &mut String, requests: &[RequestReport]) {
+    if requests.is_empty() {
+        return;
+    }
+    *out += "| request | share | p50 | p90 | p99 | max | answers | failed |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
+    for one in requests {
+        let times = &one.response;
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            plain(&one.name),
+            one.share
+                .map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share)),
+            show::time_within(times.p50, times.intervals.p50),
+            show::time_within(times.p90, times.intervals.p90),
+            show::time_within(times.p99, times.intervals.p99),
+            show::time_or_dash(times.max),
+            show::count(one.outcomes.ok),
+            show::count(one.outcomes.failed()),
+        );
+    }
+    out.push('\n');
 }
 
 /// A text that stays text: nothing in it is markup, mentions a user, or ends its line.

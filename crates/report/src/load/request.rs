@@ -62,13 +62,12 @@ pub(super) fn text(all: &[RequestReport], width: usize) -> String {
     let mut table = Table::new(aligned);
     for one in all {
         let times = &one.response;
-        let failed = one.outcomes.finished() - one.outcomes.ok;
         table.row([
             one.name.clone(),
             one.share
                 .map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
             show::count(one.outcomes.ok),
-            show::count(failed),
+            show::count(one.outcomes.failed()),
             show::time_within(times.p50, times.intervals.p50),
             show::time_within(times.p90, times.intervals.p90),
             show::time_within(times.p99, times.intervals.p99),
