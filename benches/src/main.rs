@@ -21,6 +21,7 @@
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
 //! | [`hostile`] | is what hostile servers do told as it is? |
+//! | [`faults`] | is anything lost or left behind when prony, or what it needs, fails? |
 //! | [`soak`] | does anything grow, drift or get lost in a load of hours? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
@@ -35,6 +36,7 @@ mod corpus;
 mod display;
 mod error;
 mod external;
+mod faults;
 mod gaps;
 mod hostile;
 mod instructions;
@@ -91,6 +93,7 @@ Examples:
   prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches hostile --short
+  prony-benches faults --signals 20            after `cargo build --release`; some 20 faults in a minute
   prony-benches soak --minutes 10
   prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
@@ -230,6 +233,19 @@ enum What {
         #[arg(long)]
         short: bool,
     },
+    /// Signals at random moments, notebooks and outputs that cannot be written, too little of everything, clocks
+    /// that jump: is every finished trial kept and every process ended, and does the next run work?
+    Faults {
+        /// Signals, to prony, a supervisor, a server or its helper, in run, duel, capacity and view
+        #[arg(long, value_name = "N", default_value_t = 200)]
+        signals: u32,
+        /// Times of each other fault
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        times: u32,
+        /// Draws moments, signals and their targets from this number, to repeat them
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
     /// A load at a rate of a server that is killed and started again all the while: does memory grow, does
     /// the schedule drift, is a window lost? Two hours, after `cargo build --release`
     Soak {
@@ -349,6 +365,18 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             bench.run("capacity", |rig| capacity::run(rig, options))?;
         }
         What::Hostile { short } => bench.run("hostile", |_| hostile::run(short))?,
+        What::Faults {
+            signals,
+            times,
+            seed,
+        } => {
+            let options = faults::Options {
+                signals,
+                times,
+                seed,
+            };
+            bench.run("faults", |_| faults::run(options))?;
+        }
         What::Soak {
             minutes,
             rate,
