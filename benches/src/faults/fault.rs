@@ -64,6 +64,8 @@ pub const ALL: [Fault; 14] = [
 enum End {
     /// As without the fault.
     Well,
+    /// The same, but with these words on standard error.
+    WellSaying(&'static str),
     /// With an error that says what is wrong, in these words.
     Saying(&'static str),
     /// Well, or with an error in whatever words.
@@ -105,13 +107,10 @@ impl Fault {
 
     fn end(self) -> End {
         match self {
-            Self::Locked
-            | Self::TwoRuns
-            | Self::ClockBack
-            | Self::ClockForth
-            | Self::NoHome
-            | Self::ReadOnly
-            | Self::DiskFull => End::Well,
+            Self::TwoRuns | Self::ClockBack | Self::ClockForth | Self::NoHome => End::Well,
+            Self::Locked | Self::DiskFull => End::WellSaying("the notebook cannot be written"),
+            // Before anything is measured.
+            Self::ReadOnly => End::Saying("is its folder, readable and writable?"),
             Self::LaterVersion => End::Saying("update prony"),
             Self::OutputFull => End::Saying("standard output"),
             Self::Damaged
@@ -145,8 +144,11 @@ impl Fault {
             Some(status) => {
                 let complaint = scene.complaint();
                 match self.end() {
-                    End::Well if !status.success() => {
+                    End::Well | End::WellSaying(_) if !status.success() => {
                         wrong.push(format!("it failed ({status}): {complaint}"));
+                    }
+                    End::WellSaying(words) if !complaint.contains(words) => {
+                        wrong.push(format!("it did not say `{words}`: {complaint}"));
                     }
                     End::Saying(words) if status.success() || !complaint.contains(words) => {
                         wrong.push(format!("it did not say `{words}` ({status}): {complaint}"));
@@ -208,7 +210,7 @@ impl Fault {
     /// The command in the circumstances that it is to meet from its start on.
     fn around(self, mut command: Command, scene: &Scene) -> Command {
         match self {
-            Self::DiskFull => mounted(&command, scene, "mount -t tmpfs -o size=400k none disk"),
+            Self::DiskFull => mounted(&command, scene, "mount -t tmpfs -o size=160k none disk"),
             Self::ReadOnly => mounted(
                 &command,
                 scene,
@@ -279,7 +281,11 @@ fn mounted(command: &Command, scene: &Scene, mount: &str) -> Command {
     let _ = fs::create_dir_all(scene.path("disk"));
     let mut wrapped = Command::new("unshare");
     wrapped.args(["--mount", "sh", "-c"]);
-    wrapped.arg(format!("{mount} && exec \"$0\" \"$@\""));
+    // The disk is gone with the namespace, and what was saved on it instead of in the notebook is wanted.
+    let keep = "cp disk/prony-*.json . 2>/dev/null";
+    wrapped.arg(format!(
+        "{mount} || exit; \"$0\" \"$@\"; status=$?; {keep}; exit $status"
+    ));
     wrapped.arg(command.get_program()).args(command.get_args());
     scene.furnish(&mut wrapped);
     wrapped.env("PRONY_NOTEBOOK", scene.path("disk/notebook.db"));

@@ -259,7 +259,11 @@ impl Scene {
     pub fn wrong(&self, started: &Started, notebook_is_whole: bool) -> Vec<String> {
         let mut wrong = Vec::new();
         let complaint = self.complaint();
-        if complaint.contains("panicked") {
+        // Behind a bar stands what a server has said.
+        let own = complaint
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('│'));
+        if own.into_iter().any(|line| line.contains("panicked")) {
             wrong.push(format!("it panicked: {complaint}"));
         }
         if let Some(left) = self.left() {
