@@ -8,6 +8,7 @@ mod audit;
 mod capacity;
 mod ci;
 mod compat;
+mod dependencies;
 mod descriptors;
 mod duel;
 mod echo_client;
