@@ -3,8 +3,8 @@
 use crate::invariants::{conserved, flawless};
 use crate::servers::{Connection, Server};
 use crate::support::*;
+use prony_engine::Plan;
 use prony_engine::protocol::tls::{ProbeError, TlsOptions, probe};
-use prony_engine::{Dialogue, Plan};
 use prony_record::Outcomes;
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd};
 use rustls::crypto::ring::default_provider;
@@ -80,13 +80,18 @@ fn trusting(identity: &Identity) -> TlsOptions {
 struct Secure<'a> {
     it: &'a Connection,
     tls: ServerConnection,
+    pending: Vec<u8>,
 }
 
 impl<'a> Secure<'a> {
     /// After the handshake.
     fn accept(it: &'a Connection, config: &Arc<ServerConfig>) -> io::Result<Self> {
         let tls = ServerConnection::new(config.clone()).unwrap();
-        let mut secure = Self { it, tls };
+        let mut secure = Self {
+            it,
+            tls,
+            pending: Vec::new(),
+        };
         while secure.tls.is_handshaking() {
             secure.hear()?;
         }
@@ -129,17 +134,18 @@ impl<'a> Secure<'a> {
 
     /// Waits for a whole request.
     fn asked(&mut self) -> io::Result<()> {
-        let mut head = Vec::new();
         loop {
+            let end = self.pending.windows(4).position(|four| four == b"\r\n\r\n");
+            if let Some(end) = end {
+                self.pending.drain(..end + 4);
+                return Ok(());
+            }
             let mut buffer = [0; 4096];
             match self.tls.reader().read(&mut buffer) {
-                Ok(n) if n > 0 => head.extend_from_slice(&buffer[..n]),
+                Ok(n) if n > 0 => self.pending.extend_from_slice(&buffer[..n]),
                 Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.hear()?,
                 Err(error) => return Err(error),
-            }
-            if head.ends_with(b"\r\n\r\n") {
-                return Ok(());
             }
         }
     }
@@ -166,12 +172,12 @@ fn answering(identity: &Identity) -> Server {
     secured(identity, |it| it.say(ANSWER).map(|()| true))
 }
 
-fn over_tls(server: &Server, dialogue: Dialogue, options: TlsOptions) -> Vec<Plan> {
+fn over_tls(server: &Server, options: &TlsOptions) -> Vec<Plan> {
     let mut all = Vec::new();
     for kind in transports() {
         for keepalive in [true, false] {
             for arrival in [CLOSED, CONSTANT] {
-                let plan = plan(&server.target, dialogue.clone(), 4, kind)
+                let plan = plan(&server.target, http(), 4, kind)
                     .with(|plan| plan.tls = Some(options.clone()));
                 all.push(plan.ends_after(N).keepalive(keepalive).due(arrival));
             }
@@ -189,7 +195,7 @@ fn every_answer_comes_through_tls() {
     ] {
         let own = identity("localhost", 2100, versions);
         let server = answering(&own);
-        for plan in over_tls(&server, http(), trusting(&own)) {
+        for plan in over_tls(&server, &trusting(&own)) {
             let plan = match plan.load.keepalive {
                 true => plan.pipeline(pipeline),
                 false => plan,
@@ -219,7 +225,7 @@ fn sessions_are_resumed_unless_that_is_switched_off() {
                 resumption,
                 ..trusting(&own)
             };
-            for mut plan in over_tls(&server, http(), options) {
+            for mut plan in over_tls(&server, &options) {
                 plan.load.keepalive = false;
                 plan.load.connections = 1;
                 let seen = until_done(&plan);
@@ -618,7 +624,7 @@ fn after_the_handshake(good: &Identity) -> Vec<Hostile> {
 
 fn survive(all: &[Hostile]) {
     at_once(8, all, |it| {
-        for plan in over_tls(&it.server, http(), it.options.clone()) {
+        for plan in over_tls(&it.server, &it.options) {
             let plan = match it.name.ends_with("silence") {
                 true => plan.timeout(TIMEOUT),
                 false => plan,

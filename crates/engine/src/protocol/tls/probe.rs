@@ -249,7 +249,8 @@ fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
             format!("the server's certificate is not for {name:?}"),
             "name the server as its certificate does, with --server-name NAME, or accept it with --insecure",
         ),
-        CertificateError::UnknownIssuer => untrusted(),
+        // A wrong signature: an authority of the same name is trusted, and its key is another.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => untrusted(),
         // A self-signed one that may sign others: webpki takes it for no server's.
         other if other.to_string().contains("CaUsedAsEndEntity") => untrusted(),
         other => (
