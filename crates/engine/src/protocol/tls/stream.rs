@@ -19,7 +19,7 @@ impl TlsStream {
     /// Connects and carries out the handshake; a write or read of the socket takes at most `silence`.
     ///
     /// # Errors
-    /// As [`probe`](super::probe).
+    /// As [`probe`](fn@super::probe).
     pub fn connect(
         addr: SocketAddr,
         options: &TlsOptions,
