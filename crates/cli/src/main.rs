@@ -15,6 +15,7 @@ mod place;
 mod request;
 mod target;
 mod texts;
+mod tls;
 mod verb;
 
 use args::{Cli, Command};

@@ -14,10 +14,12 @@ use url::{Host, Url};
 pub struct Address {
     /// HTTP, or else a raw echo.
     pub http: bool,
+    /// Over TLS.
+    pub tls: bool,
     /// A unix socket instead of host and port.
     unix: Option<PathBuf>,
     /// The host as it is looked up.
-    host: String,
+    pub host: String,
     port: u16,
     /// The `Host` field of a request.
     pub authority: String,
@@ -27,7 +29,7 @@ pub struct Address {
 
 /// Takes a URL apart.
 pub fn parse(text: &str) -> Result<Address> {
-    let help = "http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket \
+    let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket \
                 http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
     let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
     let url = Url::parse(text).map_err(|error| match error {
@@ -36,8 +38,9 @@ pub fn parse(text: &str) -> Result<Address> {
         }
         other => wrong(other.to_string()),
     })?;
+    let tls = url.scheme() == "https";
     let http = match url.scheme() {
-        "http" => true,
+        "http" | "https" => true,
         "tcp" => false,
         "unix" => return Ok(Address::over_unix(false, url.path().into(), "/".into())),
         "http+unix" => {
@@ -54,7 +57,6 @@ pub fn parse(text: &str) -> Result<Address> {
                 path_and_query(&url),
             ));
         }
-        "https" => return Err(wrong("TLS is not supported".into())),
         other => return Err(wrong(format!("there is no way to load {other}://"))),
     };
     let host = match url.host() {
@@ -75,6 +77,7 @@ pub fn parse(text: &str) -> Result<Address> {
     let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
     Ok(Address {
         http,
+        tls,
         unix: None,
         host,
         port,
@@ -91,6 +94,7 @@ impl Address {
     fn over_unix(http: bool, socket: PathBuf, path: String) -> Self {
         Self {
             http,
+            tls: false,
             unix: Some(socket),
             host: String::new(),
             port: 0,
@@ -198,7 +202,7 @@ mod tests {
         for (text, why) in [
             ("localhost:8000", "no way to load localhost"),
             ("8000", "does not begin with"),
-            ("https://x/", "TLS"),
+            ("https:///", "host"),
             ("ftp://x/", "no way to load ftp"),
             ("tcp://x", "no port"),
             ("http://x:99999/", "invalid port"),

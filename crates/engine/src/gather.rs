@@ -12,7 +12,8 @@ use crate::worker::Report;
 use batches::Batches;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
-use prony_record::{ByRequest, Generator, Observation, Window};
+use prony_record::tls::Handshakes;
+use prony_record::{ByRequest, Generator, Observation, Tls, Window};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -128,6 +129,7 @@ impl<'a> Gather<'a> {
             wrong_answers: record.wrong,
             unsolicited: record.unsolicited,
             by_request: by_request(&self.reports),
+            tls: tls(&self.reports, record.handshakes),
         };
         let whole = clock::nanos(self.plan.load.window.0);
         let inside = |&&(start, length, _): &&(Nanos, Nanos, u64)| {
@@ -169,6 +171,17 @@ fn by_request(reports: &[Report]) -> Vec<ByRequest> {
         prony_record::by_request::merge(&mut all, &report.by_request);
     }
     all
+}
+
+/// What all workers saw of TLS.
+fn tls(reports: &[Report], measured: Handshakes) -> Option<Tls> {
+    let mut seen = reports.iter().filter_map(|report| report.tls.as_ref());
+    let mut all = seen.next()?.clone();
+    for tls in seen {
+        all.merge(tls);
+    }
+    all.measured = measured;
+    Some(all)
 }
 
 /// When the measurement began and ended, of all workers together.

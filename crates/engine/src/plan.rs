@@ -1,5 +1,6 @@
 //! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
 
+use crate::protocol::tls::TlsOptions;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,9 @@ pub struct Plan {
     pub target: Target,
     /// What is said.
     pub dialogue: Dialogue,
+    /// How it is encrypted; none: it is not.
+    #[serde(default)]
+    pub tls: Option<TlsOptions>,
     /// Of the gaps between Poisson arrivals: the same seed gives the same due times.
     pub seed: u64,
     /// The CPUs that the threads are pinned to in turn; empty: not pinned.
@@ -121,6 +125,7 @@ impl Plan {
             load,
             target,
             dialogue,
+            tls: None,
             seed: 0,
             cpus: Vec::new(),
             trace: false,

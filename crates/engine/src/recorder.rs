@@ -6,6 +6,7 @@ use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
+use prony_record::tls::Handshakes;
 use prony_record::{Distributions, Outcomes, Window};
 use std::collections::BTreeMap;
 
@@ -110,6 +111,8 @@ pub(crate) struct Record {
     pub wrong: Vec<String>,
     pub unsolicited: Vec<String>,
     pub errors: BTreeMap<String, u64>,
+    /// Handshakes of TLS that were done in the measurement.
+    pub handshakes: Handshakes,
 }
 
 impl Record {
@@ -124,6 +127,7 @@ impl Record {
             wrong: Vec::new(),
             unsolicited: Vec::new(),
             errors: BTreeMap::new(),
+            handshakes: Handshakes::default(),
         }
     }
 
@@ -134,6 +138,7 @@ impl Record {
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
         self.body_bytes += other.body_bytes;
+        self.handshakes += other.handshakes;
         for text in &other.wrong {
             keep_example(&mut self.wrong, text.clone());
         }
@@ -299,6 +304,14 @@ impl Recorder {
     /// A connection was made.
     pub(crate) fn connected(&mut self, took: Nanos) {
         self.record.times.connect.saturating_record(took);
+    }
+
+    /// A handshake of TLS was done at `at`, which took so long.
+    pub(crate) fn secured(&mut self, at: Nanos, took: Nanos, resumed: bool) {
+        self.record.times.handshake.saturating_record(took);
+        if self.measured(at) {
+            self.record.handshakes.count(resumed);
+        }
     }
 
     /// Counts an error under its text.

@@ -4,6 +4,7 @@ use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
 use crate::plan::{Arrival, Dialogue, Plan, Target};
+use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
 use crate::trace::{Opening, Sample};
@@ -28,6 +29,9 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The plan's options of TLS cannot be carried out.
+    #[error(transparent)]
+    Tls(#[from] TlsInvalid),
     /// A worker could not go on.
     #[error("a generator thread ended: {0}")]
     Worker(io::Error),
@@ -128,7 +132,25 @@ pub fn run_with<P: Session>(
     carry_out(plan, control, part, &mut progress)
 }
 
+/// With a session, or the same over TLS.
 fn carry_out<P: Session>(
+    plan: &Plan,
+    control: &Control,
+    part: impl Fn(u32) -> (Target, P) + Sync,
+    progress: &mut dyn Progress,
+) -> Result<(Observation, Detail), Error> {
+    let Some(options) = &plan.tls else {
+        return start(plan, control, part, progress);
+    };
+    let connector = Connector::new(options)?;
+    let secure = |worker| {
+        let (target, session) = part(worker);
+        (target, Tls::new(session, &connector))
+    };
+    start(plan, control, secure, progress)
+}
+
+fn start<P: Session>(
     plan: &Plan,
     control: &Control,
     part: impl Fn(u32) -> (Target, P) + Sync,

@@ -28,23 +28,23 @@ pub struct Get {
 }
 
 impl Get {
-    fn request(&self, addr: SocketAddr) -> HttpRequest {
+    fn request(&self, authority: &str) -> HttpRequest {
         HttpRequest {
             method: self.method.clone(),
             headers: self.headers.clone(),
             body: self.body.clone(),
-            ..HttpRequest::get(addr.to_string(), self.path.as_str())
+            ..HttpRequest::get(authority, self.path.as_str())
         }
     }
 
-    /// What a load of the server at `addr` asks for, and what it expects: the status of its first
+    /// What a load of the server at `addr`, which requests call `authority`, asks for, and what it expects: the status of its first
     /// answers, and their body where that is the same in all of them and has no digit in it. A body
     /// with digits may hold a time or a counter, and be another one in a second.
     ///
     /// # Errors
     /// When it does not answer, or with an error, in words.
-    pub fn dialogue(&self, addr: SocketAddr) -> Result<Dialogue, String> {
-        let request = self.request(addr);
+    pub fn dialogue(&self, addr: SocketAddr, authority: &str) -> Result<Dialogue, String> {
+        let request = self.request(authority);
         let mut answers = Vec::with_capacity(SAMPLES);
         for _ in 0..SAMPLES {
             answers.push(fetch(addr, &self.method, &request.encode())?);

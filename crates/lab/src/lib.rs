@@ -27,6 +27,7 @@ pub mod manifest;
 pub mod placement;
 pub mod process;
 pub mod recording;
+mod relay;
 pub mod requests;
 pub mod run;
 mod server_log;

@@ -5,6 +5,7 @@ use crate::catalog::Server;
 use crate::contract::Contract;
 use crate::get::Get;
 use crate::manifest::{Fill, Manifest, command};
+use prony_engine::protocol::tls::TlsOptions;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -58,7 +59,12 @@ pub enum What {
         workers: u32,
     },
     /// Another program has started it; it is only loaded.
-    Running(SocketAddr),
+    Running {
+        /// Where it listens.
+        addr: SocketAddr,
+        /// How it speaks TLS; none: it does not.
+        tls: Option<Box<TlsOptions>>,
+    },
 }
 
 /// What is asked of all sides.
@@ -138,7 +144,7 @@ impl Side {
     pub fn workers(&self) -> u32 {
         match &self.what {
             What::Started { workers, .. } => *workers,
-            What::Running(_) => 1,
+            What::Running { .. } => 1,
         }
     }
 
@@ -147,7 +153,7 @@ impl Side {
     pub fn version(&self) -> &str {
         match &self.what {
             What::Started { built, .. } => &built.version,
-            What::Running(_) => "",
+            What::Running { .. } => "",
         }
     }
 }

@@ -143,7 +143,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
         told(Progress::Doing(Doing::Step(Step::Start)));
         let mut server = match &side.what {
-            What::Running(addr) => self.host.attach(*addr, ask)?,
+            What::Running { addr, tls } => self.host.attach(*addr, tls.as_deref(), ask)?,
             What::Started {
                 server,
                 built,
@@ -335,6 +335,7 @@ fn plan<H: Host, G>(
     load: &Load,
 ) -> Plan {
     Plan {
+        tls: server.tls(),
         seed: rand::random(),
         cpus: lab.host.placement().pinned().to_vec(),
         ..Plan::new(load.clone(), server.target(), dialogue.clone())

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`load`] | what was asked: connections, rate, duration |
 //! | [`outcomes`], [`times`], [`window`], [`generator`] | what the generator saw, and what it cost |
+//! | [`tls`] | what connections agreed on with the server, where they are encrypted |
 //! | [`observation`] | all of that together, for one load; two of one kind add up |
 //! | [`resources`], [`host`] | what the server and the machine used, and what machine it was |
 //! | [`finding`] | what the checks found |
@@ -37,6 +38,7 @@ pub mod service;
 pub mod span;
 pub mod stages;
 pub mod times;
+pub mod tls;
 pub mod trial;
 pub mod verdict;
 pub mod window;
@@ -55,6 +57,7 @@ pub use run::{RunFacts, RunStatus, Subject};
 pub use span::Span;
 pub use stages::Stage;
 pub use times::{Distributions, Latency, Percentiles, Times};
+pub use tls::Tls;
 pub use trial::{Durations, Measurement, Recording, Trial, TrialStatus};
 pub use window::{Phase, Window};
 

@@ -2,7 +2,7 @@
 
 use crate::by_request::{self, ByRequest};
 use crate::window::followed_by;
-use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Window};
+use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Tls, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,6 +44,9 @@ pub struct Observation {
     /// By request, in the order of the file that has them; empty where all requests are of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<ByRequest>,
+    /// What was seen of TLS; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
 }
 
 /// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
@@ -126,6 +129,9 @@ impl Observation {
             keep_example(&mut self.unsolicited, text.clone());
         }
         by_request::merge(&mut self.by_request, &other.by_request);
+        if let Some(tls) = &other.tls {
+            self.tls.get_or_insert_default().merge(tls);
+        }
     }
 }
 

@@ -202,6 +202,8 @@ words! {
         SendDelay = "send-delay" | "lag",
         /// Connecting.
         Connect = "connect",
+        /// The handshake of TLS, from when the connection was made.
+        Handshake = "handshake",
         /// How late the generator itself was: from when a request was due and its connection free
         /// until it was sent.
         Late = "late",
@@ -221,7 +223,10 @@ pub struct Distributions {
     /// waited for a connection to be made.
     pub send_delay: Times,
     /// Time to make a connection, set-up included; one that took too long at the time-out's length.
+    /// Without the handshake of TLS.
     pub connect: Times,
+    /// The handshake of TLS: from when the connection was made, set-up included.
+    pub handshake: Times,
     /// How late the generator itself was: sent - max(due, when the connection became free). Empty in a
     /// closed loop.
     pub late: Times,
@@ -337,6 +342,7 @@ impl Default for Distributions {
             service: empty(),
             send_delay: empty(),
             connect: empty(),
+            handshake: empty(),
             late: empty(),
             effective: EffectiveSamples::default(),
         }
@@ -352,6 +358,7 @@ impl Distributions {
             service: times(),
             send_delay: times(),
             connect: times(),
+            handshake: times(),
             late: times(),
             effective: EffectiveSamples::default(),
         }
@@ -365,6 +372,7 @@ impl Distributions {
             Kind::Service => &self.service,
             Kind::SendDelay => &self.send_delay,
             Kind::Connect => &self.connect,
+            Kind::Handshake => &self.handshake,
             Kind::Late => &self.late,
         }
     }
@@ -376,6 +384,7 @@ impl Distributions {
             Kind::Service => &mut self.service,
             Kind::SendDelay => &mut self.send_delay,
             Kind::Connect => &mut self.connect,
+            Kind::Handshake => &mut self.handshake,
             Kind::Late => &mut self.late,
         }
     }

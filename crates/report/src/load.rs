@@ -6,8 +6,9 @@ mod request;
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::observation::too_short;
+use prony_record::tls::Handshakes;
 use prony_record::{
-    Finding, Generator, Latency, Observation, Outcomes, Percentiles, Stage, stages,
+    Finding, Generator, Latency, Observation, Outcomes, Percentiles, Stage, Tls, stages,
 };
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -47,8 +48,12 @@ pub struct LoadReport {
     /// How late the generator itself was, from when a request was due and its connection free;
     /// open loop only.
     pub generator_lateness: Option<Percentiles>,
-    /// Time to make a connection.
+    /// Time to make a connection, without the handshake of TLS.
     pub connect: Percentiles,
+    /// The handshakes of TLS, set-up included; null without TLS.
+    pub handshake: Option<Percentiles>,
+    /// What was agreed on with the server, and how many handshakes there were; null without TLS.
+    pub tls: Option<Tls>,
     /// What became of the requests.
     pub outcomes: Outcomes,
     /// What the generator used.
@@ -93,6 +98,29 @@ pub fn throughput(seen: &Observation) -> Estimate {
     Estimate::new(value, interval, n, Unit::PerSecond)
         .or_else(|_| Estimate::new(value, None, 1, Unit::PerSecond))
         .expect("a rate is finite")
+}
+
+/// How many handshakes there were, and how many a second where they are a part of the load.
+#[must_use]
+pub fn handshakes(tls: &Tls, seconds: f64) -> String {
+    let Handshakes { full, resumed } = tls.handshakes;
+    let mut out = format!(
+        "{} full, {} resumed",
+        show::count(full),
+        show::count(resumed)
+    );
+    let measured = tls.measured.all();
+    if measured > 0 && seconds > 0.0 {
+        let rate = measured as f64 / seconds;
+        let _ = write!(
+            out,
+            "; in the measurement {:.1} per second ({} full, {} resumed)",
+            rate,
+            show::count(tls.measured.full),
+            show::count(tls.measured.resumed)
+        );
+    }
+    out
 }
 
 impl LoadReport {
@@ -147,6 +175,10 @@ impl LoadReport {
                     show::rate(rate)
                 ),
             };
+        }
+        if let Some(tls) = &self.tls {
+            let _ = writeln!(out, "TLS          {}", tls.line());
+            let _ = writeln!(out, "handshakes   {}", handshakes(tls, self.seconds));
         }
         let cpu = self
             .generator
@@ -211,6 +243,9 @@ impl LoadReport {
             row("generator late", late);
         }
         row("connect", &self.connect);
+        if let Some(handshake) = &self.handshake {
+            row("TLS handshake", handshake);
+        }
         table
     }
 

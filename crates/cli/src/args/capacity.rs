@@ -7,6 +7,7 @@ use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
 use super::timed::{more_than_all, percent, with_unit};
+use super::tls::Tls;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
@@ -68,6 +69,8 @@ pub struct Capacity {
     pub warmup: Span,
     #[command(flatten)]
     pub request: Request,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema capacity` describes it)

@@ -6,6 +6,7 @@ use super::number::{count, rate};
 use super::request::Request;
 use super::servers::contract;
 use super::share::Share;
+use super::tls::Tls;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
@@ -106,6 +107,8 @@ pub struct Duel {
     /// Give up a request after this
     #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Load")]
     pub timeout: Span,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema duel` describes it)

@@ -4,6 +4,7 @@ use super::gate::Gate;
 use super::number::count;
 use super::pace::{Pace, pace};
 use super::request::Request;
+use super::tls::Tls;
 use super::{Shown, one_of};
 use clap::Args;
 use prony_record::{Spacing, Span, Transport};
@@ -19,11 +20,15 @@ use std::path::PathBuf;
     prony load -n 100000 -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
     prony load -f shop.toml --fail-if 'checkout.p99>50ms' http://localhost:8000\n  \
+    prony load --ca ca.pem https://localhost:8443/          over TLS, docs/tls.md
+  \
+    prony load --insecure --no-keepalive --no-resumption https://...   full handshakes per second
+  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
-    /// http://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket
+    /// http://HOST[:PORT]/PATH, https:// for TLS, or tcp://HOST:PORT for a raw echo; over a unix socket
     /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
     pub url: String,
     /// Connections
@@ -114,6 +119,8 @@ pub struct Load {
     pub label: Option<String>,
     #[command(flatten)]
     pub gate: Gate,
+    #[command(flatten)]
+    pub tls: Tls,
     /// Print the result as JSON (`prony schema load` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -13,6 +13,7 @@ mod run;
 mod servers;
 mod share;
 mod timed;
+pub mod tls;
 mod verify;
 
 pub use capacity::{Calibrate, Capacity};

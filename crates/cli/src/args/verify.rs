@@ -1,5 +1,6 @@
 //! `prony verify`.
 
+use super::tls::Tls;
 use clap::Args;
 use prony_record::Span;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 pub struct Verify {
     /// A file of requests, as `prony load --file` takes it
     pub file: PathBuf,
-    /// http://HOST[:PORT], or http+unix://%2Frun%2Fapp.sock
+    /// http://HOST[:PORT], https://HOST[:PORT], or http+unix://%2Frun%2Fapp.sock
     pub url: String,
     /// Do not send several requests before the first answer
     #[arg(long)]
@@ -24,4 +25,6 @@ pub struct Verify {
     /// Draws the values of the requests from this number, to repeat them
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub tls: Tls,
 }

@@ -48,6 +48,9 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         crate::out::report(|width| report.text(width));
     }
     verdict.tell();
+    if seen.outcomes.ok == 0 && args.url.starts_with("http://") {
+        crate::tls::hint(&args.url, &plan.target, args.timeout.0);
+    }
     if !args.no_keep {
         let done = keep::Done {
             plan: &plan,
@@ -89,7 +92,19 @@ fn plan(args: &Load) -> Result<Plan> {
         Some(path) => target::unix(path)?,
         None => address.resolve(args.timeout.0)?,
     };
+    let tls = match address.tls {
+        true => {
+            let options = args.tls.options(&address.host)?;
+            crate::tls::tried(&args.url, &target, &options, args.timeout.0)?;
+            Some(options)
+        }
+        false => {
+            args.tls.unused()?;
+            None
+        }
+    };
     let plan = Plan {
+        tls,
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
         ..Plan::new(load, target, dialogue)
@@ -234,6 +249,11 @@ fn report(
         latency: seen.times.percentiles(),
         generator_lateness: load.rate.map(|_| Percentiles::of(&seen.times.late)),
         connect: Percentiles::of(&seen.times.connect),
+        handshake: seen
+            .tls
+            .is_some()
+            .then(|| Percentiles::of(&seen.times.handshake)),
+        tls: seen.tls.clone(),
         outcomes: seen.outcomes.clone(),
         generator: seen.generator.clone(),
         bytes_received: seen.bytes_received,

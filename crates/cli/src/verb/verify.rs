@@ -13,7 +13,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let address = target::parse(&args.url)?;
     if !address.http {
         return Err(miette!(
-            "the requests are HTTP: the URL must begin with http://"
+            "the requests are HTTP: the URL must begin with http:// or https://"
         ));
     }
     let server = Server {
@@ -26,12 +26,23 @@ pub fn main(args: &Verify) -> Result<Ended> {
     };
     let mix = requests::read(&args.file, &server)?;
     let target = address.resolve(args.timeout.0)?;
+    let tls = match address.tls {
+        true => {
+            let options = args.tls.options(&address.host)?;
+            crate::tls::tried(&args.url, &target, &options, args.timeout.0)?;
+            Some(options)
+        }
+        false => {
+            args.tls.unused()?;
+            None
+        }
+    };
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways: Vec<Way> = Way::ALL
         .into_iter()
         .filter(|&way| !(args.no_pipelining && way == Way::Pipelined))
         .collect();
-    let all = verify(&mix, &target, seed, args.timeout.0, &ways);
+    let all = verify(&mix, &target, tls.as_ref(), seed, args.timeout.0, &ways);
     for tried in &all {
         println!("{}", line(tried));
     }

@@ -307,7 +307,7 @@ fn addresses_that_lead_nowhere() {
         ("localhost:8000", "localhost:8000"),
         ("8000", "does not begin with http://"),
         ("", "does not begin with http://"),
-        ("https://127.0.0.1/", "TLS"),
+        ("https://", "host"),
         ("ftp://127.0.0.1/", "ftp"),
         ("tcp://127.0.0.1", "no port"),
         ("http://127.0.0.1:70000/", "port"),

@@ -14,6 +14,7 @@ use crate::shared::flags::take_quiet;
 use crate::shared::remarks::remark;
 use args::{Args, Parsed, USAGE};
 use prony_checks::Evidence;
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
 use prony_engine::{
     Control, Detail, Dialogue, Plan, Target, clock, descriptors, run_with, transport,
@@ -61,8 +62,6 @@ enum Error {
     /// The usage has been printed; what else there is to say.
     #[error("{}", .0.as_deref().unwrap_or_default())]
     Usage(Option<String>),
-    #[error("prony: TLS is not supported: {0}")]
-    Tls(String),
     #[error(transparent)]
     Script(#[from] Failure),
     #[error(transparent)]
@@ -100,9 +99,6 @@ fn version() -> String {
 }
 
 fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error> {
-    if args.url.scheme.starts_with("https") {
-        return Err(Error::Tls(args.url.text.clone()));
-    }
     descriptors::reserve(u64::from(args.connections))?;
     // What a script prints itself does not pass through the console.
     console.out.flush()?;
@@ -160,7 +156,20 @@ fn plan(args: &Args, parts: Parts) -> Plan {
         window: Span(SAMPLING.max(args.duration / SAMPLES)),
         ..Load::default()
     };
-    Plan::new(load, nowhere, Dialogue::Own)
+    Plan {
+        tls: tls(args),
+        ..Plan::new(load, nowhere, Dialogue::Own)
+    }
+}
+
+/// As wrk speaks TLS: it asks for the URL's host, accepts every certificate, resumes sessions and offers no
+/// application protocol.
+fn tls(args: &Args) -> Option<TlsOptions> {
+    args.url.scheme.starts_with("https").then(|| TlsOptions {
+        server_name: args.url.host.clone(),
+        insecure: true,
+        ..TlsOptions::default()
+    })
 }
 
 fn carry_out(

@@ -249,11 +249,6 @@ fn a_stop_keeps_what_was_measured() {
 
 #[test]
 fn what_cannot_be_done_says_so() {
-    let tls = prony(&["https://localhost/"]);
-    assert_eq!(
-        (tls.status, &*tls.err),
-        (1, "prony: TLS is not supported: https://localhost/\n")
-    );
     let server = Server::always(ok("x"));
     let delayed = prony(&[
         "-t1",

@@ -9,7 +9,7 @@ fn both(args: &[&str]) -> Option<[Ran; 2]> {
     Some([real(args)?, prony(args)])
 }
 
-fn same_shape(args: &[&str]) -> Option<[Ran; 2]> {
+pub fn same_shape(args: &[&str]) -> Option<[Ran; 2]> {
     let [theirs, ours] = both(args)?;
     assert_eq!(theirs.status, ours.status, "{theirs:?}\n{ours:?}");
     assert_eq!(

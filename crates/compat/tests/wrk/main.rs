@@ -11,3 +11,4 @@ mod scripts;
 mod server;
 mod shape;
 mod support;
+mod tls;

@@ -12,6 +12,7 @@ mod in_flight;
 pub mod mix;
 #[cfg(test)]
 mod seen;
+pub mod tls;
 
 pub use difference::Difference;
 pub use echo::Echo;
@@ -21,7 +22,8 @@ pub use in_flight::{Fifo, InFlight, Tag, Token};
 pub use mix::{Mix, Mixed};
 
 use crate::clock::Nanos;
-use prony_record::ByRequest;
+use prony_record::{ByRequest, Tls};
+use tls::TlsFault;
 
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +68,9 @@ pub enum Fault {
     /// The answer breaks the protocol.
     #[error("malformed answer: {0}")]
     Malformed(&'static str),
+    /// TLS broke: the connection, not an answer, is at fault.
+    #[error(transparent)]
+    Tls(TlsFault),
     /// A part of the answer is longer than the limit that was set for it.
     #[error("{part} is longer than {limit} bytes")]
     TooLong {
@@ -119,6 +124,12 @@ pub enum Ending {
 
 /// What a session reports while it is told what happens on a connection.
 pub trait Events<T> {
+    /// TLS's handshake is done, and resumed an earlier session or not.
+    fn secured(&mut self, _resumed: bool) {}
+
+    /// The server has said that it sends nothing more. The connection is taken for closed.
+    fn ended(&mut self) {}
+
     /// The connection is set up, handshakes included: it can carry requests from now on.
     fn ready(&mut self);
 
@@ -162,6 +173,9 @@ pub trait Session {
     /// What tells requests in flight apart: [`Fifo`] when they are answered in order, [`Tag`] when
     /// not.
     type Token: Token;
+
+    /// Does it begin with a handshake of TLS, whose time is a distribution of its own?
+    const TLS: bool = false;
 
     /// Connection `slot` has been made. What is appended to `out` is sent.
     #[inline]
@@ -252,6 +266,22 @@ pub trait Session {
         _booked: Booked,
         _ending: Ending,
     ) {
+    }
+
+    /// How the connection ended that the server has just closed.
+    fn how_ended(&self, _conn: &Self::Conn) -> &'static str {
+        "the server closed the connection"
+    }
+
+    /// The bytes of a [`Fault::Unsolicited`] that `received` has just reported, from where they begin in
+    /// the plain text; `received` is what came from there on.
+    fn unsolicited<'a>(&'a self, received: &'a [u8]) -> &'a [u8] {
+        received
+    }
+
+    /// What was seen of TLS. Asked once, at the end.
+    fn tls(&mut self) -> Option<Tls> {
+        None
     }
 
     /// What was seen of each kind of request, where there are several. Asked once, at the end.

@@ -45,6 +45,9 @@ impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worke
         if news.ready {
             self.ready(slot, at);
         }
+        if news.ended {
+            return Handler::ended(self, out, slot, None, at);
+        }
         if news.closing {
             self.drain(slot);
         }
@@ -67,8 +70,10 @@ impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worke
                 session.end(conn, slot, events);
             });
             if !self.connections[slot as usize].flow.in_flight.is_empty() {
-                self.recorder
-                    .error("reading: the server closed the connection".to_owned());
+                let how = self
+                    .protocol
+                    .how_ended(&self.connections[slot as usize].proto);
+                self.recorder.error(format!("reading: {how}"));
             }
         }
         self.lose(out, slot, at, Failure::Read, error.as_ref());
@@ -93,6 +98,8 @@ struct Booking<'a, T: Token> {
 struct News {
     ready: bool,
     closing: bool,
+    /// The server has closed its side of the conversation.
+    ended: bool,
     /// The server will not answer anything more.
     last: bool,
 }
@@ -101,6 +108,18 @@ impl<T: Token> Events<T> for Booking<'_, T> {
     #[inline]
     fn ready(&mut self) {
         self.news.ready = true;
+    }
+
+    #[inline]
+    fn secured(&mut self, resumed: bool) {
+        // Since the transport has connected, which is when the handshake began.
+        let took = self.at.saturating_sub(self.flow.free);
+        self.recorder.secured(self.at, took, resumed);
+    }
+
+    #[inline]
+    fn ended(&mut self) {
+        self.news.ended = true;
     }
 
     #[inline]
@@ -156,6 +175,8 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let Link::Connecting(since) = connection.link else {
             return;
         };
+        // Where TLS's handshake is measured by itself, making the connection ended before it.
+        let made = if P::TLS { connection.flow.free } else { at };
         connection.flow.free = at;
         connection.link = if self.speaks_first {
             self.to_retry.push_back((at + RETRY, slot));
@@ -166,7 +187,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let took = at.saturating_sub(since);
         self.connecting -= 1;
         self.connected += 1;
-        self.recorder.connected(took);
+        self.recorder.connected(made.saturating_sub(since));
         if let Some(tracer) = &mut self.tracer {
             tracer.opened(slot, took);
         }
@@ -199,9 +220,13 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         if let Fault::Unsolicited { at } = fault {
             let flow = &self.connections[index].flow;
             self.speaks_first |= !flow.useful && flow.in_flight.is_empty();
-            self.recorder.unsolicited(bytes.get(at..).unwrap_or(bytes));
+            let rest = bytes.get(at..).unwrap_or(bytes);
+            self.recorder.unsolicited(self.protocol.unsolicited(rest));
         }
         if let Link::Connecting(_) | Link::Listening = self.connections[index].link {
+            return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
+        }
+        if let Fault::Tls(_) = fault {
             return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
         }
         let oldest = self.oldest(index);

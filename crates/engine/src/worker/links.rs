@@ -42,6 +42,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let connect =
             std::mem::replace(&mut self.recorder, Recorder::new(start, self.window)).record;
         self.recorder.record.times.connect = connect.times.connect;
+        self.recorder.record.times.handshake = connect.times.handshake;
         self.recorder.record.errors = connect.errors;
         self.recorder.record.unsolicited = connect.unsolicited;
         self.recorder.record.outcomes.unsolicited = connect.outcomes.unsolicited;
@@ -69,11 +70,9 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         error: Option<&io::Error>,
     ) {
         if let Link::Connecting(_) | Link::Listening = self.connections[slot as usize].link {
-            let closed = || io::Error::other("the server closed the connection");
-            return match error {
-                Some(error) => self.not_connected(out, slot, error, at),
-                None => self.not_connected(out, slot, &closed(), at),
-            };
+            let conn = &self.connections[slot as usize].proto;
+            let closed = io::Error::other(self.protocol.how_ended(conn));
+            return self.not_connected(out, slot, error.unwrap_or(&closed), at);
         }
         if let Some(error) = error {
             self.recorder.error(describe(failure, error));

@@ -17,5 +17,6 @@ mod sessions;
 mod sizes;
 mod steering;
 mod support;
+mod tls;
 mod unasked;
 mod words;

@@ -2,7 +2,9 @@
 
 use super::{Proof, Started};
 use crate::contract::{Fixture, Inspection, Wanted};
+use crate::relay::Relay;
 use crate::side::Ask;
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Step};
 use std::net::SocketAddr;
@@ -11,20 +13,53 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct External {
     addr: SocketAddr,
+    /// How it speaks TLS, and what it is verified through.
+    tls: Option<(TlsOptions, Relay)>,
     fixture: Fixture,
 }
 
 impl External {
-    pub(super) fn at(addr: SocketAddr, ask: &Ask, scratch: &Path) -> Result<Self, Failure> {
-        let fixture = Fixture::set_up(ask.contract(), scratch)
-            .map_err(|error| Failure::new(Step::Verify, error.to_string()))?;
-        Ok(Self { addr, fixture })
+    pub(super) fn at(
+        addr: SocketAddr,
+        tls: Option<&TlsOptions>,
+        ask: &Ask,
+        scratch: &Path,
+    ) -> Result<Self, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
+        let fixture = Fixture::set_up(ask.contract(), scratch).map_err(|error| failed(&error))?;
+        let tls = match tls {
+            None => None,
+            Some(options) => {
+                let relay = Relay::to(addr, options).map_err(|error| failed(&error))?;
+                Some((options.clone(), relay))
+            }
+        };
+        Ok(Self { addr, tls, fixture })
+    }
+
+    /// The `Host` field of requests.
+    fn authority(&self) -> String {
+        match &self.tls {
+            None => self.addr.to_string(),
+            Some((options, _)) => format!("{}:{}", options.server_name, self.addr.port()),
+        }
+    }
+
+    /// Where it is verified.
+    fn plain(&self) -> SocketAddr {
+        self.tls
+            .as_ref()
+            .map_or(self.addr, |(_, relay)| relay.addr())
     }
 }
 
 impl Started for External {
     fn target(&self) -> Target {
         Target::Tcp(self.addr)
+    }
+
+    fn tls(&self) -> Option<TlsOptions> {
+        self.tls.as_ref().map(|(options, _)| options.clone())
     }
 
     fn command(&self) -> &[String] {
@@ -40,7 +75,7 @@ impl Started for External {
             return Ok(());
         };
         Inspection::new(how.depth, how.seed)
-            .of(*contract, self.addr, &self.fixture)
+            .of(*contract, self.plain(), &self.fixture)
             .map(drop)
             .map_err(|violation| Failure::new(step, violation.to_string()))
     }
@@ -48,9 +83,11 @@ impl Started for External {
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
         let failed = |message: String| Failure::new(Step::Verify, message);
         match how.ask {
-            Ask::Get(get) => get.dialogue(self.addr).map_err(failed),
+            Ask::Get(get) => get
+                .dialogue(self.plain(), &self.authority())
+                .map_err(failed),
             Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
-                .dialogue(*contract, self.addr, &self.fixture, Wanted::of(load))
+                .dialogue(*contract, self.plain(), &self.fixture, Wanted::of(load))
                 .map_err(|violation| failed(violation.to_string())),
         }
     }

@@ -13,6 +13,7 @@ use crate::process::{Launch, Process, free_port};
 use crate::side::{Ask, Candidate, Role};
 use crate::starting::{Starting, active};
 use crate::watch::{ProcWatch, Roots};
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target, clock, descriptors};
 use prony_record::{Failure, Load, Resources, Step};
 use rand::SeedableRng;
@@ -206,8 +207,14 @@ impl Host for LocalHost {
         self.start_on(who, LOOPBACK)
     }
 
-    fn attach(&self, addr: SocketAddr, ask: &Ask) -> Result<LocalServer, Failure> {
-        External::at(addr, ask, &self.scratch).map(|it| LocalServer(Kind::External(Box::new(it))))
+    fn attach(
+        &self,
+        addr: SocketAddr,
+        tls: Option<&TlsOptions>,
+        ask: &Ask,
+    ) -> Result<LocalServer, Failure> {
+        External::at(addr, tls, ask, &self.scratch)
+            .map(|it| LocalServer(Kind::External(Box::new(it))))
     }
 
     fn put_behind(
@@ -311,9 +318,11 @@ impl Ours {
 
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
         match how.ask {
-            Ask::Get(get) => get.dialogue(self.addr).map_err(|message| {
-                Failure::new(Step::Verify, message).with_output(self.process.output())
-            }),
+            Ask::Get(get) => get
+                .dialogue(self.addr, &self.addr.to_string())
+                .map_err(|message| {
+                    Failure::new(Step::Verify, message).with_output(self.process.output())
+                }),
             Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
                 .knowing(&self.expected_failures)
                 .dialogue(*contract, self.addr, &self.fixture, Wanted::of(load))

@@ -11,6 +11,7 @@ use crate::contract::Depth;
 use crate::placement::Placement;
 use crate::side::{Ask, Candidate};
 use crate::watch::Sample;
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Resources, Step};
 use std::net::SocketAddr;
@@ -42,11 +43,16 @@ pub trait Host {
     /// When it does not start, ends by itself, or does not answer in time.
     fn start(&self, who: &Candidate<'_>) -> Result<Self::Server, Failure>;
 
-    /// A server that is running already, and stays so.
+    /// A server that is running already, and stays so; it speaks TLS if there are options of it.
     ///
     /// # Errors
     /// When what surrounds it cannot be made.
-    fn attach(&self, addr: SocketAddr, ask: &Ask) -> Result<Self::Server, Failure>;
+    fn attach(
+        &self,
+        addr: SocketAddr,
+        tls: Option<&TlsOptions>,
+        ask: &Ask,
+    ) -> Result<Self::Server, Failure>;
 
     /// Puts a real upstream behind a gateway, in the place of the one that verified it.
     ///
@@ -71,6 +77,11 @@ pub trait Host {
 pub trait Started {
     /// Where it listens.
     fn target(&self) -> Target;
+
+    /// How it speaks TLS; none: it does not.
+    fn tls(&self) -> Option<TlsOptions> {
+        None
+    }
 
     /// Its command line; empty when another program has started it.
     fn command(&self) -> &[String];

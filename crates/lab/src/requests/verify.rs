@@ -3,6 +3,7 @@
 
 use prony_engine::Target;
 use prony_engine::protocol::mix::{MILLION, MixConn};
+use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -57,11 +58,12 @@ pub struct Tried {
     pub wrong: Option<String>,
 }
 
-/// Sends every request of a mix in these ways. `silence` is how long the server may say nothing. The same
+/// Sends every request of a mix in these ways, over TLS if there are options of it. `silence` is how long the server may say nothing. The same
 /// seed sends the same bytes.
 pub fn verify(
     mix: &Mix,
     target: &Target,
+    tls: Option<&TlsOptions>,
     seed: u64,
     silence: Duration,
     ways: &[Way],
@@ -76,7 +78,8 @@ pub fn verify(
             let mut mixed = Mixed::new(&searched, seed.wrapping_add(nth), 0, 1);
             mixed.only(kind);
             let mut seen = Seen::default();
-            let wrong = match attempt(&mut mixed, target, silence, way, &mut seen) {
+            let place = (target, tls);
+            let wrong = match attempt(&mut mixed, place, silence, way, &mut seen) {
                 Ok(()) => seen.wrong,
                 Err(error) => Some(seen.wrong.unwrap_or_else(|| error.to_string())),
             };
@@ -95,8 +98,16 @@ pub fn verify(
 trait Stream: Read + Write {}
 impl Stream for TcpStream {}
 impl Stream for UnixStream {}
+impl Stream for TlsStream {}
 
-fn connect(target: &Target, silence: Duration) -> io::Result<Box<dyn Stream>> {
+fn connect(
+    (target, tls): (&Target, Option<&TlsOptions>),
+    silence: Duration,
+) -> io::Result<Box<dyn Stream>> {
+    if let (Some(tls), Target::Tcp(address)) = (tls, target) {
+        let stream = TlsStream::connect(*address, tls, silence).map_err(io::Error::other)?;
+        return Ok(Box::new(stream));
+    }
     Ok(match target {
         Target::Tcp(address) => {
             let stream = TcpStream::connect_timeout(address, silence)?;
@@ -116,7 +127,7 @@ fn connect(target: &Target, silence: Duration) -> io::Result<Box<dyn Stream>> {
 
 fn attempt(
     mixed: &mut Mixed,
-    target: &Target,
+    target: (&Target, Option<&TlsOptions>),
     silence: Duration,
     way: Way,
     seen: &mut Seen,

@@ -1,5 +1,6 @@
 //! A host whose servers are figures, and a generator that measures just these.
 
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Error, Nanos, Plan, Target};
 use prony_lab::builder::{BuildError, Built};
 use prony_lab::catalog::Server;
@@ -237,7 +238,12 @@ impl Host for FakeHost {
         Ok(server)
     }
 
-    fn attach(&self, _addr: SocketAddr, _ask: &Ask) -> Result<FakeServer, Failure> {
+    fn attach(
+        &self,
+        _addr: SocketAddr,
+        _tls: Option<&TlsOptions>,
+        _ask: &Ask,
+    ) -> Result<FakeServer, Failure> {
         Err(Failure::new(Step::Start, "there is nothing else"))
     }
 

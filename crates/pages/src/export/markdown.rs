@@ -277,6 +277,16 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
+    if let (Some(tls), Some(handshake)) = (&report.tls, &report.handshake) {
+        let _ = writeln!(
+            out,
+            "TLS: {}; handshakes {}, p50 {}, p99 {}.\n",
+            tls.line(),
+            prony_report::load::handshakes(tls, report.seconds),
+            show::time_or_dash(handshake.p50),
+            show::time_or_dash(handshake.p99),
+        );
+    }
     by_request(&mut out, &report.requests);
     checks(&mut out, &report.checks);
     out

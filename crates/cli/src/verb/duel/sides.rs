@@ -2,6 +2,7 @@
 
 use super::folders::{Worktree, folders, revisions, shell};
 use crate::args::request::Request;
+use crate::args::tls::Tls;
 use crate::args::{Capacity, Duel, Places};
 use crate::target;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -15,6 +16,10 @@ use prony_lab::manifest::on_path;
 use prony_lab::side::{Ask, Role, Side, What};
 use prony_record::{Failure, Load, Span};
 use std::path::Path;
+use std::time::Duration;
+
+/// How long a running server may take to accept a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A name longer than this makes tables unreadable: the side is called A, B, … instead.
 const LONG: usize = 24;
@@ -45,7 +50,7 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
             let catalog = places.catalog()?;
             let builder = Builder::new(&places.cache()?);
             let all = args.sides.iter();
-            let all = all.map(|word| side(word, &catalog, &builder));
+            let all = all.map(|word| side(word, &args.tls, &catalog, &builder));
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             shorten(&mut found.0);
@@ -118,7 +123,7 @@ fn number_doubles(sides: &mut [Side]) {
 pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
     let catalog = places.catalog()?;
     let builder = Builder::new(&places.cache()?);
-    let (side, hint) = side(&args.server, &catalog, &builder)?;
+    let (side, hint) = side(&args.server, &args.tls, &catalog, &builder)?;
     let ask = ask(args.contract, args.get.as_deref(), &args.request, &[hint])?;
     let manner = Manner {
         ask,
@@ -144,11 +149,20 @@ enum Hint {
     None,
 }
 
-fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)> {
+fn side(word: &str, tls: &Tls, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)> {
     if word.contains("://") {
         let address = target::parse(word)?;
-        let Target::Tcp(addr) = address.resolve(std::time::Duration::from_secs(5))? else {
+        let target = address.resolve(PATIENCE)?;
+        let Target::Tcp(addr) = target else {
             return Err(miette!("{word}: unix sockets cannot take part in a duel"));
+        };
+        let tls = match address.tls {
+            true => {
+                let options = tls.options(&address.host)?;
+                crate::tls::tried(word, &target, &options, PATIENCE)?;
+                Some(Box::new(options))
+            }
+            false => None,
         };
         let hint = match address.http {
             true => Hint::Path(address.path),
@@ -156,7 +170,7 @@ fn side(word: &str, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)
         };
         let side = Side {
             name: word.to_owned(),
-            what: What::Running(addr),
+            what: What::Running { addr, tls },
             role: Role::Server,
         };
         return Ok((side, hint));

@@ -1,0 +1,69 @@
+//! TLS as the command line has it, and what is found out about a server before it is loaded.
+
+use crate::args::tls::Tls;
+use miette::{Result, miette};
+use prony_engine::Target;
+use prony_engine::protocol::tls::{TlsOptions, probe, speaks_tls};
+use std::path::PathBuf;
+use std::time::Duration;
+
+impl Tls {
+    /// Has the user said anything about it?
+    fn is_given(&self) -> bool {
+        self.ca.is_some()
+            || self.insecure
+            || self.cert.is_some()
+            || self.server_name.is_some()
+            || self.tls_version.is_some()
+            || self.cipher.is_some()
+            || self.no_resumption
+    }
+
+    /// For a URL without TLS: nothing may have been said about it.
+    pub fn unused(&self) -> Result<()> {
+        match self.is_given() {
+            true => Err(miette!(
+                help = "use https:// for TLS",
+                "there are options of TLS, and the URL does not begin with https://"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The options for a server of this name.
+    pub fn options(&self, host: &str) -> Result<TlsOptions> {
+        let read = |path: &Option<PathBuf>| match path {
+            None => Ok(None),
+            Some(path) => std::fs::read_to_string(path)
+                .map(Some)
+                .map_err(|error| miette!("cannot read {}: {error}", path.display())),
+        };
+        Ok(TlsOptions {
+            server_name: self.server_name.clone().unwrap_or_else(|| host.to_owned()),
+            version: self.tls_version.clone(),
+            cipher: self.cipher.clone(),
+            ca: read(&self.ca)?,
+            insecure: self.insecure,
+            certificate: read(&self.cert)?,
+            key: read(&self.key)?,
+            alpn: vec!["http/1.1".to_owned()],
+            resumption: !self.no_resumption,
+        })
+    }
+}
+
+/// Tries it with one connection, so that what cannot work is said before anything is loaded.
+pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration) -> Result<()> {
+    match probe(target, options, timeout) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
+    }
+}
+
+/// Says that a server to which nothing came through over http:// speaks TLS, if it does.
+pub fn hint(url: &str, target: &Target, timeout: Duration) {
+    if speaks_tls(target, timeout.min(Duration::from_secs(1))) {
+        let secure = url.replacen("http://", "https://", 1);
+        eprintln!("\nthe server speaks TLS on this port: try {secure}");
+    }
+}

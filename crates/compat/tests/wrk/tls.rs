@@ -1,0 +1,128 @@
+//! wrk over TLS, beside the real one.
+
+use crate::differential::same_shape;
+use crate::shape::number;
+use crate::support::{Ran, prony, script};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+/// Answers every request over TLS, with a certificate that nobody has reason to trust. Counts resumed
+/// handshakes, and those with a name (SNI).
+struct Server {
+    address: SocketAddr,
+    resumed: Arc<AtomicU64>,
+    named: Arc<AtomicU64>,
+}
+
+fn server(answer: &'static [u8], stays: bool) -> Server {
+    let own = rcgen::generate_simple_self_signed(vec!["example.org".to_owned()]).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
+    let chain = vec![CertificateDer::from(own.cert.der().to_vec())];
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let this = Server {
+        address: listener.local_addr().unwrap(),
+        resumed: Arc::default(),
+        named: Arc::default(),
+    };
+    let (resumed, named) = (this.resumed.clone(), this.named.clone());
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let (config, resumed, named) = (config.clone(), resumed.clone(), named.clone());
+            thread::spawn(move || {
+                let _ = client.set_nodelay(true);
+                let tls = ServerConnection::new(config).unwrap();
+                let mut stream = StreamOwned::new(tls, client);
+                let (mut head, mut buffer) = (Vec::new(), [0; 4096]);
+                while let Ok(n @ 1..) = stream.read(&mut buffer) {
+                    head.extend_from_slice(&buffer[..n]);
+                    if !head.ends_with(b"\r\n\r\n") {
+                        continue;
+                    }
+                    head.clear();
+                    if stream.write_all(answer).is_err() || !stays {
+                        break;
+                    }
+                }
+                let kind = stream.conn.handshake_kind();
+                resumed.fetch_add(u64::from(kind == Some(HandshakeKind::Resumed)), Relaxed);
+                named.fetch_add(u64::from(stream.conn.server_name().is_some()), Relaxed);
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            });
+        }
+    });
+    this
+}
+
+const KEPT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const CLOSED: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+
+#[test]
+fn a_load_over_tls() {
+    let server = server(KEPT, true);
+    let url = format!("https://{}/path?query", server.address);
+    for args in [
+        &["-t1", "-c2", "-d1s"][..],
+        &["-t2", "-c4", "-d1", "--latency"],
+    ] {
+        let args = [args, &[&url]].concat();
+        if let Some(ran) = same_shape(&args) {
+            for Ran { out, .. } in ran {
+                assert!(number(&out, " requests in").unwrap() > 0, "{out}");
+                assert!(!out.contains("errors") && !out.contains("Non-2xx"), "{out}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_connection_for_each_request_resumes_as_the_real_one_does() {
+    for real in [true, false] {
+        let server = server(CLOSED, false);
+        let url = format!("https://localhost:{}/", server.address.port());
+        let args = ["-t1", "-c1", "-d1", &url];
+        let ran = match real {
+            true => crate::support::real(&args),
+            false => Some(prony(&args)),
+        };
+        let Some(ran) = ran else { continue };
+        assert!(number(&ran.out, " requests in").unwrap() > 1, "{}", ran.out);
+        assert!(
+            server.resumed.load(Relaxed) > 0,
+            "real: {real}, {}",
+            ran.out
+        );
+        assert!(server.named.load(Relaxed) > 0, "real: {real}, {}", ran.out);
+    }
+}
+
+#[test]
+fn scripts_speak_through_tls_too() {
+    let server = server(KEPT, true);
+    let url = format!("https://{}/", server.address);
+    let ran = prony(&["-t1", "-c2", "-d1", "-s", &script("counter.lua"), &url]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(number(&ran.out, " requests in").unwrap() > 0, "{}", ran.out);
+}
+
+#[test]
+fn a_server_without_tls_gives_no_answers() {
+    let plain = crate::server::Server::always(KEPT.to_vec());
+    let url = format!("https://{}/", plain.address);
+    let ran = prony(&["-t1", "-c1", "-d1", &url]);
+    assert_eq!(number(&ran.out, " requests in"), Some(0), "{}", ran.out);
+    assert!(ran.out.contains("Socket errors"), "{}", ran.out);
+}

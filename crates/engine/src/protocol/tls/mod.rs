@@ -1,0 +1,316 @@
+//! TLS 1.2 and 1.3 around another session.
+//!
+//! rustls keeps the state; nothing here does I/O. Its buffered interface is used: the unbuffered one wants
+//! the incoming records in a mutable buffer of ours, into which a borrowed slice has to be copied as the
+//! buffered one does, and it allocates for each record as well.
+
+mod certificate;
+mod connector;
+mod fault;
+mod probe;
+mod stream;
+
+pub(crate) use connector::Connector;
+pub use connector::{TlsInvalid, TlsOptions};
+pub use fault::TlsFault;
+pub use probe::{ProbeError, probe, speaks_tls};
+pub use stream::TlsStream;
+
+use super::{Booked, Ending, Events, Fault, Pace, Session};
+use prony_record::{ByRequest, Tls as Seen};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, HandshakeKind};
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+/// Bytes of what came unasked that are kept to be shown.
+const EXCERPT: usize = 64;
+
+/// A session whose bytes travel encrypted.
+pub(crate) struct Tls<P> {
+    inner: P,
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    connector: Connector,
+    /// What the inner session writes, before it is encrypted; empty in between.
+    plain: Vec<u8>,
+    /// What the inner session took for unsolicited.
+    unsolicited: Vec<u8>,
+    seen: Option<Seen>,
+}
+
+/// A connection's state.
+pub(crate) struct TlsConn<C> {
+    tls: Option<Box<ClientConnection>>,
+    /// The handshake is done.
+    ready: bool,
+    /// The server has said that nothing more comes.
+    closed: bool,
+    inner: C,
+}
+
+impl<C: Default> Default for TlsConn<C> {
+    fn default() -> Self {
+        Self {
+            tls: None,
+            ready: false,
+            closed: false,
+            inner: C::default(),
+        }
+    }
+}
+
+impl<P: Session> Tls<P> {
+    /// `inner` over TLS, as the connector says.
+    pub(crate) fn new(inner: P, connector: &Connector) -> Self {
+        Self {
+            inner,
+            config: connector.config(),
+            name: connector.name.clone(),
+            connector: connector.clone(),
+            plain: Vec::new(),
+            unsolicited: Vec::new(),
+            seen: None,
+        }
+    }
+
+    /// The handshake of a connection is done. Says whether it resumed a session.
+    fn done(&mut self, tls: &ClientConnection) -> bool {
+        let resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
+        let first = self.seen.is_none();
+        let seen = self.seen.get_or_insert_default();
+        seen.handshakes.count(resumed);
+        // The group of a full handshake is worth waiting for.
+        if first || (seen.group.is_none() && !resumed) {
+            *seen = Seen {
+                handshakes: seen.handshakes,
+                ..agreed(tls, &self.connector)
+            };
+        }
+        resumed
+    }
+
+    /// Hands what was decrypted to the inner session, record by record.
+    fn deliver(
+        &mut self,
+        conn: &mut TlsConn<P::Conn>,
+        slot: u32,
+        events: &mut impl Events<P::Token>,
+    ) -> Result<(), Fault> {
+        let TlsConn {
+            tls: Some(tls),
+            inner,
+            ..
+        } = conn
+        else {
+            return Ok(());
+        };
+        let mut reader = tls.reader();
+        loop {
+            // An error says that nothing is there, or that the connection has ended.
+            let Ok(bytes) = reader.fill_buf() else {
+                return Ok(());
+            };
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let length = bytes.len();
+            let result = self
+                .inner
+                .received(inner, slot, bytes, &mut self.plain, events);
+            if let Err(Fault::Unsolicited { at }) = &result {
+                let rest = bytes.get(*at..).unwrap_or(bytes);
+                self.unsolicited = rest[..rest.len().min(EXCERPT)].to_vec();
+            }
+            result?;
+            reader.consume(length);
+        }
+    }
+
+    /// Encrypts what the inner session has written.
+    fn encrypt(&mut self, tls: &mut ClientConnection, out: &mut Vec<u8>) {
+        if !self.plain.is_empty() {
+            // Neither fails: the one has no limit, the other is memory.
+            let _ = tls.writer().write_all(&self.plain);
+            self.plain.clear();
+        }
+        while tls.wants_write() && tls.write_tls(out).is_ok() {}
+    }
+}
+
+impl<P: Session> Session for Tls<P> {
+    type Conn = TlsConn<P::Conn>;
+    type Token = P::Token;
+    const TLS: bool = true;
+
+    fn opened(
+        &mut self,
+        conn: &mut Self::Conn,
+        _slot: u32,
+        out: &mut Vec<u8>,
+        _events: &mut impl Events<Self::Token>,
+    ) {
+        // The name and the configuration were tried before the load: this does not fail.
+        let config = Arc::clone(&self.config);
+        if let Ok(mut tls) = ClientConnection::new(config, self.name.clone()) {
+            tls.set_buffer_limit(None);
+            self.encrypt(&mut tls, out);
+            conn.tls = Some(Box::new(tls));
+        }
+    }
+
+    #[inline]
+    fn accepts(&self, conn: &Self::Conn) -> bool {
+        self.inner.accepts(&conn.inner)
+    }
+
+    fn request(&mut self, conn: &mut Self::Conn, slot: u32, token: Self::Token, out: &mut Vec<u8>) {
+        self.inner
+            .request(&mut conn.inner, slot, token, &mut self.plain);
+        if let Some(tls) = &mut conn.tls {
+            self.encrypt(tls, out);
+        }
+    }
+
+    fn received(
+        &mut self,
+        conn: &mut Self::Conn,
+        slot: u32,
+        mut bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Self::Token>,
+    ) -> Result<(), Fault> {
+        while !bytes.is_empty() {
+            let Some(tls) = &mut conn.tls else {
+                return Err(Fault::Tls(TlsFault::Protocol));
+            };
+            // Nothing is taken after the server's last word.
+            match tls.read_tls(&mut bytes) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(_) => return Err(Fault::Tls(TlsFault::TooLong)),
+            }
+            let result = tls.process_new_packets();
+            let ended = match &result {
+                Ok(state) => state.peer_has_closed(),
+                Err(_) => false,
+            };
+            if !conn.ready && result.is_ok() && !tls.is_handshaking() {
+                conn.ready = true;
+                let resumed = self.done(tls);
+                events.secured(resumed);
+                let inner = &mut conn.inner;
+                self.inner.opened(inner, slot, &mut self.plain, events);
+            }
+            // What came whole before an error counts.
+            self.deliver(conn, slot, events)?;
+            if let Err(error) = result {
+                return Err(Fault::Tls(TlsFault::from(&error)));
+            }
+            if ended {
+                conn.closed = true;
+                events.ended();
+                return Ok(());
+            }
+        }
+        if let Some(tls) = &mut conn.tls {
+            self.encrypt(tls, out);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, conn: &mut Self::Conn, slot: u32, events: &mut impl Events<Self::Token>) {
+        // Without the server's last word, what the end of the connection would complete is cut off.
+        if conn.closed {
+            self.inner.end(&mut conn.inner, slot, events);
+        }
+    }
+
+    fn how_ended(&self, conn: &Self::Conn) -> &'static str {
+        match conn.ready {
+            false => "the server closed the connection during the TLS handshake",
+            true if conn.closed => self.inner.how_ended(&conn.inner),
+            true => "the server closed the connection without TLS's close_notify",
+        }
+    }
+
+    fn unsolicited<'a>(&'a self, _received: &'a [u8]) -> &'a [u8] {
+        &self.unsolicited
+    }
+
+    fn cancel(
+        &mut self,
+        conn: &mut Self::Conn,
+        slot: u32,
+        token: Self::Token,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let inner = &mut conn.inner;
+        let cancelled = self.inner.cancel(inner, slot, token, &mut self.plain);
+        if let Some(tls) = &mut conn.tls {
+            self.encrypt(tls, out);
+        }
+        cancelled
+    }
+
+    fn first_head(&self) -> &[u8] {
+        self.inner.first_head()
+    }
+
+    #[inline]
+    fn rests(&self) -> bool {
+        self.inner.rests()
+    }
+
+    #[inline]
+    fn pace(&mut self, conn: &mut Self::Conn, slot: u32) -> Pace {
+        self.inner.pace(&mut conn.inner, slot)
+    }
+
+    #[inline]
+    fn ended(&self) -> bool {
+        self.inner.ended()
+    }
+
+    fn failed(
+        &mut self,
+        conn: &mut Self::Conn,
+        token: Self::Token,
+        booked: Booked,
+        ending: Ending,
+    ) {
+        self.inner.failed(&mut conn.inner, token, booked, ending);
+    }
+
+    fn by_request(&mut self) -> Vec<ByRequest> {
+        self.inner.by_request()
+    }
+
+    fn tls(&mut self) -> Option<Seen> {
+        self.seen.take()
+    }
+}
+
+/// What a connection agreed on with the server.
+fn agreed(tls: &ClientConnection, connector: &Connector) -> Seen {
+    let version = tls.protocol_version();
+    let text = |name: &str| name.replacen("TLSv1_", "TLSv1.", 1);
+    let alpn = tls.alpn_protocol();
+    Seen {
+        version: version
+            .and_then(|v| v.as_str())
+            .map(text)
+            .unwrap_or_default(),
+        cipher: tls
+            .negotiated_cipher_suite()
+            .map(|suite| connector::iana(&suite))
+            .unwrap_or_default(),
+        group: tls
+            .negotiated_key_exchange_group()
+            .and_then(|group| group.name().as_str().map(str::to_owned)),
+        alpn: alpn.map(|name| String::from_utf8_lossy(name).into_owned()),
+        certificate: connector.verifier.certificate(),
+        verified: connector.verifier.verifies(),
+        ..Seen::default()
+    }
+}

@@ -1,0 +1,267 @@
+//! One connection before a load, so that what cannot work is said before it and in one line.
+
+use super::certificate::description;
+use super::connector::{Connector, TlsInvalid, TlsOptions};
+use super::{Seen, TlsFault, agreed};
+use crate::plan::Target;
+use rustls::{AlertDescription, CertificateError, ClientConnection, Error};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Why a server cannot be loaded over TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The options are at fault.
+    #[error(transparent)]
+    Invalid(#[from] TlsInvalid),
+    /// The connection could not be made, or broke.
+    #[error("{0}")]
+    Connection(io::Error),
+    /// The server closed the connection in the handshake.
+    #[error("the server closed the connection during the TLS handshake")]
+    Closed,
+    /// The handshake was not done in this time.
+    #[error("the TLS handshake was not done in {0:?}")]
+    Silent(Duration),
+    /// It speaks something else.
+    #[error("the server does not speak TLS on this port")]
+    NotTls,
+    /// The certificate was refused.
+    #[error("{why} ({certificate})")]
+    Certificate {
+        /// What is wrong with it.
+        why: String,
+        /// Whom it is for and by.
+        certificate: String,
+        /// What can be done about it.
+        help: &'static str,
+    },
+    /// The server wants a certificate of the client.
+    #[error("the server requires a client certificate")]
+    ClientCertificate,
+    /// No version, cipher suite or group in common.
+    #[error("no TLS version, cipher suite or group in common with the server: {0}")]
+    Incompatible(String),
+    /// Anything else that ends a handshake.
+    #[error("the TLS handshake failed: {0}")]
+    Handshake(String),
+}
+
+impl ProbeError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "see --help, under TLS",
+            Self::Connection(_) | Self::Closed => {
+                "is this the right port, and does the server speak TLS there?"
+            }
+            Self::Silent(_) => "does the server speak TLS on this port? if not, use http://",
+            Self::NotTls => "use http:// for this port, or another port for https://",
+            Self::Certificate { help, .. } => help,
+            Self::ClientCertificate => "give one that it trusts: --cert FILE --key FILE",
+            Self::Incompatible(_) => {
+                "leave out --tls-version and --cipher, or choose others; prony speaks TLS 1.2 and 1.3"
+            }
+            Self::Handshake(_) => "the server's log may say more",
+        }
+    }
+}
+
+pub(super) trait Wire: Read + Write {}
+impl<T: Read + Write> Wire for T {}
+
+/// Makes one connection, carries out the handshake, and says what was agreed on.
+///
+/// # Errors
+/// Why that cannot be done. No step takes longer than `timeout`.
+pub fn probe(target: &Target, options: &TlsOptions, timeout: Duration) -> Result<Seen, ProbeError> {
+    let connector = Connector::new(options)?;
+    let mut wire = connect(target, timeout).map_err(ProbeError::Connection)?;
+    let mut tls = handshake(&connector, &mut wire, timeout)?;
+    if connector.client.missing() {
+        // TLS 1.3 refuses a client only after the handshake: listen for that. One who has said goodbye is
+        // answered by the end of the connection.
+        tls.send_close_notify();
+        let _ = flush(&mut tls, &mut wire);
+        loop {
+            match step(&mut tls, &mut wire) {
+                Ok(()) => {}
+                Err(Ended::Tls(Error::AlertReceived(AlertDescription::CloseNotify))) => break,
+                Err(Ended::Tls(_)) => return Err(ProbeError::ClientCertificate),
+                Err(_) => break,
+            }
+        }
+    }
+    Ok(agreed(&tls, &connector))
+}
+
+/// Carries out the handshake over a connection whose reads and writes end after `timeout`.
+pub(super) fn handshake(
+    connector: &Connector,
+    wire: &mut dyn Wire,
+    timeout: Duration,
+) -> Result<ClientConnection, ProbeError> {
+    let mut tls = ClientConnection::new(connector.config(), connector.name.clone())
+        .map_err(|error| ProbeError::Handshake(error.to_string()))?;
+    while tls.is_handshaking() {
+        step(&mut tls, wire).map_err(|ended| ended.explain(connector, timeout))?;
+    }
+    flush(&mut tls, wire).map_err(|error| Ended::Io(error).explain(connector, timeout))?;
+    Ok(tls)
+}
+
+/// Does what listens there answer a client's first bytes of TLS with TLS? False too when it answers
+/// nothing within `timeout`.
+pub fn speaks_tls(target: &Target, timeout: Duration) -> bool {
+    let options = TlsOptions {
+        insecure: true,
+        ..TlsOptions::default()
+    };
+    match probe(target, &options, timeout) {
+        Ok(_) => true,
+        Err(error) => matches!(
+            error,
+            ProbeError::ClientCertificate | ProbeError::Incompatible(_) | ProbeError::Handshake(_)
+        ),
+    }
+}
+
+fn connect(target: &Target, timeout: Duration) -> io::Result<Box<dyn Wire>> {
+    match target {
+        Target::Tcp(address) => {
+            let stream = TcpStream::connect_timeout(address, timeout)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            Ok(Box::new(stream))
+        }
+        Target::Unix(path) => {
+            let stream = UnixStream::connect(path)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            Ok(Box::new(stream))
+        }
+    }
+}
+
+/// Why a handshake did not go on.
+enum Ended {
+    Io(io::Error),
+    Closed,
+    Tls(Error),
+}
+
+/// Sends what is to be sent, and reads once.
+fn step(tls: &mut ClientConnection, wire: &mut dyn Wire) -> Result<(), Ended> {
+    // A server that refuses may have closed its side; what it said before is still there.
+    let sent = flush(tls, wire);
+    match tls.read_tls(wire) {
+        Ok(0) => Err(Ended::Closed),
+        Ok(_) => match tls.process_new_packets() {
+            Ok(_) => sent.map_err(Ended::Io),
+            Err(error) => {
+                // The alert that says why.
+                let _ = flush(tls, wire);
+                Err(Ended::Tls(error))
+            }
+        },
+        Err(error) => Err(Ended::Io(error)),
+    }
+}
+
+fn flush(tls: &mut ClientConnection, wire: &mut dyn Wire) -> io::Result<()> {
+    let mut wire = wire;
+    while tls.wants_write() {
+        tls.write_tls(&mut wire)?;
+    }
+    Ok(())
+}
+
+impl Ended {
+    /// In the words of the one who wants to load this server.
+    fn explain(self, connector: &Connector, timeout: Duration) -> ProbeError {
+        match self {
+            Self::Closed => match connector.client.missing() {
+                true => ProbeError::ClientCertificate,
+                false => ProbeError::Closed,
+            },
+            Self::Io(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => ProbeError::Silent(timeout),
+                ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => ProbeError::Closed,
+                _ => ProbeError::Connection(error),
+            },
+            Self::Tls(error) => refused(&error, connector),
+        }
+    }
+}
+
+fn refused(error: &Error, connector: &Connector) -> ProbeError {
+    if let Error::InvalidCertificate(why) = error {
+        return certificate(why, connector);
+    }
+    if let Error::AlertReceived(alert) = error {
+        let missing = connector.client.missing();
+        let name = alert.as_str().unwrap_or("(unknown)");
+        return match alert {
+            AlertDescription::CertificateRequired => ProbeError::ClientCertificate,
+            AlertDescription::HandshakeFailure | AlertDescription::BadCertificate if missing => {
+                ProbeError::ClientCertificate
+            }
+            AlertDescription::HandshakeFailure
+            | AlertDescription::ProtocolVersion
+            | AlertDescription::InsufficientSecurity => {
+                ProbeError::Incompatible(format!("it sent the alert {name}"))
+            }
+            AlertDescription::UnrecognisedName => ProbeError::Handshake(format!(
+                "the server does not know the name {:?}; --server-name says another one",
+                connector.name.to_str()
+            )),
+            _ => ProbeError::Handshake(format!("the server sent the TLS alert {name}")),
+        };
+    }
+    match TlsFault::from(error) {
+        TlsFault::NotTls => ProbeError::NotTls,
+        TlsFault::Incompatible => ProbeError::Incompatible(error.to_string()),
+        _ => ProbeError::Handshake(error.to_string()),
+    }
+}
+
+fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
+    let name = connector.name.to_str();
+    let untrusted = || {
+        (
+            "the server's certificate was not issued by an authority that is trusted here"
+                .to_owned(),
+            "trust its issuer, or itself, with --ca FILE, or accept it with --insecure",
+        )
+    };
+    let (why, help) = match why {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => (
+            "the server's certificate has expired".to_owned(),
+            "renew it, or accept it with --insecure",
+        ),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
+            "the server's certificate is not valid yet".to_owned(),
+            "is this machine's clock right? --insecure accepts it",
+        ),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => (
+            format!("the server's certificate is not for {name:?}"),
+            "name the server as its certificate does, with --server-name NAME, or accept it with --insecure",
+        ),
+        // A wrong signature: an authority of the same name is trusted, and its key is another.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => untrusted(),
+        // A self-signed one that may sign others: webpki takes it for no server's.
+        other if other.to_string().contains("CaUsedAsEndEntity") => untrusted(),
+        other => (
+            format!("the server's certificate cannot be accepted: {other}"),
+            "trust this very certificate with --ca FILE, or accept it with --insecure",
+        ),
+    };
+    let certificate = connector.verifier.seen.get().and_then(description);
+    ProbeError::Certificate {
+        why,
+        certificate: certificate.unwrap_or_else(|| "it cannot be read".into()),
+        help,
+    }
+}
