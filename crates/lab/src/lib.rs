@@ -40,3 +40,4 @@ mod tree;
 pub mod trial;
 pub mod warmup;
 pub mod watch;
+pub mod why;
