@@ -196,7 +196,9 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             self.segment(&mut up[i], look, &mut round[i], &mut told)
                 .map_err(failed(i))?;
         }
-        up.into_iter().for_each(|up| drop(up.take_down()));
+        for up in up {
+            up.take_down();
+        }
         Ok(Some(round))
     }
 
@@ -247,7 +249,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
                 probe.measure(from, until);
             }
         })?;
-        let sight = probe.map(|probe| probe.finish()).unwrap_or_default();
+        let sight = probe.map(Looking::finish).unwrap_or_default();
         add(into, look, &measured, &sight);
         Ok(())
     }
