@@ -7,6 +7,8 @@ use super::{Against, Difference};
 const NAMED: usize = 4;
 /// What makes up at least this share of the difference is named; smaller ones are in the table.
 const WORTH_NAMING: f64 = 0.04;
+/// Where the whole is not known to differ, what makes up at least this share of all CPU time is named.
+const WORTH_NAMING_ALONE: f64 = 0.01;
 /// Kernel time is explained by its calls if these differ by this many per request.
 const MORE_CALLS: f64 = 0.05;
 
@@ -23,9 +25,9 @@ pub(super) fn sentence(base: &str, against: &Against) -> String {
     let mut text = match (cpu.differs, parts.is_empty()) {
         (false, true) => nothing(base, against, cpu),
         (false, false) => format!(
-            "{} and {base} need about the same CPU time per request ({}), but differ in its parts: ",
+            "the CPU time per request of {} and {base} is not known to differ as a whole{}, but parts of it do: ",
             against.side,
-            signed(cpu.difference.value())
+            range(cpu)
         ),
         (true, _) => format!(
             "{} costs {} ({}) {} CPU time per request than {base}{}",
@@ -49,25 +51,28 @@ pub(super) fn sentence(base: &str, against: &Against) -> String {
 }
 
 fn nothing(base: &str, against: &Against, cpu: &Difference) -> String {
-    let interval = cpu
-        .difference
-        .interval()
-        .map_or_else(String::new, |interval| {
-            let (low, high) = (signed(interval.low()), signed(interval.high()));
-            format!("; the difference lies between {low} and {high}")
-        });
     format!(
-        "no difference was found in the CPU time per request of {} and {base}{interval}",
-        against.side
+        "no difference was found in the CPU time per request of {} and {base}{}",
+        against.side,
+        range(cpu)
     )
 }
 
+/// Where the difference lies: ` (−26 ns to +1.62 µs)`; nothing when there is no interval.
+fn range(cpu: &Difference) -> String {
+    let interval = cpu.difference.interval();
+    interval.map_or_else(String::new, |interval| {
+        let (low, high) = (signed(interval.low()), signed(interval.high()));
+        format!(" ({low} to {high})")
+    })
+}
+
 fn worth_naming(row: &Difference, cpu: &Difference) -> bool {
-    let whole = match cpu.differs {
-        true => cpu.difference.value().abs(),
-        false => cpu.base,
+    let least = match cpu.differs {
+        true => WORTH_NAMING * cpu.difference.value().abs(),
+        false => WORTH_NAMING_ALONE * cpu.base,
     };
-    row.difference.value().abs() >= WORTH_NAMING * whole
+    row.difference.value().abs() >= least
 }
 
 /// `0.31 µs in `json_encode``, `0.08 µs in the kernel by 2.00 more `epoll_ctl` calls per request`. What goes against the whole

@@ -1,7 +1,7 @@
 //! `prony duel --why`: the anatomy of a request, after the rounds that measure.
 
 use crate::args::Duel;
-use miette::Result;
+use miette::{Result, miette};
 use prony_lab::duel::DuelError;
 use prony_lab::event::Observer;
 use prony_lab::generator::Generator;
@@ -59,6 +59,8 @@ pub fn write(args: &Duel, anatomy: &Anatomy) -> Result<()> {
         eprintln!("the flame graphs are in {}", path.display());
     }
     if let Some(folder) = &args.why_folded {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| miette!("{} cannot be made: {error}", folder.display()))?;
         for side in &anatomy.sides {
             let name = side.name.replace(['/', ' '], "_");
             let path = folder.join(format!("{name}.folded"));
