@@ -119,12 +119,13 @@ impl Eye {
         let Ok((from, until)) = inbox.recv() else {
             return;
         };
-        std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
-        let before = Counts::of(self.family.pids());
-        // What cannot be switched on gives nothing: the caller sees that there are no samples.
+        // At once, and not when the measurement begins: this thread may be woken late, and what is recorded too early is
+        // dropped by its time. What cannot be switched on gives nothing: the caller sees that there are no samples.
         for ring in &self.rings {
             let _ = ring.enable();
         }
+        std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
+        let before = Counts::of(self.family.pids());
         loop {
             let left = Duration::from_nanos(until.saturating_sub(now()));
             let ended = inbox.recv_timeout(left.min(TURN)) != Err(RecvTimeoutError::Timeout);

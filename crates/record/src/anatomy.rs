@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Requests of a measurement, and the server's CPU time in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
-    /// Requests that ended or were under way at the end.
+    /// Requests that ended.
     pub requests: u64,
     /// CPU time of the server, in nanoseconds.
     pub cpu_ns: u64,

@@ -19,8 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const LISTED: f64 = 0.004;
 /// A difference of a part below this share of the first server's CPU time is not called one, however sure it is.
 const RELEVANT: f64 = 0.003;
-/// Nor is one of a count below this many per request.
-const RELEVANT_COUNT: f64 = 0.01;
+/// Nor is one of a count below this many per request, or below this share of the first server's: requests that are under
+/// way at the ends of a segment blur counts by about as much.
+const RELEVANT_COUNT: f64 = 0.02;
+const RELEVANT_COUNT_SHARE: f64 = 0.02;
 /// Counts that are not divided by the number of requests.
 const ABSOLUTE: [&str; 1] = ["threads that worked"];
 /// In bytes, where a page per hundred requests is the least that matters.
@@ -346,9 +348,10 @@ fn count_rows(base: &[&Dissection], side: &[&Dissection]) -> Vec<Row<String>> {
     for key in keys {
         let our = ours.remove(&key).unwrap_or_else(|| vec![0.0; side.len()]);
         let their = theirs.remove(&key).unwrap_or_else(|| vec![0.0; base.len()]);
+        let share = RELEVANT_COUNT_SHARE * average(&their).unwrap_or(0.0).abs();
         let least = match key.as_str() {
             BYTES => RELEVANT_BYTES,
-            _ => RELEVANT_COUNT,
+            _ => RELEVANT_COUNT.max(share),
         };
         // What hardly ever happens to either says nothing, and would take from the others.
         let most = our

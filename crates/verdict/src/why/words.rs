@@ -25,9 +25,8 @@ pub(super) fn sentence(base: &str, against: &Against) -> String {
     let mut text = match (cpu.differs, parts.is_empty()) {
         (false, true) => nothing(base, against, cpu),
         (false, false) => format!(
-            "the CPU time per request of {} and {base} is not known to differ as a whole{}, but parts of it do: ",
-            against.side,
-            range(cpu)
+            "the CPU time per request of {} and {base} is not known to differ as a whole, but parts of it do: ",
+            against.side
         ),
         (true, _) => format!(
             "{} costs {} ({}) {} CPU time per request than {base}{}",
