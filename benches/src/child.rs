@@ -87,6 +87,11 @@ impl Child {
         })
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.pid.unsigned_abs()
+    }
+
     /// Its next line of standard output.
     ///
     /// # Errors

@@ -21,6 +21,8 @@
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
 //! | [`hostile`] | is what hostile servers do told as it is? |
+//! | [`faults`] | is anything lost or left behind when prony, or what it needs, fails? |
+//! | [`soak`] | does anything grow, drift or get lost in a load of hours? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
@@ -34,6 +36,7 @@ mod corpus;
 mod display;
 mod error;
 mod external;
+mod faults;
 mod gaps;
 mod hostile;
 mod instructions;
@@ -51,6 +54,7 @@ mod pty;
 mod quiet;
 mod send_delay;
 mod server;
+mod soak;
 mod spread;
 mod table;
 mod truth;
@@ -89,6 +93,8 @@ Examples:
   prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches hostile --short
+  prony-benches faults --signals 20            after `cargo build --release`; some 20 faults in a minute
+  prony-benches soak --minutes 10
   prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
@@ -227,6 +233,32 @@ enum What {
         #[arg(long)]
         short: bool,
     },
+    /// Signals at random moments, notebooks and outputs that cannot be written, too little of everything, clocks
+    /// that jump: is every finished trial kept and every process ended, and does the next run work?
+    Faults {
+        /// Signals, to prony, a supervisor, a server or its helper, in run, duel, capacity and view
+        #[arg(long, value_name = "N", default_value_t = 200)]
+        signals: u32,
+        /// Times of each other fault
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        times: u32,
+        /// Draws moments, signals and their targets from this number, to repeat them
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// A load at a rate of a server that is killed and started again all the while: does memory grow, does
+    /// the schedule drift, is a window lost? Two hours, after `cargo build --release`
+    Soak {
+        /// Length of the load
+        #[arg(long, value_name = "MINUTES", default_value_t = 120.0, value_parser = minutes)]
+        minutes: f64,
+        /// Requests per second
+        #[arg(long, value_name = "N", default_value_t = 20_000)]
+        rate: u32,
+        /// How often the server is killed
+        #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+        restart: f64,
+    },
     /// The first four
     All,
     /// A server or neighbour with a fault, as a process of its own.
@@ -333,6 +365,30 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             bench.run("capacity", |rig| capacity::run(rig, options))?;
         }
         What::Hostile { short } => bench.run("hostile", |_| hostile::run(short))?,
+        What::Faults {
+            signals,
+            times,
+            seed,
+        } => {
+            let options = faults::Options {
+                signals,
+                times,
+                seed,
+            };
+            bench.run("faults", |_| faults::run(options))?;
+        }
+        What::Soak {
+            minutes,
+            rate,
+            restart,
+        } => {
+            let options = soak::Options {
+                minutes,
+                rate,
+                restart,
+            };
+            bench.run("soak", |rig| soak::run(rig, options))?;
+        }
         What::Verify { times, under_load } => {
             bench.run("verify", |rig| verify::run(rig, times, under_load))?;
         }
@@ -430,6 +486,13 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
     match text.parse() {
         Ok(seconds) if (0.1..=600.0).contains(&seconds) => Ok(seconds),
         _ => Err("a number of seconds from 0.1 to 600 is expected".into()),
+    }
+}
+
+fn minutes(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(minutes) if (0.1..=1_440.0).contains(&minutes) => Ok(minutes),
+        _ => Err("a number of minutes from 0.1 to 1440 is expected".into()),
     }
 }
 

@@ -1,7 +1,13 @@
 //! Steering a load while it runs.
 
 use crate::clock::{self, Nanos};
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// How long before something is to happen it must be said: the length of a turn of a worker's loop,
 /// with much to spare.
@@ -19,6 +25,9 @@ pub struct Control {
     /// Since the start; `Nanos::MAX` while it is not known.
     from: AtomicU64,
     until: AtomicU64,
+    /// When a stop ended the measurement, since the start; `Nanos::MAX` unless one did. A time of its own:
+    /// a measurement that is announced at that very moment does not undo it.
+    ended: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -28,6 +37,7 @@ impl Default for Control {
             start: AtomicU64::new(Nanos::MAX),
             from: AtomicU64::new(Nanos::MAX),
             until: AtomicU64::new(Nanos::MAX),
+            ended: AtomicU64::new(Nanos::MAX),
             stop: AtomicBool::new(false),
         }
     }
@@ -87,15 +97,16 @@ impl Control {
 
     /// Nothing after `at`, since the load's start, is measured any more.
     pub(crate) fn end(&self, at: Nanos) {
-        self.until.fetch_min(at, Ordering::Relaxed);
-        self.from.fetch_min(at, Ordering::Release);
+        self.ended.fetch_min(at, Ordering::AcqRel);
     }
 
     /// From when and until when to measure, since the load's start.
     #[inline]
     pub(crate) fn measured(&self) -> (Nanos, Nanos) {
         let from = self.from.load(Ordering::Acquire);
-        (from, self.until.load(Ordering::Relaxed))
+        let until = self.until.load(Ordering::Relaxed);
+        let ended = self.ended.load(Ordering::Acquire);
+        (from.min(ended), until.min(ended))
     }
 
     /// The same on the engine's clock, of a load that began at `start`.

@@ -1,5 +1,7 @@
 //! Putting together what the workers of a load saw.
 
+mod batches;
+
 use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
 use crate::plan::Plan;
@@ -7,10 +9,10 @@ use crate::recorder::{Record, Slice};
 use crate::run::{Detail, Error, Progress, transport};
 use crate::trace::Opening;
 use crate::worker::Report;
+use batches::Batches;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::{ByRequest, Generator, Observation, Window};
-use prony_stats::order_interval::Beyond;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -19,7 +21,9 @@ pub(crate) struct Gather<'a> {
     plan: &'a Plan,
     /// Windows that some, but not all, workers have finished, by index.
     partial: BTreeMap<u32, (u32, Slice)>,
-    whole: Vec<Slice>,
+    /// When each window that all have finished began, on the engine's clock, and what was seen in it.
+    whole: Vec<(Nanos, Window)>,
+    batches: Batches,
     /// Start, length and answers of each worker's windows.
     paces: Vec<(Nanos, Nanos, u64)>,
     pub reports: Vec<Report>,
@@ -32,6 +36,7 @@ impl<'a> Gather<'a> {
             plan,
             partial: BTreeMap::new(),
             whole: Vec::new(),
+            batches: Batches::new(),
             paces: Vec::new(),
             reports: Vec::new(),
             error: None,
@@ -58,9 +63,15 @@ impl<'a> Gather<'a> {
         {
             let start = control.started().unwrap_or(whole.start);
             progress.outcomes(&whole.outcomes);
-            progress.window(&whole.window(start, control.measured()));
-            self.whole.push(whole);
+            let window = whole.window(start, control.measured());
+            progress.window(&window);
+            self.keep(whole, window);
         }
+    }
+
+    fn keep(&mut self, whole: Slice, window: Window) {
+        self.whole.push((whole.start, window));
+        self.batches.add(whole);
     }
 
     /// Everything that was seen.
@@ -71,9 +82,6 @@ impl<'a> Gather<'a> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        // Workers that ended a little sooner than others have no part in the last windows.
-        self.whole
-            .extend(self.partial.into_values().map(|(_, slice)| slice));
         let mut record = Record::new();
         for report in &self.reports {
             record.merge(&report.record);
@@ -87,17 +95,17 @@ impl<'a> Gather<'a> {
         let start = control.started().unwrap_or(from);
         let since = |at: Nanos| at.saturating_sub(start);
         let span = (since(from), since(until));
-        let windows = self.whole.iter().map(|slice| slice.window(start, span));
-        let windows: Vec<Window> = windows.collect();
+        // Workers that ended a little sooner than others have no part in the last windows.
+        for (_, slice) in std::mem::take(&mut self.partial).into_values() {
+            let window = slice.window(start, span);
+            self.keep(slice, window);
+        }
+        // Only now is it known when the measurement began and ended.
+        let placed = |(begun, window): (Nanos, Window)| window.placed(since(begun), span);
+        let windows: Vec<Window> = self.whole.into_iter().map(placed).collect();
         let mut times = record.times;
         times.effective = EffectiveSamples::of(&times.response, |value| {
-            let inside =
-                |slice: &&Slice| slice.start >= from && slice.start + slice.length <= until;
-            let beyond = |slice: &Slice| Beyond {
-                above: slice.response.len() - slice.response.count_between(0, value),
-                all: slice.response.len(),
-            };
-            self.whole.iter().filter(inside).map(beyond).collect()
+            self.batches.beyond(value, from, until)
         });
         let finished = record.outcomes.finished();
         let observation = Observation {

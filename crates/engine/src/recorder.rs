@@ -6,7 +6,7 @@ use crate::schedule::Skipped;
 use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
-use prony_record::{Distributions, Outcomes, Phase, Window};
+use prony_record::{Distributions, Outcomes, Window};
 use std::collections::BTreeMap;
 
 /// Significant decimal digits of a window's histogram: values are within 1 %, in a tenth of the memory
@@ -43,7 +43,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    fn empty(index: u32, start: Nanos, length: Nanos) -> Self {
+    pub(crate) fn empty(index: u32, start: Nanos, length: Nanos) -> Self {
         Self {
             index,
             start,
@@ -68,15 +68,11 @@ impl Slice {
 
     /// As the record has it, of a load that began at `start` and whose measurement is from `from`
     /// until `until` since then.
-    pub(crate) fn window(&self, start: Nanos, (from, until): (Nanos, Nanos)) -> Window {
+    pub(crate) fn window(&self, start: Nanos, measured: (Nanos, Nanos)) -> Window {
         let begun = self.start.saturating_sub(start);
         let at = |q| (!self.response.is_empty()).then(|| self.response.value_at_quantile(q));
         let outcomes = &self.outcomes;
-        Window {
-            phase: match begun >= from && begun.saturating_add(self.length) <= until {
-                true => Phase::Measure,
-                false => Phase::Warmup,
-            },
+        let window = Window {
             verified_answers: outcomes.ok,
             wrong_answers: outcomes.wrong_answer,
             errors: outcomes.socket_errors(),
@@ -85,7 +81,8 @@ impl Slice {
             p99_ns: at(0.99),
             generator_cpu_ns: Some(self.work),
             ..Window::empty(self.index, begun, self.length)
-        }
+        };
+        window.placed(begun, measured)
     }
 }
 

@@ -54,7 +54,11 @@ pub(crate) fn cpu_time(pid: libc::pid_t) -> Option<u64> {
     if unsafe { libc::clock_gettime(clock, &raw mut ts) } < 0 {
         return None;
     }
-    Some(ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64)
+    // Not negative, unless a library that was loaded first changes what clocks say.
+    let seconds = u64::try_from(ts.tv_sec).ok()?;
+    seconds
+        .checked_mul(1_000_000_000)?
+        .checked_add(u64::try_from(ts.tv_nsec).ok()?)
 }
 
 /// CPU time in a process's own code and in the kernel, in clock ticks (of 10 ms on most systems).

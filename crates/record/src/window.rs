@@ -47,6 +47,21 @@ pub struct Window {
 }
 
 impl Window {
+    /// The same window, begun at `start_ns` of a load that was measured from `from` until `until`, all in
+    /// nanoseconds since the load's start: a part of the measurement when it lies wholly inside.
+    #[must_use]
+    pub fn placed(self, start_ns: Nanos, (from, until): (Nanos, Nanos)) -> Self {
+        let inside = start_ns >= from && start_ns.saturating_add(self.length_ns) <= until;
+        Self {
+            start_ns,
+            phase: match inside {
+                true => Phase::Measure,
+                false => Phase::Warmup,
+            },
+            ..self
+        }
+    }
+
     /// A window in which nothing has happened.
     #[must_use]
     pub fn empty(index: u32, start_ns: Nanos, length_ns: Nanos) -> Self {

@@ -2,7 +2,8 @@
 //! `epoll_ctl` while the kernel takes what is sent.
 
 use super::socket::{self, Address};
-use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait, stamp};
+use super::stamp::{self, Stamps};
+use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
 use crate::plan::Target;
 use std::io;
@@ -18,6 +19,7 @@ pub(crate) struct Epoll {
     buffer: Box<[u8]>,
     events: Box<[libc::epoll_event]>,
     ticker: OwnedFd,
+    stamps: Stamps,
 }
 
 /// What the ticker reports as: no slot has this number.
@@ -70,6 +72,7 @@ impl Epoll {
             buffer: vec![0; BUFFER].into_boxed_slice(),
             events: vec![libc::epoll_event { events: 0, u64: 0 }; BATCH].into_boxed_slice(),
             ticker,
+            stamps: Stamps::default(),
         })
     }
 
@@ -152,7 +155,7 @@ impl Transport for Epoll {
             }
             let (n, at) = match self.out.came {
                 Came::Read => (receive(fd, &mut self.buffer), clock::now()),
-                Came::Stamped => stamp::receive(fd, &mut self.buffer),
+                Came::Stamped => stamp::receive(fd, &mut self.buffer, &mut self.stamps),
             };
             match n {
                 1.. => handler.received(&mut self.out, slot, &self.buffer[..n as usize], at),

@@ -25,14 +25,14 @@ const TRIES: u32 = 3;
 
 /// The two clocks at one moment: time stamps are in `CLOCK_REALTIME`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+struct Moment {
     engine: Nanos,
     real: Nanos,
 }
 
 impl Moment {
     /// A thread that is preempted between the two readings has two moments: such a pair is read again.
-    pub(super) fn now() -> Self {
+    fn now() -> Self {
         let mut before = clock::now();
         let mut read = || {
             let real = clock::real();
@@ -54,11 +54,43 @@ impl Moment {
     }
 
     /// When something came that was there by this moment, on the engine's clock. `control` is what the
-    /// kernel said beside the bytes; without a time stamp in it, it came now. So it did, for all that can
-    /// be known, when the clock was set back meanwhile.
-    pub(super) fn came(self, control: &[u8]) -> Nanos {
+    /// kernel said beside the bytes; without a time stamp in it, or with one of the future, it came now.
+    fn came(self, control: &[u8]) -> Nanos {
         let age = stamp(control).map_or(0, |stamp| self.real.saturating_sub(stamp));
         self.engine.saturating_sub(age)
+    }
+}
+
+/// Between two readings the two clocks move apart by far less, unless one of them was set.
+const STEP: u64 = 500_000;
+/// For so long after the clock was set, what is read may have come before: the longest that a generator is
+/// kept from reading, with much to spare.
+const UNSURE: Nanos = 100_000_000;
+
+/// Time stamps of one worker's connections. For a while after `CLOCK_REALTIME` was set they say
+/// nothing: what is read then came now.
+#[derive(Debug, Default)]
+pub(super) struct Stamps {
+    /// By how much the two clocks differed last, in nanoseconds.
+    apart: Option<i64>,
+    /// On the engine's clock.
+    unsure_until: Nanos,
+}
+
+impl Stamps {
+    /// When something came that was there by `moment`, as [`Moment::came`].
+    #[inline]
+    fn came(&mut self, moment: Moment, control: &[u8]) -> Nanos {
+        let apart = moment.real.wrapping_sub(moment.engine) as i64;
+        if let Some(before) = self.apart.replace(apart)
+            && apart.wrapping_sub(before).unsigned_abs() > STEP
+        {
+            self.unsure_until = moment.engine + UNSURE;
+        }
+        match moment.engine < self.unsure_until {
+            true => moment.engine,
+            false => moment.came(control),
+        }
     }
 }
 
@@ -86,7 +118,7 @@ fn stamp(mut control: &[u8]) -> Option<Nanos> {
 
 /// Receives, and says when it came. The number of bytes is as `recv` has it, negative after an error.
 #[inline]
-pub(super) fn receive(socket: RawFd, buffer: &mut [u8]) -> (isize, Nanos) {
+pub(super) fn receive(socket: RawFd, buffer: &mut [u8], stamps: &mut Stamps) -> (isize, Nanos) {
     // Aligned as a header is.
     let mut control = [0usize; ROOM / size_of::<usize>()];
     let mut part = libc::iovec {
@@ -107,7 +139,7 @@ pub(super) fn receive(socket: RawFd, buffer: &mut [u8]) -> (isize, Nanos) {
     let said = message.msg_controllen.min(ROOM);
     // SAFETY: that number of its bytes was written, and the others are zero.
     let control = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), said) };
-    (n, Moment::now().came(control))
+    (n, stamps.came(Moment::now(), control))
 }
 
 /// What a receive of `io_uring` that stays armed is to bring: no name, and room for a time stamp.
@@ -120,12 +152,17 @@ pub(super) fn template() -> libc::msghdr {
 
 /// The bytes in a buffer that such a receive has filled, and when they came.
 #[inline]
-pub(super) fn parse<'a>(buffer: &'a [u8], template: &libc::msghdr) -> (&'a [u8], Nanos) {
+pub(super) fn parse<'a>(
+    buffer: &'a [u8],
+    template: &libc::msghdr,
+    stamps: &mut Stamps,
+) -> (&'a [u8], Nanos) {
     match RecvMsgOut::parse(buffer, template) {
         Ok(out) => {
             // They stand at the end.
             let start = buffer.len() - out.payload_data().len();
-            (&buffer[start..], Moment::now().came(out.control_data()))
+            let came = stamps.came(Moment::now(), out.control_data());
+            (&buffer[start..], came)
         }
         // The kernel never writes less than the template asks for.
         Err(()) => (&[], clock::now()),
@@ -175,6 +212,37 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_set_makes_no_answer_come_sooner() {
+        let stamp_at = |real: Nanos| {
+            let parts = [real / clock::SECOND, real % clock::SECOND];
+            let data: Vec<u8> = parts.iter().flat_map(|part| part.to_ne_bytes()).collect();
+            message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &data)
+        };
+        let (noon, hour) = (1_800_000_000 * clock::SECOND, 3_600 * clock::SECOND);
+        for step in [hour as i64, -(hour as i64), 2_000_000, -2_000_000] {
+            let mut stamps = Stamps::default();
+            let real = |engine: Nanos, stepped: bool| {
+                noon.wrapping_add(engine)
+                    .wrapping_add_signed(if stepped { step } else { 0 })
+            };
+            let mut read = |engine: Nanos, stepped: bool, came: Nanos| {
+                let moment = Moment {
+                    engine,
+                    real: real(engine, stepped),
+                };
+                stamps.came(moment, &stamp_at(came))
+            };
+            assert_eq!(read(5_000, false, real(4_000, false)), 4_000);
+            // Both came before the step, and are read after it.
+            assert_eq!(read(9_000, true, real(6_000, false)), 9_000, "{step}");
+            assert_eq!(read(9_500, true, real(6_500, false)), 9_500, "{step}");
+            // Later, stamps are of the new time.
+            let later = 9_000 + UNSURE;
+            assert_eq!(read(later, true, real(later - 300, true)), later - 300);
+        }
+    }
+
+    #[test]
     fn what_is_read_late_came_in_time() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = OwnedFd::from(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
@@ -186,7 +254,7 @@ mod tests {
         let after = clock::now();
         std::thread::sleep(Duration::from_millis(50));
         let mut buffer = [0; 16];
-        let (n, at) = receive(socket.as_raw_fd(), &mut buffer);
+        let (n, at) = receive(socket.as_raw_fd(), &mut buffer, &mut Stamps::default());
         assert_eq!(n, 5, "{}", io::Error::last_os_error());
         // The two clocks are read one after the other, and one may be slewed against the other.
         let slack = 5_000_000;

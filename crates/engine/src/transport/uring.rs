@@ -2,7 +2,8 @@
 //! all connections share; sends of a whole turn go to the kernel with the call that waits.
 
 use super::socket::Address;
-use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait, stamp};
+use super::stamp::{self, Stamps};
+use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
 use crate::plan::Target;
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
@@ -34,6 +35,7 @@ pub(crate) struct Uring {
     batch: Vec<cqueue::Entry>,
     /// Boxed, because the kernel reads it when the timer is armed.
     tick: Box<Timespec>,
+    stamps: Stamps,
 }
 
 pub(crate) struct Out {
@@ -121,6 +123,7 @@ impl Uring {
                     .sec(TICK / clock::SECOND)
                     .nsec((TICK % clock::SECOND) as u32),
             ),
+            stamps: Stamps::default(),
         };
         this.arm_ticker();
         Ok(this)
@@ -224,7 +227,7 @@ impl Transport for Uring {
                             let bytes = self.buffers.bytes(id, result as usize);
                             let (bytes, came) = match &self.out.beside {
                                 None => (bytes, at),
-                                Some(template) => stamp::parse(bytes, template),
+                                Some(template) => stamp::parse(bytes, template, &mut self.stamps),
                             };
                             // With something beside them, no bytes are not a result of zero.
                             result = bytes.len() as i32;

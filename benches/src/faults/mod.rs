@@ -1,0 +1,181 @@
+//! Faults at random moments: signals to prony and to what it started, notebooks and outputs that cannot be
+//! written, too little of everything, a clock that jumps. Is every finished trial kept, is every process
+//! ended, does the next run work?
+
+mod fault;
+mod scene;
+
+use crate::error::{Error, Result};
+use crate::prony;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use scene::{Scene, Verb, Whom};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Within this long after the start a fault happens: as long as a run here takes, and a little less than a
+/// duel or a capacity search.
+const MOMENTS: Duration = Duration::from_millis(2_500);
+
+/// How much, and from which seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Signals at random moments.
+    pub signals: u32,
+    /// Times of every other fault, for `run` and `duel`.
+    pub times: u32,
+    /// Of the moments, and of who gets which signal.
+    pub seed: u64,
+}
+
+/// What a campaign has shown.
+#[derive(Debug, Default, Serialize)]
+pub struct Faults {
+    /// By fault: how often it was made, and how often everything was as it has to be.
+    kinds: BTreeMap<String, Kept>,
+    /// What could not be tried here, and why.
+    skipped: BTreeMap<String, String>,
+    /// What was not as it has to be.
+    wrong: Vec<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Kept {
+    made: u32,
+    right: u32,
+}
+
+impl Faults {
+    fn book(&mut self, kind: &str, case: &str, wrong: &[String]) {
+        let row = self.kinds.entry(kind.into()).or_default();
+        row.made += 1;
+        row.right += u32::from(wrong.is_empty());
+        for problem in wrong {
+            self.wrong.push(format!("{kind}, {case}: {problem}"));
+        }
+    }
+}
+
+/// Makes all of them.
+///
+/// # Errors
+/// When prony was not built, or something was not as it has to be.
+pub fn run(options: Options) -> Result<Faults> {
+    let program = prony::program()?;
+    let mut draw = Xoshiro256PlusPlus::seed_from_u64(options.seed);
+    let mut found = Faults::default();
+    for nth in 0..options.signals {
+        let verb = Verb::ALL[nth as usize % Verb::ALL.len()];
+        let (signal, name) = fault::SIGNALS[draw.random_range(0..fault::SIGNALS.len())];
+        let whom = match verb {
+            Verb::View => Whom::Prony,
+            _ => Whom::ALL[draw.random_range(0..Whom::ALL.len())],
+        };
+        let moment = MOMENTS.mul_f64(draw.random());
+        let case = format!("{verb:?} after {} ms", moment.as_millis());
+        let wrong = signalled(&program, verb, whom, signal, moment)?;
+        found.book(&format!("{name} to {whom:?}"), &case, &wrong);
+        progress(nth + 1, options.signals, "signals", &found);
+    }
+    let faults = fault::ALL.len() as u32 * options.times;
+    for nth in 0..faults {
+        let fault = fault::ALL[nth as usize % fault::ALL.len()];
+        if let Some(why) = fault.impossible() {
+            found.skipped.insert(fault.name().into(), why.into());
+            continue;
+        }
+        let verb = [Verb::Run, Verb::Duel][draw.random_range(0..2)];
+        let moment = MOMENTS.mul_f64(draw.random());
+        let wrong = fault.make(&program, verb, moment)?;
+        found.book(fault.name(), &format!("{verb:?}"), &wrong);
+        progress(nth + 1, faults, "other faults", &found);
+    }
+    match found.wrong.is_empty() {
+        true => Ok(found),
+        false => Err(Error::Unusable(format!("{found}"))),
+    }
+}
+
+fn progress(done: u32, all: u32, what: &str, found: &Faults) {
+    if done.is_multiple_of(10) || done == all {
+        let wrong = found.wrong.len();
+        eprintln!("faults: {done} of {all} {what}, {wrong} wrong");
+    }
+}
+
+/// A signal to one of the processes.
+fn signalled(
+    program: &Path,
+    verb: Verb,
+    whom: Whom,
+    signal: i32,
+    moment: Duration,
+) -> Result<Vec<String>> {
+    let scene = Scene::new(program)?;
+    let mut started = scene.start(verb, |command, _| command)?;
+    std::thread::sleep(moment);
+    let prony = started.child.id();
+    // Between two trials there may be nobody else.
+    let target = scene.processes(prony);
+    let target = target.iter().find(|(_, it)| *it == whom);
+    let (pid, hit) = target.copied().unwrap_or((prony as i32, Whom::Prony));
+    let send = |signal| {
+        // SAFETY: a plain system call; a process that has just ended is an error nobody minds.
+        unsafe { libc::kill(pid, signal) };
+    };
+    send(signal);
+    if signal == libc::SIGSTOP {
+        std::thread::sleep(Duration::from_millis(300));
+        send(libc::SIGCONT);
+    }
+    let ends_by_it = hit == Whom::Prony && signal != libc::SIGSTOP && signal != libc::SIGHUP;
+    if verb == Verb::View && !ends_by_it {
+        // It would go on for ever.
+        send(libc::SIGTERM);
+    }
+    if verb == Verb::Capacity && !ends_by_it {
+        // A search takes a minute; what is asked is whether it survives the signal.
+        std::thread::sleep(Duration::from_millis(500));
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(prony as i32, libc::SIGINT) };
+    }
+    let mut wrong = Vec::new();
+    match scene.end(&mut started) {
+        None => wrong.push("it did not end".into()),
+        Some(status) => {
+            let survived = hit != Whom::Prony || signal == libc::SIGSTOP;
+            if survived && status.code().is_none() {
+                wrong.push(format!("it ended by a signal: {status}"));
+            }
+            let excused = status.success() || status.code().is_none();
+            if !excused && scene.complaint().trim().is_empty() {
+                wrong.push(format!("it failed without a word: {status}"));
+            }
+        }
+    }
+    wrong.extend(scene.wrong(&started, true));
+    scene.sweep();
+    wrong.extend(scene.wrong_afterwards());
+    scene.sweep();
+    Ok(wrong)
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = crate::table::Table::new(["fault", "made", "right"]);
+        for (kind, kept) in &self.kinds {
+            table.row([kind.clone(), kept.made.to_string(), kept.right.to_string()]);
+        }
+        write!(f, "{table}")?;
+        for (kind, why) in &self.skipped {
+            write!(f, "\nnot tried: {kind}: {why}")?;
+        }
+        for problem in &self.wrong {
+            write!(f, "\nwrong: {problem}")?;
+        }
+        Ok(())
+    }
+}
