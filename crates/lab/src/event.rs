@@ -25,6 +25,8 @@ pub enum Event<'a> {
     },
     /// A round of a duel or of a calibration begins; none: the one that finds a common rate.
     Round(Option<u32>),
+    /// A round begins in which the anatomy of a request is measured: which of how many, from 0.
+    Anatomy(u32, u32),
     /// The sides of a calibration are loaded in this way from here on.
     Cell(&'a str),
     /// How it goes with a server.

@@ -41,3 +41,4 @@ mod tree;
 pub mod trial;
 pub mod warmup;
 pub mod watch;
+pub mod why;

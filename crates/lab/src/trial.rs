@@ -62,6 +62,8 @@ pub enum Doing {
     Saturation,
     /// Loading it at a rate that it shares with others.
     CommonRate,
+    /// Loading it at that rate to see what a request costs it, part by part.
+    Anatomy,
 }
 
 impl Doing {
@@ -73,6 +75,7 @@ impl Doing {
             Self::WarmUp => "warming up",
             Self::Saturation => "as fast as it can",
             Self::CommonRate => "at the common rate",
+            Self::Anatomy => "the anatomy of a request",
         }
     }
 }
@@ -188,6 +191,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         self.server.command().join(" ")
     }
 
+    /// The process below which everything belongs to it; None when it is not known.
+    pub fn root(&self) -> Option<libc::pid_t> {
+        self.server.root()
+    }
+
     /// The end of what it printed.
     pub fn output(&self) -> String {
         self.server.output()
@@ -225,6 +233,19 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     /// # Errors
     /// When it, or its upstream, ends under the load, or the generator cannot go on.
     pub fn measure(&mut self, load: &Load, told: Told<'_>) -> Result<Measured, Failure> {
+        self.measure_beside(load, told, &|_, _| {})
+    }
+
+    /// The same; `beside` is told what is measured before it begins, as times of the host's clock.
+    ///
+    /// # Errors
+    /// As [`measure`](Self::measure).
+    pub fn measure_beside(
+        &mut self,
+        load: &Load,
+        told: Told<'_>,
+        beside: &dyn Fn(Nanos, Nanos),
+    ) -> Result<Measured, Failure> {
         let watch = self
             .lab
             .host
@@ -236,6 +257,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             warming: (!cold).then(|| Warming::new(load.warmup, load.extent)),
             start: 0,
             watch: &watch,
+            beside,
             told,
             server: &mut self.server,
         };
@@ -371,14 +393,16 @@ struct Steering<'a, 't, W, S> {
     /// When the load began, on the generator's clock.
     start: Nanos,
     watch: &'a W,
+    beside: &'a dyn Fn(Nanos, Nanos),
     told: Told<'t>,
     server: &'a mut S,
 }
 
 impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
     fn watch(&self, from: Nanos, until: Nanos) {
-        self.watch
-            .measure(self.start + from, self.start.saturating_add(until));
+        let (from, until) = (self.start + from, self.start.saturating_add(until));
+        self.watch.measure(from, until);
+        (self.beside)(from, until);
     }
 }
 

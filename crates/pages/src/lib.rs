@@ -23,6 +23,7 @@ pub mod restore;
 pub mod sample;
 pub mod scale;
 pub mod series;
+pub mod why;
 
 /// Why a page or a file cannot be made.
 #[derive(Debug, thiserror::Error)]

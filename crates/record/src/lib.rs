@@ -11,6 +11,7 @@
 //! | [`failure`] | at which step a trial failed, and why |
 //! | [`trial`], [`run`] | everything known of a trial, and of a run |
 //! | [`verdict`], [`service`] | what duels and capacity searches compare, and by which terms |
+//! | [`anatomy`] | what one request costs a server, part by part |
 //! | [`calibration`] | what this host's rig can do, and how noisy it is |
 //! | [`published`] | figures that others have published |
 //!
@@ -20,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod anatomy;
 pub mod bounds;
 pub mod by_request;
 pub mod calibration;

@@ -78,6 +78,9 @@ pub fn text(report: &DuelReport, width: usize) -> String {
     }
     out += &widened(report);
     out += &findings(&report.checks);
+    if let Some(anatomy) = &report.why {
+        out += &crate::why::text(anatomy, width);
+    }
     out
 }
 

@@ -15,3 +15,4 @@ pub mod run;
 pub mod scaling;
 pub mod show;
 pub mod table;
+pub mod why;

@@ -7,6 +7,7 @@
 //! - [`note`]: what else has to be known to read it
 //! - [`sentence`]: what that says, in words
 //! - [`gate`]: conditions under which a build fails
+//! - [`why`]: which parts of a request cost more or less than another server's
 //! - [`capacity`]: which rate a capacity search tries next, and what it has found
 
 #![forbid(unsafe_code)]
@@ -21,3 +22,4 @@ pub mod note;
 pub mod outlook;
 pub mod seen;
 pub mod sentence;
+pub mod why;

@@ -3,6 +3,7 @@
 use crate::duel::{compare, may_end, plan};
 use crate::note::notes;
 use crate::sentence::sentences;
+use crate::why::Anatomy;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Finding, Trial};
 use prony_stats::mean::mean;
@@ -38,6 +39,9 @@ pub struct DuelReport {
     pub checks: Vec<Finding>,
     /// Every round, its sides in their order.
     pub values: Vec<Vec<Values>>,
+    /// Why they differ: what a request costs each side, part by part; only with `--why`, and not in the notebook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Anatomy>,
 }
 
 /// A side.
@@ -241,6 +245,7 @@ impl Seen {
             cut_short,
             checks: self.findings(),
             values: self.rounds.clone(),
+            why: None,
         })
     }
 }

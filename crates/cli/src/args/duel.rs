@@ -14,6 +14,7 @@ use prony_lab::contract::Contract;
 use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::verdict::Quantity;
+use std::path::PathBuf;
 
 /// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
 ///
@@ -33,6 +34,7 @@ use prony_record::verdict::Quantity;
     prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
     prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
     prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
+    prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
     prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
 pub struct Duel {
@@ -80,6 +82,19 @@ pub struct Duel {
     /// Begin no round that would end after this [default: 3m; none with --rounds]
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<Span>,
+    /// Say why: after the duel, load all sides in further rounds at the common rate while their stacks are sampled and their
+    /// system calls counted, and name the functions, calls and counts that differ (needs root or a kernel setting, see docs/why.md)
+    #[arg(long, help_heading = "Why")]
+    pub why: bool,
+    /// Rounds of --why; more find smaller differences
+    #[arg(long, value_name = "N", requires = "why", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000), help_heading = "Why")]
+    pub why_rounds: u32,
+    /// Write a page with the flame graph of each side and of their difference
+    #[arg(long, value_name = "FILE", requires = "why", help_heading = "Why")]
+    pub why_page: Option<PathBuf>,
+    /// Write the stacks of each side as FOLDER/SIDE.folded, for other flame graph tools
+    #[arg(long, value_name = "FOLDER", requires = "why", help_heading = "Why")]
+    pub why_folded: Option<PathBuf>,
     /// Connections
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>, help_heading = "Load")]
     pub connections: u32,

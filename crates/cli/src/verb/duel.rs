@@ -4,6 +4,7 @@ mod display;
 mod folders;
 pub mod sides;
 mod terms;
+mod why;
 
 use crate::Ended;
 use crate::args::{Duel, Places};
@@ -55,6 +56,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     };
     let mut display = Display::new(args, &names, &host.placement);
     let outcome = duel.carry_out(&mut kept, &mut |event| display.hear(&event));
+    let anatomy = why::look(args, &duel, &outcome, &mut |event| display.hear(&event));
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;
@@ -65,13 +67,17 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         eprintln!("no round was finished: there is nothing to compare");
         return Ok(Ended::Incomplete);
     }
-    let report = seen.report(id.0, &terms).into_diagnostic()?;
+    let mut report = seen.report(id.0, &terms).into_diagnostic()?;
+    report.why = anatomy;
     conclude(&notebook, id, &report.sentences.join(" "));
     let verdict = args.gate.judge(&crate::gate::of_duel(&report));
     if args.json {
         println!("{}", verdict.json(&report)?);
     } else {
         crate::out::report(|width| prony_report::duel::text(&report, width));
+    }
+    if let Some(anatomy) = &report.why {
+        why::write(args, anatomy)?;
     }
     let words = format!("the duel is kept as run {id}: `prony report {id}`");
     say_where(&notebook, id, (!args.json).then_some(&words));

@@ -92,6 +92,10 @@ impl Started for External {
         }
     }
 
+    fn root(&self) -> Option<libc::pid_t> {
+        None
+    }
+
     fn exited(&mut self) -> Option<String> {
         None
     }

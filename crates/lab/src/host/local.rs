@@ -241,16 +241,12 @@ impl Host for LocalHost {
         upstream: Option<&LocalServer>,
         period: Duration,
     ) -> LocalWatch {
-        let root = |server: &LocalServer| match &server.0 {
-            Kind::Ours(ours) => Some(ours.process.root()),
-            Kind::External(_) => None,
-        };
         match &server.0 {
             Kind::External(_) => LocalWatch::Tcp(TcpCounters::read()),
             Kind::Ours(ours) => {
                 let roots = Roots {
                     server: ours.process.root(),
-                    upstream: upstream.and_then(root),
+                    upstream: upstream.and_then(Started::root),
                     port: ours.addr.port(),
                 };
                 LocalWatch::Processes(ProcWatch::start(roots, self.placement.clone(), period))
@@ -388,6 +384,13 @@ impl Started for LocalServer {
         match &mut self.0 {
             Kind::Ours(ours) => ours.dialogue(how, load),
             Kind::External(external) => external.dialogue(how, load),
+        }
+    }
+
+    fn root(&self) -> Option<libc::pid_t> {
+        match &self.0 {
+            Kind::Ours(ours) => Some(ours.process.root()),
+            Kind::External(external) => external.root(),
         }
     }
 

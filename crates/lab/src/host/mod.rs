@@ -101,6 +101,9 @@ pub trait Started {
     /// When an answer is needed to know what to expect, and it is wrong.
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure>;
 
+    /// The process below which everything belongs to it; None when it is not known.
+    fn root(&self) -> Option<libc::pid_t>;
+
     /// How it ended, if it did: `with status 1`, `by signal 9`.
     fn exited(&mut self) -> Option<String>;
 

@@ -291,6 +291,10 @@ impl Started for FakeServer {
         Ok(Dialogue::Echo(b"x".to_vec()))
     }
 
+    fn root(&self) -> Option<libc::pid_t> {
+        Some(1)
+    }
+
     fn exited(&mut self) -> Option<String> {
         self.fails_at(Step::Load)
             .err()

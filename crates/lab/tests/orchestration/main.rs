@@ -6,3 +6,4 @@ mod checks;
 mod duel;
 mod fakes;
 mod run;
+mod why;

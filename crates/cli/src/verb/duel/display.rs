@@ -51,6 +51,11 @@ impl Display {
                     format!("round {}", number + 1)
                 });
             }
+            Event::Anatomy(number, all) => {
+                self.round = format!("why: round {} of {all}", number + 1);
+                let text = self.round.clone();
+                self.live.line(|| text);
+            }
             Event::Progress(side, Progress::Doing(doing)) => {
                 let text = format!("{}: {side} {}", self.round, doing.phrase());
                 self.live.change(move |frame| {

@@ -1,0 +1,43 @@
+//! What one request costs a server, part by part: samples of its stacks, and counts of what it asks of the
+//! kernel.
+//!
+//! A [`Probe`] looks at a process tree for one measurement, in one of three ways ([`Look`]): without disturbing
+//! it (what procfs counts anyway), by sampling stacks, or by counting system calls. Counting costs the server more than
+//! sampling does, and sampling more than nothing: so they are never done in the same measurement.
+//!
+//! Samples and system calls come from `perf_event_open`, one event per CPU that the server may use rather than one
+//! per thread: a server may have thousands of threads, and an event of a thread is stopped and started at each of its
+//! context switches, which would cost most where there are most switches. What other processes do on these CPUs is
+//! dropped here, by process; children that appear later are known from the kernel's records of forks.
+
+mod counts;
+mod family;
+mod perf;
+mod probe;
+mod records;
+mod refused;
+mod symbols;
+mod tidy;
+mod tracepoint;
+
+pub use counts::{Counts, THREADS, TcpCounts};
+pub use probe::{Look, Probe, Taken};
+pub use refused::Refused;
+pub use symbols::Namer;
+
+/// A point on `CLOCK_MONOTONIC`, in nanoseconds.
+pub type Nanos = u64;
+
+/// CPU time between two samples, in nanoseconds: some 2,000 samples per second on a CPU. It is no multiple of a
+/// round number, so that no load with a regular rhythm is met at the same point of each request.
+pub const PERIOD: Nanos = 493_827;
+
+/// The name of a system call of this machine, by its number.
+#[must_use]
+pub fn call_name(number: i64) -> String {
+    let known = usize::try_from(number).ok().and_then(syscalls::Sysno::new);
+    known.map_or_else(
+        || format!("system call {number}"),
+        |call| call.name().to_owned(),
+    )
+}

@@ -1,0 +1,189 @@
+//! A probe: looks at a server for one measurement.
+
+use crate::counts::Counts;
+use crate::family::Family;
+use crate::perf::{Kind, Ring};
+use crate::records::{self, Record, Sample};
+use crate::{Nanos, PERIOD, Refused, tracepoint};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Between two readings of the rings.
+const TURN: Duration = Duration::from_millis(20);
+/// Different stacks that are kept of one measurement. Those beyond keep their innermost frames only.
+const MOST_STACKS: usize = 100_000;
+
+/// How a probe looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Look {
+    /// Procfs only, at both ends: costs the server nothing.
+    Plain,
+    /// Samples of its stacks.
+    Stacks,
+    /// Its system calls, every single one.
+    Calls,
+}
+
+/// A stack of one process: addresses, innermost first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Stack {
+    pub pid: u32,
+    pub kernel: Vec<u64>,
+    pub user: Vec<u64>,
+}
+
+/// What a probe has seen.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// What procfs has counted, by name. Nothing when nothing was measured.
+    pub counts: BTreeMap<&'static str, f64>,
+    /// System calls by number.
+    pub calls: BTreeMap<i64, u64>,
+    /// How many samples there are.
+    pub samples: u64,
+    /// Records that did not fit into the ring.
+    pub lost: u64,
+    pub(crate) stacks: HashMap<Stack, u64>,
+}
+
+/// Looks at a process tree from a thread of its own.
+#[derive(Debug)]
+pub struct Probe {
+    orders: mpsc::Sender<(Nanos, Nanos)>,
+    thread: JoinHandle<Taken>,
+}
+
+impl Probe {
+    /// Gets ready to look at everything below `root` (at `root` too, if `with_root`), which runs on these CPUs.
+    ///
+    /// # Errors
+    /// When the kernel does not allow it.
+    pub fn open(root: u32, with_root: bool, cpus: &[usize], look: Look) -> Result<Self, Refused> {
+        let kind = match look {
+            Look::Plain => None,
+            Look::Stacks => Some(Kind::Stacks(PERIOD)),
+            Look::Calls => {
+                let id = tracepoint::id("raw_syscalls/sys_enter")
+                    .map_err(|error| Refused::new("counting system calls", &error))?;
+                Some(Kind::Tracepoint(id))
+            }
+        };
+        let tried = match look {
+            Look::Calls => "counting system calls",
+            _ => "sampling stacks",
+        };
+        let mut rings = Vec::new();
+        for &cpu in kind.map_or(&[][..], |_| cpus) {
+            let ring = kind.map(|kind| Ring::open(kind, cpu)).transpose();
+            rings.extend(ring.map_err(|error| Refused::new(tried, &error))?);
+        }
+        let (orders, inbox) = mpsc::channel();
+        let sample_type = kind.map_or(0, Kind::sample_type);
+        let mut eye = Eye {
+            family: Family::below(root, with_root),
+            rings,
+            sample_type,
+            taken: Taken::default(),
+        };
+        let thread = std::thread::spawn(move || {
+            eye.watch(&inbox);
+            eye.taken
+        });
+        Ok(Self { orders, thread })
+    }
+
+    /// Says what is measured, before it begins, on `CLOCK_MONOTONIC`.
+    pub fn measure(&self, from: Nanos, until: Nanos) {
+        let _ = self.orders.send((from, until));
+    }
+
+    /// Ends the look, at once if the measurement still goes on.
+    #[must_use]
+    pub fn finish(self) -> Taken {
+        drop(self.orders);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+struct Eye {
+    family: Family,
+    rings: Vec<Ring>,
+    sample_type: u64,
+    taken: Taken,
+}
+
+impl Eye {
+    fn watch(&mut self, inbox: &mpsc::Receiver<(Nanos, Nanos)>) {
+        let Ok((from, until)) = inbox.recv() else {
+            return;
+        };
+        // At once, and not when the measurement begins: this thread may be woken late, and what is recorded too early is
+        // dropped by its time. What cannot be switched on gives nothing: the caller sees that there are no samples.
+        for ring in &self.rings {
+            let _ = ring.enable();
+        }
+        std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
+        let before = Counts::of(self.family.pids());
+        loop {
+            let left = Duration::from_nanos(until.saturating_sub(now()));
+            let ended = inbox.recv_timeout(left.min(TURN)) != Err(RecvTimeoutError::Timeout);
+            self.read(from, until);
+            if ended || now() >= until {
+                break;
+            }
+        }
+        let after = Counts::of(self.family.pids());
+        self.rings.clear();
+        self.taken.counts = after.since(&before);
+    }
+
+    fn read(&mut self, from: Nanos, until: Nanos) {
+        let (family, taken) = (&mut self.family, &mut self.taken);
+        for ring in &mut self.rings {
+            ring.drain(
+                |kind, body| match records::read(kind, body, self.sample_type) {
+                    Some(Record::Fork { pid, parent }) => family.forked(pid, parent),
+                    Some(Record::Lost(records)) => taken.lost += records,
+                    Some(Record::Sample(sample))
+                        if family.has(sample.pid) && (from..until).contains(&sample.time) =>
+                    {
+                        taken.add(sample);
+                    }
+                    _ => {}
+                },
+            );
+        }
+    }
+}
+
+impl Taken {
+    fn add(&mut self, sample: Sample) {
+        if let Some(call) = sample.syscall {
+            *self.calls.entry(call).or_default() += 1;
+            return;
+        }
+        self.samples += 1;
+        let mut stack = Stack {
+            pid: sample.pid,
+            kernel: sample.kernel,
+            user: sample.user,
+        };
+        if self.stacks.len() >= MOST_STACKS && !self.stacks.contains_key(&stack) {
+            stack.user.truncate(1);
+        }
+        *self.stacks.entry(stack).or_default() += 1;
+    }
+}
+
+/// `CLOCK_MONOTONIC`.
+fn now() -> Nanos {
+    let mut ts = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `ts` is writable for the length of the call, which cannot fail for this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut ts) };
+    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+}

@@ -1,0 +1,198 @@
+//! Names for addresses.
+
+use crate::probe::{Stack, Taken};
+use crate::tidy::tidy;
+use blazesym::symbolize::source::{Kernel, Process, Source};
+use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use blazesym::{MaybeDefault, Pid};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+/// What marks a frame of the kernel, as perf's scripts do.
+const KERNEL: &str = "_[k]";
+
+/// Knows the functions of programs and of the kernel. What it has read it keeps: one is enough for all measurements.
+pub struct Namer {
+    symbolizer: Symbolizer,
+    kernel: std::cell::RefCell<HashMap<u64, Vec<String>>>,
+}
+
+impl std::fmt::Debug for Namer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Namer").finish_non_exhaustive()
+    }
+}
+
+impl Default for Namer {
+    fn default() -> Self {
+        Self {
+            symbolizer: Symbolizer::builder()
+                .enable_code_info(false)
+                .enable_inlined_fns(true)
+                .build(),
+            kernel: std::cell::RefCell::default(),
+        }
+    }
+}
+
+impl Namer {
+    /// The stacks with names, folded: frames from the outermost to the innermost, separated by semicolons, kernel
+    /// frames ending in `_[k]`; and how many samples each has. The processes must still be there: of one that has ended
+    /// only its number is known.
+    #[must_use]
+    pub fn folded(&self, taken: &Taken) -> BTreeMap<String, u64> {
+        self.learn_kernel(taken);
+        let kernel = self.kernel.borrow();
+        let mut user: HashMap<u32, HashMap<u64, Vec<String>>> = HashMap::new();
+        for pid in taken
+            .stacks
+            .keys()
+            .map(|stack| stack.pid)
+            .collect::<HashSet<_>>()
+        {
+            user.insert(pid, self.names_of_process(pid, taken));
+        }
+        let mut folded = BTreeMap::new();
+        for (stack, samples) in &taken.stacks {
+            let mut frames = Vec::new();
+            let names = user.get(&stack.pid);
+            for address in lookups(&stack.user).rev() {
+                let known = names.and_then(|names| names.get(&address));
+                frames.extend(known.into_iter().flatten().cloned());
+            }
+            for address in lookups(&stack.kernel).rev() {
+                let known = kernel.get(&address).into_iter().flatten();
+                frames.extend(known.map(|name| format!("{name}{KERNEL}")));
+            }
+            if frames.is_empty() {
+                frames.push("[unknown]".to_owned());
+            }
+            *folded.entry(frames.join(";")).or_default() += samples;
+        }
+        folded
+    }
+
+    fn learn_kernel(&self, taken: &Taken) {
+        let mut known = self.kernel.borrow_mut();
+        let all = taken.stacks.keys().flat_map(|stack| lookups(&stack.kernel));
+        let new: HashSet<u64> = all.filter(|address| !known.contains_key(address)).collect();
+        let addresses: Vec<u64> = new.into_iter().collect();
+        if addresses.is_empty() {
+            return;
+        }
+        let source = Source::Kernel(Kernel {
+            vmlinux: MaybeDefault::None,
+            ..Kernel::default()
+        });
+        let names = self.symbolize(&source, &addresses, |_| "[kernel]".to_owned());
+        known.extend(names);
+    }
+
+    fn names_of_process(&self, pid: u32, taken: &Taken) -> HashMap<u64, Vec<String>> {
+        let ours = taken.stacks.keys().filter(|stack| stack.pid == pid);
+        let all: HashSet<u64> = ours
+            .flat_map(|stack: &Stack| lookups(&stack.user))
+            .collect();
+        let addresses: Vec<u64> = all.into_iter().collect();
+        let maps = Maps::of(pid);
+        let Some(number) = std::num::NonZeroU32::new(pid) else {
+            return HashMap::new();
+        };
+        let source = Source::Process(Process::new(Pid::Pid(number)));
+        self.symbolize(&source, &addresses, |address| maps.name(address))
+    }
+
+    /// Names, outermost first where functions are inlined; what has none gets one from `unknown`.
+    fn symbolize(
+        &self,
+        source: &Source<'_>,
+        addresses: &[u64],
+        unknown: impl Fn(u64) -> String,
+    ) -> HashMap<u64, Vec<String>> {
+        let found = self.symbolizer.symbolize(source, Input::AbsAddr(addresses));
+        let mut found = found.unwrap_or_default().into_iter();
+        let named = |&address| {
+            let names = match found.next() {
+                Some(Symbolized::Sym(sym)) => std::iter::once(sym.name.as_ref())
+                    .chain(sym.inlined.iter().map(|inlined| inlined.name.as_ref()))
+                    .map(tidy)
+                    .collect(),
+                _ => vec![unknown(address)],
+            };
+            (address, names)
+        };
+        addresses.iter().map(named).collect()
+    }
+}
+
+/// What to look up for a stack's addresses: all but the innermost are where a call returns to, which may already be the
+/// next function's or the next line's.
+fn lookups(stack: &[u64]) -> impl DoubleEndedIterator<Item = u64> + '_ {
+    let place = |(depth, &address): (usize, &u64)| match depth {
+        0 => address,
+        _ => address.saturating_sub(1),
+    };
+    stack.iter().enumerate().map(place)
+}
+
+/// What is mapped where in a process: for code without symbols.
+struct Maps(Vec<(u64, u64, String)>);
+
+impl Maps {
+    fn of(pid: u32) -> Self {
+        let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        Self(text.lines().filter_map(mapping).collect())
+    }
+
+    /// `[server]` for code of a program without symbols, `[generated code]` for that of a JIT without a map.
+    fn name(&self, address: u64) -> String {
+        if self.0.is_empty() {
+            return "[ended process]".to_owned();
+        }
+        let holds = |(from, to, _): &&(u64, u64, String)| (*from..*to).contains(&address);
+        match self.0.iter().find(holds) {
+            Some((.., path)) if path.starts_with('[') => path.clone(),
+            Some((.., path)) if !path.is_empty() && !path.starts_with("//") => {
+                let file = Path::new(path).file_name().unwrap_or_default();
+                format!("[{}]", tidy(&file.to_string_lossy()))
+            }
+            Some(_) => "[generated code]".to_owned(),
+            None => "[unknown]".to_owned(),
+        }
+    }
+}
+
+/// A line of `/proc/PID/maps`.
+fn mapping(line: &str) -> Option<(u64, u64, String)> {
+    let mut fields = line.splitn(6, ' ');
+    let (from, to) = fields.next()?.split_once('-')?;
+    let path = fields.nth(4).unwrap_or("").trim_start();
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    Some((number(from)?, number(to)?, path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_without_symbols_has_its_files_name() {
+        let lines = [
+            "1000-2000 r-xp 00000000 08:01 12                         /srv/my server",
+            "3000-4000 rwxp 00000000 00:00 0 ",
+            "5000-6000 r-xp 00000000 00:00 0                          [vdso]",
+        ];
+        let maps = Maps(lines.iter().filter_map(|line| mapping(line)).collect());
+        assert_eq!(maps.name(0x1fff), "[my server]");
+        assert_eq!(maps.name(0x3000), "[generated code]");
+        assert_eq!(maps.name(0x5001), "[vdso]");
+        assert_eq!(maps.name(0x2000), "[unknown]");
+        assert_eq!(Maps(Vec::new()).name(0x2000), "[ended process]");
+    }
+
+    #[test]
+    fn callers_are_looked_up_in_the_call() {
+        assert_eq!(lookups(&[10, 20, 30]).collect::<Vec<_>>(), [10, 19, 29]);
+    }
+}

@@ -1,0 +1,302 @@
+//! Rounds that show what a request costs each server, part by part, at a rate that all of them keep.
+//!
+//! In a round every server is started anew and warmed up. Then each is loaded in short segments, some of them plain, some
+//! while its stacks are sampled, some while its system calls are counted, in a random order and its reverse. None of this
+//! happens while a duel measures.
+
+use crate::contract::Depth;
+use crate::duel::{DuelError, Manner, WINDOW};
+use crate::event::{Event, Observer};
+use crate::generator::Generator;
+use crate::host::Host;
+use crate::side::Side;
+use crate::trial::{Doing, Lab, Measured, Progress, Up, part_of};
+pub use prony_anatomy::{Look, Refused};
+use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
+use prony_engine::Nanos;
+use prony_record::Failure;
+use prony_record::anatomy::{Dissection, Dissections, Spent};
+use rand::seq::SliceRandom;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Rounds unless asked otherwise.
+pub const ROUNDS: u32 = 8;
+/// Each way of looking, with its part of the time that a side is loaded in each half of a round. Samples need it most.
+const LOOKS: [(Look, f64); 3] = [
+    (Look::Stacks, 0.75),
+    (Look::Plain, 0.4),
+    (Look::Calls, 0.25),
+];
+
+/// Looks into servers.
+pub trait Anatomist {
+    /// Gets ready to look at everything below this process, which runs on these CPUs.
+    ///
+    /// # Errors
+    /// When the system does not allow it.
+    fn probe(
+        &self,
+        root: libc::pid_t,
+        cpus: &[usize],
+        look: Look,
+    ) -> Result<Box<dyn Looking + '_>, Refused>;
+}
+
+/// A look at a server while it is measured.
+pub trait Looking {
+    /// Says what is measured, before it begins, on the host's clock.
+    fn measure(&self, from: Nanos, until: Nanos);
+
+    /// What was seen; the server must still be there.
+    fn finish(self: Box<Self>) -> Sight;
+}
+
+/// What was seen of a server in one measurement.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sight {
+    /// Samples by folded stack.
+    pub stacks: BTreeMap<String, u64>,
+    /// System calls by name.
+    pub calls: BTreeMap<String, u64>,
+    /// What the kernel counts anyway, by name.
+    pub counts: BTreeMap<String, f64>,
+    /// Samples and system calls that were lost.
+    pub lost: u64,
+}
+
+/// This machine's kernel.
+#[derive(Debug, Default)]
+pub struct LocalAnatomist {
+    namer: Namer,
+}
+
+struct LocalLooking<'a> {
+    probe: Probe,
+    namer: &'a Namer,
+}
+
+impl Anatomist for LocalAnatomist {
+    fn probe(
+        &self,
+        root: libc::pid_t,
+        cpus: &[usize],
+        look: Look,
+    ) -> Result<Box<dyn Looking + '_>, Refused> {
+        // The root of a server is its supervisor.
+        let probe = Probe::open(root.unsigned_abs(), false, cpus, look)?;
+        Ok(Box::new(LocalLooking {
+            probe,
+            namer: &self.namer,
+        }))
+    }
+}
+
+impl Looking for LocalLooking<'_> {
+    fn measure(&self, from: Nanos, until: Nanos) {
+        self.probe.measure(from, until);
+    }
+
+    fn finish(self: Box<Self>) -> Sight {
+        let taken = self.probe.finish();
+        Sight {
+            stacks: self.namer.folded(&taken),
+            calls: (taken.calls.iter())
+                .map(|(number, n)| (call_name(*number), *n))
+                .collect(),
+            counts: (taken.counts.iter())
+                .map(|(name, n)| ((*name).to_owned(), *n))
+                .collect(),
+            lost: taken.lost,
+        }
+    }
+}
+
+/// Rounds that show what a request costs.
+pub struct Why<'a, H, G> {
+    /// With what it is measured.
+    pub lab: Lab<'a, H, G>,
+    /// Looks into the servers.
+    pub anatomist: &'a dyn Anatomist,
+    /// The servers.
+    pub sides: &'a [Side],
+    /// How they are loaded.
+    pub manner: &'a Manner,
+    /// Requests per second.
+    pub rate: f64,
+    /// How many rounds.
+    pub rounds: u32,
+}
+
+impl<H: Host, G: Generator> Why<'_, H, G> {
+    /// Carries it out. What the system does not allow is left out, and said in the result. An interrupt ends it; whole
+    /// rounds are kept.
+    ///
+    /// # Errors
+    /// When a server fails.
+    pub fn carry_out(&self, observer: Observer<'_>) -> Result<Dissections, DuelError> {
+        let mut seen = Dissections {
+            names: self.sides.iter().map(|side| side.name.clone()).collect(),
+            rate: self.rate,
+            ..Dissections::default()
+        };
+        let mut looks = LOOKS.to_vec();
+        for number in 0..self.rounds {
+            observer(Event::Anatomy(number, self.rounds));
+            match self.round(&mut looks, &mut seen.refused, observer) {
+                Ok(Some(round)) => seen.rounds.push(round),
+                Ok(None) => break,
+                Err(_) if self.lab.interrupt.fired() => break,
+                Err((side, failure)) => return Err(DuelError::Side { side, failure }),
+            }
+        }
+        Ok(seen)
+    }
+
+    fn round(
+        &self,
+        looks: &mut Vec<(Look, f64)>,
+        refused: &mut Vec<String>,
+        observer: Observer<'_>,
+    ) -> Result<Option<Vec<Dissection>>, (String, Failure)> {
+        let failed = |i: usize| move |failure| (self.sides[i].name.clone(), failure);
+        let mut up = Vec::new();
+        for (i, side) in self.sides.iter().enumerate() {
+            let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let (ask, load) = (&self.manner.ask, &self.manner.load);
+            let one = self
+                .lab
+                .bring_up(side, ask, None, load, Depth::Quick, &mut told);
+            up.push(one.map_err(failed(i))?);
+        }
+        for (i, (side, up)) in self.sides.iter().zip(&mut up).enumerate() {
+            let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let load = part_of(&self.manner.load, None, WINDOW);
+            up.warm_up(&load, &mut told).map_err(failed(i))?;
+        }
+        self.leave_out(&up, looks, refused);
+        let mut order: Vec<(usize, (Look, f64))> = (0..up.len())
+            .flat_map(|side| looks.iter().map(move |look| (side, *look)))
+            .collect();
+        order.shuffle(&mut rand::rng());
+        let mut round = vec![
+            Dissection {
+                period_ns: PERIOD,
+                ..Dissection::default()
+            };
+            up.len()
+        ];
+        for &(i, look) in order.iter().chain(order.iter().rev()) {
+            if self.lab.interrupt.fired() {
+                return Ok(None);
+            }
+            let name = &self.sides[i].name;
+            observer(Event::Progress(name, Progress::Doing(Doing::Anatomy)));
+            let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+            self.segment(&mut up[i], look, &mut round[i], &mut told)
+                .map_err(failed(i))?;
+        }
+        for up in up {
+            up.take_down();
+        }
+        Ok(Some(round))
+    }
+
+    /// Leaves out what the system does not allow, and says so once.
+    fn leave_out(
+        &self,
+        up: &[Up<'_, H, G>],
+        looks: &mut Vec<(Look, f64)>,
+        refused: &mut Vec<String>,
+    ) {
+        let unknown = up.iter().any(|up| up.root().is_none());
+        looks.retain(|(look, _)| {
+            let Some(root) = up.first().and_then(Up::root).filter(|_| !unknown) else {
+                return *look == Look::Plain;
+            };
+            match self.anatomist.probe(root, self.cpus(), *look) {
+                Ok(_) => true,
+                Err(why) => {
+                    refused.push(why.to_string());
+                    false
+                }
+            }
+        });
+    }
+
+    fn cpus(&self) -> &[usize] {
+        &self.lab.host.placement().server
+    }
+
+    /// One measurement, seen in one way.
+    fn segment(
+        &self,
+        up: &mut Up<'_, H, G>,
+        (look, part): (Look, f64),
+        into: &mut Dissection,
+        told: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Failure> {
+        let load = part_of(
+            &self.manner.load,
+            Some(self.rate),
+            length(self.manner.duration, part),
+        );
+        let probe = up
+            .root()
+            .and_then(|root| self.anatomist.probe(root, self.cpus(), look).ok());
+        let measured = up.measure_beside(&load, told, &|from, until| {
+            if let Some(probe) = &probe {
+                probe.measure(from, until);
+            }
+        })?;
+        let sight = probe.map(Looking::finish).unwrap_or_default();
+        add(into, look, &measured, &sight);
+        Ok(())
+    }
+}
+
+/// No shorter than a window: what is shorter says nothing.
+fn length(duration: Duration, part: f64) -> Duration {
+    duration.mul_f64(part).max(WINDOW)
+}
+
+fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
+    let spent = Spent {
+        // Those under way at the end have cost next to nothing yet, and would weigh most in the shortest segments.
+        requests: measured.seen.outcomes.finished(),
+        cpu_ns: measured.used.server_cpu_ns,
+    };
+    into.lost += sight.lost;
+    match look {
+        Look::Plain => {
+            into.plain.add(spent);
+            // A thread that works in both segments is one thread.
+            let threads = |counts: &BTreeMap<String, f64>| counts.get(THREADS).copied();
+            let most = threads(&into.counts)
+                .into_iter()
+                .chain(threads(&sight.counts));
+            let most = most.reduce(f64::max);
+            sum(&mut into.counts, &sight.counts);
+            into.counts
+                .extend(most.map(|most| (THREADS.to_owned(), most)));
+        }
+        Look::Stacks => {
+            into.sampled.add(spent);
+            into.samples += sight.stacks.values().sum::<u64>();
+            sum(&mut into.stacks, &sight.stacks);
+        }
+        Look::Calls => {
+            into.counted.add(spent);
+            sum(&mut into.calls, &sight.calls);
+        }
+    }
+}
+
+fn sum<V: Copy + Default + std::ops::AddAssign>(
+    into: &mut BTreeMap<String, V>,
+    more: &BTreeMap<String, V>,
+) {
+    for (key, value) in more {
+        *into.entry(key.clone()).or_default() += *value;
+    }
+}

@@ -1,0 +1,66 @@
+//! What one request costs a server, part by part, as it was measured in rounds of their own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Requests of a measurement, and the server's CPU time in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// Requests that ended.
+    pub requests: u64,
+    /// CPU time of the server, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+impl Spent {
+    /// CPU time per request, in nanoseconds; None without requests or CPU time.
+    #[must_use]
+    pub fn per_request(&self) -> Option<f64> {
+        (self.requests > 0 && self.cpu_ns > 0).then(|| self.cpu_ns as f64 / self.requests as f64)
+    }
+
+    /// Adds another measurement.
+    pub fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.cpu_ns += other.cpu_ns;
+    }
+}
+
+/// What one round has shown of one server. Stacks are sampled, system calls counted, and neither done, in measurements
+/// of their own: each costs the server something.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Dissection {
+    /// Nothing was sampled or counted here.
+    pub plain: Spent,
+    /// Stacks were sampled here.
+    pub sampled: Spent,
+    /// System calls were counted here.
+    pub counted: Spent,
+    /// Samples of the server's stacks.
+    pub samples: u64,
+    /// CPU time between two samples, in nanoseconds.
+    pub period_ns: u64,
+    /// Samples and system calls that the kernel had no room for.
+    pub lost: u64,
+    /// Samples by stack: function names from the outermost to the innermost, separated by semicolons; those of the
+    /// kernel end in `_[k]`.
+    pub stacks: BTreeMap<String, u64>,
+    /// System calls by name, in [`counted`](Self::counted).
+    pub calls: BTreeMap<String, u64>,
+    /// What the kernel counts anyway, by name, in [`plain`](Self::plain).
+    pub counts: BTreeMap<String, f64>,
+}
+
+/// The anatomy of a request, of several servers in the same rounds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Dissections {
+    /// The servers' names; the others are compared with the first.
+    pub names: Vec<String>,
+    /// Requests per second.
+    pub rate: f64,
+    /// Every round, its servers in their order.
+    pub rounds: Vec<Vec<Dissection>>,
+    /// What the system did not allow, with what would allow it; empty when everything was seen.
+    pub refused: Vec<String>,
+}

@@ -1,0 +1,183 @@
+//! One sentence that says why.
+
+use super::part::Part;
+use super::{Against, Difference};
+
+/// Parts and counts that are named at most.
+const NAMED: usize = 4;
+/// What makes up at least this share of the difference is named; smaller ones are in the table.
+const WORTH_NAMING: f64 = 0.04;
+/// Where the whole is not known to differ, what makes up at least this share of all CPU time is named.
+const WORTH_NAMING_ALONE: f64 = 0.01;
+/// Kernel time is explained by its calls if these differ by this many per request.
+const MORE_CALLS: f64 = 0.05;
+
+/// What differs, and by how much.
+pub(super) fn sentence(base: &str, against: &Against) -> String {
+    let Some(cpu) = &against.cpu else {
+        return format!("nothing is known of the CPU time of {}", against.side);
+    };
+    let parts: Vec<&(Part, Difference)> = (against.parts.iter())
+        .filter(|(_, row)| row.differs)
+        .filter(|(_, row)| worth_naming(row, cpu))
+        .take(NAMED)
+        .collect();
+    let mut text = match (cpu.differs, parts.is_empty()) {
+        (false, true) => nothing(base, against, cpu),
+        (false, false) => format!(
+            "the CPU time per request of {} and {base} is not known to differ as a whole, but parts of it do: ",
+            against.side
+        ),
+        (true, _) => format!(
+            "{} costs {} ({}) {} CPU time per request than {base}{}",
+            against.side,
+            time(cpu.difference.value().abs()),
+            percent(cpu),
+            more_or(cpu.difference.value(), "less"),
+            if parts.is_empty() { "" } else { ": " }
+        ),
+    };
+    let direction = cpu.differs.then_some(cpu.difference.value());
+    let named = parts
+        .iter()
+        .map(|(part, row)| phrase(part, row, direction, against));
+    text += &named.collect::<Vec<_>>().join(", ");
+    if cpu.differs && parts.is_empty() {
+        text += "; no single part of it is known to differ";
+    }
+    text.push('.');
+    text + &others(against, &parts)
+}
+
+fn nothing(base: &str, against: &Against, cpu: &Difference) -> String {
+    format!(
+        "no difference was found in the CPU time per request of {} and {base}{}",
+        against.side,
+        range(cpu)
+    )
+}
+
+/// Where the difference lies: ` (−26 ns to +1.62 µs)`; nothing when there is no interval.
+fn range(cpu: &Difference) -> String {
+    let interval = cpu.difference.interval();
+    interval.map_or_else(String::new, |interval| {
+        let (low, high) = (signed(interval.low()), signed(interval.high()));
+        format!(" ({low} to {high})")
+    })
+}
+
+fn worth_naming(row: &Difference, cpu: &Difference) -> bool {
+    let least = match cpu.differs {
+        true => WORTH_NAMING * cpu.difference.value().abs(),
+        false => WORTH_NAMING_ALONE * cpu.base,
+    };
+    row.difference.value().abs() >= least
+}
+
+/// `0.31 µs in `json_encode``, `0.08 µs in the kernel by 2.00 more `epoll_ctl` calls per request`. What goes against the whole
+/// difference says so.
+fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) -> String {
+    let value = row.difference.value();
+    let size = time(value.abs());
+    let along = whole.is_some_and(|whole| (whole > 0.0) == (value > 0.0));
+    let size = match along {
+        true => size,
+        false => format!("{size} {}", more_or(value, "less")),
+    };
+    match part {
+        Part::Function(name) => format!("{size} in `{name}`"),
+        Part::Call(name) => match calls(name, against) {
+            Some(calls) if calls.differs && calls.difference.value().abs() >= MORE_CALLS => {
+                let n = calls.difference.value();
+                let (many, more) = (n.abs(), more_or(n, "fewer"));
+                format!("{size} in the kernel by {many:.2} {more} `{name}` calls per request")
+            }
+            _ => format!("{size} in the kernel by `{name}`"),
+        },
+        Part::Kernel(name) => format!("{size} in the kernel: {name}"),
+        Part::Rest => format!("{size} in functions too small to be listed"),
+    }
+}
+
+fn calls<'a>(name: &str, against: &'a Against) -> Option<&'a Difference> {
+    let row = format!("`{name}` calls");
+    let found = against.counts.iter().find(|(name, _)| *name == row);
+    found.map(|(_, difference)| difference)
+}
+
+/// Counts that differ and that no named part has told of.
+fn others(against: &Against, parts: &[&(Part, Difference)]) -> String {
+    let told = |name: &str| {
+        parts
+            .iter()
+            .any(|(part, _)| matches!(part, Part::Call(call) if name == format!("`{call}` calls")))
+    };
+    let mut rows: Vec<&(String, Difference)> = (against.counts.iter())
+        .filter(|(name, row)| row.differs && !told(name))
+        .filter(|(_, row)| row.difference.value().abs() >= MORE_CALLS)
+        .collect();
+    // By how many times, not by how many: 40 bytes are no more than two calls.
+    let change = |row: &Difference| {
+        let least = row.base.abs().min(row.side.abs()).max(0.01);
+        row.difference.value().abs() / least
+    };
+    rows.sort_by(|(_, a), (_, b)| change(b).total_cmp(&change(a)));
+    if rows.is_empty() {
+        return String::new();
+    }
+    let phrases = rows
+        .iter()
+        .take(NAMED)
+        .map(|(name, row)| count_phrase(name, row));
+    let phrases: Vec<String> = phrases.collect();
+    format!(
+        " Per request {} also has {}.",
+        against.side,
+        phrases.join(", ")
+    )
+}
+
+fn count_phrase(name: &str, row: &Difference) -> String {
+    let n = row.difference.value();
+    let from_to = format!("({:.2} against {:.2})", row.side, row.base);
+    match name {
+        super::BYTES => format!(
+            "{:.0} bytes {} of memory grown",
+            n.abs(),
+            more_or(n, "less")
+        ),
+        _ => format!("{:.2} {} {name} {from_to}", n.abs(), more_or(n, "fewer")),
+    }
+}
+
+fn more_or(value: f64, less: &'static str) -> &'static str {
+    match value >= 0.0 {
+        true => "more",
+        false => less,
+    }
+}
+
+fn percent(row: &Difference) -> String {
+    let share = 100.0 * row.difference.value().abs() / row.base.max(1.0);
+    match share {
+        0.0..9.95 => format!("{share:.1} %"),
+        _ => format!("{share:.0} %"),
+    }
+}
+
+fn signed(ns: f64) -> String {
+    let sign = if ns < 0.0 { '−' } else { '+' };
+    format!("{sign}{}", time(ns.abs()))
+}
+
+/// Nanoseconds with three digits.
+pub(crate) fn time(ns: f64) -> String {
+    match ns {
+        0.0..9.95 => format!("{ns:.1} ns"),
+        0.0..999.5 => format!("{ns:.0} ns"),
+        0.0..9_995.0 => format!("{:.2} µs", ns / 1e3),
+        0.0..99_950.0 => format!("{:.1} µs", ns / 1e3),
+        0.0..999_500.0 => format!("{:.0} µs", ns / 1e3),
+        _ => format!("{:.2} ms", ns / 1e6),
+    }
+}
