@@ -34,6 +34,7 @@ mod setup;
 mod sharing;
 mod support;
 mod terminal;
+mod tls;
 mod unasked;
 mod unkept;
 mod view;

@@ -356,6 +356,13 @@ impl Started for LocalServer {
         }
     }
 
+    fn tls(&self) -> Option<TlsOptions> {
+        match &self.0 {
+            Kind::External(external) => external.tls(),
+            _ => None,
+        }
+    }
+
     fn command(&self) -> &[String] {
         match &self.0 {
             Kind::Ours(ours) => &ours.command,

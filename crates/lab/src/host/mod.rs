@@ -79,9 +79,7 @@ pub trait Started {
     fn target(&self) -> Target;
 
     /// How it speaks TLS; none: it does not.
-    fn tls(&self) -> Option<TlsOptions> {
-        None
-    }
+    fn tls(&self) -> Option<TlsOptions>;
 
     /// Its command line; empty when another program has started it.
     fn command(&self) -> &[String];

@@ -275,6 +275,10 @@ impl Started for FakeServer {
         Target::Unix(PathBuf::from(&self.name))
     }
 
+    fn tls(&self) -> Option<TlsOptions> {
+        None
+    }
+
     fn command(&self) -> &[String] {
         &self.command
     }

@@ -1,0 +1,139 @@
+//! Servers that speak TLS: what is measured is measured over TLS, in every command.
+
+use crate::support::Place;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
+
+/// An HTTPS server in threads of this process, for as long as it lives; gives its port and its certificate,
+/// which is for `localhost`.
+fn https() -> (u16, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let config = Arc::clone(&config);
+            thread::spawn(move || serve(client, config));
+        }
+    });
+    (port, made.cert.pem())
+}
+
+/// Answers every head until the client goes.
+fn serve(client: TcpStream, config: Arc<ServerConfig>) {
+    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), client);
+    let mut heads = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(n @ 1..) = stream.read(&mut buffer) {
+        heads.extend_from_slice(&buffer[..n]);
+        while let Some(end) = heads.windows(4).position(|it| it == b"\r\n\r\n") {
+            heads.drain(..end + 4);
+            if stream.write_all(ANSWER).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_load_a_duel_and_a_verification_are_made_over_tls() {
+    let (port, certificate) = https();
+    let place = Place::new();
+    let ca = place.file("ca.pem", &certificate);
+    let ca = ca.to_str().unwrap();
+    let url = format!("https://localhost:{port}/");
+
+    let body = ["--expect-body", "hello\n", "--ca", ca];
+    let load = ["load", "-n", "200", "-c", "4", "--json", &url];
+    let load = place.prony(&[&load[..], &body].concat()).with(0).json();
+    assert_eq!(load["outcomes"]["ok"], 200, "{load:#}");
+    assert_eq!(load["tls"]["version"], "TLSv1.3", "{load:#}");
+
+    let duel = [
+        "duel", &url, &url, "--rounds", "2", "-d", "100ms", "-c", "2",
+    ];
+    let more = ["--warmup", "0s", "--no-rate", "--json"];
+    let duel = place
+        .prony(&[&duel[..], &more, &body].concat())
+        .with(0)
+        .json();
+    let checks = duel["checks"].to_string();
+    assert!(!checks.contains("wrong-answers"), "{duel:#}");
+    assert_eq!(duel["rounds"], 2, "{duel:#}");
+    let sides = duel["sides"].as_array().unwrap();
+    assert_eq!(sides.len(), 2, "{duel:#}");
+    for side in sides {
+        assert_eq!(side["errors"], 0.0, "{side:#}");
+        let throughput = &side["figures"][0]["value"]["value"];
+        assert!(throughput.as_f64() > Some(0.0), "{side:#}");
+    }
+
+    let file =
+        "[[request]]\nname = \"hello\"\npath = \"/\"\n[request.expect]\nbody = \"hello\\n\"\n";
+    let file = place.file("hello.toml", file);
+    place
+        .prony(&["verify", file.to_str().unwrap(), &url, "--ca", ca])
+        .with(0);
+}
+
+#[test]
+fn what_cannot_work_is_said_before_the_load() {
+    let (port, certificate) = https();
+    let place = Place::new();
+    let ca = place.file("ca.pem", &certificate);
+    let ca = ca.to_str().unwrap();
+    let url = |name: &str| format!("https://{name}:{port}/");
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = plain.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut client in plain.incoming().flatten() {
+            let _ = client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let cases: [(&[&str], &str); 5] = [
+        (&[&url("localhost")], "--insecure"),
+        (&["--ca", ca, &url("127.0.0.1")], "127.0.0.1"),
+        (&["--ca", "missing.pem", &url("localhost")], "missing.pem"),
+        (
+            &["--insecure", &format!("https://127.0.0.1:{silent}/")],
+            "TLS",
+        ),
+        (
+            &["--ca", ca, &format!("http://127.0.0.1:{port}/")],
+            "https://",
+        ),
+    ];
+    for verb in ["load", "duel"] {
+        for (options, words) in cases {
+            if verb == "duel" && options.iter().any(|it| it.starts_with("http://")) {
+                continue;
+            }
+            let sides: &[&str] = match verb {
+                "load" => &["load", "-d", "100ms"],
+                _ => &["duel", options[options.len() - 1]],
+            };
+            let done = place.prony(&[sides, options].concat());
+            assert!(
+                matches!(done.code, Some(1 | 2)),
+                "{verb} {options:?}: {done}"
+            );
+            assert!(done.stderr.contains(words), "{verb} {options:?}: {done}");
+            assert!(!done.stderr.contains("panicked"), "{done}");
+        }
+    }
+}
