@@ -19,12 +19,12 @@ impl Tls {
             || self.no_resumption
     }
 
-    /// For a URL without TLS: nothing may have been said about it.
+    /// Where no URL has TLS: nothing may have been said about it.
     pub fn unused(&self) -> Result<()> {
         match self.is_given() {
             true => Err(miette!(
                 help = "use https:// for TLS",
-                "there are options of TLS, and the URL does not begin with https://"
+                "there are options of TLS, and no URL that begins with https://"
             )),
             false => Ok(()),
         }

@@ -42,6 +42,7 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
             "--build builds revisions or folders, and there are none"
         ));
     }
+    over_tls(&args.tls, &args.sides)?;
     let mut worktrees = Vec::new();
     let (mut sides, hints) = match &args.run {
         Some(line) => without_hints(folders(args, line)?),
@@ -121,6 +122,7 @@ fn number_doubles(sides: &mut [Side]) {
 
 /// The only side of a capacity search, and how it is loaded.
 pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
+    over_tls(&args.tls, std::slice::from_ref(&args.server))?;
     let catalog = places.catalog()?;
     let builder = Builder::new(&places.cache()?);
     let (side, hint) = side(&args.server, &args.tls, &catalog, &builder)?;
@@ -137,6 +139,14 @@ pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
         duration: args.duration.0,
     };
     Ok((side, manner))
+}
+
+/// Are options of TLS given, if at all, for a side that speaks it?
+fn over_tls(tls: &Tls, sides: &[String]) -> Result<()> {
+    match sides.iter().any(|side| side.starts_with("https://")) {
+        true => Ok(()),
+        false => tls.unused(),
+    }
 }
 
 /// What a side by itself suggests to ask.
