@@ -3,6 +3,8 @@
 mod flame;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use prony_report::table::UNLIMITED;
+use prony_report::why;
 use prony_verdict::why::Anatomy;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,8 +31,13 @@ pub fn page(anatomy: &Anatomy) -> String {
                 h1 { (title) }
                 @for against in &anatomy.differences {
                     p.verdict { (against.sentence) }
+                    pre { (why::table(anatomy, against, UNLIMITED)) }
                 }
-                pre { (prony_report::why::text(anatomy, prony_report::table::UNLIMITED)) }
+                @if anatomy.differences.is_empty() {
+                    pre { (why::text(anatomy, UNLIMITED)) }
+                } @else {
+                    pre { (why::notes(anatomy)) }
+                }
                 @for side in anatomy.sides.iter().skip(1) {
                     @if let Some(base) = base {
                         h2 { "Difference: " (side.name) " against " (base.name) }

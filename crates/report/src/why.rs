@@ -17,9 +17,8 @@ const COVERED: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 pub fn text(anatomy: &Anatomy, width: usize) -> String {
     let mut out = String::new();
     for against in &anatomy.differences {
-        let base = &anatomy.sides[0].name;
         let _ = writeln!(out, "\nWhy: {}\n", against.sentence);
-        out += &differences(base, against).fit(width);
+        out += &table(anatomy, against, width);
     }
     if anatomy.differences.is_empty() {
         for side in &anatomy.sides {
@@ -29,6 +28,13 @@ pub fn text(anatomy: &Anatomy, width: usize) -> String {
     out += "\n";
     out += &notes(anatomy);
     out
+}
+
+/// What one of the sides has more or less of than the first.
+#[must_use]
+pub fn table(anatomy: &Anatomy, against: &Against, width: usize) -> String {
+    let base = &anatomy.sides[0].name;
+    differences(base, against).fit(width)
 }
 
 /// What the figures rest on, and what they cost.
@@ -45,7 +51,7 @@ pub fn notes(anatomy: &Anatomy) -> String {
     );
     for side in &anatomy.sides {
         if let Some(cost) = &side.sampling {
-            let percent = |value: f64| format!("{:+.1}", 100.0 * (value - 1.0));
+            let percent = |value: f64| format!("{:+.1}", 100.0 * (value - 1.0)).replace('-', "−");
             let range = cost.interval().map_or_else(String::new, |interval| {
                 format!(
                     " ({} to {})",
@@ -94,6 +100,11 @@ pub fn name(part: &Part) -> String {
     }
 }
 
+/// A share of 1, which may be negative.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share).replace('-', "−")
+}
+
 /// A server against the first: the whole, parts of it, and counts.
 fn differences(base: &str, against: &Against) -> Table {
     let mut table = Table::new([
@@ -121,7 +132,7 @@ fn differences(base: &str, against: &Against) -> Table {
         ]
         .map(String::from);
         if let Some(cpu) = &against.cpu {
-            row[5] = format!("{:.0} %", 100.0 * rest / cpu.difference.value());
+            row[5] = percent(rest / cpu.difference.value());
         }
         table.row(row);
     }
@@ -154,8 +165,7 @@ fn cells(name: &str, row: &Difference, show: fn(f64) -> String) -> [String; 6] {
             false => "~".to_owned(),
         },
         row.difference.interval().map_or_else(String::new, range),
-        row.share
-            .map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)),
+        row.share.map_or_else(String::new, percent),
     ]
 }
 
@@ -199,7 +209,7 @@ fn of_one(side: &Body) -> Table {
             format!("  {}", name(part)),
             show::time(value.value()),
             half(value),
-            format!("{:.0} %", 100.0 * share),
+            percent(share),
         ]);
     }
     for (count, value) in side

@@ -1,4 +1,4 @@
-//! A flame graph as SVG: a box for each function in each of its stacks, as wide as its part of the samples, below those
+//! A flame graph as SVG: a box for each function in each of its stacks, as wide as its part of the samples, above those
 //! that it calls. The whole name and the share are in the box's tooltip.
 
 use maud::{Markup, html};
@@ -31,10 +31,6 @@ impl Node {
             count(node);
         }
     }
-
-    fn depth(&self) -> usize {
-        1 + self.calls.values().map(Self::depth).max().unwrap_or(0)
-    }
 }
 
 /// Of these samples by stack; with those of another server the colours say where the share has grown (red) or shrunk
@@ -59,10 +55,10 @@ pub(super) fn graph(
     }
     let mut boxes = Vec::new();
     place("all", &root, (0.0, 0), root.samples, &mut boxes);
-    let deepest = root.depth();
+    let rows = 1 + boxes.iter().map(|one| one.level).max().unwrap_or(0);
     Some(html! {
-        svg viewBox=(format!("0 0 {WIDTH} {}", deepest as f64 * ROW)) role="img" {
-            @for one in &boxes { (drawn(one, root.samples, before.is_some(), deepest)) }
+        svg viewBox=(format!("0 0 {WIDTH} {}", rows as f64 * ROW)) role="img" {
+            @for one in &boxes { (drawn(one, root.samples, before.is_some())) }
         }
     })
 }
@@ -99,9 +95,9 @@ fn place<'a>(
     }
 }
 
-fn drawn(one: &Drawn<'_>, all: f64, compared: bool, deepest: usize) -> Markup {
+fn drawn(one: &Drawn<'_>, all: f64, compared: bool) -> Markup {
     let share = one.node.samples / all;
-    let top = (deepest - 1 - one.level) as f64 * ROW;
+    let top = one.level as f64 * ROW;
     let fits = ((one.width - 4.0) / CHARACTER).max(0.0) as usize;
     let text: String = match fits {
         0..3 => String::new(),
