@@ -118,12 +118,12 @@ fn signalled(
     let mut started = scene.start(verb, |command, _| command)?;
     std::thread::sleep(moment);
     let prony = started.child.id();
-    // Between two trials there may be nobody else.
+    // Between two trials prony may be the only process there.
     let target = scene.processes(prony);
     let target = target.iter().find(|(_, it)| *it == whom);
     let (pid, hit) = target.copied().unwrap_or((prony as i32, Whom::Prony));
     let send = |signal| {
-        // SAFETY: a plain system call; a process that has just ended is an error nobody minds.
+        // SAFETY: a plain system call; for a process that has just ended it fails, which does no harm.
         unsafe { libc::kill(pid, signal) };
     };
     send(signal);

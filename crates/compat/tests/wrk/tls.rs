@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-/// Answers every request over TLS, with a certificate that nobody has reason to trust. Counts resumed
+/// Answers every request over TLS, with a self-signed certificate. Counts resumed
 /// handshakes, and those with a name (SNI).
 struct Server {
     address: SocketAddr,
