@@ -1,6 +1,7 @@
 //! TLS as the command line has it, and what is found out about a server before it is loaded.
 
 use crate::args::tls::Tls;
+use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::tls::{TlsOptions, probe, speaks_tls};
@@ -58,6 +59,22 @@ pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration
         Ok(_) => Ok(()),
         Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
     }
+}
+
+/// How a server is spoken to whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
+/// tried first.
+pub fn settled(
+    tls: &Tls,
+    (url, address): (&str, &Address),
+    target: &Target,
+    timeout: Duration,
+) -> Result<Option<TlsOptions>> {
+    if !address.tls {
+        return tls.unused().map(|()| None);
+    }
+    let options = tls.options(&address.host)?;
+    tried(url, target, &options, timeout)?;
+    Ok(Some(options))
 }
 
 /// Says that a server to which nothing came through over http:// speaks TLS, if it does.

@@ -92,17 +92,8 @@ fn plan(args: &Load) -> Result<Plan> {
         Some(path) => target::unix(path)?,
         None => address.resolve(args.timeout.0)?,
     };
-    let tls = match address.tls {
-        true => {
-            let options = args.tls.options(&address.host)?;
-            crate::tls::tried(&args.url, &target, &options, args.timeout.0)?;
-            Some(options)
-        }
-        false => {
-            args.tls.unused()?;
-            None
-        }
-    };
+    let url = (args.url.as_str(), &address);
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0)?;
     let plan = Plan {
         tls,
         seed: args.seed.unwrap_or_else(rand::random),

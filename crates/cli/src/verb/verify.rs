@@ -26,17 +26,8 @@ pub fn main(args: &Verify) -> Result<Ended> {
     };
     let mix = requests::read(&args.file, &server)?;
     let target = address.resolve(args.timeout.0)?;
-    let tls = match address.tls {
-        true => {
-            let options = args.tls.options(&address.host)?;
-            crate::tls::tried(&args.url, &target, &options, args.timeout.0)?;
-            Some(options)
-        }
-        false => {
-            args.tls.unused()?;
-            None
-        }
-    };
+    let url = (args.url.as_str(), &address);
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways: Vec<Way> = Way::ALL
         .into_iter()
