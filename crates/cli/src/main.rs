@@ -11,6 +11,7 @@ mod git;
 mod journal;
 mod live;
 mod locale;
+mod machines;
 mod place;
 mod request;
 mod target;
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         Command::Schema(args) => verb::schema::main(&args),
         Command::Completions(args) => verb::completions::main(&args),
         Command::Man(args) => verb::completions::man(&args),
+        Command::Agent => verb::agent::main(),
         Command::Supervisor { arguments } => verb::supervisor::main(&arguments),
     };
     match result {

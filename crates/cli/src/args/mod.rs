@@ -4,6 +4,7 @@ mod capacity;
 mod duel;
 pub mod gate;
 mod load;
+pub mod machines;
 mod number;
 mod others;
 pub mod pace;
@@ -68,7 +69,7 @@ an audit found something serious
 #[derive(Debug, Parser)]
 #[command(
     name = "prony",
-    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
+    version = crate::machines::VERSION,
     max_term_width = 100,
 override_help = HELP,
     after_help = "Examples:\n  \
@@ -212,6 +213,9 @@ pub enum Command {
     Schema(Schema),
     Completions(Completions),
     Man(Man),
+    /// Is prony on another machine, told over standard input what to do.
+    #[command(hide = true)]
+    Agent,
     /// Keeps a server, and ends it when prony ends.
     #[command(hide = true, alias = "keeper")]
     Supervisor {
@@ -253,7 +257,7 @@ mod tests {
     fn the_first_screen_names_every_command() {
         for command in Cli::command().get_subcommands() {
             let name = command.get_name();
-            if name != "supervisor" && name != "help" {
+            if name != "supervisor" && name != "agent" && name != "help" {
                 assert!(HELP.contains(name), "{name}");
             }
         }

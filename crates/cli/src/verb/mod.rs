@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub mod agent;
 pub mod audit;
 pub mod calibrate;
 pub mod capacity;

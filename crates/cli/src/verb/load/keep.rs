@@ -41,6 +41,9 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         false => "echo".to_owned(),
     };
     let placement = match done.plan.cpus.as_slice() {
+        [] if !args.from.load_from.is_empty() => {
+            format!("generators on {}", args.from.load_from.join(", "))
+        }
         [] => "generator not pinned".to_owned(),
         cpus => format!("generator on CPU {}", list(cpus)),
     };
