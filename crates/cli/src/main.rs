@@ -85,6 +85,7 @@ fn main() -> ExitCode {
         Command::Run(args) => verb::run::main(&cli.places, &args),
         Command::Duel(args) => verb::duel::main(&cli.places, &args),
         Command::Load(args) => verb::load::main(&cli.places, &args),
+        Command::Hosts(args) => verb::hosts::main(&args),
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),

@@ -2,6 +2,8 @@
 
 use crate::frame::{FrameError, MAGIC, Receiver, Sender};
 use crate::message::{BEAT, Call, FromAgent, Hello, Order, Reply, SILENCE, ToAgent};
+use crate::reach::addresses;
+use crate::servers::Servers;
 use prony_engine::protocol::tls::probe;
 use prony_engine::{Control, Nanos, clock, descriptors, run_part};
 use prony_lab::placement::allowed_cpus;
@@ -9,7 +11,7 @@ use std::io::{self, Stdout, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
 /// Exit status of an agent whose coordinator is lost.
@@ -38,7 +40,7 @@ impl Mouth {
 /// When the coordinator is gone, or says something damaged.
 pub fn main(
     version: &str,
-    echo: impl Fn(SocketAddr) -> io::Result<SocketAddr>,
+    echo: impl Fn(SocketAddr) -> io::Result<SocketAddr> + Send + 'static,
 ) -> Result<(), FrameError> {
     let mut out = io::stdout();
     out.write_all(MAGIC)
@@ -56,6 +58,10 @@ pub fn main(
     thread::spawn(move || beat(&beating, &last));
     let mut ears = Receiver::new(io::stdin());
     let mut load: Option<Arc<Control>> = None;
+    // Servers are started and verified for seconds: clocks and heartbeats do not wait for that.
+    let (asked, calls) = mpsc::channel();
+    let replies = mouth.clone();
+    thread::spawn(move || reply(&calls, &replies, &echo));
     loop {
         let message: ToAgent = ears.receive()?;
         heard.store(clock::now(), Ordering::Relaxed);
@@ -63,8 +69,7 @@ pub fn main(
             ToAgent::Beat => {}
             ToAgent::Clock(number) => mouth.say(&FromAgent::Clock(number, clock::now())),
             ToAgent::Call(number, call) => {
-                let reply = answer(call, &echo);
-                mouth.say(&FromAgent::Reply(number, reply));
+                let _ = asked.send((number, call));
             }
             ToAgent::Load(order) => {
                 let control = Arc::new(
@@ -98,6 +103,35 @@ pub fn main(
                 return Ok(());
             }
         }
+    }
+}
+
+/// Answers calls one after the other.
+fn reply(
+    calls: &mpsc::Receiver<(u32, Call)>,
+    mouth: &Mouth,
+    echo: &impl Fn(SocketAddr) -> io::Result<SocketAddr>,
+) {
+    let mut servers: Option<Servers> = None;
+    for (number, call) in calls {
+        let reply = match call {
+            Call::Host(placement) => {
+                // Of an earlier host everything ends before the next one begins.
+                drop(servers.take());
+                Servers::new(placement).map(|new| {
+                    servers = Some(new);
+                    Reply::Done
+                })
+            }
+            Call::Connect { .. } | Call::Probe { .. } | Call::Serve(_) | Call::Addresses => {
+                answer(call, echo)
+            }
+            call => match &mut servers {
+                Some(servers) => servers.answer(call),
+                None => Err("it is no host of servers yet".into()),
+            },
+        };
+        mouth.say(&FromAgent::Reply(number, reply));
     }
 }
 
@@ -173,5 +207,9 @@ fn answer(
         Call::Serve(ip) => echo(SocketAddr::new(ip, 0))
             .map(Reply::Address)
             .map_err(|error| format!("cannot serve on {ip}: {error}")),
+        Call::Addresses => addresses()
+            .map(Reply::Addresses)
+            .map_err(|error| format!("cannot tell the machine's addresses: {error}")),
+        other => Err(format!("unexpected: {other:?}")),
     }
 }

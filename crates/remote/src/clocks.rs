@@ -38,6 +38,12 @@ impl Offset {
         }
     }
 
+    /// A time of the other clock on this machine's.
+    #[must_use]
+    pub fn here(&self, there: Nanos) -> Nanos {
+        there.saturating_add_signed(-self.by)
+    }
+
     /// A time of this machine's clock on the other one.
     #[must_use]
     pub fn there(&self, here: Nanos) -> Nanos {

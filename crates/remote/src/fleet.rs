@@ -4,11 +4,13 @@ use crate::clocks::Offset;
 use crate::link::{Heard, Link};
 use crate::message::{Call, FromAgent, Order, Reply, ToAgent};
 use crate::registry::Registry;
+use prony_engine::descriptors::TooFewDescriptors;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Target, clock};
 use prony_lab::generator::{Generator, Steer, Wheel};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{ByHost, Distributions, Observation, Window};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Fleet {
     registry: Arc<Registry>,
     names: Vec<String>,
+    /// Of one that shares its machine with the server: which CPUs it has.
+    beside: BTreeMap<String, Vec<usize>>,
 }
 
 impl Fleet {
@@ -33,7 +37,18 @@ impl Fleet {
     #[must_use]
     pub fn new(registry: Arc<Registry>, names: Vec<String>) -> Self {
         assert!(!names.is_empty(), "a load needs a generator");
-        Self { registry, names }
+        Self {
+            registry,
+            names,
+            beside: BTreeMap::new(),
+        }
+    }
+
+    /// With these CPUs for the generator on a machine that has the server too.
+    #[must_use]
+    pub fn beside(mut self, name: &str, cpus: &[usize]) -> Self {
+        self.beside.insert(name.to_owned(), cpus.to_vec());
+        self
     }
 
     /// Whom they call so.
@@ -53,7 +68,7 @@ impl Fleet {
         };
         match self.registry.link(&self.names[0])?.call(call)? {
             Reply::Address(address) => Ok(address),
-            Reply::Done => Err("an agent gave no address".into()),
+            other => Err(format!("an agent gave no address, but {other:?}")),
         }
     }
 
@@ -127,7 +142,11 @@ impl Generator for Fleet {
             link.tell(number, sender.clone());
             let order = Order {
                 plan: Plan {
-                    cpus: link.host().cpus.clone(),
+                    cpus: self
+                        .beside
+                        .get(link.name())
+                        .unwrap_or(&link.host().cpus)
+                        .clone(),
                     ..plan.clone()
                 },
                 part: Part {
@@ -170,6 +189,11 @@ impl Generator for Fleet {
         };
         conversation.go_on(&heard);
         conversation.end()
+    }
+
+    /// Each agent does so for its own share.
+    fn reserve(&self, _connections: u64) -> Result<(), TooFewDescriptors> {
+        Ok(())
     }
 }
 

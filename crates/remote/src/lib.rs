@@ -9,19 +9,28 @@
 //! | [`link`] | the conversation with an agent: heartbeats, calls, clocks |
 //! | [`registry`] | all agents: started when needed, and again when lost |
 //! | [`fleet`] | generators on several machines as one [`Generator`](prony_lab::generator::Generator) |
-//! | [`agent`] | the other side |
+//! | [`host`] | another machine as a [`Host`](prony_lab::host::Host) of servers |
+//! | [`reach`] | by which address machines reach each other |
+//! | [`place`] | hosts and generators, here or there, as one type |
+//! | [`agent`], `servers` | the other side |
 
 pub mod agent;
+pub mod check;
 pub mod clocks;
 pub mod fleet;
 mod frame;
+pub mod host;
 pub mod hosts;
 mod launch;
 pub mod link;
 pub mod message;
+pub mod place;
+pub mod reach;
 pub mod registry;
+mod servers;
 
 pub use fleet::Fleet;
+pub use host::RemoteHost;
 pub use hosts::{HostSpec, Hosts, LOCAL};
 pub use link::Link;
 pub use registry::Registry;

@@ -1,9 +1,17 @@
 //! What a coordinator and an agent say to each other.
 
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Nanos, Part, PartMessage, Plan, Target};
+use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Target};
+use prony_lab::builder::{Built, Missing};
+use prony_lab::contract::Depth;
+use prony_lab::get::Get;
+use prony_lab::host::Watched;
+use prony_lab::manifest::Manifest;
+use prony_lab::placement::Placement;
+use prony_lab::side::Role;
+use prony_record::{Failure, Load, Step};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// How often each side says that it is there.
@@ -67,8 +75,100 @@ pub enum Call {
         timeout: Duration,
     },
     /// Starts prony's echo server on a free port of this address of its own: answered by [`Reply::Address`]. It
-    /// lasts as long as the agent, or until the next one is started.
-    Serve(std::net::IpAddr),
+    /// lasts as long as the agent.
+    Serve(IpAddr),
+    /// Which addresses does the machine have? Answered by [`Reply::Addresses`].
+    Addresses,
+    /// Becomes a host of servers, with these CPUs for them: answered by [`Reply::Done`].
+    Host(Placement),
+    /// Takes over the files of a server of the catalog: answered by [`Reply::Done`].
+    Adopt(Box<Sources>),
+    /// Builds a server that it has taken over: answered by [`Reply::Built`].
+    Build(String),
+    /// Starts a server: answered by [`Reply::Server`].
+    Start(Box<Start>),
+    /// Starts an upstream behind a gateway, by its number: answered by [`Reply::Server`].
+    PutBehind(u32, Box<Start>),
+    /// Verifies a server: answered by [`Reply::Done`].
+    Verify(u32, Step, Proven),
+    /// What a load says to a server: answered by [`Reply::Dialogue`].
+    Dialogue(u32, Proven, Box<Load>),
+    /// How a server ended, if it did: answered by [`Reply::Exited`].
+    Exited(u32),
+    /// What a server printed last: answered by [`Reply::Text`].
+    Output(u32),
+    /// Ends a server: answered by [`Reply::Done`].
+    Stop(u32),
+    /// Watches a server, and its upstream, once per period: answered by [`Reply::Done`].
+    Watch(u32, Option<u32>, Duration),
+    /// From when until when the watched server is measured, on the agent's clock: answered by [`Reply::Done`].
+    WatchFrom(u32, Nanos, Nanos),
+    /// How many CPUs the watched server used last: answered by [`Reply::Used`].
+    Used(u32),
+    /// Ends the watching: answered by [`Reply::Watched`].
+    Watched(u32),
+}
+
+/// The files of a server of the catalog.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Sources {
+    /// Its name.
+    pub name: String,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Its files.
+    pub files: Vec<SourceFile>,
+}
+
+/// A file of a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Below the server's folder.
+    pub path: String,
+    /// May it be executed?
+    pub executable: bool,
+    /// What is in it, in base64.
+    pub base64: String,
+}
+
+/// A server that is to be started.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Start {
+    /// Its name, which files are called after.
+    pub name: String,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// What came of its build; none: nothing is built, and it runs where the agent does.
+    pub built: Option<Built>,
+    /// Its workers.
+    pub workers: u32,
+    /// What it must answer, by name.
+    pub contract: String,
+    /// What it is there for.
+    pub role: Role,
+    /// Where it listens, on a free port.
+    pub ip: IpAddr,
+}
+
+/// How a server is verified.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Proven {
+    /// What it must answer.
+    pub ask: Asked,
+    /// How thoroughly.
+    pub depth: Depth,
+    /// Of payloads that it cannot know.
+    pub seed: u64,
+}
+
+/// What a server must answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// A contract, by name.
+    Contract(String),
+    /// A request.
+    Get(Get),
 }
 
 /// What came of a [`Call`].
@@ -77,6 +177,26 @@ pub enum Call {
 pub enum Reply {
     /// Where something listens.
     Address(SocketAddr),
+    /// Several addresses.
+    Addresses(Vec<IpAddr>),
+    /// A server was built.
+    Built(Box<Built>),
+    /// It could not be built: why, what it printed, and whether it is only not set up.
+    NotBuilt(Failure, Missing),
+    /// A server was started.
+    Server(Box<Up>),
+    /// A step of it failed.
+    Failed(Failure),
+    /// What a load says.
+    Dialogue(Box<Dialogue>),
+    /// How a server ended; none: it is running.
+    Exited(Option<String>),
+    /// What was printed.
+    Text(String),
+    /// CPUs used.
+    Used(Option<f64>),
+    /// What was seen.
+    Watched(Box<Watched>),
     /// Nothing more to say.
     Done,
 }
@@ -116,4 +236,17 @@ pub struct Hello {
     pub cpus: Vec<usize>,
     /// The most descriptors that it may have open.
     pub descriptors: u64,
+}
+
+/// A server that was started.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Up {
+    /// Its number among those of the agent.
+    pub number: u32,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// From its start until it answered, in nanoseconds.
+    pub ready_ns: Nanos,
 }

@@ -34,6 +34,17 @@ pub struct LoadFrom {
     pub machines: Machines,
 }
 
+/// On which machines servers are measured, and from which.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Machines")]
+pub struct Apart {
+    /// Build, start, verify and watch the servers on this machine (see --host)
+    #[arg(long, value_name = "HOST")]
+    pub server_on: Option<String>,
+    #[command(flatten)]
+    pub from: LoadFrom,
+}
+
 fn host(text: &str) -> Result<HostSpec, String> {
     HostSpec::parse(text).map_err(|error| error.to_string())
 }

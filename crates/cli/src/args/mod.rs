@@ -3,6 +3,7 @@
 mod capacity;
 mod duel;
 pub mod gate;
+mod hosts;
 mod load;
 pub mod machines;
 mod number;
@@ -19,6 +20,7 @@ mod verify;
 
 pub use capacity::{Calibrate, Capacity};
 pub use duel::Duel;
+pub use hosts::{HostsAction, HostsArgs, HostsCheck};
 pub use load::Load;
 pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Served};
 pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
@@ -47,7 +49,7 @@ Start here:
 
 More commands:
   results      runs, report, compare, export, import
-  servers      servers (list, setup, check, start), serve
+  servers      servers (list, setup, check, start), serve, hosts (check)
   trust        calibrate, explain, verify
   other tools  audit, echo-client, wrk, ab, weighttp, httperf
   setup        schema, completions, man
@@ -147,6 +149,7 @@ pub enum Command {
     Calibrate(Calibrate),
     Load(Box<Load>),
     Servers(Servers),
+    Hosts(HostsArgs),
     Runs(Runs),
     Report(Report),
     Export(Export),

@@ -11,6 +11,7 @@ pub mod duel;
 pub mod echo_client;
 pub mod explain;
 pub mod export;
+pub mod hosts;
 pub mod import;
 pub mod load;
 pub mod report;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use miette::{Result, miette};
 use prony_engine::Plan;
 use prony_lab::event::Journal;
+use prony_lab::machine::this_machine;
 use prony_lab::recording::Slot;
 use prony_lab::trial::Measured;
 use prony_lab::warmup::WarmUp;
@@ -57,6 +58,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
             rounds: 1,
             ..subject(&names, asked, placement)
         },
+        this_machine(),
     )?;
     let slot = Slot {
         ordinal: 0,
