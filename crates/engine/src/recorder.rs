@@ -63,7 +63,7 @@ mod compact {
         let bytes = BASE64
             .decode(String::deserialize(from)?)
             .map_err(Error::custom)?;
-        let read: Histogram<u32> = times::decode(&bytes).map_err(Error::custom)?;
+        let read: Histogram<u32> = times::decode_as(&bytes).map_err(Error::custom)?;
         // Windows are added to each other, so all have the same bounds, whatever was sent.
         let mut bounded = Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
             .expect("constant bounds are valid");

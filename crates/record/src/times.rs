@@ -443,7 +443,15 @@ pub fn encode<C: Counter>(times: &Histogram<C>) -> Vec<u8> {
 ///
 /// # Errors
 /// When the bytes are something else, or a histogram of more than can have been measured.
-pub fn decode<C: Counter>(bytes: &[u8]) -> Result<Histogram<C>, Unreadable> {
+pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
+    decode_as(bytes)
+}
+
+/// The same with counts of another type, which must have room for them.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_as<C: Counter>(bytes: &[u8]) -> Result<Histogram<C>, Unreadable> {
     bearable(bytes)?;
     let times: Histogram<C> = Deserializer::new()
         .deserialize(&mut &bytes[..])

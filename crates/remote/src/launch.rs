@@ -224,7 +224,7 @@ fn bootstrap(
     ask(
         input,
         &format!(
-            "d=\"${{XDG_CACHE_HOME:-${{HOME:-/tmp}}/.cache}}/prony/agents/{hash}\"; p=\"$d/prony\"; \
+            "d=\"${{PRONY_CACHE:-${{XDG_CACHE_HOME:-${{HOME:-/tmp}}/.cache}}/prony}}/agents/{hash}\"; p=\"$d/prony\"; \
          if [ -x \"$p\" ]; then echo 'prony: there'; else echo 'prony: missing'; fi"
         ),
     )?;
@@ -235,13 +235,14 @@ fn bootstrap(
         let failed = || Trouble::NotCopied("writing it failed".into());
         // Copied beside and renamed, so that a copy that was cut off is not taken for the program; its length is
         // looked at because `head` ends well when its input ends. Where `head` cannot write, the shell has to end, or
-        // it would take the rest of the program for commands.
+        // it would take the rest of the program for commands. Programs of a month ago are removed.
         ask(
             input,
             &format!(
                 "if mkdir -p \"$d\" && : > \"$p.$$\"; then echo 'prony: ready'; else exit 1; fi; \
                  head -c {size} > \"$p.$$\" || exit 1; [ \"$(wc -c < \"$p.$$\")\" -eq {size} ] && \
-                 chmod 755 \"$p.$$\" && mv -f \"$p.$$\" \"$p\" || exit 1; echo 'prony: copied'"
+                 chmod 755 \"$p.$$\" && mv -f \"$p.$$\" \"$p\" || exit 1; echo 'prony: copied'; \
+                 find \"$d/..\" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {{}} + 2> /dev/null"
             ),
         )?;
         let quiet = |trouble| match trouble {
