@@ -108,6 +108,10 @@ impl RemoteHost {
                 up: *up,
                 stopped: false,
             }),
+            Reply::Failed(failure) => Err(Failure {
+                message: format!("on host {}: {}", link.name(), failure.message),
+                ..failure
+            }),
             other => Err(unexpected(Step::Start, other)),
         }
     }
