@@ -244,9 +244,13 @@ enum What {
     /// Signals at random moments, notebooks and outputs that cannot be written, too little of everything, clocks
     /// that jump: is every finished trial kept and every process ended, and does the next run work?
     Faults {
-        /// Signals, to prony, a supervisor, a server or its helper, in run, duel, capacity and view
+        /// Signals, to prony, a supervisor, a server or its helper, in run, duel, capacity, view, and a run on other
+        /// machines, there to agents and launchers too
         #[arg(long, value_name = "N", default_value_t = 200)]
         signals: u32,
+        /// Signals only in runs on other machines
+        #[arg(long)]
+        apart: bool,
         /// Times of each other fault
         #[arg(long, value_name = "N", default_value_t = 5)]
         times: u32,
@@ -380,11 +384,13 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Hostile { short } => bench.run("hostile", |_| hostile::run(short))?,
         What::Faults {
             signals,
+            apart,
             times,
             seed,
         } => {
             let options = faults::Options {
                 signals,
+                apart,
                 times,
                 seed,
             };

@@ -25,6 +25,8 @@ const MOMENTS: Duration = Duration::from_millis(2_500);
 pub struct Options {
     /// Signals at random moments.
     pub signals: u32,
+    /// Only in runs on other machines.
+    pub apart: bool,
     /// Times of every other fault, for `run` and `duel`.
     pub times: u32,
     /// Of the moments, and of who gets which signal.
@@ -68,10 +70,14 @@ pub fn run(options: Options) -> Result<Faults> {
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let mut found = Faults::default();
     for nth in 0..options.signals {
-        let verb = Verb::ALL[nth as usize % Verb::ALL.len()];
+        let verb = match options.apart {
+            true => Verb::Apart,
+            false => Verb::ALL[nth as usize % Verb::ALL.len()],
+        };
         let (signal, name) = fault::SIGNALS[draw.random_range(0..fault::SIGNALS.len())];
         let whom = match verb {
             Verb::View => Whom::Prony,
+            Verb::Apart => Whom::APART[draw.random_range(0..Whom::APART.len())],
             _ => Whom::ALL[draw.random_range(0..Whom::ALL.len())],
         };
         let moment = MOMENTS.mul_f64(draw.random());

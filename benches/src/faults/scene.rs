@@ -34,10 +34,24 @@ pub enum Whom {
     Server,
     /// What a server has started.
     Helper,
+    /// prony on what it takes for another machine.
+    Agent,
+    /// What has started an agent there.
+    Launcher,
 }
 
 impl Whom {
+    /// Those of a command on this machine.
     pub const ALL: [Self; 4] = [Self::Prony, Self::Supervisor, Self::Server, Self::Helper];
+    /// Those of one that measures on other machines.
+    pub const APART: [Self; 6] = [
+        Self::Prony,
+        Self::Supervisor,
+        Self::Server,
+        Self::Helper,
+        Self::Agent,
+        Self::Launcher,
+    ];
 }
 
 /// What prony is asked to do.
@@ -47,10 +61,18 @@ pub enum Verb {
     Duel,
     Capacity,
     View,
+    /// A run with the server and the load on machines of their own.
+    Apart,
 }
 
 impl Verb {
-    pub const ALL: [Self; 4] = [Self::Run, Self::Duel, Self::Capacity, Self::View];
+    pub const ALL: [Self; 5] = [
+        Self::Run,
+        Self::Duel,
+        Self::Capacity,
+        Self::View,
+        Self::Apart,
+    ];
 
     fn arguments(self) -> &'static [&'static str] {
         match self {
@@ -81,13 +103,24 @@ impl Verb {
                 "--plain",
             ],
             Self::View => &["view", "--port", "0"],
+            Self::Apart => &[
+                "run",
+                "it.toml",
+                "--plain",
+                "--hosts",
+                "hosts.toml",
+                "--server-on",
+                "a",
+                "--load-from",
+                "b,c",
+            ],
         }
     }
 
     /// The fewest trials that are in the notebook when progress has told of this line.
     fn trials(self, line: &str) -> u64 {
         match self {
-            Self::Run if line.starts_with("round ") && line.contains("p99") => 1,
+            Self::Run | Self::Apart if line.starts_with("round ") && line.contains("p99") => 1,
             Self::Duel if line.starts_with("round ") && line.contains('×') => 2,
             Self::Capacity if line.contains("/s: kept") || line.contains("/s: not kept") => 1,
             _ => 0,
@@ -126,7 +159,15 @@ impl Scene {
             program: program.to_owned(),
             mark: format!("{}-{number}", std::process::id()),
         };
+        let host = |name: &str| {
+            let program = program.display();
+            format!("[{name}]\nlaunch = 'sh launch.sh'\nprony = '{program}'\n")
+        };
+        let hosts = ["a", "b", "c"].map(host).concat();
         let files = [
+            ("hosts.toml", hosts.as_str()),
+            // Not `exec`: the launcher is a process beside the agent, as ssh is.
+            ("launch.sh", "\"$@\"\n"),
             (
                 "catalog/clinging/server.toml",
                 "title = 'with a helper'\nlanguage = 'Rust'\ncontracts = ['tcp-echo']\nmodel = 'threads'\n\
@@ -228,6 +269,8 @@ impl Scene {
                 _ if u32::try_from(pid) == Ok(prony) => Whom::Prony,
                 line if line.contains(" supervisor ") => Whom::Supervisor,
                 line if line.contains(" serve ") => Whom::Server,
+                line if line.contains("launch.sh ") => Whom::Launcher,
+                line if line.ends_with(" agent ") => Whom::Agent,
                 _ => Whom::Helper,
             };
             Some((pid, whom))

@@ -19,14 +19,14 @@ const LOST: i32 = 3;
 /// How often it is looked whether the coordinator is still there.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// Says things, from any thread.
+/// Sends messages to the coordinator, from any thread.
 #[derive(Clone)]
-struct Mouth(Arc<Mutex<Sender<Stdout>>>);
+struct Output(Arc<Mutex<Sender<Stdout>>>);
 
-impl Mouth {
-    /// Says it, or ends: without a coordinator there is nothing to do, and what was started here ends with its
-    /// supervisors' standard input.
-    fn say(&self, message: &FromAgent) {
+impl Output {
+    /// Sends a message, or ends this program: without a coordinator there is nothing to do, and servers that were started
+    /// here end with their supervisors' standard input.
+    fn send(&self, message: &FromAgent) {
         let mut sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if sender.send(message).is_err() {
             exit(LOST);
@@ -46,28 +46,28 @@ pub fn main(
     out.write_all(MAGIC)
         .and_then(|()| out.flush())
         .map_err(FrameError::Io)?;
-    let mouth = Mouth(Arc::new(Mutex::new(Sender::new(out))));
-    mouth.say(&FromAgent::Hello(Box::new(Hello {
+    let output = Output(Arc::new(Mutex::new(Sender::new(out))));
+    output.send(&FromAgent::Hello(Box::new(Hello {
         version: version.to_owned(),
         machine: prony_lab::machine::this_machine(),
         cpus: allowed_cpus(),
         descriptors: descriptors::most(),
     })));
     let heard = Arc::new(AtomicU64::new(clock::now()));
-    let (beating, last) = (mouth.clone(), Arc::clone(&heard));
+    let (beating, last) = (output.clone(), Arc::clone(&heard));
     thread::spawn(move || beat(&beating, &last));
-    let mut ears = Receiver::new(io::stdin());
+    let mut input = Receiver::new(io::stdin());
     let mut load: Option<Arc<Control>> = None;
     // Servers are started and verified for seconds: clocks and heartbeats do not wait for that.
     let (asked, calls) = mpsc::channel();
-    let replies = mouth.clone();
+    let replies = output.clone();
     thread::spawn(move || reply(&calls, &replies, &echo));
     loop {
-        let message: ToAgent = ears.receive()?;
+        let message: ToAgent = input.receive()?;
         heard.store(clock::now(), Ordering::Relaxed);
         match message {
             ToAgent::Beat => {}
-            ToAgent::Clock(number) => mouth.say(&FromAgent::Clock(number, clock::now())),
+            ToAgent::Clock(number) => output.send(&FromAgent::Clock(number, clock::now())),
             ToAgent::Call(number, call) => {
                 let _ = asked.send((number, call));
             }
@@ -78,19 +78,19 @@ pub fn main(
                         .map_or_else(Control::default, Control::at_once),
                 );
                 load = Some(Arc::clone(&control));
-                let mouth = mouth.clone();
-                thread::spawn(move || carry_out(&order, &control, &mouth));
+                let output = output.clone();
+                thread::spawn(move || carry_out(&order, &control, &output));
             }
             ToAgent::BeginAt(at) => {
                 if let Some(load) = &load {
                     load.begin_at(at);
-                    mouth.say(&FromAgent::Began(clock::now().saturating_sub(at)));
+                    output.send(&FromAgent::Began(clock::now().saturating_sub(at)));
                 }
             }
             ToAgent::Measure(from, until) => {
                 if let Some(load) = &load {
                     let (from, until) = load.measure(from, until);
-                    mouth.say(&FromAgent::Measured(from, until));
+                    output.send(&FromAgent::Measured(from, until));
                 }
             }
             ToAgent::Stop => {
@@ -99,7 +99,7 @@ pub fn main(
                 }
             }
             ToAgent::Bye => {
-                mouth.say(&FromAgent::Bye);
+                output.send(&FromAgent::Bye);
                 return Ok(());
             }
         }
@@ -109,7 +109,7 @@ pub fn main(
 /// Answers calls one after the other.
 fn reply(
     calls: &mpsc::Receiver<(u32, Call)>,
-    mouth: &Mouth,
+    output: &Output,
     echo: &impl Fn(SocketAddr) -> io::Result<SocketAddr>,
 ) {
     let mut servers: Option<Servers> = None;
@@ -131,12 +131,12 @@ fn reply(
                 None => Err("it is no host of servers yet".into()),
             },
         };
-        mouth.say(&FromAgent::Reply(number, reply));
+        output.send(&FromAgent::Reply(number, reply));
     }
 }
 
 /// Carries out a part of a load.
-fn carry_out(order: &Order, control: &Control, mouth: &Mouth) {
+fn carry_out(order: &Order, control: &Control, output: &Output) {
     let share = u64::from(order.plan.load.connections)
         .saturating_mul(u64::from(order.plan.load.threads))
         .div_ceil(u64::from(order.part.workers.max(1)));
@@ -144,17 +144,17 @@ fn carry_out(order: &Order, control: &Control, mouth: &Mouth) {
         .map_err(|error| error.to_string())
         .and_then(|()| {
             run_part(&order.plan, order.part, control, |message| {
-                mouth.say(&FromAgent::Part(Box::new(message)));
+                output.send(&FromAgent::Part(Box::new(message)));
             })
             .map_err(|error| error.to_string())
         });
     if let Err(error) = refused {
-        mouth.say(&FromAgent::Refused(error));
+        output.send(&FromAgent::Refused(error));
     }
 }
 
 /// Says that it is there, and ends this program after a silence of the other side.
-fn beat(mouth: &Mouth, heard: &AtomicU64) {
+fn beat(output: &Output, heard: &AtomicU64) {
     let mut next = clock::now();
     loop {
         thread::sleep(LOOK);
@@ -165,7 +165,7 @@ fn beat(mouth: &Mouth, heard: &AtomicU64) {
         }
         if now >= next {
             next = now + clock::nanos(BEAT);
-            mouth.say(&FromAgent::Beat);
+            output.send(&FromAgent::Beat);
         }
     }
 }

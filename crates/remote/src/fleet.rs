@@ -51,7 +51,7 @@ impl Fleet {
         self
     }
 
-    /// Whom they call so.
+    /// Their names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -281,7 +281,7 @@ impl Conversation<'_, '_> {
         let start = clock::now() + NOTICE + 2 * self.wheel.slowest;
         self.control.begin_at(start);
         for member in &self.members {
-            // Who does not hear it is lost, which is heard too.
+            // An agent that does not hear it is lost, which fails the load.
             let _ = member
                 .link
                 .say(&ToAgent::BeginAt(member.offset.there(start)));
@@ -356,7 +356,7 @@ struct FleetWheel<'a> {
 impl FleetWheel<'_> {
     fn tell_all(&self, message: impl Fn(&Link) -> ToAgent) {
         for link in &self.links {
-            // Who is lost does not hear it, and has said so.
+            // A lost agent does not hear it; that it is lost is known already.
             let _ = link.say(&message(link));
         }
     }

@@ -241,7 +241,7 @@ impl Host for RemoteHost {
     ) -> RemoteWatch {
         let upstream = upstream.map(|upstream| upstream.up.number);
         let number = server.up.number;
-        // Who is lost is found out by the load, which fails.
+        // A lost agent fails the load, which says so.
         let link = Arc::clone(&server.link);
         let watching = link.call(Call::Watch(number, upstream, period)).is_ok();
         RemoteWatch {

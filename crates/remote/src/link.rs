@@ -196,7 +196,7 @@ impl Link {
     /// Has everything that is told of a load from here on sent there, under this number.
     pub(crate) fn tell(&self, number: usize, to: mpsc::Sender<(usize, Heard)>) {
         *lock(&self.shared.load) = Some((number, to));
-        // Who is lost already does not say so again.
+        // An agent that was lost before does not say so again.
         if let Some(why) = self.lost() {
             self.shared.tell(Heard::Lost(why));
         }
@@ -251,7 +251,7 @@ impl Shared {
 
     fn tell(&self, heard: Heard) {
         if let Some((number, to)) = &*lock(&self.load) {
-            // Nobody listens any more when the load was given up.
+            // There is no listener any more when the load was given up.
             let _ = to.send((*number, heard));
         }
     }
