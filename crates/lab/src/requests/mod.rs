@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use table::Tables;
-use template::Place;
+use template::{Kind, Place};
 use toml::Spanned;
 
 /// The share of answers whose bodies are searched, unless the file says otherwise.
@@ -198,7 +198,14 @@ impl Reading<'_> {
                 let what = "there is a body already";
                 return Err(self.wrong(file.span(), what, None));
             }
-            (Some(body), None) => self.template(body, Place::Body)?,
+            (Some(body), None) => {
+                let mut fields = keys.headers.iter();
+                let content_type = fields
+                    .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+                    .map(|(_, value)| value.get_ref().as_str());
+                let kind = Kind::of(content_type, body.get_ref());
+                self.template(body, Place::Body(kind))?
+            }
             (None, Some(file)) => {
                 let path = self.folder.join(file.get_ref());
                 let bytes = std::fs::read(&path).map_err(|error| {

@@ -76,8 +76,10 @@ impl Column {
         self.ends.is_empty()
     }
 
+    /// The value in a row, from 0 on, which must be there.
     #[inline]
-    fn value(&self, row: usize) -> &[u8] {
+    #[must_use]
+    pub fn value(&self, row: usize) -> &[u8] {
         let from = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[from..self.ends[row]]
     }
