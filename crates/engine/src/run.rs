@@ -4,6 +4,7 @@ use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
 use crate::plan::{Arrival, Dialogue, Plan, Target};
+use crate::protocol::mix::Users;
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
@@ -103,6 +104,14 @@ fn speak(
         }
         Dialogue::Http { exchanges, limits } => {
             let part = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            carry_out(plan, control, part, progress)
+        }
+        Dialogue::Mix(mix) if !mix.sessions.is_empty() => {
+            let (threads, keepalive) = (plan.load.threads, plan.load.keepalive);
+            let part = |worker| {
+                let users = Users::new(mix, plan.seed, (worker, threads), keepalive);
+                (plan.target.clone(), users)
+            };
             carry_out(plan, control, part, progress)
         }
         Dialogue::Mix(mix) => {

@@ -24,6 +24,7 @@
 pub mod anatomy;
 pub mod bounds;
 pub mod by_request;
+pub mod by_session;
 pub mod calibration;
 pub mod failure;
 pub mod finding;
@@ -47,6 +48,7 @@ pub mod window;
 mod word;
 
 pub use by_request::ByRequest;
+pub use by_session::BySession;
 pub use failure::{Failure, Step};
 pub use finding::{Finding, Severity};
 pub use generator::Generator;

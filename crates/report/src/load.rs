@@ -2,6 +2,7 @@
 
 mod over_time;
 mod request;
+mod session;
 
 use crate::show;
 use crate::table::{Align, Table};
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 pub use over_time::{Moment, over_time};
+pub use prony_record::by_session::SessionReport;
 pub use request::RequestReport;
 
 /// What `prony load --json` prints.
@@ -70,6 +72,8 @@ pub struct LoadReport {
     pub unsolicited: Vec<String>,
     /// By request, where a file has several; otherwise empty.
     pub requests: Vec<RequestReport>,
+    /// By session, where users go through several steps; otherwise empty.
+    pub sessions: Vec<SessionReport>,
     /// Files of values that are used once, with whose last row the load has ended.
     pub used_up: Vec<String>,
     /// What the checks found.
@@ -167,6 +171,9 @@ impl LoadReport {
         );
         if let Some(rate) = self.rate {
             let _ = match self.stages.as_slice() {
+                [] if !self.sessions.is_empty() => {
+                    writeln!(out, "target rate  {rate} sessions/s {}", self.arrival)
+                }
                 [] => writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival),
                 stages => writeln!(
                     out,
@@ -197,6 +204,7 @@ impl LoadReport {
         out += &self.latency_table().fit(width);
         out += &over_time::text(&self.over_time, width);
         out += &request::text(&self.requests, width);
+        out += &session::text(&self.sessions, self.seconds, width);
         if !self.used_up.is_empty() {
             let _ = writeln!(
                 out,

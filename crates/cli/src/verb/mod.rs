@@ -13,6 +13,7 @@ pub mod export;
 pub mod import;
 pub mod load;
 pub mod report;
+pub mod requests;
 pub mod run;
 pub mod runs;
 pub mod schema;

@@ -21,7 +21,7 @@ use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::Connection;
 use links::SET_UP_PACE;
-use prony_record::{ByRequest, Tls};
+use prony_record::{ByRequest, BySession, Tls};
 use rest::Rests;
 use std::collections::VecDeque;
 use std::io;
@@ -65,6 +65,7 @@ pub(crate) struct Report {
     pub answers: Vec<u64>,
     pub first_head: Vec<u8>,
     pub by_request: Vec<ByRequest>,
+    pub by_session: Vec<BySession>,
     pub tls: Option<Tls>,
     pub opening: Opening,
     /// Empty unless asked for.
@@ -414,6 +415,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
                 .collect(),
             first_head: self.protocol.first_head().to_owned(),
             by_request: self.protocol.by_request(),
+            by_session: self.protocol.by_session(),
             tls: self.protocol.tls(),
             opening: self.opening,
             trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),

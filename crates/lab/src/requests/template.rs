@@ -3,13 +3,13 @@
 use super::Reading;
 use crate::source::{Mistake, did_you_mean};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use prony_engine::protocol::mix::{Piece, text};
+use prony_engine::protocol::mix::{Piece, Written, text};
 use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
 
 /// The values that there are.
-const KNOWN: [&str; 6] = ["int", "uuid", "row", "seq", "now", "base64"];
+pub(super) const KNOWN: [&str; 6] = ["int", "uuid", "row", "seq", "now", "base64"];
 
 /// Where a template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +59,22 @@ pub(super) enum Encoding {
 }
 
 /// What stays as it is in a path or query (RFC 3986, 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
 impl Encoding {
+    /// The same for a value that is known only during a load. It has no control characters.
+    fn written(self) -> Written {
+        match self {
+            Self::Plain | Self::Line => Written::Plain,
+            Self::Percent => Written::Percent,
+            Self::Json => Written::Json,
+        }
+    }
+
     /// A value as it is sent; none when it cannot be.
     pub(super) fn write(self, value: &str) -> Option<Cow<'_, str>> {
         match self {
@@ -199,6 +208,12 @@ impl Reading<'_> {
         let name = words.next().unwrap_or_default();
         let words: Vec<&str> = words.collect();
         let wrong = |what: &str| Err((what.to_owned(), None));
+        if let Some(place) = self.taken.iter().position(|known| known == name) {
+            return match words.as_slice() {
+                [] => Ok(Piece::Taken(place, encoding.written())),
+                _ => wrong("expected nothing after the name"),
+            };
+        }
         match (name, words.as_slice()) {
             ("int", [low, high]) => match (low.parse(), high.parse()) {
                 (Ok(low), Ok(high)) if low <= high => Ok(Piece::Int(low, high)),
@@ -219,8 +234,14 @@ impl Reading<'_> {
             ("base64", _) => self.base64(inside["base64".len()..].trim()),
             ("", _) => wrong("expected a value, such as uuid"),
             _ => {
-                let help = did_you_mean(name, KNOWN);
-                let what = format!("there is no {name:?}: known are {}", KNOWN.join(", "));
+                let known = || {
+                    KNOWN
+                        .into_iter()
+                        .chain(self.taken.iter().map(String::as_str))
+                };
+                let help = did_you_mean(name, known());
+                let all: Vec<&str> = known().collect();
+                let what = format!("there is no {name:?}: known are {}", all.join(", "));
                 Err((what, help))
             }
         }
