@@ -17,10 +17,10 @@ pub struct Address {
     /// Over TLS.
     pub tls: bool,
     /// A unix socket instead of host and port.
-    unix: Option<PathBuf>,
+    pub unix: Option<PathBuf>,
     /// The host as it is looked up.
     pub host: String,
-    port: u16,
+    pub port: u16,
     /// The `Host` field of a request.
     pub authority: String,
     /// Path and query.

@@ -5,6 +5,7 @@ use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::tls::{TlsOptions, probe, speaks_tls};
+use prony_remote::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,18 +63,24 @@ pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration
 }
 
 /// How a server is spoken to whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
-/// tried first.
+/// tried first, from the machines that are to load it.
 pub fn settled(
     tls: &Tls,
     (url, address): (&str, &Address),
     target: &Target,
     timeout: Duration,
+    fleet: Option<&Fleet>,
 ) -> Result<Option<TlsOptions>> {
     if !address.tls {
         return tls.unused().map(|()| None);
     }
     let options = tls.options(&address.host)?;
-    tried(url, target, &options, timeout)?;
+    match fleet {
+        None => tried(url, target, &options, timeout)?,
+        Some(fleet) => fleet
+            .probe(target, &options, timeout)
+            .map_err(|error| miette!("{url}: {error}"))?,
+    }
     Ok(Some(options))
 }
 

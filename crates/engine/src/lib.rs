@@ -30,6 +30,7 @@ pub mod clock;
 mod control;
 pub mod descriptors;
 mod gather;
+mod part;
 mod plan;
 pub mod protocol;
 mod recorder;
@@ -41,7 +42,9 @@ mod worker;
 
 pub use clock::Nanos;
 pub use control::Control;
+pub use gather::Gather;
+pub use part::{Part, PartMessage};
 pub use plan::{Arrival, Dialogue, Plan, Target};
 pub use prony_record::load::Invalid;
-pub use run::{Detail, Error, Progress, available, run, run_with, transport};
+pub use run::{Detail, Error, Progress, available, run, run_part, run_with, transport};
 pub use trace::{Opening, Sample};

@@ -7,6 +7,7 @@ use crate::get::Get;
 use crate::manifest::{Fill, Manifest, command};
 use crate::requests::verify::Asked;
 use prony_engine::protocol::tls::TlsOptions;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -29,7 +30,7 @@ pub struct Candidate<'a> {
 }
 
 /// What a server is there for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// It is the one that is measured.
     Server,

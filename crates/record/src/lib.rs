@@ -23,6 +23,7 @@
 
 pub mod anatomy;
 pub mod bounds;
+pub mod by_host;
 pub mod by_request;
 pub mod by_session;
 pub mod calibration;
@@ -47,6 +48,7 @@ pub mod verdict;
 pub mod window;
 mod word;
 
+pub use by_host::ByHost;
 pub use by_request::ByRequest;
 pub use by_session::BySession;
 pub use failure::{Failure, Step};

@@ -1,5 +1,6 @@
 //! The report of a single load, `prony load`.
 
+mod host;
 mod over_time;
 mod request;
 mod session;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+pub use host::{HostReport, columns as host_columns};
 pub use over_time::{Moment, over_time};
 pub use prony_record::by_session::SessionReport;
 pub use request::RequestReport;
@@ -74,6 +76,9 @@ pub struct LoadReport {
     pub requests: Vec<RequestReport>,
     /// By session, where users go through several steps; otherwise empty.
     pub sessions: Vec<SessionReport>,
+    /// By machine, where others sent the load; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<HostReport>,
     /// Files of values that are used once, with whose last row the load has ended.
     pub used_up: Vec<String>,
     /// What the checks found.
@@ -205,6 +210,7 @@ impl LoadReport {
         out += &over_time::text(&self.over_time, width);
         out += &request::text(&self.requests, width);
         out += &session::text(&self.sessions, self.seconds, width);
+        out += &host::text(&self.generators, width);
         if !self.used_up.is_empty() {
             let _ = writeln!(
                 out,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 /// Files of requests (docs/your-own-requests.md)
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony requests from curl.txt > shop.toml            prony requests from --help")]
 pub struct Requests {
     #[command(subcommand)]
     pub command: RequestsCommand,

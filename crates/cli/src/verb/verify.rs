@@ -28,7 +28,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let mix = requests::read(&args.file, &server)?;
     let target = address.resolve(args.timeout.0)?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0)?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, None)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways = ways(args.no_pipelining);
     let all = verify(&mix, &target, tls.as_ref(), seed, args.timeout.0, &ways);

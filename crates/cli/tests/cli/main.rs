@@ -16,6 +16,7 @@ mod experiment;
 mod failing;
 mod gates;
 mod help;
+mod hosts;
 mod http;
 mod import;
 mod input;

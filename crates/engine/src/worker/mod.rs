@@ -23,6 +23,7 @@ use connection::Connection;
 use links::SET_UP_PACE;
 use prony_record::{ByRequest, BySession, Tls};
 use rest::Rests;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 use tracer::Tracer;
@@ -49,6 +50,7 @@ pub(crate) enum Event {
 }
 
 /// What a worker hands over at the end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub record: Record,
     /// When the measurement began and ended.
@@ -68,7 +70,8 @@ pub(crate) struct Report {
     pub by_session: Vec<BySession>,
     pub tls: Option<Tls>,
     pub opening: Opening,
-    /// Empty unless asked for.
+    /// Empty unless asked for. It stays in the process.
+    #[serde(skip)]
     pub trace: Vec<Sample>,
 }
 
@@ -317,7 +320,10 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
         let from = self.recorder.from;
         let until = self.recorder.until;
         let nothing_due = now >= until || (self.quota == 0 && now >= from);
-        let quiet = self.in_flight == 0 && self.waiting == 0;
+        // A connection for several calls that rests between two of them is not done before the end.
+        let resting =
+            self.protocol.rests() && !self.keepalive && now < until && self.rests.next().is_some();
+        let quiet = self.in_flight == 0 && self.waiting == 0 && !resting;
         let patience = if stopped { LAST_CALL } else { self.timeout };
         nothing_due && (quiet || now >= until.saturating_add(patience))
     }

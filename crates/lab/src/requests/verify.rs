@@ -11,6 +11,7 @@ use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
 use prony_engine::{Dialogue, Target};
 use prony_record::inert;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -27,7 +28,8 @@ const PIECES: usize = 8;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// How requests are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// One after the other, each in one go.
     Whole,
@@ -66,7 +68,7 @@ pub struct Tried {
 }
 
 /// Requests of a file that any server can be asked, and the ways in which they are verified.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The file, as it is shown.
     pub file: String,

@@ -322,7 +322,7 @@ fn option(
         Method => command.method = Some(value.to_owned()),
         Header => match value.split_once(':') {
             Some((name, text)) if !text.trim().is_empty() => {
-                command.header(name.trim(), text.trim())
+                command.header(name.trim(), text.trim());
             }
             // `Name:` takes a field away, `Name;` sends it empty.
             Some((name, _)) => notes.push(format!("the header {name} that curl is not to send")),

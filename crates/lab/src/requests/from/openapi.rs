@@ -78,7 +78,7 @@ impl<'a> Reading<'a> {
             Err(_) if url.starts_with('/') && !url.contains('{') => (String::new(), url.to_owned()),
             Err(_) => {
                 if !url.is_empty() {
-                    self.note(&url.to_owned(), "a server's URL with variables");
+                    self.note(url, "a server's URL with variables");
                 }
                 (String::new(), String::new())
             }
@@ -92,10 +92,8 @@ impl<'a> Reading<'a> {
         item: &'a Value,
         operation: &'a Value,
     ) {
-        let name = operation["operationId"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let name = operation["operationId"].as_str().map(str::to_owned);
+        let name = name.unwrap_or_else(|| format!("{method} {path}"));
         let shown = format!("{} {path}", method.to_uppercase());
         let mut sent = Sent {
             name,
