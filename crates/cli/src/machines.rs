@@ -135,7 +135,7 @@ impl Apart {
             true => fleet.beside(name, placement.pinned()),
             false => fleet,
         });
-        let host = RemoteHost::new(link, ip, placement, shared).map_err(told)?;
+        let host = RemoteHost::new(registry, name, ip, placement, shared).map_err(told)?;
         Ok(Some(Elsewhere {
             host: Some(host),
             generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// How long before something is to happen all agents are told, besides their round trips: what it takes busy machines to
 /// wake up.
-const NOTICE: Nanos = 20_000_000;
+const NOTICE: Nanos = 50_000_000;
 /// How often it is looked whether the load was interrupted, or an agent is lost.
 const LOOK: Duration = Duration::from_millis(50);
 

@@ -90,12 +90,22 @@ fn checksum(head: &[u8], body: &[u8]) -> u32 {
 pub struct Receiver<R> {
     from: R,
     next: u32,
+    bytes: u64,
 }
 
 impl<R: Read> Receiver<R> {
     /// Begins with the first frame.
     pub fn new(from: R) -> Self {
-        Self { from, next: 0 }
+        Self {
+            from,
+            next: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Bytes of all messages so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The next message.
@@ -131,6 +141,7 @@ impl<R: Read> Receiver<R> {
             return Err(FrameError::Damaged(text));
         }
         self.next = self.next.wrapping_add(1);
+        self.bytes += HEAD as u64 + u64::from(length);
         serde_json::from_reader(ZlibDecoder::new(&body[..]).take(LONGEST_TEXT))
             .map_err(|error| FrameError::Damaged(error.to_string()))
     }

@@ -3,6 +3,7 @@
 use crate::clocks::Offset;
 use crate::link::Link;
 use crate::message::{Asked, Call, Proven, Reply, SourceFile, Sources, Start, Up};
+use crate::registry::Registry;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use prony_engine::protocol::tls::TlsOptions;
@@ -27,7 +28,10 @@ const MOST_SOURCES: u64 = 64 << 20;
 
 /// Another machine.
 pub struct RemoteHost {
-    link: Arc<Link>,
+    registry: Arc<Registry>,
+    name: String,
+    /// Its agent, and the one that is started when this is lost.
+    link: Mutex<Arc<Link>>,
     /// How the generators reach it.
     ip: IpAddr,
     placement: Placement,
@@ -38,25 +42,43 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
-    /// A host of servers on the machine of this agent, which the generators reach at `ip`. `shared` says whether one of
+    /// A host of servers on this machine, which the generators reach at `ip`. `shared` says whether one of
     /// them is on the same machine.
     ///
     /// # Errors
     /// When the agent cannot be a host.
     pub fn new(
-        link: Arc<Link>,
+        registry: Arc<Registry>,
+        name: &str,
         ip: IpAddr,
         placement: Placement,
         shared: bool,
     ) -> Result<Self, String> {
+        let link = registry.link(name)?;
         link.call(Call::Host(placement.clone()))?;
         Ok(Self {
-            link,
+            registry,
+            name: name.to_owned(),
+            link: Mutex::new(link),
             ip,
             placement,
             shared,
             built: Mutex::default(),
         })
+    }
+
+    /// Its agent. One that is lost is started again: what it had built is still there.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    fn link(&self) -> Result<Arc<Link>, String> {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if link.lost().is_some() {
+            let again = self.registry.link(&self.name)?;
+            again.call(Call::Host(self.placement.clone()))?;
+            *link = again;
+        }
+        Ok(Arc::clone(&link))
     }
 
     fn start_by(&self, who: &Candidate<'_>) -> Start {
@@ -77,12 +99,18 @@ impl RemoteHost {
         self.built.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn started(&self, reply: Reply) -> Result<RemoteServer, Failure> {
-        match reply {
+    /// Starts something by a call.
+    fn start_with(link: Arc<Link>, call: Call) -> Result<RemoteServer, Failure> {
+        let reply = link.call(call);
+        match reply.map_err(|error| Failure::new(Step::Start, error))? {
             Reply::Server(up) => Ok(RemoteServer {
-                link: Arc::clone(&self.link),
+                link,
                 up: *up,
                 stopped: false,
+            }),
+            Reply::Failed(failure) => Err(Failure {
+                message: format!("on host {}: {}", link.name(), failure.message),
+                ..failure
             }),
             other => Err(unexpected(Step::Start, other)),
         }
@@ -141,7 +169,8 @@ impl Host for RemoteHost {
     type Watch = RemoteWatch;
 
     fn machine(&self) -> prony_record::Host {
-        self.link.hello().machine.clone()
+        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.hello().machine.clone()
     }
 
     fn placement(&self) -> &Placement {
@@ -151,11 +180,10 @@ impl Host for RemoteHost {
     fn build(&self, server: &Server) -> Result<Built, BuildError> {
         let elsewhere = |text: String| BuildError::Elsewhere(text, Missing(false));
         let sources = sources(server).map_err(|error| elsewhere(error.to_string()))?;
-        self.link
-            .call(Call::Adopt(Box::new(sources)))
+        let link = self.link().map_err(elsewhere)?;
+        link.call(Call::Adopt(Box::new(sources)))
             .map_err(elsewhere)?;
-        match self
-            .link
+        match link
             .call(Call::Build(server.name.clone()))
             .map_err(elsewhere)?
         {
@@ -164,7 +192,7 @@ impl Host for RemoteHost {
                 Ok(*built)
             }
             Reply::NotBuilt(failure, missing) => {
-                let at = self.link.name();
+                let at = &self.name;
                 let output = match failure.output.as_str() {
                     "" => String::new(),
                     output => format!("\n{output}"),
@@ -178,8 +206,11 @@ impl Host for RemoteHost {
 
     fn start(&self, who: &Candidate<'_>) -> Result<RemoteServer, Failure> {
         let call = Call::Start(Box::new(self.start_by(who)));
-        let reply = self.link.call(call);
-        self.started(reply.map_err(|error| Failure::new(Step::Start, error))?)
+        let link = self.link();
+        Self::start_with(
+            link.map_err(|error| Failure::new(Step::Start, error))?,
+            call,
+        )
     }
 
     fn attach(
@@ -198,10 +229,8 @@ impl Host for RemoteHost {
         upstream: &Candidate<'_>,
     ) -> Result<RemoteServer, Failure> {
         let start = self.start_by(upstream);
-        let reply = self
-            .link
-            .call(Call::PutBehind(gateway.up.number, Box::new(start)));
-        self.started(reply.map_err(|error| Failure::new(Step::Start, error))?)
+        let call = Call::PutBehind(gateway.up.number, Box::new(start));
+        Self::start_with(Arc::clone(&gateway.link), call)
     }
 
     fn watch(
@@ -213,13 +242,11 @@ impl Host for RemoteHost {
         let upstream = upstream.map(|upstream| upstream.up.number);
         let number = server.up.number;
         // Who is lost is found out by the load, which fails.
-        let watching = self
-            .link
-            .call(Call::Watch(number, upstream, period))
-            .is_ok();
+        let link = Arc::clone(&server.link);
+        let watching = link.call(Call::Watch(number, upstream, period)).is_ok();
         RemoteWatch {
-            offset: self.link.offset().ok().filter(|_| watching),
-            link: Arc::clone(&self.link),
+            offset: link.offset().ok().filter(|_| watching),
+            link,
             number,
             apart: !self.shared,
         }

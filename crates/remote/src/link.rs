@@ -35,6 +35,8 @@ struct Shared {
     sender: Mutex<Sender<ChildStdin>>,
     /// When something was heard last, on this machine's clock.
     heard: AtomicU64,
+    /// Bytes heard so far.
+    bytes: AtomicU64,
     next_call: AtomicU32,
     calls: Mutex<HashMap<u32, mpsc::Sender<Result<Reply, String>>>>,
     /// Who hears of the load that is carried out.
@@ -87,6 +89,7 @@ impl Link {
         let shared = Arc::new(Shared {
             sender: Mutex::new(Sender::new(launched.input)),
             heard: AtomicU64::new(clock::now()),
+            bytes: AtomicU64::new(0),
             next_call: AtomicU32::new(0),
             calls: Mutex::default(),
             load: Mutex::default(),
@@ -130,6 +133,11 @@ impl Link {
     /// What the agent said of its machine.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// Bytes of all that it has said so far.
+    pub fn bytes(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
     }
 
     /// Why the agent is lost, if it is.
@@ -292,6 +300,7 @@ fn listen(
         };
         let now = clock::now();
         shared.heard.store(now, Ordering::Relaxed);
+        shared.bytes.store(from.bytes(), Ordering::Relaxed);
         match message {
             FromAgent::Beat => {}
             FromAgent::Clock(number, theirs) => {

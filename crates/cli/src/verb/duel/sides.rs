@@ -15,7 +15,7 @@ use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::get::Get;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
-use prony_lab::requests::Server;
+use prony_lab::requests::Server as Asking;
 use prony_lab::requests::verify::Asked;
 use prony_lab::side::{Ask, Role, Side, What};
 use prony_record::{Failure, Load, Span};
@@ -383,9 +383,9 @@ fn of_file(
             "--file has HTTP requests, and a server of tcp-echo does not speak HTTP"
         ));
     }
-    let server = Server {
+    let server = Asking {
         prefix: crate::request::prefix(path_of(hints).unwrap_or_default())?,
-        ..Server::anywhere()
+        ..Asking::anywhere()
     };
     let ways = crate::request::ways(asked.no_pipelining);
     Ok(Ask::Requests {
