@@ -427,3 +427,55 @@ fn a_capacity_search_and_a_run_ask_the_requests_of_a_file() {
         .with(1);
     assert!(wrong.stderr.contains("none.toml"), "{wrong}");
 }
+
+#[test]
+fn what_is_made_of_other_files_is_loaded_as_it_is() {
+    let server = Constant::new(&answer("x"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let place = Place::new();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let yaml = format!(
+        "openapi: 3.1.0\nservers: [{{url: '{url}'}}]\npaths:\n  /a/{{id}}:\n    get:\n      parameters:\n      \
+         - {{in: path, name: id, required: true, schema: {{type: integer}}}}\n"
+    );
+    let har = format!(
+        r#"{{"log": {{"entries": [{{"request": {{"method": "POST", "url": "{url}/a", "headers": [],
+            "postData": {{"mimeType": "image/png", "text": "AP8=", "encoding": "base64"}}}}}}]}}}}"#
+    );
+    let log = "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET /a?b=c HTTP/1.1\" 200 12\n";
+    let texts = [
+        (
+            "curl.txt",
+            format!("curl '{url}/a' \\\n -H 'X: {{}}' -d $'it\\'s'\n"),
+        ),
+        ("targets.txt", format!("GET {url}/a\nX: 1\n")),
+        (
+            "targets.json",
+            format!("{{\"method\":\"POST\",\"url\":\"{url}/a\",\"body\":\"eA==\"}}\n"),
+        ),
+        ("a.har", har),
+        ("openapi.yaml", yaml),
+        ("access.log", log.to_owned()),
+    ];
+    for (name, text) in texts {
+        std::fs::write(path(name), text).unwrap();
+        let made = place.prony(&["requests", "from", &path(name)]).with(0);
+        std::fs::write(path("made.toml"), &made.stdout).unwrap();
+        let report = load(
+            &place,
+            &path("made.toml"),
+            &url,
+            &["--json", "-n", "20", "-c", "1"],
+        );
+        let report = report.with(0).json();
+        assert_eq!(report["outcomes"]["ok"], 20, "{name}: {made}");
+    }
+    // Standard input, and what is none of them.
+    std::fs::write(path("nothing.txt"), "nothing").unwrap();
+    let typed = format!("echo 'curl {url}/a' | \"$PRONY\" requests from -");
+    assert!(place.shell(&typed).with(0).stdout.contains("get-a"));
+    let none = place
+        .prony(&["requests", "from", &path("nothing.txt")])
+        .with(1);
+    assert!(none.stderr.contains("none of har, openapi"), "{none}");
+}

@@ -15,10 +15,11 @@ pub(super) fn is(text: &str) -> bool {
 }
 
 pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
-    let document: Value = match text.trim_start().starts_with('{') {
+    let mut document: Value = match text.trim_start().starts_with('{') {
         true => serde_json::from_str(text).map_err(|error| error.to_string())?,
         false => serde_norway::from_str(text).map_err(|error| error.to_string())?,
     };
+    let braces = part_braces(&mut document);
     let version = document["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
         return Err(format!("it is version {version:?}: 3.0 and 3.1 are read"));
@@ -27,6 +28,9 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
         document: &document,
         found: Found::default(),
     };
+    if braces {
+        reading.note("texts with {{", "it would be a value, and was made { {");
+    }
     let (origin, prefix) = reading.server();
     let none = Map::new();
     for (path, item) in document["paths"].as_object().unwrap_or(&none) {
@@ -43,6 +47,23 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
         }
     }
     Ok(reading.found)
+}
+
+/// Parts double braces in all texts, which would be values in a file of requests. Were there any?
+fn part_braces(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) if text.contains("{{") => {
+            *text = text.replace("{{", "{ {");
+            true
+        }
+        Value::Array(all) => all
+            .iter_mut()
+            .fold(false, |any, one| part_braces(one) || any),
+        Value::Object(all) => all
+            .values_mut()
+            .fold(false, |any, one| part_braces(one) || any),
+        _ => false,
+    }
 }
 
 struct Reading<'a> {
@@ -174,9 +195,6 @@ impl<'a> Reading<'a> {
         let mut text = serde_json::to_string(&value).unwrap_or_default();
         if templated {
             text = bare_numbers(&text);
-        } else if text.contains("{{") {
-            // Braces that follow each other would be a value.
-            text = text.replace("{{", "{ {");
         }
         sent.body = text.into_bytes();
         sent.headers.push(("Content-Type".into(), name.clone()));
