@@ -41,7 +41,7 @@ pub struct DuelReport {
     /// Every round, its sides in their order.
     pub values: Vec<Vec<Values>>,
     /// By name, where the requests are those of a file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<NamedReport>,
     /// Why they differ: what a request costs each side, part by part; only with `--why`, and not in the notebook.
     #[serde(skip_serializing_if = "Option::is_none")]
