@@ -99,6 +99,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => verb::compare::main(&cli.places, &args),
         Command::Explain(args) => verb::explain::main(&args),
         Command::Verify(args) => verb::verify::main(&args),
+        Command::Requests(args) => verb::requests::main(&args),
         Command::Wrk(args) => return Tool::Wrk.main(&args.arguments),
         Command::Ab(args) => return Tool::Ab.main(&args.arguments),
         Command::Weighttp(args) => return Tool::Weighttp.main(&args.arguments),

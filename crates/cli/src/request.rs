@@ -3,6 +3,7 @@
 use crate::args::request::{Request, Statuses};
 use miette::{Result, miette};
 use prony_engine::protocol::Expect;
+use prony_lab::requests::verify::Way;
 
 impl Request {
     /// Has the user said anything about it?
@@ -65,6 +66,23 @@ impl Request {
             ..expect
         })
     }
+}
+
+/// What stands before every path of a file's requests: the path of the URL.
+pub fn prefix(path: &str) -> Result<String> {
+    match path.contains('?') {
+        true => Err(miette!(
+            "with --file the URL has no query: it stands before every path"
+        )),
+        false => Ok(path.trim_end_matches('/').to_owned()),
+    }
+}
+
+/// How the requests of a file are sent when they are verified.
+pub fn ways(no_pipelining: bool) -> Vec<Way> {
+    let all = Way::ALL.into_iter();
+    all.filter(|&way| !(no_pipelining && way == Way::Pipelined))
+        .collect()
 }
 
 /// Text, or the content of a file after `@`.

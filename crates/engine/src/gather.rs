@@ -14,7 +14,7 @@ use batches::Batches;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
-use prony_record::{ByRequest, Generator, Observation, Tls, Transport, Window};
+use prony_record::{ByRequest, BySession, Generator, Observation, Tls, Transport, Window};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -183,6 +183,7 @@ impl<'a> Gather<'a> {
             wrong_answers: record.wrong,
             unsolicited: record.unsolicited,
             by_request: by_request(&self.reports),
+            by_session: by_session(&self.reports),
             tls: tls(&self.reports, record.handshakes),
             by_host: Vec::new(),
         };
@@ -224,6 +225,15 @@ fn by_request(reports: &[Report]) -> Vec<ByRequest> {
     let mut all = Vec::new();
     for report in reports {
         prony_record::by_request::merge(&mut all, &report.by_request);
+    }
+    all
+}
+
+/// What all workers saw of each session.
+fn by_session(reports: &[Report]) -> Vec<BySession> {
+    let mut all = Vec::new();
+    for report in reports {
+        prony_record::by_session::merge(&mut all, &report.by_session);
     }
     all
 }

@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::gather::Gather;
 use crate::part::{Part, PartMessage, Told};
 use crate::plan::{Arrival, Dialogue, Plan, Target};
+use crate::protocol::mix::Users;
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
@@ -127,6 +128,14 @@ fn speak(
         }
         Dialogue::Http { exchanges, limits } => {
             let session = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            carry_out(plan, part, control, session, hear)
+        }
+        Dialogue::Mix(mix) if !mix.sessions.is_empty() => {
+            let keepalive = plan.load.keepalive;
+            let session = |worker| {
+                let users = Users::new(mix, plan.seed, (worker, part.workers), keepalive);
+                (plan.target.clone(), users)
+            };
             carry_out(plan, part, control, session, hear)
         }
         Dialogue::Mix(mix) => {

@@ -191,6 +191,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             (Some(low), Some(most)) if whole => self.beyond(low, most, length * 2)?,
             _ => Vec::new(),
         };
+        if whole {
+            self.verify_again()?;
+        }
         Ok(Found {
             capacity: capacity(&known).filter(|_| whole),
             known,
@@ -199,6 +202,13 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             curve,
             beyond,
         })
+    }
+
+    /// Proves, after all loads, that it still answers as it must.
+    fn verify_again(&mut self) -> Result<(), Failure> {
+        let (observer, name) = (&mut self.observer, &self.capacity.side.name);
+        let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+        self.up.verify_again(&mut told)
     }
 
     /// Tries rates until the search is over; false when the user has interrupted it.

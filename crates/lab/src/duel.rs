@@ -409,6 +409,10 @@ pub fn round<H: Host, G: Generator>(
             side.extend(sum.map(|sum| (load.clone(), sum)));
         }
     }
+    for &i in &order {
+        let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
+        up[i].verify_again(&mut told).map_err(failed(i))?;
+    }
     let bouts = up.into_iter().zip(measured).map(|(up, parts)| Bout {
         parts,
         command: up.command(),

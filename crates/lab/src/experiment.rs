@@ -4,6 +4,8 @@ use crate::catalog::{Catalog, Server, project_root};
 use crate::contract::Contract;
 use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
+use crate::requests::verify::{Asked, Way};
+use crate::requests::{RequestsError, Server as Asking};
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
 use include_dir::{Dir, include_dir};
 use prony_record::Load;
@@ -15,6 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toml::Spanned;
 
 /// The experiments as they were when this program was built.
@@ -32,6 +35,11 @@ pub struct ExperimentFile {
     /// What the servers must answer.
     #[schemars(with = "Contract")]
     pub contract: Spanned<Contract>,
+    /// A file of requests (docs/your-own-requests.md), seen from the experiment's own folder: the servers are
+    /// started for the contract, but asked and verified by these.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub requests: Option<Spanned<PathBuf>>,
     /// Servers as `name`, `name@workers`, or `name@1..4` for each number of workers from 1 to 4
     /// (beyond 8, doubling); `N` stands for the number of CPUs. `"*"` stands for every server of the
     /// catalog that keeps the contract and is not named.
@@ -114,6 +122,8 @@ pub struct Experiment {
     pub title: String,
     /// What the servers must answer.
     pub contract: Contract,
+    /// What they are asked instead of what the contract asks.
+    pub requests: Option<Arc<Asked>>,
     /// The servers.
     pub entrants: Vec<Entrant>,
     /// The label of the one that others are compared with.
@@ -262,6 +272,11 @@ impl Experiment {
             name: inert::line(name).into_owned(),
             title: file.title,
             contract,
+            requests: file
+                .requests
+                .as_ref()
+                .map(|path| asked(path, source, &wrong))
+                .transpose()?,
             entrants,
             baseline,
             upstream,
@@ -339,6 +354,25 @@ fn workers(text: &str, cpus: u32) -> Option<Vec<u32>> {
     }
     let kept = |&n: &u32| n <= EACH || n.is_power_of_two() || n == last;
     Some((first..=last).filter(kept).collect())
+}
+
+/// The requests of a file.
+fn asked(
+    path: &Spanned<PathBuf>,
+    source: &Source,
+    wrong: &impl Fn(std::ops::Range<usize>, String, Option<String>) -> Mistake,
+) -> Result<Arc<Asked>, Mistake> {
+    let folder = Path::new(source.name()).parent().unwrap_or(Path::new(""));
+    let asked = Asked::read(
+        &folder.join(path.get_ref()),
+        &Asking::anywhere(),
+        Way::ALL.to_vec(),
+    );
+    match asked {
+        Ok(asked) => Ok(Arc::new(asked)),
+        Err(RequestsError::Mistake(mistake)) => Err(*mistake),
+        Err(error) => Err(wrong(path.span(), error.to_string(), None)),
+    }
 }
 
 /// What stands behind gateways: needed for `weather`, and for nothing else.

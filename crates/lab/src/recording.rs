@@ -4,6 +4,7 @@ use crate::placement::Placement;
 use crate::trial::Measured;
 use jiff::Timestamp;
 use prony_checks::{Evidence, examine};
+use prony_record::by_request::RequestReport;
 use prony_record::trial::Figures;
 use prony_record::{
     Durations, Failure, Finding, Load, Measurement, Observation, Recording, Step, Trial,
@@ -97,6 +98,7 @@ impl Slot {
             errors: seen.errors.clone(),
             wrong_answers: seen.wrong_answers.clone(),
             unsolicited: seen.unsolicited.clone(),
+            requests: RequestReport::all(&seen.by_request),
             per_connection: seen.per_connection_range(),
             checks,
         };

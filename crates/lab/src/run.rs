@@ -12,6 +12,7 @@ use crate::trial::{Lab, Progress};
 use jiff::Timestamp;
 use prony_record::{Failure, Load, Recording, Step, TrialStatus};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A run of an experiment.
 #[derive(Debug)]
@@ -213,7 +214,13 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             },
             role,
         };
-        let ask = Ask::Contract(contract);
+        let ask = match &experiment.requests {
+            Some(asked) if !itself => Ask::Requests {
+                contract,
+                asked: Arc::clone(asked),
+            },
+            _ => Ask::Contract(contract),
+        };
         let observer = &mut self.observer;
         let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
         let mut up = lab.bring_up(&side, &ask, behind.as_ref(), load, Depth::Full, &mut told)?;

@@ -5,12 +5,14 @@ use crate::catalog::Server;
 use crate::contract::Contract;
 use crate::get::Get;
 use crate::manifest::{Fill, Manifest, command};
+use crate::requests::verify::Asked;
 use prony_engine::protocol::tls::TlsOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A server of the catalog as it takes part.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +77,13 @@ pub enum Ask {
     Contract(Contract),
     /// A request.
     Get(Get),
+    /// The requests of a file, which are verified.
+    Requests {
+        /// The contract by which a server of the catalog is started.
+        contract: Contract,
+        /// What is asked.
+        asked: Arc<Asked>,
+    },
 }
 
 impl Ask {
@@ -82,7 +91,7 @@ impl Ask {
     #[must_use]
     pub fn contract(&self) -> Contract {
         match self {
-            Self::Contract(contract) => *contract,
+            Self::Contract(contract) | Self::Requests { contract, .. } => *contract,
             Self::Get(_) => Contract::Http,
         }
     }
@@ -93,6 +102,7 @@ impl fmt::Display for Ask {
         match self {
             Self::Contract(contract) => contract.fmt(f),
             Self::Get(get) => write!(f, "{} {}", get.method, get.path),
+            Self::Requests { asked, .. } => f.write_str(&asked.file),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What was seen of the requests of one name, where a load sends several.
 
 use crate::observation::keep_example;
-use crate::{Distributions, Outcomes};
+use crate::{Distributions, Outcomes, Percentiles};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was seen of the requests of one name.
@@ -39,6 +40,52 @@ pub fn merge(all: &mut Vec<ByRequest>, more: &[ByRequest]) {
         match all.iter_mut().find(|known| known.name == one.name) {
             Some(known) => known.merge(one),
             None => all.push(one.clone()),
+        }
+    }
+}
+
+/// The requests of one name, as reports show them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestReport {
+    /// The name.
+    pub name: String,
+    /// The share of all requests that it was to have, from 0 to 1.
+    pub share_asked: f64,
+    /// The share that it had of those that ended in the measurement; null when none ended.
+    pub share: Option<f64>,
+    /// What became of its requests. One that was never sent belongs to no name.
+    pub outcomes: Outcomes,
+    /// Response times: from when a request was due until it was answered.
+    pub response: Percentiles,
+    /// Answers whose bodies were searched, where the file expects a text, a pattern or JSON. What else it
+    /// expects is checked in every answer.
+    pub searched: u64,
+    /// The first wrong answers, in words.
+    pub wrong_answers: Vec<String>,
+}
+
+impl RequestReport {
+    /// Of each of these.
+    #[must_use]
+    pub fn all(all: &[ByRequest]) -> Vec<Self> {
+        all.iter().map(|one| Self::of(one, all)).collect()
+    }
+
+    /// Of one of these.
+    #[must_use]
+    pub fn of(one: &ByRequest, all: &[ByRequest]) -> Self {
+        let ended: u64 = all.iter().map(|one| one.outcomes.finished()).sum();
+        let share = one.outcomes.finished() as f64 / ended as f64;
+        let times = &one.times;
+        Self {
+            name: one.name.clone(),
+            share_asked: one.share,
+            share: (ended > 0).then_some(share),
+            outcomes: one.outcomes.clone(),
+            response: Percentiles::of(&times.response)
+                .with_intervals(&times.response, &times.effective),
+            searched: one.searched,
+            wrong_answers: one.wrong_answers.clone(),
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod anatomy;
 pub mod bounds;
 pub mod by_host;
 pub mod by_request;
+pub mod by_session;
 pub mod calibration;
 pub mod failure;
 pub mod finding;
@@ -49,6 +50,7 @@ mod word;
 
 pub use by_host::ByHost;
 pub use by_request::ByRequest;
+pub use by_session::BySession;
 pub use failure::{Failure, Step};
 pub use finding::{Finding, Severity};
 pub use generator::Generator;

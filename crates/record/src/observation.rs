@@ -2,6 +2,7 @@
 
 use crate::by_host::{self, ByHost};
 use crate::by_request::{self, ByRequest};
+use crate::by_session::{self, BySession};
 use crate::window::followed_by;
 use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Tls, Window};
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct Observation {
     /// By request, in the order of the file that has them; empty where all requests are of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<ByRequest>,
+    /// By session, where users go through several steps; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_session: Vec<BySession>,
     /// What was seen of TLS; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
@@ -133,6 +137,7 @@ impl Observation {
             keep_example(&mut self.unsolicited, text.clone());
         }
         by_request::merge(&mut self.by_request, &other.by_request);
+        by_session::merge(&mut self.by_session, &other.by_session);
         by_host::merge(&mut self.by_host, &other.by_host, lengths);
         if let Some(tls) = &other.tls {
             self.tls.get_or_insert_default().merge(tls);

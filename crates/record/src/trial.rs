@@ -1,5 +1,6 @@
 //! Trials: one fresh start of one server under one load, with all that was measured.
 
+use crate::by_request::RequestReport;
 use crate::word::words;
 use crate::{
     Distributions, Failure, Finding, Generator, Load, Nanos, Observation, Outcomes, Resources,
@@ -163,6 +164,9 @@ pub struct Measurement {
     /// The first bytes that came unasked, in words.
     #[serde(default)]
     pub unsolicited: Vec<String>,
+    /// By request, in the order of the file that has them; empty where all requests are of one kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestReport>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
     /// What the checks found.

@@ -84,7 +84,7 @@ impl Fleet {
     ) -> Result<(), String> {
         let call = Call::Probe {
             target: target.clone(),
-            tls: tls.clone(),
+            tls: Box::new(tls.clone()),
             timeout,
         };
         self.registry.link(&self.names[0])?.call(call).map(drop)

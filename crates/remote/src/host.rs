@@ -279,7 +279,10 @@ fn proven(how: &Proof<'_>) -> Proven {
     Proven {
         ask: match how.ask {
             Ask::Contract(contract) => Asked::Contract(contract.name().to_owned()),
-            Ask::Get(get) => Asked::Get(get.clone()),
+            Ask::Get(get) => Asked::Get(Box::new(get.clone())),
+            Ask::Requests { contract, asked } => {
+                Asked::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
+            }
         },
         depth: how.depth,
         seed: how.seed,

@@ -8,6 +8,7 @@ use prony_lab::get::Get;
 use prony_lab::host::Watched;
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
+use prony_lab::requests::verify::Asked as Requests;
 use prony_lab::side::Role;
 use prony_record::{Failure, Load, Step};
 use serde::{Deserialize, Serialize};
@@ -70,7 +71,7 @@ pub enum Call {
         /// Where to.
         target: Target,
         /// How.
-        tls: TlsOptions,
+        tls: Box<TlsOptions>,
         /// How long each step may take.
         timeout: Duration,
     },
@@ -168,7 +169,9 @@ pub enum Asked {
     /// A contract, by name.
     Contract(String),
     /// A request.
-    Get(Get),
+    Get(Box<Get>),
+    /// The requests of a file, and the name of the contract by which servers are started.
+    Requests(String, Box<Requests>),
 }
 
 /// What came of a [`Call`].

@@ -231,7 +231,11 @@ fn contract(name: &str) -> Result<Contract, String> {
 fn ask(asked: &Asked) -> Result<Ask, String> {
     Ok(match asked {
         Asked::Contract(name) => Ask::Contract(contract(name)?),
-        Asked::Get(get) => Ask::Get(get.clone()),
+        Asked::Get(get) => Ask::Get((**get).clone()),
+        Asked::Requests(name, asked) => Ask::Requests {
+            contract: contract(name)?,
+            asked: Arc::new((**asked).clone()),
+        },
     })
 }
 

@@ -72,6 +72,9 @@ pub fn text(report: &DuelReport, width: usize) -> String {
         figures(report).fit(width),
         verdicts(report, width)
     );
+    if !report.requests.is_empty() {
+        let _ = write!(out, "\n{}", by_name(report).fit(width));
+    }
     let _ = writeln!(out, "\n{}", ending(report));
     for note in &report.notes {
         let _ = writeln!(out, "{note}");
@@ -168,6 +171,43 @@ fn widened(report: &DuelReport) -> String {
             parts.join(", ")
         ),
     }
+}
+
+/// The requests of each name, at the common rate, with each side's ratio to the first.
+fn by_name(report: &DuelReport) -> Table {
+    let mut table = Table::new([
+        ("request", Align::Left),
+        ("side", Align::Left),
+        ("answers", Align::Right),
+        ("failed", Align::Right),
+        ("p50", Align::Right),
+        ("ratio ±95 %", Align::Right),
+        ("p99", Align::Right),
+        ("ratio ±95 %", Align::Right),
+    ]);
+    for request in &report.requests {
+        for side in &request.sides {
+            let mut cells = vec![
+                request.name.clone(),
+                side.side.clone(),
+                show::count(side.answers),
+                show::count(side.failed),
+            ];
+            for quantity in [Quantity::P50, Quantity::P99] {
+                let figure = side.figures.iter().find(|f| f.quantity == quantity);
+                cells.push(figure.map_or("–".into(), |f| shown(quantity, f.value.value())));
+                let mut ratios = request.comparisons.iter();
+                let ratio = ratios.find(|c| c.side == side.side && c.quantity == quantity);
+                cells.push(ratio.map_or(String::new(), |found| {
+                    let half = found.ratio.relative_half_width();
+                    let half = half.map_or(String::new(), show::within);
+                    format!("{} {half}", show::ratio(found.ratio.value()))
+                }));
+            }
+            table.row(cells);
+        }
+    }
+    table
 }
 
 fn figures(report: &DuelReport) -> Table {

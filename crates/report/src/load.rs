@@ -3,6 +3,7 @@
 mod host;
 mod over_time;
 mod request;
+mod session;
 
 use crate::show;
 use crate::table::{Align, Table};
@@ -20,6 +21,7 @@ use std::fmt::Write;
 
 pub use host::{HostReport, columns as host_columns};
 pub use over_time::{Moment, over_time};
+pub use prony_record::by_session::SessionReport;
 pub use request::RequestReport;
 
 /// What `prony load --json` prints.
@@ -72,6 +74,8 @@ pub struct LoadReport {
     pub unsolicited: Vec<String>,
     /// By request, where a file has several; otherwise empty.
     pub requests: Vec<RequestReport>,
+    /// By session, where users go through several steps; otherwise empty.
+    pub sessions: Vec<SessionReport>,
     /// By machine, where others sent the load; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<HostReport>,
@@ -172,6 +176,9 @@ impl LoadReport {
         );
         if let Some(rate) = self.rate {
             let _ = match self.stages.as_slice() {
+                [] if !self.sessions.is_empty() => {
+                    writeln!(out, "target rate  {rate} sessions/s {}", self.arrival)
+                }
                 [] => writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival),
                 stages => writeln!(
                     out,
@@ -202,6 +209,7 @@ impl LoadReport {
         out += &self.latency_table().fit(width);
         out += &over_time::text(&self.over_time, width);
         out += &request::text(&self.requests, width);
+        out += &session::text(&self.sessions, self.seconds, width);
         out += &host::text(&self.generators, width);
         if !self.used_up.is_empty() {
             let _ = writeln!(

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod by_name;
 pub mod capacity;
 pub mod doubt;
 pub mod duel;

@@ -1,5 +1,6 @@
 //! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
 
+use crate::by_name::{self, Named, NamedReport};
 use crate::duel::{compare, may_end, plan};
 use crate::note::notes;
 use crate::sentence::sentences;
@@ -39,6 +40,9 @@ pub struct DuelReport {
     pub checks: Vec<Finding>,
     /// Every round, its sides in their order.
     pub values: Vec<Vec<Values>>,
+    /// By name, where the requests are those of a file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<NamedReport>,
     /// Why they differ: what a request costs each side, part by part; only with `--why`, and not in the notebook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Anatomy>,
@@ -119,6 +123,8 @@ pub struct Seen {
     pub measurements: Vec<u32>,
     /// Every round, its sides in their order.
     pub rounds: Vec<Vec<Values>>,
+    /// The requests of each name, where a file has several.
+    pub requests: Vec<Named>,
 }
 
 impl Seen {
@@ -149,6 +155,7 @@ impl Seen {
         let Some(seen) = &trial.observation else {
             return;
         };
+        by_name::add(&mut self.requests, (side, self.names.len()), trial);
         let ended = seen.outcomes.finished();
         self.failed[side].0 += ended - seen.outcomes.ok;
         self.failed[side].1 += ended;
@@ -221,6 +228,8 @@ impl Seen {
         let rounds = self.rounds.len() as u32;
         let plan = plan(terms, self.names.len())?;
         let mut comparisons = self.compare(&plan, terms)?;
+        let requests = self.requests.iter();
+        let requests = requests.map(|named| named.report(&self.names, &plan, terms));
         let cut_short = rounds < terms.most && !may_end(terms, rounds, &comparisons);
         if cut_short && rounds >= 2 {
             comparisons = self.compare(&plan.ended_at(rounds)?, terms)?;
@@ -245,6 +254,7 @@ impl Seen {
             cut_short,
             checks: self.findings(),
             values: self.rounds.clone(),
+            requests: requests.collect::<Result<_, _>>()?,
             why: None,
         })
     }

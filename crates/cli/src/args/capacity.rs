@@ -4,7 +4,7 @@ use super::Shown;
 use super::gate::Gate;
 use super::machines::Apart;
 use super::number::{count, rate};
-use super::request::Request;
+use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
 use super::timed::{more_than_all, percent, with_unit};
@@ -34,6 +34,7 @@ const USUAL: Duration = Duration::from_millis(10);
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony capacity http://localhost:8000/\n  \
+    prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
     prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \
     prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
@@ -70,6 +71,8 @@ pub struct Capacity {
     pub warmup: Span,
     #[command(flatten)]
     pub request: Request,
+    #[command(flatten)]
+    pub asked: Asked,
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]

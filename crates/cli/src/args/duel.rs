@@ -4,7 +4,7 @@ use super::Shown;
 use super::gate::Gate;
 use super::machines::Apart;
 use super::number::{count, rate};
-use super::request::Request;
+use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
 use super::tls::Tls;
@@ -34,6 +34,7 @@ use std::path::PathBuf;
     prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
     prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
     prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
+    prony duel -f shop.toml './old {port}' './new {port}'   requests of a file, docs/your-own-requests.md\n  \
     prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
@@ -50,6 +51,8 @@ pub struct Duel {
     pub contract: Option<Contract>,
     #[command(flatten)]
     pub request: Request,
+    #[command(flatten)]
+    pub asked: Asked,
     /// The command line that is run in each side; sides are then folders
     #[arg(long, value_name = "COMMAND", conflicts_with = "rev")]
     pub run: Option<String>,

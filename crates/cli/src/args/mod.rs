@@ -10,6 +10,7 @@ mod number;
 mod others;
 pub mod pace;
 pub mod request;
+mod requests;
 mod results;
 mod run;
 mod servers;
@@ -23,6 +24,7 @@ pub use duel::Duel;
 pub use hosts::{HostsAction, HostsArgs, HostsCheck};
 pub use load::Load;
 pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Served};
+pub use requests::{From, Requests, RequestsCommand};
 pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
 pub use run::Run;
 pub use servers::{Servers, ServersAction};
@@ -51,6 +53,7 @@ More commands:
   results      runs, report, compare, export, import
   servers      servers (list, setup, check, start), serve, hosts (check)
   trust        calibrate, explain, verify
+  requests     requests (from): files of requests out of curl commands, HAR, OpenAPI, logs
   other tools  audit, echo-client, wrk, ab, weighttp, httperf
   setup        schema, completions, man
 
@@ -157,6 +160,7 @@ pub enum Command {
     Compare(Compare),
     Explain(Explain),
     Verify(Verify),
+    Requests(Requests),
     Audit(Audit),
     Import(Import),
     Serve(Serve),

@@ -1,6 +1,7 @@
 //! What is asked, and what must come: the same for `load`, `duel` and `capacity`.
 
 use clap::Args;
+use std::path::PathBuf;
 
 /// A request, and what is expected of its answer.
 #[derive(Debug, Clone, Default, Args)]
@@ -33,6 +34,24 @@ pub struct Request {
     /// The body that every answer must have, or @FILE [default: any]
     #[arg(long, value_name = "BODY", help_heading = "Answer")]
     pub expect_body: Option<String>,
+}
+
+/// The requests of a file instead.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Asked {
+    /// Requests of one's own, with what must be answered (docs/your-own-requests.md). They are verified
+    /// before and after the load. Servers of the catalog are started for --contract
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        conflicts_with = "get",
+        help_heading = "Request"
+    )]
+    pub file: Option<PathBuf>,
+    /// Do not verify with pipelined requests
+    #[arg(long, requires = "file", help_heading = "Request")]
+    pub no_pipelining: bool,
 }
 
 /// Statuses, from the first to the last.

@@ -20,7 +20,7 @@ use prony_lab::warmup::{Warming, until};
 use prony_record::stages::due_in;
 use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
 use prony_remote::Fleet;
-use prony_report::load::{HostReport, LoadReport, RequestReport, over_time};
+use prony_report::load::{HostReport, LoadReport, RequestReport, SessionReport, over_time};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +46,8 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
             syn_retransmits: tcp.syn_retransmits,
             retransmits: tcp.retransmits,
         }),
+        // What falls due are sessions, which last as long as they do.
+        rate: plan.load.rate.filter(|_| seen.by_session.is_empty()),
         ..Evidence::of(&plan.load, &seen)
     };
     let report = report(args, &plan, &seen, examine(&evidence), interrupt.fired());
@@ -84,7 +86,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
 fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     let address = target::parse(&args.url)?;
     let dialogue = dialogue::dialogue(args, &address)?;
-    let load = load(args)?;
+    let load = of_sessions(load(args)?, &dialogue)?;
     load.check().map_err(|invalid| miette!("--{invalid}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
     let cpus = args
@@ -117,6 +119,30 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     };
     plan.validate().map_err(|invalid| miette!("--{invalid}"))?;
     Ok(plan)
+}
+
+/// Sessions need connections of their own where they begin at a rate, or without keep-alive.
+fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_record::Load> {
+    let longest = match dialogue {
+        Dialogue::Mix(mix) => mix.sessions.iter().map(|one| one.steps.len()).max(),
+        _ => None,
+    };
+    let Some(longest) = longest else {
+        return Ok(load);
+    };
+    if load.pipeline > 1 {
+        return Err(miette!(
+            "a session waits for each answer: sessions take no --pipeline"
+        ));
+    }
+    if load.rate.is_none() && load.keepalive {
+        return Ok(load);
+    }
+    Ok(prony_record::Load {
+        keepalive: false,
+        calls: u32::try_from(longest).unwrap_or(u32::MAX),
+        ..load
+    })
 }
 
 /// The length of a measurement when nothing is said.
@@ -274,11 +300,8 @@ fn report(
         errors: seen.errors.clone(),
         wrong_answers: seen.wrong_answers.clone(),
         unsolicited: seen.unsolicited.clone(),
-        requests: seen
-            .by_request
-            .iter()
-            .map(|one| RequestReport::of(one, &seen.by_request))
-            .collect(),
+        requests: RequestReport::all(&seen.by_request),
+        sessions: SessionReport::all(&seen.by_session),
         generators: seen.by_host.iter().map(HostReport::from).collect(),
         used_up: used_up(plan, seen, interrupted),
         checks,

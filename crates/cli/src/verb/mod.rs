@@ -15,6 +15,7 @@ pub mod hosts;
 pub mod import;
 pub mod load;
 pub mod report;
+pub mod requests;
 pub mod run;
 pub mod runs;
 pub mod schema;

@@ -2,11 +2,12 @@
 
 use crate::Ended;
 use crate::args::Verify;
+use crate::request::{prefix, ways};
 use crate::target;
 use miette::{Result, miette};
 use prony_engine::protocol::Limits;
 use prony_engine::protocol::mix::Shares;
-use prony_lab::requests::verify::{Tried, Way, verify};
+use prony_lab::requests::verify::{Tried, verify};
 use prony_lab::requests::{self, Server};
 
 pub fn main(args: &Verify) -> Result<Ended> {
@@ -18,7 +19,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     }
     let server = Server {
         host: address.authority.clone(),
-        prefix: address.path.trim_end_matches('/').to_owned(),
+        prefix: prefix(&address.path)?,
         keepalive: true,
         limits: Limits::default(),
         // No share is kept here: each request is sent by itself, however rare it is.
@@ -29,10 +30,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let url = (args.url.as_str(), &address);
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, None)?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    let ways: Vec<Way> = Way::ALL
-        .into_iter()
-        .filter(|&way| !(args.no_pipelining && way == Way::Pipelined))
-        .collect();
+    let ways = ways(args.no_pipelining);
     let all = verify(&mix, &target, tls.as_ref(), seed, args.timeout.0, &ways);
     for tried in &all {
         println!("{}", line(tried));

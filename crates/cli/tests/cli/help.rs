@@ -5,7 +5,7 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 26] = [
+    let verbs: [&[&str]; 28] = [
         &[],
         &["run"],
         &["load"],
@@ -15,6 +15,8 @@ fn every_verb_explains_itself_with_examples() {
         &["compare"],
         &["explain"],
         &["verify"],
+        &["requests"],
+        &["requests", "from"],
         &["servers"],
         &["servers", "list"],
         &["servers", "setup"],

@@ -31,6 +31,7 @@ mod published;
 mod requests;
 mod schemas;
 mod servers;
+mod sessions;
 mod setup;
 mod sharing;
 mod support;

@@ -321,3 +321,161 @@ fn a_server_that_takes_a_read_for_a_request_is_found_out() {
         "{done}"
     );
 }
+
+/// Requests that `http-echo` answers rightly.
+const ECHOED: &str = r#"
+[[request]]
+name = "city"
+path = "/city/{{row users.csv name}}"
+weight = 3
+expect.contains = "/city/"
+
+[[request]]
+name = "number"
+path = "/number/{{int 1 1000}}"
+expect.matches = '^/number/\d+ at '
+"#;
+
+#[test]
+fn a_duel_asks_the_requests_of_a_file_and_compares_them_by_name() {
+    let (one, two) = (Served::start(&["http-echo"]), Served::start(&["http-echo"]));
+    let (place, file) = shop(ECHOED);
+    let duel = |more: &[&str]| {
+        let (a, b) = (one.http(""), two.http(""));
+        let first = ["duel", "--quiet", "-f", &file, "-d", "200ms", "-c", "4"];
+        place.prony(&[&first, more, &[a.as_str(), b.as_str()]].concat())
+    };
+    let report = duel(&["--rounds", "2", "--rate", "200", "--json"])
+        .with(0)
+        .json();
+    valid(&schema("duel"), &report);
+    for name in ["city", "number"] {
+        let named = request(&report, name);
+        for side in named["sides"].as_array().unwrap() {
+            assert!(side["answers"].as_u64().unwrap() > 0, "{named:#}");
+            assert_eq!(side["failed"], 0, "{named:#}");
+        }
+    }
+    // The notebook has it by name too.
+    let told = place.prony(&["report", &report["run"].to_string()]).with(0);
+    assert!(told.stdout.contains("number"), "{told}");
+    // What no answer meets is found before any load.
+    let (_, other) = (0, place.path().join("other.toml"));
+    std::fs::write(&other, ECHOED.replace("\"/city/\"", "\"no city\"")).unwrap();
+    let wrong = place.prony(&[
+        "duel",
+        "--quiet",
+        "-f",
+        other.to_str().unwrap(),
+        &one.http(""),
+        &two.http(""),
+    ]);
+    let wrong = wrong.with(1);
+    let text = wrong.stderr.replace(['\n', '│'], " ");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in [
+        "(city, one after the other)",
+        "contains \"no city\"",
+        "other.toml",
+    ] {
+        assert!(text.contains(word), "{word}: {wrong}");
+    }
+    let both = duel(&["-H", "X: y"]).with(1);
+    assert!(both.stderr.contains("requests of its own"), "{both}");
+}
+
+#[test]
+fn a_capacity_search_and_a_run_ask_the_requests_of_a_file() {
+    let server = Served::start(&["http-echo"]);
+    let place = Place::with_references();
+    place.manifest(
+        "web",
+        "title = 'Web'\nlanguage = 'Rust'\nmodel = 'epoll'\ncontracts = ['http-echo']\n\
+         run = '{prony} serve http-echo --port {port}'\n",
+    );
+    std::fs::write(place.path().join("users.csv"), "name\nann\nbob\n").unwrap();
+    let file = place.path().join("shop.toml");
+    std::fs::write(&file, ECHOED).unwrap();
+    let file = file.display().to_string();
+    // A rate that no server keeps within a nanosecond: the search is short, and ends unknown.
+    let capacity = place.prony(&[
+        "capacity",
+        "--quiet",
+        "--json",
+        "-f",
+        &file,
+        "-d",
+        "100ms",
+        "-c",
+        "2",
+        "--within",
+        "1ns",
+        &server.http(""),
+    ]);
+    assert!(capacity.stdout.contains("\"server\""), "{capacity}");
+    let experiment = place.path().join("shops.toml");
+    let text = "title = \"Shops\"\ncontract = \"http-echo\"\nrequests = \"shop.toml\"\n\
+                servers = [\"web\"]\nrounds = 1\n\
+                load = { connections = 2, duration = \"300ms\", warmup = \"0s\" }\n";
+    std::fs::write(&experiment, text).unwrap();
+    let run = place.prony(&["run", "--quiet", "--json", experiment.to_str().unwrap()]);
+    assert!(run.with(0).stdout.contains("throughput"));
+    let wrong = text.replace("shop.toml", "none.toml");
+    std::fs::write(&experiment, wrong).unwrap();
+    let wrong = place
+        .prony(&["run", "--quiet", experiment.to_str().unwrap()])
+        .with(1);
+    assert!(wrong.stderr.contains("none.toml"), "{wrong}");
+}
+
+#[test]
+fn what_is_made_of_other_files_is_loaded_as_it_is() {
+    let server = Constant::new(&answer("x"), After::Keep);
+    let url = format!("http://{}", server.tcp());
+    let place = Place::new();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let yaml = format!(
+        "openapi: 3.1.0\nservers: [{{url: '{url}'}}]\npaths:\n  /a/{{id}}:\n    get:\n      parameters:\n      \
+         - {{in: path, name: id, required: true, schema: {{type: integer}}}}\n"
+    );
+    let har = format!(
+        r#"{{"log": {{"entries": [{{"request": {{"method": "POST", "url": "{url}/a", "headers": [],
+            "postData": {{"mimeType": "image/png", "text": "AP8=", "encoding": "base64"}}}}}}]}}}}"#
+    );
+    let log = "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET /a?b=c HTTP/1.1\" 200 12\n";
+    let texts = [
+        (
+            "curl.txt",
+            format!("curl '{url}/a' \\\n -H 'X: {{}}' -d $'it\\'s'\n"),
+        ),
+        ("targets.txt", format!("GET {url}/a\nX: 1\n")),
+        (
+            "targets.json",
+            format!("{{\"method\":\"POST\",\"url\":\"{url}/a\",\"body\":\"eA==\"}}\n"),
+        ),
+        ("a.har", har),
+        ("openapi.yaml", yaml),
+        ("access.log", log.to_owned()),
+    ];
+    for (name, text) in texts {
+        std::fs::write(path(name), text).unwrap();
+        let made = place.prony(&["requests", "from", &path(name)]).with(0);
+        std::fs::write(path("made.toml"), &made.stdout).unwrap();
+        let report = load(
+            &place,
+            &path("made.toml"),
+            &url,
+            &["--json", "-n", "20", "-c", "1"],
+        );
+        let report = report.with(0).json();
+        assert_eq!(report["outcomes"]["ok"], 20, "{name}: {made}");
+    }
+    // Standard input, and what is none of them.
+    std::fs::write(path("nothing.txt"), "nothing").unwrap();
+    let typed = format!("echo 'curl {url}/a' | \"$PRONY\" requests from -");
+    assert!(place.shell(&typed).with(0).stdout.contains("get-a"));
+    let none = place
+        .prony(&["requests", "from", &path("nothing.txt")])
+        .with(1);
+    assert!(none.stderr.contains("none of har, openapi"), "{none}");
+}

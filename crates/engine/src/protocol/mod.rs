@@ -22,7 +22,7 @@ pub use in_flight::{Fifo, InFlight, Tag, Token};
 pub use mix::{Mix, Mixed};
 
 use crate::clock::Nanos;
-use prony_record::{ByRequest, Tls};
+use prony_record::{ByRequest, BySession, Tls};
 use tls::TlsFault;
 
 /// The answer to one request.
@@ -286,6 +286,11 @@ pub trait Session {
 
     /// What was seen of each kind of request, where there are several. Asked once, at the end.
     fn by_request(&mut self) -> Vec<ByRequest> {
+        Vec::new()
+    }
+
+    /// What was seen of each session, where users go through several steps. Asked once, at the end.
+    fn by_session(&mut self) -> Vec<BySession> {
         Vec::new()
     }
 }

@@ -21,7 +21,7 @@ use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::Connection;
 use links::SET_UP_PACE;
-use prony_record::{ByRequest, Tls};
+use prony_record::{ByRequest, BySession, Tls};
 use rest::Rests;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -67,6 +67,7 @@ pub(crate) struct Report {
     pub answers: Vec<u64>,
     pub first_head: Vec<u8>,
     pub by_request: Vec<ByRequest>,
+    pub by_session: Vec<BySession>,
     pub tls: Option<Tls>,
     pub opening: Opening,
     /// Empty unless asked for. It stays in the process.
@@ -319,7 +320,10 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
         let from = self.recorder.from;
         let until = self.recorder.until;
         let nothing_due = now >= until || (self.quota == 0 && now >= from);
-        let quiet = self.in_flight == 0 && self.waiting == 0;
+        // A connection for several calls that rests between two of them is not done before the end.
+        let resting =
+            self.protocol.rests() && !self.keepalive && now < until && self.rests.next().is_some();
+        let quiet = self.in_flight == 0 && self.waiting == 0 && !resting;
         let patience = if stopped { LAST_CALL } else { self.timeout };
         nothing_due && (quiet || now >= until.saturating_add(patience))
     }
@@ -417,6 +421,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
                 .collect(),
             first_head: self.protocol.first_head().to_owned(),
             by_request: self.protocol.by_request(),
+            by_session: self.protocol.by_session(),
             tls: self.protocol.tls(),
             opening: self.opening,
             trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),

@@ -76,6 +76,11 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
     pub(super) fn wake<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
         while let Some((due, slot)) = self.rests.ended(now) {
             let begun = self.connections[slot as usize].flow.calls > 0;
+            if begun && !S::CLOSED {
+                // What is in the backlog are other connections: the session knows that it has rested.
+                self.fill(out, slot, now);
+                continue;
+            }
             if begun || self.admit(due) {
                 self.connections[slot as usize].backlog.push(due);
                 self.waiting += 1;

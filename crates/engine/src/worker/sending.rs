@@ -127,7 +127,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let wanted = if S::CLOSED {
             self.may_go_on(slot, at) && (begun || self.admit(at))
         } else {
-            begun
+            begun && (!self.protocol.rests() || self.may_go_on(slot, at))
         };
         wanted.then_some(at)
     }

@@ -71,8 +71,16 @@ impl Started for External {
     }
 
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
-        let Ask::Contract(contract) = how.ask else {
-            return Ok(());
+        let contract = match how.ask {
+            Ask::Contract(contract) => contract,
+            Ask::Get(_) => return Ok(()),
+            Ask::Requests { asked, .. } => {
+                let tls = self.tls.as_ref().map(|(options, _)| options);
+                let place = (&self.target(), tls);
+                return asked
+                    .prove(place, &self.authority(), (how.depth, how.seed))
+                    .map_err(|message| Failure::new(step, message));
+            }
         };
         Inspection::new(how.depth, how.seed)
             .of(*contract, self.plain(), &self.fixture)
@@ -86,6 +94,7 @@ impl Started for External {
             Ask::Get(get) => get
                 .dialogue(self.plain(), &self.authority())
                 .map_err(failed),
+            Ask::Requests { asked, .. } => Ok(asked.dialogue(&self.authority(), load.keepalive)),
             Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
                 .dialogue(*contract, self.plain(), &self.fixture, Wanted::of(load))
                 .map_err(|violation| failed(violation.to_string())),

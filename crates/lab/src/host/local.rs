@@ -319,6 +319,9 @@ impl Ours {
                 .map_err(|message| {
                     Failure::new(Step::Verify, message).with_output(self.process.output())
                 }),
+            Ask::Requests { asked, .. } => {
+                Ok(asked.dialogue(&self.addr.to_string(), load.keepalive))
+            }
             Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
                 .knowing(&self.expected_failures)
                 .dialogue(*contract, self.addr, &self.fixture, Wanted::of(load))
@@ -329,9 +332,13 @@ impl Ours {
 
 impl Process {
     fn violated(&mut self, step: Step, violation: &Violation) -> Failure {
+        self.failed(step, violation.to_string())
+    }
+
+    fn failed(&mut self, step: Step, what: String) -> Failure {
         let message = match self.exited() {
-            Some(exit) => format!("{violation} (the server ended {exit})"),
-            None => violation.to_string(),
+            Some(exit) => format!("{what} (the server ended {exit})"),
+            None => what,
         };
         Failure::new(step, message).with_output(self.output())
     }
@@ -384,6 +391,12 @@ impl Started for LocalServer {
                 ours.inspect(step, *contract, how.depth, how.seed).map(drop)
             }
             (Kind::Ours(_), Ask::Get(_)) => Ok(()),
+            (Kind::Ours(ours), Ask::Requests { asked, .. }) => {
+                let (target, host) = (Target::Tcp(ours.addr), ours.addr.to_string());
+                asked
+                    .prove((&target, None), &host, (how.depth, how.seed))
+                    .map_err(|message| ours.process.failed(step, message))
+            }
         }
     }
 

@@ -116,7 +116,7 @@ impl Reading<'_> {
 
 /// A path such as `$.items[0].name` as a JSON pointer (RFC 6901). Names with dots or brackets in them
 /// cannot be written.
-fn pointer(path: &str) -> Option<String> {
+pub(super) fn pointer(path: &str) -> Option<String> {
     let mut rest = path.strip_prefix('$')?;
     let mut pointer = String::new();
     while !rest.is_empty() {

@@ -1,20 +1,27 @@
 //! Requests of one's own, from a file: what is asked, how often, and what must be answered.
 
 mod expect;
+pub mod from;
+mod session;
 mod table;
 mod template;
 pub mod verify;
 
 use crate::source::{Mistake, Source, Unreadable};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use expect::ExpectKeys;
-use prony_engine::protocol::mix::{CYCLE, MILLION, MixRequest, Shares, exact_shares, text};
+use prony_engine::protocol::mix::{
+    CYCLE, MILLION, MixRequest, MixSession, Shares, exact_shares, text,
+};
 use prony_engine::protocol::{Limits, Mix};
 use serde::Deserialize;
+use session::{SessionKeys, TakeKeys};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use table::Tables;
-use template::Place;
+use template::{Kind, Place};
 use toml::Spanned;
 
 /// The share of answers whose bodies are searched, unless the file says otherwise.
@@ -53,13 +60,30 @@ pub struct Server {
     pub shares: Shares,
 }
 
+impl Server {
+    /// Any server, whose name is said later: see [`Mix::for_host`].
+    #[must_use]
+    pub fn anywhere() -> Self {
+        Self {
+            host: String::new(),
+            prefix: String::new(),
+            keepalive: true,
+            limits: Limits::default(),
+            shares: Shares::Exact,
+        }
+    }
+}
+
 /// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     /// The share of answers whose bodies are searched, from 0 to 1.
     sample: Option<Spanned<f64>>,
+    #[serde(default)]
     request: Vec<Spanned<RequestKeys>>,
+    #[serde(default)]
+    session: Vec<Spanned<SessionKeys>>,
 }
 
 /// One request.
@@ -73,9 +97,15 @@ struct RequestKeys {
     headers: BTreeMap<String, Spanned<String>>,
     body: Option<Spanned<String>>,
     body_file: Option<Spanned<PathBuf>>,
+    body_base64: Option<Spanned<String>>,
     weight: Option<Spanned<u32>>,
     #[serde(default)]
     expect: ExpectKeys,
+    /// Only in a step of a session.
+    #[serde(default)]
+    take: BTreeMap<String, Spanned<TakeKeys>>,
+    /// Only in a step of a session.
+    think: Option<Spanned<String>>,
 }
 
 /// A file that is being read.
@@ -84,6 +114,8 @@ struct Reading<'a> {
     /// The folder that its paths are seen from.
     folder: &'a Path,
     tables: Tables,
+    /// What earlier steps of the session have taken, by its place.
+    taken: Vec<String>,
 }
 
 impl Reading<'_> {
@@ -115,9 +147,19 @@ pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mis
         source,
         folder,
         tables: Tables::default(),
+        taken: Vec::new(),
     };
-    if file.request.is_empty() {
-        return Err(reading.wrong(0..0, "there must be at least one [[request]]", None));
+    match (file.request.first(), file.session.first()) {
+        (None, None) => {
+            let what = "there must be at least one [[request]] or [[session]]";
+            return Err(reading.wrong(0..0, what, None));
+        }
+        (Some(_), Some(session)) => {
+            let what = "a file has either requests or sessions";
+            let help = "a session of one step is as good as a request";
+            return Err(reading.wrong(session.span(), what, Some(help)));
+        }
+        _ => {}
     }
     let sample = match &file.sample {
         None => SAMPLE,
@@ -129,12 +171,13 @@ pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mis
     };
     let mut requests: Vec<MixRequest> = Vec::new();
     for keys in &file.request {
+        reading.stands_alone(keys.get_ref())?;
         let request = reading.request(keys.get_ref(), server)?;
-        if requests.iter().any(|known| known.name == request.name) {
-            let what = "another request has this name";
-            return Err(reading.wrong(keys.get_ref().name.span(), what, None));
-        }
-        requests.push(request);
+        reading.add(&mut requests, request, keys.get_ref())?;
+    }
+    let sessions = reading.sessions(&file.session, server, &mut requests)?;
+    if !sessions.is_empty() {
+        return Ok(reading.mix(requests, sessions, sample, server));
     }
     let weights: Vec<u32> = requests.iter().map(|request| request.weight).collect();
     let never = exact_shares(&weights).iter().position(|&count| count == 0);
@@ -145,16 +188,42 @@ pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mis
         let help = "give it a larger weight, or draw requests with --random-shares";
         return Err(reading.wrong(at, what, Some(help)));
     }
-    Ok(Mix {
-        requests,
-        tables: reading.tables.finish(),
-        shares: server.shares,
-        sample: (sample * f64::from(MILLION)).round() as u32,
-        limits: server.limits,
-    })
+    Ok(reading.mix(requests, sessions, sample, server))
 }
 
 impl Reading<'_> {
+    fn mix(
+        self,
+        requests: Vec<MixRequest>,
+        sessions: Vec<MixSession>,
+        sample: f64,
+        server: &Server,
+    ) -> Mix {
+        Mix {
+            requests,
+            tables: self.tables.finish(),
+            shares: server.shares,
+            sample: (sample * f64::from(MILLION)).round() as u32,
+            limits: server.limits,
+            sessions,
+        }
+    }
+
+    /// Adds a request, whose name must be its own.
+    fn add(
+        &self,
+        all: &mut Vec<MixRequest>,
+        request: MixRequest,
+        keys: &RequestKeys,
+    ) -> Result<(), Mistake> {
+        if all.iter().any(|known| known.name == request.name) {
+            let what = "another request has this name";
+            return Err(self.wrong(keys.name.span(), what, None));
+        }
+        all.push(request);
+        Ok(())
+    }
+
     fn request(&mut self, keys: &RequestKeys, server: &Server) -> Result<MixRequest, Mistake> {
         let name = keys.name.get_ref();
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/');
@@ -162,7 +231,8 @@ impl Reading<'_> {
             let what = "a name has letters, digits, '-', '_' and '/'";
             return Err(self.wrong(keys.name.span(), what, None));
         }
-        let has_body = keys.body.is_some() || keys.body_file.is_some();
+        let has_body =
+            keys.body.is_some() || keys.body_file.is_some() || keys.body_base64.is_some();
         let method = match &keys.method {
             None if has_body => "POST",
             None => "GET",
@@ -193,13 +263,31 @@ impl Reading<'_> {
             }
             headers.push((name.clone(), self.template(value, Place::Header)?));
         }
-        let body = match (&keys.body, &keys.body_file) {
-            (Some(_), Some(file)) => {
+        let body = match (&keys.body, &keys.body_file, &keys.body_base64) {
+            (Some(_), Some(file), _) => {
                 let what = "there is a body already";
                 return Err(self.wrong(file.span(), what, None));
             }
-            (Some(body), None) => self.template(body, Place::Body)?,
-            (None, Some(file)) => {
+            (Some(_), _, Some(text)) | (_, Some(_), Some(text)) => {
+                let what = "there is a body already";
+                return Err(self.wrong(text.span(), what, None));
+            }
+            (None, None, Some(encoded)) => match BASE64.decode(encoded.get_ref()) {
+                Ok(bytes) => vec![text(bytes)],
+                Err(error) => {
+                    let what = format!("is not base64: {error}");
+                    return Err(self.wrong(encoded.span(), what, None));
+                }
+            },
+            (Some(body), None, None) => {
+                let mut fields = keys.headers.iter();
+                let content_type = fields
+                    .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+                    .map(|(_, value)| value.get_ref().as_str());
+                let kind = Kind::of(content_type, body.get_ref());
+                self.template(body, Place::Body(kind))?
+            }
+            (None, Some(file), None) => {
                 let path = self.folder.join(file.get_ref());
                 let bytes = std::fs::read(&path).map_err(|error| {
                     let what = format!("cannot read {}: {error}", path.display());
@@ -207,7 +295,7 @@ impl Reading<'_> {
                 })?;
                 vec![text(bytes)]
             }
-            (None, None) => Vec::new(),
+            (None, None, None) => Vec::new(),
         };
         let weight = match &keys.weight {
             None => 1,
@@ -220,6 +308,7 @@ impl Reading<'_> {
             path: pieces,
             host: server.host.clone(),
             headers,
+            cookies: false,
             body,
             keepalive: server.keepalive,
             weight,

@@ -1,25 +1,17 @@
 //! CSV files that values come from: read once, and only the columns that are used.
 
-use super::template::Place;
+use super::template::Encoding;
 use crate::source::did_you_mean;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use prony_engine::protocol::mix::{Column, Table};
 use std::path::{Path, PathBuf};
-
-/// What stays as it is in a path or query (RFC 3986, 2.3).
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
 
 /// A file with the columns that are used so far.
 struct Known {
     path: PathBuf,
     names: Vec<String>,
     rows: Vec<csv::StringRecord>,
-    /// Which column, and whether its values are encoded for a path.
-    used: Vec<(usize, bool)>,
+    /// Which column, and how its values are written.
+    used: Vec<(usize, Encoding)>,
     table: Table,
 }
 
@@ -38,7 +30,7 @@ impl Tables {
         file: &str,
         column: &str,
         once: bool,
-        place: Place,
+        encoding: Encoding,
     ) -> Result<(usize, usize), Wrong> {
         let path = folder.join(file);
         let at = match self.0.iter().position(|known| known.path == path) {
@@ -58,29 +50,24 @@ impl Tables {
             let names = known.names.iter().map(String::as_str);
             return Err((what, did_you_mean(column, names)));
         };
-        let encoded = place == Place::Path;
-        if let Some(place) = known.used.iter().position(|&used| used == (nth, encoded)) {
+        if let Some(place) = known.used.iter().position(|&used| used == (nth, encoding)) {
             return Ok((at, place));
         }
         let mut values = Column::default();
-        for (row, number) in known.rows.iter().zip(2..) {
+        for row in &known.rows {
             let value = row.get(nth).unwrap_or_default();
-            if place == Place::Header && value.contains(|c: char| c.is_control() && c != '\t') {
+            let written = encoding.write(value).ok_or_else(|| {
+                let line = row.position().map_or(0, csv::Position::line);
                 let what = format!(
-                    "a line end or another control character in row {number} of {file} cannot stand in a header"
+                    "line {line} of {file} has a line end or another control character in {column:?}, \
+                     which cannot stand in a header"
                 );
-                return Err((what, None));
-            }
-            match encoded {
-                true => {
-                    let value = percent_encode(value.as_bytes(), IN_PATH).to_string();
-                    values.push(value.as_bytes());
-                }
-                false => values.push(value.as_bytes()),
-            }
+                (what, None)
+            })?;
+            values.push(written.as_bytes());
         }
         known.table.columns.push(values);
-        known.used.push((nth, encoded));
+        known.used.push((nth, encoding));
         Ok((at, known.used.len() - 1))
     }
 

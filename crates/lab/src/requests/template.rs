@@ -2,22 +2,136 @@
 
 use super::Reading;
 use crate::source::{Mistake, did_you_mean};
-use prony_engine::protocol::mix::{Piece, text};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use prony_engine::protocol::mix::{Piece, Written, text};
+use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
 
 /// The values that there are.
-const KNOWN: [&str; 6] = ["int", "uuid", "row", "seq", "now", "base64"];
+pub(super) const KNOWN: [&str; 6] = ["int", "uuid", "row", "seq", "now", "base64"];
 
 /// Where a template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Values of tables are percent-encoded.
+    /// A path or query.
     Path,
-    /// No line ends.
+    /// The value of a header field.
     Header,
-    /// Anything.
-    Body,
+    /// A body of this kind.
+    Body(Kind),
+}
+
+/// Kinds of bodies that say how values are written in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// JSON: values inside its strings are escaped.
+    Json,
+    /// The fields of a form: values are percent-encoded.
+    Form,
+    /// Anything else: values as they are.
+    Plain,
+}
+
+impl Kind {
+    /// By the `Content-Type`, if there is one; else a text that begins as a JSON object or array is JSON.
+    pub(super) fn of(content_type: Option<&str>, body: &str) -> Self {
+        match content_type.map(str::to_ascii_lowercase) {
+            Some(text) if text.contains("json") => Self::Json,
+            Some(text) if text.contains("x-www-form-urlencoded") => Self::Form,
+            None if outside(body).trim_start().starts_with(['{', '[']) => Self::Json,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// How the values of tables are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// As they are.
+    Plain,
+    /// As they are, on one line.
+    Line,
+    /// Percent-encoded.
+    Percent,
+    /// As inside a JSON string.
+    Json,
+}
+
+/// What stays as it is in a path or query (RFC 3986, 2.3).
+pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+impl Encoding {
+    /// The same for a value that is known only during a load. It has no control characters.
+    fn written(self) -> Written {
+        match self {
+            Self::Plain | Self::Line => Written::Plain,
+            Self::Percent => Written::Percent,
+            Self::Json => Written::Json,
+        }
+    }
+
+    /// A value as it is sent; none when it cannot be.
+    pub(super) fn write(self, value: &str) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Plain => Some(value.into()),
+            Self::Line => {
+                let unfit = |c: char| c.is_control() && c != '\t';
+                (!value.contains(unfit)).then_some(value.into())
+            }
+            Self::Percent => Some(utf8_percent_encode(value, UNRESERVED).into()),
+            Self::Json => {
+                let quoted = serde_json::Value::from(value).to_string();
+                Some(quoted[1..quoted.len() - 1].to_owned().into())
+            }
+        }
+    }
+}
+
+/// Where the compiling of a template is: in a JSON body, whether inside a string.
+#[derive(Debug)]
+struct Cursor {
+    place: Place,
+    in_string: bool,
+}
+
+impl Cursor {
+    fn new(place: Place) -> Self {
+        Self {
+            place,
+            in_string: false,
+        }
+    }
+
+    /// Goes past a text.
+    fn pass(&mut self, text: &str) {
+        if self.place != Place::Body(Kind::Json) {
+            return;
+        }
+        let mut escaped = false;
+        for c in text.chars() {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' if self.in_string => escaped = true,
+                '"' => self.in_string = !self.in_string,
+                _ => {}
+            }
+        }
+    }
+
+    /// How a table's value is written here.
+    fn encoding(&self) -> Encoding {
+        match self.place {
+            Place::Path | Place::Body(Kind::Form) => Encoding::Percent,
+            Place::Header => Encoding::Line,
+            Place::Body(Kind::Json) if self.in_string => Encoding::Json,
+            Place::Body(_) => Encoding::Plain,
+        }
+    }
 }
 
 /// What is not in braces.
@@ -53,14 +167,16 @@ impl Reading<'_> {
         place: Place,
     ) -> Result<Vec<Piece>, Mistake> {
         let mut pieces = Vec::new();
+        let mut cursor = Cursor::new(place);
         let mut rest = template.get_ref().as_str();
         while let Some((before, after)) = rest.split_once("{{") {
             pieces.push(text(before));
+            cursor.pass(before);
             let Some((inside, behind)) = split_end(after) else {
                 let at = self.place_of(&template.span(), "{{");
                 return Err(self.wrong(at, "has no end: expected }}", None));
             };
-            match self.value(inside.trim(), place) {
+            match self.value(inside.trim(), cursor.encoding()) {
                 Ok(piece) => pieces.push(piece),
                 Err((what, help)) => {
                     let at = self.place_of(&template.span(), &format!("{{{{{inside}}}}}"));
@@ -83,11 +199,21 @@ impl Reading<'_> {
     }
 
     /// What stands between the braces.
-    fn value(&mut self, inside: &str, place: Place) -> Result<Piece, (String, Option<String>)> {
+    fn value(
+        &mut self,
+        inside: &str,
+        encoding: Encoding,
+    ) -> Result<Piece, (String, Option<String>)> {
         let mut words = inside.split_whitespace();
         let name = words.next().unwrap_or_default();
         let words: Vec<&str> = words.collect();
         let wrong = |what: &str| Err((what.to_owned(), None));
+        if let Some(place) = self.taken.iter().position(|known| known == name) {
+            return match words.as_slice() {
+                [] => Ok(Piece::Taken(place, encoding.written())),
+                _ => wrong("expected nothing after the name"),
+            };
+        }
         match (name, words.as_slice()) {
             ("int", [low, high]) => match (low.parse(), high.parse()) {
                 (Ok(low), Ok(high)) if low <= high => Ok(Piece::Int(low, high)),
@@ -99,8 +225,8 @@ impl Reading<'_> {
             ("seq", []) => Ok(Piece::Seq),
             ("now", []) => Ok(Piece::Now),
             ("uuid" | "seq" | "now", _) => wrong("expected nothing after the name"),
-            ("row", [file, column]) => self.row(file, column, false, place),
-            ("row", [file, column, "once"]) => self.row(file, column, true, place),
+            ("row", [file, column]) => self.row(file, column, false, encoding),
+            ("row", [file, column, "once"]) => self.row(file, column, true, encoding),
             ("row", _) => {
                 wrong("expected a CSV file and one of its columns: {{row users.csv name}}")
             }
@@ -108,8 +234,14 @@ impl Reading<'_> {
             ("base64", _) => self.base64(inside["base64".len()..].trim()),
             ("", _) => wrong("expected a value, such as uuid"),
             _ => {
-                let help = did_you_mean(name, KNOWN);
-                let what = format!("there is no {name:?}: known are {}", KNOWN.join(", "));
+                let known = || {
+                    KNOWN
+                        .into_iter()
+                        .chain(self.taken.iter().map(String::as_str))
+                };
+                let help = did_you_mean(name, known());
+                let all: Vec<&str> = known().collect();
+                let what = format!("there is no {name:?}: known are {}", all.join(", "));
                 Err((what, help))
             }
         }
@@ -120,9 +252,11 @@ impl Reading<'_> {
         file: &str,
         column: &str,
         once: bool,
-        place: Place,
+        encoding: Encoding,
     ) -> Result<Piece, (String, Option<String>)> {
-        let (table, column) = self.tables.column(self.folder, file, column, once, place)?;
+        let (table, column) = self
+            .tables
+            .column(self.folder, file, column, once, encoding)?;
         Ok(Piece::Row { table, column })
     }
 
@@ -136,7 +270,7 @@ impl Reading<'_> {
                 return Err(("expected } after the value".into(), None));
             };
             // What is encoded may have any bytes.
-            pieces.push(self.value(value.trim(), Place::Body)?);
+            pieces.push(self.value(value.trim(), Encoding::Plain)?);
             rest = behind;
         }
         pieces.push(text(rest));

@@ -143,7 +143,16 @@ fn mistakes_are_underlined() {
     mistake(
         &get("headers = { X = \"{{row lines.csv name}}\" }"),
         "{{row lines.csv name}}",
-        "cannot stand in a header",
+        "line 2 of lines.csv has a line end",
+    );
+    // Also when another request has used the column where a line end may stand.
+    mistake(
+        &format!(
+            "{}[[request]]\nname = \"b\"\npath = \"/\"\nheaders = {{ X = \"{{{{row lines.csv name}}}}\" }}",
+            get("body = \"{{row lines.csv name }}\"")
+        ),
+        "{{row lines.csv name}}",
+        "line 2 of lines.csv has a line end",
     );
     mistake(
         &get("body_file = \"none.json\""),
@@ -167,4 +176,49 @@ fn mistakes_are_underlined() {
         get("")
     );
     mistake(&rare, "\"a\"", "would never be sent");
+}
+
+/// The values of each column that is used, in the order of the tables.
+fn columns(mix: &Mix) -> Vec<Vec<String>> {
+    let values = |column: &prony_engine::protocol::mix::Column| {
+        let text = |row| String::from_utf8(column.value(row).to_vec()).unwrap();
+        (0..column.len()).map(text).collect()
+    };
+    let tables = mix.tables.iter();
+    tables
+        .flat_map(|table| table.columns.iter().map(values))
+        .collect()
+}
+
+#[test]
+fn values_are_written_as_their_place_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = "\u{feff}name,json\r\n\"a \"\"b\"\"\nc\\d&é\",\"{\"\"x\"\":1}\"\r\n";
+    std::fs::write(folder.path().join("t.csv"), csv).unwrap();
+    let used = |more: &str| {
+        let text = format!("[[request]]\nname = 'a'\npath = '/'\n{more}\n");
+        let mix = parse(
+            &Source::new("shop.toml", text.as_str()),
+            folder.path(),
+            &server(),
+        );
+        columns(&mix.unwrap())
+    };
+    let plain = "a \"b\"\nc\\d&é";
+    let escaped = "a \\\"b\\\"\\nc\\\\d&é";
+    let percent = "a%20%22b%22%0Ac%5Cd%26%C3%A9";
+    // Inside a string of a JSON body, and as a value of its own.
+    let body = r#"body = '{"a": "x\"{{row t.csv name}}", "b": {{row t.csv json}}}'"#;
+    assert_eq!(used(body), [[escaped], [r#"{"x":1}"#]]);
+    let json = r#"headers = { content-type = "application/problem+JSON" }"#;
+    let body = r#"body = '"{{row t.csv name}}"'"#;
+    assert_eq!(used(&format!("{json}\n{body}")), [[escaped]]);
+    // A content type that says otherwise, a form, and a text.
+    let form = r#"headers = { Content-Type = "application/x-www-form-urlencoded" }"#;
+    let body = "body = 'name={{row t.csv name}}'";
+    assert_eq!(used(&format!("{form}\n{body}")), [[percent]]);
+    let text = r#"headers = { Content-Type = "text/plain" }"#;
+    let body = r#"body = '{"{{row t.csv name}}"}'"#;
+    assert_eq!(used(&format!("{text}\n{body}")), [[plain]]);
+    assert_eq!(used("body = '{{row t.csv name}}'"), [[plain]]);
 }

@@ -1,14 +1,22 @@
 //! A test of what a file expects: each request with unpredictable values, whole, in fragments and
 //! pipelined, every answer looked at.
 
-use prony_engine::Target;
+mod sessions;
+
+use super::{RequestsError, Server};
+use crate::contract::{Depth, SILENCE_LIMIT};
+use crate::source::Source;
 use prony_engine::protocol::mix::{MILLION, MixConn};
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
+use prony_engine::{Dialogue, Target};
+use prony_record::inert;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +28,8 @@ const PIECES: usize = 8;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// How requests are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// One after the other, each in one go.
     Whole,
@@ -58,6 +67,79 @@ pub struct Tried {
     pub wrong: Option<String>,
 }
 
+/// Requests of a file that any server can be asked, and the ways in which they are verified.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The file, as it is shown.
+    pub file: String,
+    /// Its requests, for no host in particular.
+    pub mix: Mix,
+    /// How they are sent in a verification to full depth. A quick one sends them one after the other.
+    pub ways: Vec<Way>,
+}
+
+impl Asked {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The first mistake in it, with its place.
+    pub fn read(path: &Path, server: &Server, ways: Vec<Way>) -> Result<Self, RequestsError> {
+        let shown = path.display().to_string();
+        let source = Source::read(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mix = super::parse(&source, folder, server)?;
+        if !mix.sessions.is_empty() {
+            let title = "sessions are for `prony load` and `prony verify` alone";
+            let at = source.text().find("[[session]]").unwrap_or_default();
+            let what = "a duel, a capacity search and an experiment need [[request]]s";
+            return Err(source.mistake(at..at + 11, title, what, None).into());
+        }
+        Ok(Self {
+            file: inert::line(&shown).into_owned(),
+            mix,
+            ways,
+        })
+    }
+
+    /// Proves that the server at this target, which requests call `host`, answers as it must.
+    ///
+    /// # Errors
+    /// The first request that it did not answer so, and what was wrong.
+    pub fn prove(
+        &self,
+        place: (&Target, Option<&TlsOptions>),
+        host: &str,
+        how: (Depth, u64),
+    ) -> Result<(), String> {
+        let ((target, tls), (depth, seed)) = (place, how);
+        let ways = match depth {
+            Depth::Quick => &[Way::Whole],
+            Depth::Full | Depth::Thorough => self.ways.as_slice(),
+        };
+        let mix = self.mix.for_host(host, true);
+        let all = verify(&mix, target, tls, seed, SILENCE_LIMIT, ways);
+        let failed = all
+            .into_iter()
+            .find_map(|tried| Some((tried.wrong?, tried.name, tried.way)));
+        match failed {
+            None => Ok(()),
+            Some((wrong, name, way)) => {
+                let help = match way {
+                    Way::Pipelined => "; --no-pipelining leaves this way out",
+                    _ => "",
+                };
+                Err(format!("{} ({name}, {way}): {wrong}{help}", self.file))
+            }
+        }
+    }
+
+    /// What a load says.
+    #[must_use]
+    pub fn dialogue(&self, host: &str, keepalive: bool) -> Dialogue {
+        Dialogue::Mix(Box::new(self.mix.for_host(host, keepalive)))
+    }
+}
+
 /// Sends every request of a mix in these ways, over TLS if there are options of it. `silence` is how long the server may say nothing. The same
 /// seed sends the same bytes.
 pub fn verify(
@@ -73,6 +155,9 @@ pub fn verify(
         sample: MILLION,
         ..mix.clone()
     };
+    if !mix.sessions.is_empty() {
+        return sessions::verify(&searched, (target, tls), seed, silence, ways);
+    }
     for (kind, request) in mix.requests.iter().enumerate() {
         for (&way, nth) in ways.iter().zip(0..) {
             let mut mixed = Mixed::new(&searched, seed.wrapping_add(nth), 0, 1);
@@ -169,9 +254,9 @@ fn attempt(
 }
 
 /// Reads until everything is answered.
-fn hear(
-    mixed: &mut Mixed,
-    conn: &mut MixConn,
+fn hear<S: Session<Token = Fifo>>(
+    mixed: &mut S,
+    conn: &mut S::Conn,
     stream: &mut dyn Stream,
     seen: &mut Seen,
 ) -> io::Result<()> {
@@ -222,7 +307,10 @@ impl Events<Fifo> for Seen {
                 self.wrong.get_or_insert(wrong.to_string());
             }
         }
-        Booked::default()
+        Booked {
+            ended_inside: true,
+            ..Booked::default()
+        }
     }
 
     fn closing(&mut self) {}

@@ -347,6 +347,7 @@ impl Looks for FakeWatch {
             stolen: 0,
             cpus: 2,
             samples: Vec::new(),
+            apart: false,
         };
         (self.behaviour.used)(&mut watched);
         watched

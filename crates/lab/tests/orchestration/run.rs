@@ -18,6 +18,7 @@ fn experiment(names: &[&str], rounds: u32) -> Experiment {
         name: "made-up".into(),
         title: "Made up".into(),
         contract: Contract::TcpEcho,
+        requests: None,
         entrants: names.iter().map(entrant).collect(),
         baseline: names[0].into(),
         upstream: None,

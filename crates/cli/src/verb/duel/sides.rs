@@ -15,10 +15,13 @@ use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::get::Get;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
+use prony_lab::requests::Server as Asking;
+use prony_lab::requests::verify::Asked;
 use prony_lab::side::{Ask, Role, Side, What};
 use prony_record::{Failure, Load, Span};
 use prony_remote::RemoteHost;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a running server may take to accept a connection.
@@ -118,7 +121,10 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         ));
     }
     number_doubles(&mut sides);
-    let ask = ask(args.contract, args.get.as_deref(), &args.request, &hints)?;
+    let ask = match &args.asked.file {
+        Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
+        None => ask(args.contract, args.get.as_deref(), &args.request, &hints)?,
+    };
     Ok(Chosen {
         manner: Manner {
             ask,
@@ -177,7 +183,10 @@ pub fn one(
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
     let (side, hint) = side(&args.server, &args.tls, &catalog, &site)?;
-    let ask = ask(args.contract, args.get.as_deref(), &args.request, &[hint])?;
+    let ask = match &args.asked.file {
+        Some(file) => of_file(file, &args.asked, args.contract, &args.request, &[hint])?,
+        None => ask(args.contract, args.get.as_deref(), &args.request, &[hint])?,
+    };
     let manner = Manner {
         ask,
         load: Load {
@@ -307,6 +316,14 @@ fn ask(
     if let Some(path) = path {
         return get(path);
     }
+    match in_common(hints) {
+        Some(contract) if !request.is_given() => Ok(Ask::Contract(contract?)),
+        _ => get(path_of(hints).unwrap_or("/")),
+    }
+}
+
+/// The one contract that all sides keep; none when some side is not known by its contracts.
+fn in_common(hints: &[Hint]) -> Option<Result<Contract>> {
     let lists: Vec<&Vec<Contract>> = hints
         .iter()
         .filter_map(|hint| match hint {
@@ -314,10 +331,13 @@ fn ask(
             _ => None,
         })
         .collect();
-    if lists.len() == hints.len() && !request.is_given() {
-        let keep = |contract: &&Contract| lists.iter().all(|list| list.contains(contract));
-        return match Contract::ALL.iter().filter(keep).collect::<Vec<_>>()[..] {
-            [only] => Ok(Ask::Contract(*only)),
+    if lists.len() != hints.len() {
+        return None;
+    }
+    let keep = |contract: &&Contract| lists.iter().all(|list| list.contains(contract));
+    Some(
+        match Contract::ALL.iter().filter(keep).collect::<Vec<_>>()[..] {
+            [only] => Ok(*only),
             [] => Err(miette!("these servers keep no contract in common")),
             ref several => Err(miette!(
                 help = "say which with --contract",
@@ -328,11 +348,48 @@ fn ask(
                     .collect::<Vec<_>>()
                     .join(", ")
             )),
-        };
-    }
-    let path = hints.iter().find_map(|hint| match hint {
+        },
+    )
+}
+
+/// The path of the first URL.
+fn path_of(hints: &[Hint]) -> Option<&str> {
+    hints.iter().find_map(|hint| match hint {
         Hint::Path(path) => Some(path.as_str()),
         _ => None,
-    });
-    get(path.unwrap_or("/"))
+    })
+}
+
+/// The requests of a file. A path in the URL stands before every one.
+fn of_file(
+    file: &Path,
+    asked: &crate::args::request::Asked,
+    contract: Option<Contract>,
+    request: &Request,
+    hints: &[Hint],
+) -> Result<Ask> {
+    if request.is_given() {
+        return Err(miette!(
+            "--file has requests of its own: without method, header, body or expectation"
+        ));
+    }
+    let contract = match (contract, in_common(hints)) {
+        (Some(contract), _) => contract,
+        (None, Some(contract)) => contract?,
+        (None, None) => Contract::Http,
+    };
+    if contract == Contract::TcpEcho {
+        return Err(miette!(
+            "--file has HTTP requests, and a server of tcp-echo does not speak HTTP"
+        ));
+    }
+    let server = Asking {
+        prefix: crate::request::prefix(path_of(hints).unwrap_or_default())?,
+        ..Asking::anywhere()
+    };
+    let ways = crate::request::ways(asked.no_pipelining);
+    Ok(Ask::Requests {
+        contract,
+        asked: Arc::new(Asked::read(file, &server, ways)?),
+    })
 }

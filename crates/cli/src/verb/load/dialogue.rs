@@ -1,7 +1,7 @@
 //! What a load says and expects, from the command line.
 
 use crate::args::Load;
-use crate::request::text_or_file;
+use crate::request::{prefix, text_or_file};
 use crate::target;
 use miette::{Result, miette};
 use prony_engine::Dialogue;
@@ -26,7 +26,7 @@ pub fn dialogue(args: &Load, address: &target::Address) -> Result<Dialogue> {
 fn mix(file: &Path, args: &Load, address: &target::Address) -> Result<Dialogue> {
     let server = Server {
         host: address.authority.clone(),
-        prefix: address.path.trim_end_matches('/').to_owned(),
+        prefix: prefix(&address.path)?,
         keepalive: !args.no_keepalive,
         limits: limits(args),
         shares: match args.random_shares {
@@ -34,11 +34,6 @@ fn mix(file: &Path, args: &Load, address: &target::Address) -> Result<Dialogue> 
             false => Shares::Exact,
         },
     };
-    if server.prefix.contains('?') {
-        return Err(miette!(
-            "with --file the URL has no query: it stands before every path"
-        ));
-    }
     Ok(Dialogue::Mix(Box::new(requests::read(file, &server)?)))
 }
 

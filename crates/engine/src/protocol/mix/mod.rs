@@ -9,6 +9,8 @@ mod judge;
 mod order;
 mod tally;
 mod template;
+mod user;
+mod users;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +31,9 @@ use template::{Filler, Template};
 
 pub use judge::{Expected, JsonValue};
 pub use order::{CYCLE, Shares, exact_shares};
-pub use template::{Column, Piece, Table, text};
+pub use template::{Column, Piece, Table, Written, text};
+pub use user::{Origin, Take, Think};
+pub use users::{MixSession, MixStep, UserConn, Users};
 
 /// One of this number is the unit of [`Mix::sample`].
 pub const MILLION: u32 = 1_000_000;
@@ -47,6 +51,9 @@ pub struct MixRequest {
     pub host: String,
     /// Further header fields.
     pub headers: Vec<(String, Vec<Piece>)>,
+    /// The user's cookies are sent with it; only in sessions.
+    #[serde(default)]
+    pub cookies: bool,
     /// The body; with one, a `Content-Length` is sent.
     pub body: Vec<Piece>,
     /// Ask the server to keep the connection open.
@@ -70,9 +77,23 @@ pub struct Mix {
     pub sample: u32,
     /// How much of an answer is accepted.
     pub limits: Limits,
+    /// Sessions of these requests; empty: each request is sent for itself.
+    #[serde(default)]
+    pub sessions: Vec<MixSession>,
 }
 
 impl Mix {
+    /// The same for a server that requests call `host`, and that is asked to keep connections open or not.
+    #[must_use]
+    pub fn for_host(&self, host: &str, keepalive: bool) -> Self {
+        let mut mix = self.clone();
+        for request in &mut mix.requests {
+            host.clone_into(&mut request.host);
+            request.keepalive = keepalive;
+        }
+        mix
+    }
+
     /// The length of the longest request without its values, in bytes.
     pub(crate) fn longest(&self) -> u64 {
         let fixed = |request: &MixRequest| Template::new(request).fixed_length() as u64;
@@ -125,6 +146,61 @@ pub struct MixConn {
     wrong: Option<String>,
 }
 
+impl Kind {
+    fn new(request: &MixRequest, mix: &Mix) -> Self {
+        Self {
+            name: request.name.clone(),
+            share: mix.share(request),
+            template: Template::new(request),
+            head: request.method == "HEAD",
+            reader: HttpReader::new(mix.limits),
+            expect: request.expected.cheap(),
+            checks: Checks::new(&request.expected),
+            tally: Tally::new(),
+        }
+    }
+
+    /// What was seen of it.
+    fn seen(&mut self) -> ByRequest {
+        let tally = std::mem::replace(&mut self.tally, Tally::new());
+        tally.seen(&self.name, self.share)
+    }
+}
+
+/// What is known of an answer that has come whole.
+struct Judged<'a> {
+    /// What is wrong with its head.
+    wrong: Option<String>,
+    /// Its body, if that is searched.
+    body: Option<&'a [u8]>,
+    /// What came after it.
+    surplus: Option<&'a Fault>,
+}
+
+/// What is wrong with an answer, with the request; the answer takes that over.
+#[inline]
+fn judge_answer(
+    kind: &Kind,
+    seen: Judged<'_>,
+    answer: &mut Answer,
+    shown: (&[u8], bool),
+) -> Option<String> {
+    let mut wrong = seen.wrong;
+    if let Some(mismatch) = &answer.wrong {
+        wrong = Some(mismatch.to_string());
+    } else if let Some(text) = kind.checks.status(answer.status) {
+        wrong = Some(text);
+    } else if let (Some(body), None) = (seen.body, &wrong) {
+        wrong = kind.checks.search(body);
+    }
+    wrong = wrong.or_else(|| seen.surplus.map(ToString::to_string));
+    let text = wrong.map(|wrong| judge::with_request(&kind.name, &wrong, shown));
+    answer.wrong = text
+        .as_deref()
+        .map(|text| Mismatch::Stated(text.to_owned().into_boxed_str()));
+    text
+}
+
 impl Mixed {
     /// The part of `worker` (0-based) of so many. The same seed gives the same bytes in the same order,
     /// for each worker.
@@ -134,16 +210,7 @@ impl Mixed {
     #[must_use]
     pub fn new(mix: &Mix, seed: u64, worker: u32, workers: u32) -> Self {
         let own = seed ^ u64::from(worker).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let kind = |request: &MixRequest| Kind {
-            name: request.name.clone(),
-            share: mix.share(request),
-            template: Template::new(request),
-            head: request.method == "HEAD",
-            reader: HttpReader::new(mix.limits),
-            expect: request.expected.cheap(),
-            checks: Checks::new(&request.expected),
-            tally: Tally::new(),
-        };
+        let kind = |request| Kind::new(request, mix);
         let weights: Vec<u32> = mix.requests.iter().map(|request| request.weight).collect();
         Self {
             kinds: mix.requests.iter().map(kind).collect(),
@@ -166,24 +233,17 @@ impl Mixed {
         kind: &mut Kind,
         conn: &mut MixConn,
         mut answer: Answer,
-        surplus: Option<Fault>,
+        surplus: Option<&Fault>,
         events: &mut impl Events<Fifo>,
     ) {
         let flight = conn.flights.oldest();
         let searched = flight.search;
-        let mut wrong = conn.wrong.take();
-        if let Some(mismatch) = &answer.wrong {
-            wrong = Some(mismatch.to_string());
-        } else if let Some(text) = kind.checks.status(answer.status) {
-            wrong = Some(text);
-        } else if searched && wrong.is_none() && !kind.head {
-            wrong = kind.checks.search(&conn.body);
-        }
-        wrong = wrong.or_else(|| surplus.map(|fault| fault.to_string()));
-        let text = wrong.map(|wrong| judge::with_request(&kind.name, &wrong, flight.shown()));
-        answer.wrong = text
-            .as_deref()
-            .map(|text| Mismatch::Stated(text.to_owned().into_boxed_str()));
+        let seen = Judged {
+            wrong: conn.wrong.take(),
+            body: (searched && !kind.head).then_some(conn.body.as_slice()),
+            surplus,
+        };
+        let text = judge_answer(kind, seen, &mut answer, flight.shown());
         conn.flights.pop();
         conn.body.clear();
         let status = answer.status;
@@ -276,7 +336,7 @@ impl Session for Mixed {
                 let more = at < bytes.len() && (answer.last || conn.flights.len() == 1);
                 let surplus = more.then_some(Fault::Unsolicited { at });
                 self.in_flight -= 1;
-                Self::answered(kind, conn, answer, surplus.clone(), events);
+                Self::answered(kind, conn, answer, surplus.as_ref(), events);
                 if let Some(fault) = surplus {
                     return Err(fault);
                 }
@@ -313,10 +373,6 @@ impl Session for Mixed {
     }
 
     fn by_request(&mut self) -> Vec<ByRequest> {
-        let seen = |kind: &mut Kind| {
-            let tally = std::mem::replace(&mut kind.tally, Tally::new());
-            tally.seen(&kind.name, kind.share)
-        };
-        self.kinds.iter_mut().map(seen).collect()
+        self.kinds.iter_mut().map(Kind::seen).collect()
     }
 }

@@ -32,6 +32,38 @@ pub enum Piece {
     Now,
     /// What these are, in base64.
     Base64(Vec<Piece>),
+    /// A value that was taken from the answer to an earlier step, by its place.
+    Taken(usize, Written),
+    /// The user's cookies, as a header field; nothing without any.
+    Cookies,
+}
+
+/// How a value that is known only during a load is written. It has no control characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Written {
+    /// As it is.
+    Plain,
+    /// Percent-encoded, but for letters, digits, `-`, `.`, `_` and `~`.
+    Percent,
+    /// As inside a JSON string.
+    Json,
+}
+
+impl Written {
+    fn write(self, value: &[u8], out: &mut Vec<u8>) {
+        const HEX: &[u8; 16] = b"0123456789ABCDEF";
+        for &byte in value {
+            match self {
+                Self::Percent if !byte.is_ascii_alphanumeric() && !b"-._~".contains(&byte) => {
+                    let (high, low) = (byte >> 4, byte & 15);
+                    out.extend([b'%', HEX[usize::from(high)], HEX[usize::from(low)]]);
+                }
+                Self::Json if byte == b'"' || byte == b'\\' => out.extend([b'\\', byte]),
+                _ => out.push(byte),
+            }
+        }
+    }
 }
 
 /// A text as a piece.
@@ -76,8 +108,10 @@ impl Column {
         self.ends.is_empty()
     }
 
+    /// The value in a row, from 0 on, which must be there.
     #[inline]
-    fn value(&self, row: usize) -> &[u8] {
+    #[must_use]
+    pub fn value(&self, row: usize) -> &[u8] {
         let from = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[from..self.ends[row]]
     }
@@ -110,6 +144,9 @@ impl Template {
             head.push(text(format!("{name}: ")));
             head.extend(value.iter().cloned());
             head.push(text("\r\n"));
+        }
+        if request.cookies {
+            head.push(Piece::Cookies);
         }
         if !request.keepalive && !has("connection") {
             head.push(text("Connection: close\r\n"));
@@ -147,6 +184,11 @@ impl Template {
                 }
             }
         }
+    }
+
+    /// The tables that it uses; from now on its rows are set by the caller ([`Filler::set_rows`]).
+    pub(super) fn take_tables(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.tables)
     }
 
     /// The length of what does not vary.
@@ -222,6 +264,9 @@ pub(super) struct Filler {
     used_up: bool,
     body: Vec<u8>,
     encoded: Vec<u8>,
+    /// Of the user whose request is filled.
+    pub(super) taken: Vec<Vec<u8>>,
+    pub(super) cookies: Vec<u8>,
 }
 
 /// Where a worker is in a table. Workers take rows in turns.
@@ -259,6 +304,22 @@ impl Filler {
             used_up,
             body: Vec::new(),
             encoded: Vec::new(),
+            taken: Vec::new(),
+            cookies: Vec::new(),
+        }
+    }
+
+    /// The next row of each of these tables.
+    pub(super) fn take_rows(&mut self, tables: &[usize], rows: &mut Vec<usize>) {
+        self.advance(tables);
+        rows.clear();
+        rows.extend(tables.iter().map(|&table| self.tables[table].row));
+    }
+
+    /// The rows of these tables from now on.
+    pub(super) fn set_rows(&mut self, tables: &[usize], rows: &[usize]) {
+        for (&table, &row) in tables.iter().zip(rows) {
+            self.tables[table].row = row;
         }
     }
 
@@ -272,6 +333,11 @@ impl Filler {
     #[inline]
     fn begin(&mut self, tables: &[usize]) {
         self.seq = self.seq.wrapping_add(self.step);
+        self.advance(tables);
+    }
+
+    #[inline]
+    fn advance(&mut self, tables: &[usize]) {
         for &table in tables {
             let cursor = &mut self.tables[table];
             cursor.row = cursor.next;
@@ -321,6 +387,12 @@ impl Filler {
                     .expect("there is room for four bytes for every three");
                 self.encoded = plain;
             }
+            Piece::Taken(value, written) => {
+                if let Some(value) = self.taken.get(*value) {
+                    written.write(value, out);
+                }
+            }
+            Piece::Cookies => out.extend_from_slice(&self.cookies),
         }
     }
 }

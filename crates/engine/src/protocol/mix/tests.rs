@@ -1,4 +1,5 @@
 use super::*;
+use crate::protocol::Pace;
 use crate::protocol::seen::Seen;
 use proptest::prelude::*;
 
@@ -9,6 +10,7 @@ fn request(name: &str, path: Vec<Piece>, weight: u32) -> MixRequest {
         path,
         host: "h".into(),
         headers: Vec::new(),
+        cookies: false,
         body: Vec::new(),
         keepalive: true,
         weight,
@@ -31,6 +33,7 @@ fn mix(requests: Vec<MixRequest>, tables: Vec<Table>) -> Mix {
         shares: Shares::Exact,
         sample: MILLION,
         limits: Limits::default(),
+        sessions: Vec::new(),
     }
 }
 
@@ -362,4 +365,144 @@ fn a_wrong_answer_is_shown_with_its_request() {
         "HTTP/1.1 200 OK\nContent-Length: 2\n\nno",
     );
     assert!(plain.unwrap().contains("expected JSON"));
+}
+
+/// A shop of two steps: the second sends what the first has answered.
+fn shop() -> Mix {
+    let login = request("login", vec![text("/login/"), row(0)], 1);
+    let mut order = request(
+        "order",
+        vec![text("/o/"), Piece::Taken(0, Written::Percent)],
+        1,
+    );
+    order.method = "POST".into();
+    order.headers = vec![("T".into(), vec![Piece::Taken(0, Written::Plain)])];
+    order.body = vec![
+        text("\""),
+        Piece::Taken(0, Written::Json),
+        text("\","),
+        row(0),
+    ];
+    order.cookies = true;
+    let step = |request, takes, think| MixStep {
+        request,
+        takes,
+        think,
+    };
+    let token = Take {
+        value: 0,
+        name: "token".into(),
+        origin: Origin::Json("$.t".into(), "/t".into()),
+    };
+    let session = MixSession {
+        name: "buyer".into(),
+        weight: 1,
+        cookies: true,
+        steps: vec![
+            step(0, vec![token], Think::Uniform(5, 5)),
+            step(1, Vec::new(), Think::None),
+        ],
+    };
+    let table = Table {
+        name: "t".into(),
+        columns: vec![column(&["ann", "bob"])],
+        once: false,
+    };
+    Mix {
+        sessions: vec![session],
+        ..mix(vec![login, order], vec![table])
+    }
+}
+
+fn row(column: usize) -> Piece {
+    Piece::Row { table: 0, column }
+}
+
+/// Sends the next request of slot 0, and gives its text; then the answer comes.
+fn exchange(users: &mut Users, conn: &mut UserConn, answer: &str, seen: &mut Seen<Fifo>) -> String {
+    let mut out = Vec::new();
+    assert!(users.accepts(conn));
+    users.request(conn, 0, Fifo, &mut out);
+    assert!(!users.accepts(conn), "one request at a time");
+    let (first, second) = answer.as_bytes().split_at(answer.len() / 2);
+    for part in [first, second] {
+        users
+            .received(conn, 0, part, &mut Vec::new(), seen)
+            .unwrap();
+    }
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_session_sends_what_it_was_answered() {
+    let mut users = Users::new(&shop(), 1, (0, 1), true);
+    let (mut conn, mut seen) = (UserConn::default(), Seen::default());
+    let login = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=7; Path=/\r\nContent-Length: 11\r\n\r\n{\"t\":\"a\\\"\"}";
+    let done = "HTTP/1.1 204 OK\r\n\r\n";
+    for user in ["ann", "bob", "ann"] {
+        assert_eq!(users.pace(&mut conn, 0), Pace::Now);
+        let sent = exchange(&mut users, &mut conn, login, &mut seen);
+        assert!(sent.starts_with(&format!("GET /login/{user} ")), "{sent}");
+        assert!(!sent.contains("Cookie"), "{sent}");
+        assert!(users.is_active(0));
+        // A pause, once.
+        assert_eq!(users.pace(&mut conn, 0), Pace::After(5));
+        assert_eq!(users.pace(&mut conn, 0), Pace::Now);
+        let sent = exchange(&mut users, &mut conn, done, &mut seen);
+        assert!(sent.starts_with("POST /o/a%22 "), "{sent}");
+        assert!(sent.contains("\r\nT: a\"\r\nCookie: sid=7\r\n"), "{sent}");
+        // The row is the session's, not the request's.
+        assert!(
+            sent.ends_with(&format!("\r\n\r\n\"a\\\"\",{user}")),
+            "{sent}"
+        );
+        assert!(!users.is_active(0));
+    }
+    assert_eq!(users.failure(0), None);
+}
+
+#[test]
+fn a_session_fails_by_name() {
+    let mut mix = shop();
+    mix.requests[0].expected.status = vec![(200, 200)];
+    let answers = [
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+            "login: no token at $.t",
+        ),
+        (
+            "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
+            "login: wrong answer",
+        ),
+    ];
+    for (answer, why) in answers {
+        let mut users = Users::new(&mix, 1, (0, 1), true);
+        let (mut conn, mut seen) = (UserConn::default(), Inside(Seen::default()));
+        let mut out = Vec::new();
+        users.request(&mut conn, 0, Fifo, &mut out);
+        users
+            .received(&mut conn, 0, answer.as_bytes(), &mut Vec::new(), &mut seen)
+            .unwrap();
+        assert!(!users.is_active(0));
+        assert_eq!(users.failure(0), Some(why));
+        let [session] = users.by_session().try_into().unwrap();
+        assert_eq!((session.completed, session.failed), (0, 1));
+    }
+}
+
+/// Says that every answer is in the measurement.
+struct Inside(Seen<Fifo>);
+
+impl Events<Fifo> for Inside {
+    fn ready(&mut self) {}
+
+    fn answered(&mut self, token: Fifo, answer: Answer) -> Booked {
+        self.0.answered(token, answer);
+        Booked {
+            ended_inside: true,
+            ..Booked::default()
+        }
+    }
+
+    fn closing(&mut self) {}
 }

@@ -17,7 +17,7 @@ pub use probe::{ProbeError, probe, speaks_tls};
 pub use stream::TlsStream;
 
 use super::{Booked, Ending, Events, Fault, Pace, Session};
-use prony_record::{ByRequest, Tls as Seen};
+use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
 use std::io::{BufRead, Write};
@@ -284,6 +284,10 @@ impl<P: Session> Session for Tls<P> {
 
     fn by_request(&mut self) -> Vec<ByRequest> {
         self.inner.by_request()
+    }
+
+    fn by_session(&mut self) -> Vec<BySession> {
+        self.inner.by_session()
     }
 
     fn tls(&mut self) -> Option<Seen> {

@@ -1,0 +1,118 @@
+//! Targets of vegeta, as text or as lines of JSON.
+
+use super::{Found, Sent, is_own, taken_apart};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[derive(Deserialize)]
+struct Target {
+    method: String,
+    url: String,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    header: BTreeMap<String, Vec<String>>,
+}
+
+pub(super) fn is(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.is_some_and(|line| match line.starts_with('{') {
+        true => serde_json::from_str::<Target>(line).is_ok(),
+        false => target(line).is_some(),
+    })
+}
+
+/// Method and URL.
+fn target(line: &str) -> Option<(&str, &str)> {
+    let (method, url) = line.split_once(' ')?;
+    let (method, url) = (method.trim(), url.trim());
+    let upper = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+    (upper && url.contains("://") && !url.contains(' ')).then_some((method, url))
+}
+
+pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
+    let first = text.trim_start().chars().next();
+    match first {
+        Some('{') => json(text),
+        _ => plain(text, folder),
+    }
+}
+
+fn json(text: &str) -> Result<Found, String> {
+    let mut found = Found::default();
+    for (line, number) in text
+        .lines()
+        .zip(1..)
+        .filter(|(line, _)| !line.trim().is_empty())
+    {
+        let wrong = |why: String| format!("line {number}: {why}");
+        let target: Target =
+            serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+        let (origin, path) = taken_apart(&target.url).map_err(wrong)?;
+        let body = BASE64.decode(&target.body);
+        let body = body.map_err(|error| wrong(format!("the body is not base64: {error}")))?;
+        let fields = target.header.into_iter().flat_map(|(name, values)| {
+            let pair = move |value| (name.clone(), value);
+            values.into_iter().map(pair)
+        });
+        let fields = fields.filter(|(name, _)| !is_own(name)).collect();
+        found.requests.push(Sent {
+            method: target.method,
+            origin,
+            path,
+            headers: super::once_each(fields).map_err(wrong)?,
+            body,
+            ..Sent::default()
+        });
+    }
+    Ok(found)
+}
+
+/// `METHOD URL`, then header fields and `@FILE` with the body, up to the next target.
+fn plain(text: &str, folder: &Path) -> Result<Found, String> {
+    let mut found = Found::default();
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        let wrong = |why: String| format!("line {number}: {why}");
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some((method, url)) = target(line) {
+            let (origin, path) = taken_apart(url).map_err(wrong)?;
+            found.requests.push(Sent {
+                method: method.to_owned(),
+                origin,
+                path,
+                ..Sent::default()
+            });
+            continue;
+        }
+        let Some(last) = found.requests.last_mut() else {
+            return Err(wrong(
+                "expected a target such as GET http://host/path".into(),
+            ));
+        };
+        if let Some(file) = line.strip_prefix('@') {
+            let path = folder.join(file);
+            let bytes = std::fs::read(&path);
+            last.body = bytes.map_err(|error| wrong(format!("{}: {error}", path.display())))?;
+        } else if let Some((name, value)) = line.split_once(':') {
+            let (name, value) = (name.trim(), value.trim());
+            if !is_own(name) {
+                last.headers.push((name.to_owned(), value.to_owned()));
+            }
+        } else {
+            return Err(wrong(format!(
+                "{line:?} is no target, header field or @FILE"
+            )));
+        }
+    }
+    for sent in &mut found.requests {
+        sent.headers = super::once_each(std::mem::take(&mut sent.headers))?;
+    }
+    Ok(found)
+}
