@@ -1,6 +1,6 @@
 //! Files of requests made from what people have: recordings, command lines, descriptions, logs.
 //!
-//! Each kind has its file, which gives [`Sent`] requests; here they are counted, named and written.
+//! Each kind has its file, which gives `Sent` requests; here they are counted, named and written.
 
 mod access_log;
 mod curl;
