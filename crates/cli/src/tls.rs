@@ -8,6 +8,9 @@ use prony_engine::protocol::tls::{TlsOptions, probe, speaks_tls};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// HTTP/2 in ALPN.
+const H2: &str = "h2";
+
 impl Tls {
     /// Has the user said anything about it?
     fn is_given(&self) -> bool {
@@ -31,8 +34,8 @@ impl Tls {
         }
     }
 
-    /// The options for a server of this name.
-    pub fn options(&self, host: &str) -> Result<TlsOptions> {
+    /// The options for a server of this name, to speak HTTP/2 or HTTP/1.1 with it.
+    pub fn options(&self, host: &str, http2: bool) -> Result<TlsOptions> {
         let read = |path: &Option<PathBuf>| match path {
             None => Ok(None),
             Some(path) => std::fs::read_to_string(path)
@@ -47,7 +50,7 @@ impl Tls {
             insecure: self.insecure,
             certificate: read(&self.cert)?,
             key: read(&self.key)?,
-            alpn: vec!["http/1.1".to_owned()],
+            alpn: vec![if http2 { H2 } else { "http/1.1" }.to_owned()],
             resumption: !self.no_resumption,
         })
     }
@@ -56,6 +59,14 @@ impl Tls {
 /// Tries it with one connection, so that what cannot work is said before anything is loaded.
 pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration) -> Result<()> {
     match probe(target, options, timeout) {
+        Ok(seen)
+            if options.alpn.iter().any(|name| name == H2) && seen.alpn.as_deref() != Some(H2) =>
+        {
+            Err(miette!(
+                help = "leave out --http2, or switch on HTTP/2 in the server",
+                "{url}: the server does not agree to HTTP/2 (ALPN)"
+            ))
+        }
         Ok(_) => Ok(()),
         Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
     }
@@ -68,11 +79,12 @@ pub fn settled(
     (url, address): (&str, &Address),
     target: &Target,
     timeout: Duration,
+    http2: bool,
 ) -> Result<Option<TlsOptions>> {
     if !address.tls {
         return tls.unused().map(|()| None);
     }
-    let options = tls.options(&address.host)?;
+    let options = tls.options(&address.host, http2)?;
     tried(url, target, &options, timeout)?;
     Ok(Some(options))
 }

@@ -7,7 +7,7 @@
 //! | part | what it decides | kinds |
 //! |---|---|---|
 //! | [`schedule`] | when a request is due | closed loop, constant rate, Poisson |
-//! | [`protocol`] | what is said: bytes out, bytes in, whether an answer is right | echo, HTTP/1.1 |
+//! | [`protocol`] | what is said: bytes out, bytes in, whether an answer is right | echo, HTTP/1.1, HTTP/2 |
 //! | `transport` | how bytes travel | epoll, io_uring |
 //! | `recorder` | what is kept | histograms, counters, windows |
 //!

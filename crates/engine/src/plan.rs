@@ -1,5 +1,6 @@
 //! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
 
+use crate::protocol::h2::H2Exchange;
 use crate::protocol::tls::TlsOptions;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use prony_record::load::{Invalid, Load, Spacing, Transport};
@@ -39,6 +40,16 @@ pub enum Dialogue {
         /// How much of an answer is accepted.
         limits: Limits,
     },
+    /// These requests in turn, over HTTP/2: the load's `pipeline` is the number of streams in flight on each
+    /// connection.
+    H2 {
+        /// The requests, at least one.
+        exchanges: Vec<H2Exchange>,
+        /// How much of an answer is accepted.
+        limits: Limits,
+        /// The window of each stream and of each connection, in bytes.
+        window: u32,
+    },
     /// Several kinds of requests, each with its share of all.
     Mix(Box<Mix>),
     /// What the caller of [`run_with`](crate::run_with) supplies.
@@ -63,6 +74,11 @@ impl Dialogue {
                 .map(HttpExchange::length)
                 .max()
                 .unwrap_or_default(),
+            Self::H2 { exchanges, .. } => exchanges
+                .iter()
+                .map(H2Exchange::length)
+                .max()
+                .unwrap_or_default(),
             Self::Mix(mix) => mix.longest(),
             Self::Own => 0,
         }
@@ -72,6 +88,7 @@ impl Dialogue {
         match self {
             Self::Echo(message) => message.is_empty(),
             Self::Http { exchanges, .. } => exchanges.is_empty(),
+            Self::H2 { exchanges, .. } => exchanges.is_empty(),
             Self::Mix(mix) => mix.requests.is_empty(),
             Self::Own => false,
         }

@@ -4,6 +4,7 @@ use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
 use crate::plan::{Arrival, Dialogue, Plan, Target};
+use crate::protocol::h2::H2;
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
@@ -103,6 +104,17 @@ fn speak(
         }
         Dialogue::Http { exchanges, limits } => {
             let part = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            carry_out(plan, control, part, progress)
+        }
+        Dialogue::H2 {
+            exchanges,
+            limits,
+            window,
+        } => {
+            let part = |_| {
+                let h2 = H2::new(exchanges.clone(), *limits, *window);
+                (plan.target.clone(), h2)
+            };
             carry_out(plan, control, part, progress)
         }
         Dialogue::Mix(mix) => {

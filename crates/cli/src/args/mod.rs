@@ -3,6 +3,7 @@
 mod capacity;
 mod duel;
 pub mod gate;
+pub mod http2;
 mod load;
 mod number;
 mod others;

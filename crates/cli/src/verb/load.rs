@@ -19,7 +19,7 @@ use prony_lab::machine::TcpCounters;
 use prony_lab::warmup::{Warming, until};
 use prony_record::stages::due_in;
 use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
-use prony_report::load::{LoadReport, RequestReport, over_time};
+use prony_report::load::{Http2Report, LoadReport, RequestReport, over_time};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,7 +75,8 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
 
 fn plan(args: &Load) -> Result<Plan> {
     let address = target::parse(&args.url)?;
-    let dialogue = dialogue::dialogue(args, &address)?;
+    let http2 = args.http2.is_spoken(&address)?;
+    let dialogue = dialogue::dialogue(args, &address, http2)?;
     let load = load(args)?;
     load.check().map_err(|invalid| miette!("--{invalid}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
@@ -93,7 +94,10 @@ fn plan(args: &Load) -> Result<Plan> {
         None => address.resolve(args.timeout.0)?,
     };
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0)?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, http2)?;
+    if address.h2c {
+        crate::http2::tried(&args.url, &target, args.timeout.0)?;
+    }
     let plan = Plan {
         tls,
         seed: args.seed.unwrap_or_else(rand::random),
@@ -133,7 +137,7 @@ fn load(args: &Load) -> Result<prony_record::Load> {
         rate,
         stages,
         arrival: args.arrival,
-        pipeline: args.pipeline,
+        pipeline: args.http2.streams.unwrap_or(args.pipeline),
         keepalive: !args.no_keepalive,
         extent,
         timeout: args.timeout,
@@ -245,6 +249,13 @@ fn report(
             .is_some()
             .then(|| Percentiles::of(&seen.times.handshake)),
         tls: seen.tls.clone(),
+        http2: match plan.dialogue {
+            Dialogue::H2 { window, .. } => Some(Http2Report {
+                streams: load.pipeline,
+                window,
+            }),
+            _ => None,
+        },
         outcomes: seen.outcomes.clone(),
         generator: seen.generator.clone(),
         bytes_received: seen.bytes_received,

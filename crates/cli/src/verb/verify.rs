@@ -16,6 +16,12 @@ pub fn main(args: &Verify) -> Result<Ended> {
             "the requests are HTTP: the URL must begin with http:// or https://"
         ));
     }
+    if address.h2c {
+        return Err(miette!(
+            help = "http:// for a server that speaks both; prony load h2c://… with --expect-body judges every answer",
+            "a file is not verified over HTTP/2 yet"
+        ));
+    }
     let server = Server {
         host: address.authority.clone(),
         prefix: address.path.trim_end_matches('/').to_owned(),
@@ -27,7 +33,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let mix = requests::read(&args.file, &server)?;
     let target = address.resolve(args.timeout.0)?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0)?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, false)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways: Vec<Way> = Way::ALL
         .into_iter()
