@@ -22,6 +22,7 @@
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
 //! | [`hostile`] | is what hostile servers do told as it is? |
 //! | [`faults`] | is anything lost or left behind when prony, or what it needs, fails? |
+//! | [`hosts`] | what do generators on several machines cost, and do they act together? |
 //! | [`soak`] | does anything grow, drift or get lost in a load of hours? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
@@ -39,6 +40,7 @@ mod external;
 mod faults;
 mod gaps;
 mod hostile;
+mod hosts;
 mod instructions;
 mod load;
 mod memory;
@@ -143,6 +145,12 @@ enum What {
     Compat,
     /// A mix of 10 requests with values, compared with one fixed request and with the same as a Lua script
     Mix,
+    /// Loads from 3 and from many agents: the coordinator's CPU time, bytes, windows, starts
+    Hosts {
+        /// The most agents
+        #[arg(long, value_name = "N", default_value_t = 32)]
+        agents: u32,
+    },
     /// Duels of identical servers: how often do they report a difference?
     Aa {
         /// Number of duels, each of at most `--seconds` [default: 8]
@@ -319,6 +327,11 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,
         What::Mix => bench.run("mix", |rig| mix::run(rig, rounds(10), seconds(2.0)))?,
+        What::Hosts { agents } => {
+            bench.run("hosts", |rig| {
+                hosts::run(rig, rounds(5), seconds(5.0), agents)
+            })?;
+        }
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
         What::Power {
             duels,

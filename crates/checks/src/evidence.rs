@@ -78,6 +78,25 @@ pub struct Evidence {
     pub server_cpus: Option<u32>,
     /// Server and generator share a CPU.
     pub co_located: Option<bool>,
+    /// Length of a window, in seconds.
+    pub window: f64,
+    /// What each machine saw, where others sent the load.
+    pub generators: Vec<OneGenerator>,
+}
+
+/// One of the machines that sent a load.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OneGenerator {
+    /// Its name.
+    pub host: String,
+    /// How much too late it heard when the load begins, in seconds.
+    pub late_start: f64,
+    /// The most by which its clock may have been misread, in seconds.
+    pub clock_error: f64,
+    /// Samples in its response histogram.
+    pub samples: u64,
+    /// Its median response time, in seconds.
+    pub median_response: Option<f64>,
 }
 
 /// The server's use of CPU.
@@ -136,7 +155,25 @@ impl Evidence {
             mean_response: times.response.mean() / SECOND as f64,
             max_response: seconds(times.response.max()),
             samples: times.response.len(),
-            late_p99: at(&times.late, 0.99),
+            // Of several generators each is judged by itself: a late one must not hide among the others.
+            late_p99: match seen.by_host.as_slice() {
+                [] => at(&times.late, 0.99),
+                hosts => hosts
+                    .iter()
+                    .filter_map(|host| at(&host.times.late, 0.99))
+                    .reduce(f64::max),
+            },
+            generators: seen
+                .by_host
+                .iter()
+                .map(|host| OneGenerator {
+                    host: host.host.clone(),
+                    late_start: seconds(host.late_start_ns),
+                    clock_error: seconds(host.clock_error_ns),
+                    samples: host.times.response.len(),
+                    median_response: at(&host.times.response, 0.5),
+                })
+                .collect(),
             median_response: at(&times.response, 0.5),
             generator_busy: seen.generator.busy,
             generator_waiting: seen.generator.waiting,
@@ -163,6 +200,7 @@ impl Evidence {
             connections: load.connections,
             pipeline: load.pipeline,
             keepalive: load.keepalive,
+            window: load.window.0.as_secs_f64(),
             ..Self::default()
         }
     }

@@ -6,7 +6,9 @@
 mod evidence;
 mod explanation;
 
+mod agents_disagree;
 mod ceiling;
+mod clock_uncertain;
 mod co_located;
 mod errors;
 mod generator_saturated;
@@ -20,6 +22,7 @@ mod retransmits;
 mod schedule_lag;
 mod server_idle;
 mod spread_exceeds_effect;
+mod start_skew;
 mod too_few_samples;
 mod too_short;
 mod uneven_connections;
@@ -27,7 +30,7 @@ mod unsolicited;
 mod wrong_answers;
 
 pub use ceiling::ceiling;
-pub use evidence::{Evidence, Server, Tcp};
+pub use evidence::{Evidence, OneGenerator, Server, Tcp};
 pub use explanation::Explanation;
 pub use littles_law::littles_law;
 pub use prony_record::{Finding, Severity};
@@ -38,7 +41,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 19] = [
+const CHECKS: [(Explanation, Option<Check>); 22] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -48,6 +51,9 @@ const CHECKS: [(Explanation, Option<Check>); 19] = [
     ),
     (rate_missed::EXPLANATION, Some(rate_missed::check)),
     (schedule_lag::EXPLANATION, Some(schedule_lag::check)),
+    (agents_disagree::EXPLANATION, Some(agents_disagree::check)),
+    (start_skew::EXPLANATION, Some(start_skew::check)),
+    (clock_uncertain::EXPLANATION, Some(clock_uncertain::check)),
     (littles_law::EXPLANATION, Some(littles_law::check)),
     (listen_overflow::EXPLANATION, Some(listen_overflow::check)),
     (retransmits::EXPLANATION, Some(retransmits::check)),

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::event::{Journal, JournalError};
-use prony_lab::machine::this_machine;
 use prony_notebook::{Notebook, NotebookError, RunId, StoredTrial};
 use prony_pages::material::Material;
 use prony_record::{Recording, RunFacts, RunStatus, Subject};
@@ -22,13 +21,14 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// A run begins, in this process.
+    /// A run begins, in this process, with servers on this host.
     pub fn begin(
         notebook: &'a mut Notebook,
         name: &str,
         title: &str,
         seed: u64,
         subject: Subject,
+        host: prony_record::Host,
     ) -> Result<Self> {
         let facts = RunFacts {
             name: name.to_owned(),
@@ -36,7 +36,7 @@ impl<'a> Kept<'a> {
             started: Timestamp::now(),
             seed,
             experiment: subject,
-            host: this_machine(),
+            host,
             prony_version: env!("CARGO_PKG_VERSION").into(),
             prony_commit: Some(env!("PRONY_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
             command_line: command_line(),

@@ -12,6 +12,7 @@ mod http2;
 mod journal;
 mod live;
 mod locale;
+mod machines;
 mod place;
 mod request;
 mod target;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         Command::Run(args) => verb::run::main(&cli.places, &args),
         Command::Duel(args) => verb::duel::main(&cli.places, &args),
         Command::Load(args) => verb::load::main(&cli.places, &args),
+        Command::Hosts(args) => verb::hosts::main(&args),
         Command::Servers(args) => verb::servers::main(&cli.places, &args),
         Command::Runs(args) => verb::runs::main(&cli.places, &args),
         Command::Report(args) => verb::report::main(&cli.places, &args),
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
         Command::Schema(args) => verb::schema::main(&args),
         Command::Completions(args) => verb::completions::main(&args),
         Command::Man(args) => verb::completions::man(&args),
+        Command::Agent => verb::agent::main(),
         Command::Supervisor { arguments } => verb::supervisor::main(&arguments),
     };
     match result {

@@ -19,10 +19,10 @@ pub struct Address {
     /// HTTP/2 without TLS, with prior knowledge.
     pub h2c: bool,
     /// A unix socket instead of host and port.
-    unix: Option<PathBuf>,
+    pub unix: Option<PathBuf>,
     /// The host as it is looked up.
     pub host: String,
-    port: u16,
+    pub port: u16,
     /// The `Host` field of a request.
     pub authority: String,
     /// Path and query.

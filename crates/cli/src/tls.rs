@@ -5,11 +5,9 @@ use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::tls::{TlsOptions, probe, speaks_tls};
+use prony_remote::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// HTTP/2 in ALPN.
-const H2: &str = "h2";
 
 impl Tls {
     /// Has the user said anything about it?
@@ -50,7 +48,7 @@ impl Tls {
             insecure: self.insecure,
             certificate: read(&self.cert)?,
             key: read(&self.key)?,
-            alpn: vec![if http2 { H2 } else { "http/1.1" }.to_owned()],
+            alpn: vec![if http2 { "h2" } else { "http/1.1" }.to_owned()],
             resumption: !self.no_resumption,
         })
     }
@@ -59,33 +57,30 @@ impl Tls {
 /// Tries it with one connection, so that what cannot work is said before anything is loaded.
 pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration) -> Result<()> {
     match probe(target, options, timeout) {
-        Ok(seen)
-            if options.alpn.iter().any(|name| name == H2) && seen.alpn.as_deref() != Some(H2) =>
-        {
-            Err(miette!(
-                help = "leave out --http2, or switch on HTTP/2 in the server",
-                "{url}: the server does not agree to HTTP/2 (ALPN)"
-            ))
-        }
         Ok(_) => Ok(()),
         Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
     }
 }
 
-/// How a server is spoken to whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
-/// tried first.
+/// How a server is spoken to, over HTTP/2 or not, whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
+/// tried first, from the machines that are to load it.
 pub fn settled(
     tls: &Tls,
     (url, address): (&str, &Address),
     target: &Target,
     timeout: Duration,
-    http2: bool,
+    (fleet, http2): (Option<&Fleet>, bool),
 ) -> Result<Option<TlsOptions>> {
     if !address.tls {
         return tls.unused().map(|()| None);
     }
     let options = tls.options(&address.host, http2)?;
-    tried(url, target, &options, timeout)?;
+    match fleet {
+        None => tried(url, target, &options, timeout)?,
+        Some(fleet) => fleet
+            .probe(target, &options, timeout)
+            .map_err(|error| miette!("{url}: {error}"))?,
+    }
     Ok(Some(options))
 }
 

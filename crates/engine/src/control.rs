@@ -91,8 +91,14 @@ impl Control {
     pub(crate) fn begin(&self) -> Nanos {
         // Late enough that every worker sees it before it has come.
         let start = clock::now() + 2 * NOTICE;
-        self.start.store(start, Ordering::Release);
+        self.begin_at(start);
         start
+    }
+
+    /// Lets the workers begin at `start`, on the engine's clock. To be said once; when that time is over,
+    /// they begin at once and are that late with everything.
+    pub fn begin_at(&self, start: Nanos) {
+        self.start.store(start, Ordering::Release);
     }
 
     /// Nothing after `at`, since the load's start, is measured any more.

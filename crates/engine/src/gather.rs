@@ -4,22 +4,27 @@ mod batches;
 
 use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
+use crate::part::Told;
 use crate::plan::Plan;
 use crate::recorder::{Record, Slice};
-use crate::run::{Detail, Error, Progress, transport};
+use crate::run::{Detail, Error, Progress};
 use crate::trace::Opening;
 use crate::worker::Report;
 use batches::Batches;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
-use prony_record::{ByRequest, Generator, Observation, Tls, Window};
+use prony_record::{ByRequest, Generator, Observation, Tls, Transport, Window};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Gathers windows as they end, and reports at the end.
-pub(crate) struct Gather<'a> {
+/// Puts together what the workers of a load tell: windows as they end, and reports at the end. The workers may
+/// be threads of this process or of [others](crate::run_part).
+pub struct Gather<'a> {
     plan: &'a Plan,
+    workers: u32,
+    ready: u32,
+    transport: Transport,
     /// Windows that some, but not all, workers have finished, by index.
     partial: BTreeMap<u32, (u32, Slice)>,
     /// When each window that all have finished began, on the engine's clock, and what was seen in it.
@@ -27,14 +32,18 @@ pub(crate) struct Gather<'a> {
     batches: Batches,
     /// Start, length and answers of each worker's windows.
     paces: Vec<(Nanos, Nanos, u64)>,
-    pub reports: Vec<Report>,
-    pub error: Option<Error>,
+    reports: Vec<Report>,
+    error: Option<Error>,
 }
 
 impl<'a> Gather<'a> {
-    pub fn new(plan: &'a Plan) -> Self {
+    /// For a plan that so many workers carry out together.
+    pub fn new(plan: &'a Plan, workers: u32) -> Self {
         Self {
             plan,
+            workers,
+            ready: 0,
+            transport: Transport::Auto,
             partial: BTreeMap::new(),
             whole: Vec::new(),
             batches: Batches::new(),
@@ -44,8 +53,32 @@ impl<'a> Gather<'a> {
         }
     }
 
+    /// A worker tells something; `progress` hears of windows that all have finished. True when, with this, all
+    /// of them are ready to begin.
+    pub(crate) fn hear(
+        &mut self,
+        told: Told,
+        control: &Control,
+        progress: &mut dyn Progress,
+    ) -> bool {
+        let ready = matches!(told, Told::Ready);
+        match told {
+            Told::Ready => self.ready += 1,
+            Told::Window(slice) => self.slice(*slice, control, progress),
+            Told::Done(transport, report) => {
+                self.transport = transport;
+                self.reports.push(*report);
+            }
+            Told::Failed(error) => {
+                control.stop();
+                self.error.get_or_insert(error);
+            }
+        }
+        ready && self.ready == self.workers
+    }
+
     /// A worker has finished a window; `progress` hears of it when all have.
-    pub fn slice(&mut self, slice: Slice, control: &Control, progress: &mut dyn Progress) {
+    fn slice(&mut self, slice: Slice, control: &Control, progress: &mut dyn Progress) {
         let answers = slice.outcomes.ok + slice.outcomes.wrong_answer;
         debug_assert_eq!(slice.response.len(), answers, "each answer has its time");
         self.paces.push((slice.start, slice.length, answers));
@@ -59,7 +92,7 @@ impl<'a> Gather<'a> {
                 *parts
             }
         };
-        if parts == self.plan.load.threads
+        if parts == self.workers
             && let Some((_, whole)) = self.partial.remove(&index)
         {
             let start = control.started().unwrap_or(whole.start);
@@ -67,6 +100,26 @@ impl<'a> Gather<'a> {
             let window = whole.window(start, control.measured());
             progress.window(&window);
             self.keep(whole, window);
+        }
+    }
+
+    /// What the workers used in a measurement of this length, in which so many requests ended.
+    fn generator(&self, length: Nanos, finished: u64) -> Generator {
+        let length = length.max(1) as f64;
+        let work = |report: &Report| report.cpu.saturating_sub(report.spin);
+        let busiest = self
+            .reports
+            .iter()
+            .max_by_key(|report| work(report) + report.kept_waiting);
+        let work_ns = self.reports.iter().map(work).sum();
+        Generator {
+            cpu_us_per_request: per_request(work_ns, finished),
+            busy: busiest.map_or(0, work) as f64 / length,
+            waiting: busiest.map_or(0, |report| report.kept_waiting) as f64 / length,
+            threads: self.workers,
+            transport: self.transport,
+            work_ns,
+            spin_ns: self.reports.iter().map(|report| report.spin).sum(),
         }
     }
 
@@ -103,7 +156,8 @@ impl<'a> Gather<'a> {
         }
         // Only now is it known when the measurement began and ended.
         let placed = |(begun, window): (Nanos, Window)| window.placed(since(begun), span);
-        let windows: Vec<Window> = self.whole.into_iter().map(placed).collect();
+        let whole = std::mem::take(&mut self.whole);
+        let windows: Vec<Window> = whole.into_iter().map(placed).collect();
         let mut times = record.times;
         times.effective = EffectiveSamples::of(&times.response, |value| {
             self.batches.beyond(value, from, until)
@@ -115,7 +169,7 @@ impl<'a> Gather<'a> {
             times,
             outcomes: record.outcomes,
             windows,
-            generator: generator(self.plan, &self.reports, until - from, finished),
+            generator: self.generator(until - from, finished),
             connected: self.reports.iter().map(|report| report.connected).sum(),
             per_connection: self
                 .reports
@@ -130,6 +184,7 @@ impl<'a> Gather<'a> {
             unsolicited: record.unsolicited,
             by_request: by_request(&self.reports),
             tls: tls(&self.reports, record.handshakes),
+            by_host: Vec::new(),
         };
         let whole = clock::nanos(self.plan.load.window.0);
         let inside = |&&(start, length, _): &&(Nanos, Nanos, u64)| {
@@ -196,22 +251,4 @@ fn measured(reports: &[Report]) -> (Nanos, Nanos) {
             let at = measured.map(|(_, until)| until).max().unwrap_or(0);
             (at, at)
         })
-}
-
-fn generator(plan: &Plan, reports: &[Report], length: Nanos, finished: u64) -> Generator {
-    let length = length.max(1) as f64;
-    let work = |report: &Report| report.cpu.saturating_sub(report.spin);
-    let busiest = reports
-        .iter()
-        .max_by_key(|report| work(report) + report.kept_waiting);
-    let work_ns = reports.iter().map(work).sum();
-    Generator {
-        cpu_us_per_request: per_request(work_ns, finished),
-        busy: busiest.map_or(0, work) as f64 / length,
-        waiting: busiest.map_or(0, |report| report.kept_waiting) as f64 / length,
-        threads: plan.load.threads,
-        transport: transport(&plan.load),
-        work_ns,
-        spin_ns: reports.iter().map(|report| report.spin).sum(),
-    }
 }

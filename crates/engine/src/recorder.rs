@@ -8,6 +8,7 @@ use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
 use prony_record::tls::Handshakes;
 use prony_record::{Distributions, Outcomes, Window};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Significant decimal digits of a window's histogram: values are within 1 %, in a tenth of the memory
@@ -27,7 +28,7 @@ pub(crate) enum Failure {
 }
 
 /// What happened in one window, to one worker or (merged) to all.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Slice {
     /// 0-based since the load began.
     pub index: u32,
@@ -38,9 +39,39 @@ pub(crate) struct Slice {
     /// What ended in it.
     pub outcomes: Outcomes,
     /// Response times of what was answered in it, within 1 %.
+    #[serde(with = "compact")]
     pub response: Histogram<u32>,
     /// CPU time of the generator's threads in it for the work: without waiting.
     pub work: Nanos,
+}
+
+/// A window's histogram on its way to another process: `HdrHistogram`'s V2 format, compressed, in base64.
+mod compact {
+    use super::{HIGHEST, Histogram, WINDOW_DIGITS};
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD as BASE64;
+    use prony_record::times;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(of: &Histogram<u32>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&BASE64.encode(times::encode(of)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Histogram<u32>, D::Error> {
+        let bytes = BASE64
+            .decode(String::deserialize(from)?)
+            .map_err(Error::custom)?;
+        let read: Histogram<u32> = times::decode_as(&bytes).map_err(Error::custom)?;
+        // Windows are added to each other, so all have the same bounds, whatever was sent.
+        let mut bounded = Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
+            .expect("constant bounds are valid");
+        bounded
+            .add(&read)
+            .map_err(|_| Error::custom("a time of a window is beyond the longest"))?;
+        Ok(bounded)
+    }
 }
 
 impl Slice {
@@ -100,7 +131,7 @@ pub(crate) struct Recorder {
 }
 
 /// What a worker hands over at the end.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub times: Distributions,
     pub outcomes: Outcomes,

@@ -3,6 +3,7 @@
 use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
+use crate::part::{Part, PartMessage, Told};
 use crate::plan::{Arrival, Dialogue, Plan, Target};
 use crate::protocol::h2::H2;
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
@@ -36,6 +37,9 @@ pub enum Error {
     /// A worker could not go on.
     #[error("a generator thread ended: {0}")]
     Worker(io::Error),
+    /// A part of the load that another process carries out could not go on.
+    #[error("{0}")]
+    Elsewhere(String),
 }
 
 /// What is known of a load beyond what is [recorded](Observation), for callers that report every
@@ -88,42 +92,57 @@ pub fn run(
     control: &Control,
     mut progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
-    speak(plan, control, &mut progress)
+    gathered(plan, control, &mut progress, |hear| {
+        speak(plan, Part::whole(plan), control, hear)
+    })
 }
 
-/// As [`run`], of any progress: so that the load loop is compiled here, once, and not for every caller.
+/// Carries out `part` of a plan whose other parts other processes carry out, in steps of its own: `hear` is
+/// told what its workers tell, for the [`Gather`] of the process that puts the parts together. The caller lets
+/// the load begin ([`Control::begin_at`]) when all parts are ready.
+///
+/// # Errors
+/// When the plan is not valid. What a worker cannot do is told.
+pub fn run_part(
+    plan: &Plan,
+    part: Part,
+    control: &Control,
+    mut hear: impl FnMut(PartMessage),
+) -> Result<(), Error> {
+    plan.validate()?;
+    speak(plan, part, control, &mut |told| hear(told.into()))
+}
+
+/// As [`run`] and [`run_part`], of any listener: so that the load loop is compiled here, once, and not for
+/// every caller.
 fn speak(
     plan: &Plan,
+    part: Part,
     control: &Control,
-    progress: &mut dyn Progress,
-) -> Result<(Observation, Detail), Error> {
+    hear: &mut dyn FnMut(Told),
+) -> Result<(), Error> {
     match &plan.dialogue {
         Dialogue::Echo(message) => {
-            let part = |_| (plan.target.clone(), Echo::new(message.clone()));
-            carry_out(plan, control, part, progress)
+            let session = |_| (plan.target.clone(), Echo::new(message.clone()));
+            carry_out(plan, part, control, session, hear)
         }
         Dialogue::Http { exchanges, limits } => {
-            let part = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
-            carry_out(plan, control, part, progress)
+            let session = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            carry_out(plan, part, control, session, hear)
         }
-        Dialogue::H2 {
-            exchanges,
-            limits,
-            window,
-        } => {
-            let part = |_| {
-                let h2 = H2::new(exchanges.clone(), *limits, *window);
+        Dialogue::H2(it) => {
+            let session = |_| {
+                let h2 = H2::new(it.exchanges.clone(), it.limits, it.window);
                 (plan.target.clone(), h2)
             };
-            carry_out(plan, control, part, progress)
+            carry_out(plan, part, control, session, hear)
         }
         Dialogue::Mix(mix) => {
-            let threads = plan.load.threads;
-            let part = |worker| {
-                let mixed = Mixed::new(mix, plan.seed, worker, threads);
+            let session = |worker| {
+                let mixed = Mixed::new(mix, plan.seed, worker, part.workers);
                 (plan.target.clone(), mixed)
             };
-            carry_out(plan, control, part, progress)
+            carry_out(plan, part, control, session, hear)
         }
         Dialogue::Own => Err(Plan::without_dialogue().into()),
     }
@@ -141,84 +160,87 @@ pub fn run_with<P: Session>(
     part: impl Fn(u32) -> (Target, P) + Sync,
     mut progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
-    carry_out(plan, control, part, &mut progress)
+    gathered(plan, control, &mut progress, |hear| {
+        carry_out(plan, Part::whole(plan), control, part, hear)
+    })
+}
+
+/// Carries out a whole plan by `workers`, which tells its argument what the workers tell.
+fn gathered(
+    plan: &Plan,
+    control: &Control,
+    progress: &mut dyn Progress,
+    workers: impl FnOnce(&mut dyn FnMut(Told)) -> Result<(), Error>,
+) -> Result<(Observation, Detail), Error> {
+    plan.validate()?;
+    let mut gather = Gather::new(plan, plan.load.threads);
+    workers(&mut |told| {
+        if gather.hear(told, control, progress) {
+            progress.began(control.begin());
+        }
+    })?;
+    gather.observation(control)
 }
 
 /// With a session, or the same over TLS.
 fn carry_out<P: Session>(
     plan: &Plan,
+    part: Part,
     control: &Control,
-    part: impl Fn(u32) -> (Target, P) + Sync,
-    progress: &mut dyn Progress,
-) -> Result<(Observation, Detail), Error> {
+    session: impl Fn(u32) -> (Target, P) + Sync,
+    hear: &mut dyn FnMut(Told),
+) -> Result<(), Error> {
     let Some(options) = &plan.tls else {
-        return start(plan, control, part, progress);
+        start(plan, part, control, session, hear);
+        return Ok(());
     };
     let connector = Connector::new(options)?;
     let secure = |worker| {
-        let (target, session) = part(worker);
+        let (target, session) = session(worker);
         (target, Tls::new(session, &connector))
     };
-    start(plan, control, secure, progress)
+    start(plan, part, control, secure, hear);
+    Ok(())
 }
 
+/// Starts the workers of a part, and hears them until the last has ended.
 fn start<P: Session>(
     plan: &Plan,
+    part: Part,
     control: &Control,
-    part: impl Fn(u32) -> (Target, P) + Sync,
-    progress: &mut dyn Progress,
-) -> Result<(Observation, Detail), Error> {
-    plan.validate()?;
-    let part = &part;
+    session: impl Fn(u32) -> (Target, P) + Sync,
+    hear: &mut dyn FnMut(Told),
+) {
+    let session = &session;
     let (sender, receiver) = mpsc::channel();
-    let threads = plan.load.threads;
-    let mut gather = Gather::new(plan);
     std::thread::scope(|scope| {
-        for worker in 0..threads {
+        for thread in 0..plan.load.threads {
             let sender = sender.clone();
+            let share = Share {
+                worker: part.first + thread,
+                workers: part.workers,
+                total: plan.load.connections,
+            };
             scope.spawn(move || {
-                let share = Share {
-                    worker,
-                    workers: threads,
-                    total: plan.load.connections,
-                };
-                settle(plan, worker);
+                settle(plan, thread);
                 let events = |event| {
                     // The receiver is gone only when the whole load is being given up.
-                    let _ = sender.send(Message::Event(event));
+                    let _ = sender.send(match event {
+                        Event::Ready => Told::Ready,
+                        Event::Window(slice) => Told::Window(slice),
+                    });
                 };
-                let (target, protocol) = part(worker);
-                let result = by_transport(plan, share, control, events, &target, protocol);
-                let _ = sender.send(Message::Done(result.map(Box::new)));
+                let (target, session) = session(share.worker);
+                let result = by_transport(plan, share, control, events, &target, session);
+                let _ = sender.send(match result {
+                    Ok((transport, report)) => Told::Done(transport, Box::new(report)),
+                    Err(error) => Told::Failed(error),
+                });
             });
         }
         drop(sender);
-        let mut ready = 0;
-        for message in receiver {
-            match message {
-                Message::Event(Event::Ready) => {
-                    ready += 1;
-                    if ready == threads {
-                        progress.began(control.begin());
-                    }
-                }
-                Message::Event(Event::Window(slice)) => {
-                    gather.slice(*slice, control, progress);
-                }
-                Message::Done(Ok(report)) => gather.reports.push(*report),
-                Message::Done(Err(error)) => {
-                    control.stop();
-                    gather.error.get_or_insert(error);
-                }
-            }
-        }
+        receiver.into_iter().for_each(hear);
     });
-    gather.observation(control)
-}
-
-enum Message {
-    Event(Event),
-    Done(Result<Box<Report>, Error>),
 }
 
 /// Pins the calling thread and makes its sleeps exact.
@@ -244,7 +266,7 @@ fn by_transport<P: Session>(
     events: impl FnMut(Event),
     target: &Target,
     protocol: P,
-) -> Result<Report, Error> {
+) -> Result<(Kind, Report), Error> {
     let kind = transport(&plan.load);
     let unusable = |source| Error::Transport { kind, source };
     let n = share.connections();
@@ -252,7 +274,7 @@ fn by_transport<P: Session>(
         (None, _) | (_, Target::Unix(_)) => Came::Read,
         _ => Came::Stamped,
     };
-    match kind {
+    let report = match kind {
         Kind::Auto | Kind::Epoll => {
             let transport = Epoll::new(target, n, came).map_err(unusable)?;
             by_arrival(plan, share, control, events, transport, protocol)
@@ -261,7 +283,8 @@ fn by_transport<P: Session>(
             let transport = Uring::new(target, n, plan.load.keepalive, came).map_err(unusable)?;
             by_arrival(plan, share, control, events, transport, protocol)
         }
-    }
+    };
+    Ok((kind, report?))
 }
 
 fn by_arrival<T: Transport, P: Session>(

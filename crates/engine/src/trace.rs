@@ -1,6 +1,7 @@
 //! The times of single requests, for those who need more than histograms.
 
 use crate::clock::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// What happened to one request; all times on the engine's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +29,7 @@ pub struct Sample {
 }
 
 /// How connections were opened, their set-up before the load included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Opening {
     /// Connections begun, whether they could be made or not.
     pub begun: u64,

@@ -3,6 +3,7 @@
 use crate::catalog::Server;
 use crate::manifest::{Fill, fill};
 use prony_record::{Failure, Step, inert};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
@@ -13,7 +14,7 @@ use std::process::{Command, Stdio};
 const SHOWN: usize = 4_000;
 
 /// A server that can be started.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Built {
     /// The copy of its folder that was built.
     pub src: PathBuf,
@@ -69,6 +70,9 @@ pub enum BuildError {
         /// The end of what it printed.
         output: String,
     },
+    /// It cannot be built on another machine.
+    #[error("{0}")]
+    Elsewhere(String, Missing),
     /// The cache cannot be written, or the sources not be read.
     #[error("{what} {}: {source}", path.display())]
     File {
@@ -81,12 +85,19 @@ pub enum BuildError {
     },
 }
 
+/// Is a server not set up on a machine, rather than at fault?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing(pub bool);
+
 impl BuildError {
     /// The server is not set up on this machine, which is no fault of the server.
     pub fn is_missing(&self) -> bool {
         matches!(
             self,
-            Self::Programs { .. } | Self::Toolchain { .. } | Self::Dependencies { .. }
+            Self::Programs { .. }
+                | Self::Toolchain { .. }
+                | Self::Dependencies { .. }
+                | Self::Elsewhere(_, Missing(true))
         )
     }
 }

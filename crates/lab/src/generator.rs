@@ -1,6 +1,7 @@
 //! The generator, as the lab sees it: something that carries out plans and can be steered meanwhile.
 
 use crate::interrupt::Interrupt;
+use prony_engine::descriptors::{self, TooFewDescriptors};
 use prony_engine::{Control, Error, Nanos, Plan, Progress};
 use prony_record::{Observation, Window};
 use std::sync::Arc;
@@ -19,6 +20,14 @@ pub trait Generator {
         interrupt: &Interrupt,
         steer: &mut dyn Steer,
     ) -> Result<Observation, Error>;
+
+    /// Makes sure that so many connections can be open at once.
+    ///
+    /// # Errors
+    /// When they cannot.
+    fn reserve(&self, connections: u64) -> Result<(), TooFewDescriptors> {
+        descriptors::reserve(connections)
+    }
 }
 
 /// Hears how a load goes, and says when it is measured and when it ends.

@@ -4,6 +4,7 @@
 use crate::contract::fetch;
 use prony_engine::Dialogue;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// Answers that are looked at before a load.
@@ -12,7 +13,7 @@ const SAMPLES: usize = 3;
 const SHOWN: usize = 80;
 
 /// A request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Get {
     /// The method.
     pub method: String,

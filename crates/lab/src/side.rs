@@ -6,6 +6,7 @@ use crate::contract::Contract;
 use crate::get::Get;
 use crate::manifest::{Fill, Manifest, command};
 use prony_engine::protocol::tls::TlsOptions;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -27,7 +28,7 @@ pub struct Candidate<'a> {
 }
 
 /// What a server is there for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// It is the one that is measured.
     Server,

@@ -12,7 +12,7 @@ use crate::host::{Host, Looks, Proof, Started, Watched};
 use crate::interrupt::Interrupt;
 use crate::side::{Ask, Candidate, Side, What};
 use crate::warmup::{WarmUp, Warming, until};
-use prony_engine::{Dialogue, Nanos, Plan, clock, descriptors};
+use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{
     Durations, Extent, Failure, Load, Observation, Phase, Resources, Span, Step, Window,
 };
@@ -142,7 +142,8 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
         told: Told<'_>,
     ) -> Result<Up<'a, H, G>, Failure> {
         let begun = Instant::now();
-        descriptors::reserve(u64::from(load.connections))
+        self.generator
+            .reserve(u64::from(load.connections))
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
         told(Progress::Doing(Doing::Step(Step::Start)));
         let mut server = match &side.what {

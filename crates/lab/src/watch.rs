@@ -8,6 +8,7 @@ use crate::spread;
 use crate::tree::{self, Ticks};
 use prony_engine::{Nanos, clock};
 use prony_record::Resources;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The server's process tree at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// On the engine's clock.
     pub at: Nanos,
@@ -186,6 +187,7 @@ fn watch(
         stolen,
         cpus: all.len(),
         samples,
+        apart: false,
     }
 }
 

@@ -23,6 +23,7 @@
 
 pub mod anatomy;
 pub mod bounds;
+pub mod by_host;
 pub mod by_request;
 pub mod calibration;
 pub mod failure;
@@ -46,6 +47,7 @@ pub mod verdict;
 pub mod window;
 mod word;
 
+pub use by_host::ByHost;
 pub use by_request::ByRequest;
 pub use failure::{Failure, Step};
 pub use finding::{Finding, Severity};

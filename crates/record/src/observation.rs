@@ -1,5 +1,6 @@
 //! What a generator saw of one load.
 
+use crate::by_host::{self, ByHost};
 use crate::by_request::{self, ByRequest};
 use crate::window::followed_by;
 use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Tls, Window};
@@ -47,6 +48,9 @@ pub struct Observation {
     /// What was seen of TLS; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
+    /// By machine; empty unless several carried the load out together, or another one did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_host: Vec<ByHost>,
 }
 
 /// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
@@ -129,6 +133,7 @@ impl Observation {
             keep_example(&mut self.unsolicited, text.clone());
         }
         by_request::merge(&mut self.by_request, &other.by_request);
+        by_host::merge(&mut self.by_host, &other.by_host, lengths);
         if let Some(tls) = &other.tls {
             self.tls.get_or_insert_default().merge(tls);
         }

@@ -6,8 +6,8 @@ use crate::{Nanos, SECOND};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::read::ZlibDecoder;
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::{Counter, Histogram};
 use prony_stats::order_interval::{Beyond, effective_samples};
 use prony_stats::percentile::{percentile_ranks, supported};
 use schemars::JsonSchema;
@@ -431,7 +431,7 @@ fn value_at_rank(times: &Times, rank: u64) -> Nanos {
 pub struct Unreadable(String);
 
 /// A histogram as bytes: HdrHistogram's V2 format, compressed.
-pub fn encode(times: &Times) -> Vec<u8> {
+pub fn encode<C: Counter>(times: &Histogram<C>) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
         .serialize(times, &mut bytes)
@@ -444,8 +444,16 @@ pub fn encode(times: &Times) -> Vec<u8> {
 /// # Errors
 /// When the bytes are something else, or a histogram of more than can have been measured.
 pub fn decode(bytes: &[u8]) -> Result<Times, Unreadable> {
+    decode_as(bytes)
+}
+
+/// The same with counts of another type, which must have room for them.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_as<C: Counter>(bytes: &[u8]) -> Result<Histogram<C>, Unreadable> {
     bearable(bytes)?;
-    let times: Times = Deserializer::new()
+    let times: Histogram<C> = Deserializer::new()
         .deserialize(&mut &bytes[..])
         .map_err(|error| Unreadable(error.to_string()))?;
     match times.len() {

@@ -1,5 +1,6 @@
 //! The report of a single load, `prony load`.
 
+mod host;
 mod over_time;
 mod request;
 
@@ -17,6 +18,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+pub use host::{HostReport, columns as host_columns};
 pub use over_time::{Moment, over_time};
 pub use request::RequestReport;
 
@@ -72,6 +74,9 @@ pub struct LoadReport {
     pub unsolicited: Vec<String>,
     /// By request, where a file has several; otherwise empty.
     pub requests: Vec<RequestReport>,
+    /// By machine, where others sent the load; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<HostReport>,
     /// Files of values that are used once, with whose last row the load has ended.
     pub used_up: Vec<String>,
     /// What the checks found.
@@ -226,6 +231,7 @@ impl LoadReport {
         out += &self.latency_table().fit(width);
         out += &over_time::text(&self.over_time, width);
         out += &request::text(&self.requests, width);
+        out += &host::text(&self.generators, width);
         if !self.used_up.is_empty() {
             let _ = writeln!(
                 out,

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::machines::Apart;
 use super::number::{count, rate};
 use super::request::Request;
 use super::servers::contract;
@@ -71,6 +72,8 @@ pub struct Capacity {
     pub request: Request,
     #[command(flatten)]
     pub tls: Tls,
+    #[command(flatten)]
+    pub apart: Apart,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema capacity` describes it)
@@ -166,6 +169,8 @@ pub struct Calibrate {
     /// Print the result as JSON (`prony schema calibrate` describes it)
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub apart: Apart,
     #[command(flatten)]
     pub shown: Shown,
 }

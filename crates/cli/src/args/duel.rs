@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::machines::Apart;
 use super::number::{count, rate};
 use super::request::Request;
 use super::servers::contract;
@@ -84,7 +85,7 @@ pub struct Duel {
     pub max_time: Option<Span>,
     /// Say why: after the duel, load all sides in further rounds at the common rate while their stacks are sampled and their
     /// system calls counted, and name the functions, calls and counts that differ (needs root or a kernel setting, see docs/why.md)
-    #[arg(long, help_heading = "Why")]
+    #[arg(long, conflicts_with_all = ["server_on", "load_from"], help_heading = "Why")]
     pub why: bool,
     /// Rounds of --why; more find smaller differences
     #[arg(long, value_name = "N", requires = "why", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000), help_heading = "Why")]
@@ -124,6 +125,8 @@ pub struct Duel {
     pub timeout: Span,
     #[command(flatten)]
     pub tls: Tls,
+    #[command(flatten)]
+    pub apart: Apart,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema duel` describes it)

@@ -2,6 +2,7 @@
 
 use super::gate::Gate;
 use super::http2::Http2;
+use super::machines::LoadFrom;
 use super::number::count;
 use super::pace::{Pace, pace};
 use super::request::Request;
@@ -28,6 +29,7 @@ use std::path::PathBuf;
     prony load --streams 32 -c 8 h2c://localhost:8080/      HTTP/2, 32 requests in flight on each connection\n  \
     prony load --http2 https://localhost:8443/              HTTP/2 over TLS, docs/http2.md\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
+    prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5:8000/   from other machines, docs/hosts.md\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
@@ -89,7 +91,12 @@ pub struct Load {
     )]
     pub message: String,
     /// Connect to this unix socket instead of the URL's host
-    #[arg(long, value_name = "PATH", help_heading = "Request")]
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with = "load_from",
+        help_heading = "Request"
+    )]
     pub unix: Option<PathBuf>,
     /// Give up a request, or a connection's set-up, after this
     #[arg(
@@ -109,7 +116,7 @@ pub struct Load {
     #[arg(long, default_value = "auto", value_parser = one_of::<Transport>(["auto", "epoll", "io_uring"]), help_heading = "Generator")]
     pub transport: Transport,
     /// The CPUs that the generator's threads are pinned to, such as 0,2-3 [default: not pinned]
-    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Generator")]
+    #[arg(long, value_name = "LIST", value_parser = cpus, conflicts_with = "load_from", help_heading = "Generator")]
     pub cpus: Option<Cpus>,
     /// Draws Poisson arrivals and the values of --file from this number, to repeat them
     #[arg(long, value_name = "N", help_heading = "Generator")]
@@ -120,6 +127,8 @@ pub struct Load {
     /// What is known of the server's version, kept with the result [default: the commit of this folder]
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     pub label: Option<String>,
+    #[command(flatten)]
+    pub from: LoadFrom,
     #[command(flatten)]
     pub gate: Gate,
     #[command(flatten)]

@@ -3,8 +3,10 @@
 mod capacity;
 mod duel;
 pub mod gate;
+mod hosts;
 pub mod http2;
 mod load;
+pub mod machines;
 mod number;
 mod others;
 pub mod pace;
@@ -19,6 +21,7 @@ mod verify;
 
 pub use capacity::{Calibrate, Capacity};
 pub use duel::Duel;
+pub use hosts::{HostsAction, HostsArgs, HostsCheck};
 pub use load::Load;
 pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Served};
 pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
@@ -47,7 +50,7 @@ Start here:
 
 More commands:
   results      runs, report, compare, export, import
-  servers      servers (list, setup, check, start), serve
+  servers      servers (list, setup, check, start), serve, hosts (check)
   trust        calibrate, explain, verify
   other tools  audit, echo-client, wrk, ab, weighttp, httperf
   setup        schema, completions, man
@@ -69,7 +72,7 @@ an audit found something serious
 #[derive(Debug, Parser)]
 #[command(
     name = "prony",
-    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")"),
+    version = crate::machines::VERSION,
     max_term_width = 100,
 override_help = HELP,
     after_help = "Examples:\n  \
@@ -147,6 +150,7 @@ pub enum Command {
     Calibrate(Calibrate),
     Load(Box<Load>),
     Servers(Servers),
+    Hosts(HostsArgs),
     Runs(Runs),
     Report(Report),
     Export(Export),
@@ -213,6 +217,9 @@ pub enum Command {
     Schema(Schema),
     Completions(Completions),
     Man(Man),
+    /// Is prony on another machine, told over standard input what to do.
+    #[command(hide = true)]
+    Agent,
     /// Keeps a server, and ends it when prony ends.
     #[command(hide = true, alias = "keeper")]
     Supervisor {
@@ -254,7 +261,7 @@ mod tests {
     fn the_first_screen_names_every_command() {
         for command in Cli::command().get_subcommands() {
             let name = command.get_name();
-            if name != "supervisor" && name != "help" {
+            if name != "supervisor" && name != "agent" && name != "help" {
                 assert!(HELP.contains(name), "{name}");
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::machines::Apart;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
@@ -37,6 +38,8 @@ pub struct Run {
     /// The random seed for the trial order, to repeat it
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub apart: Apart,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema run` describes it)

@@ -5,18 +5,18 @@ use crate::Ended;
 use crate::args::{Calibrate, Places};
 use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
-use crate::place::{local_host, on_signal};
+use crate::machines::rig;
+use crate::place::on_signal;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::calibration::Calibration;
 use prony_lab::contract::Contract;
 use prony_lab::event::Event;
-use prony_lab::generator::Local;
+use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::side::Side;
 use prony_lab::trial::{Lab, Progress};
 use prony_record::calibration::{AGAIN, RUN};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,21 +24,29 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let placement = Placement::split(&allowed_cpus());
-    let (host, _scratch) = local_host(places, &interrupt, placement)?;
-    let sides = reference(&host.prony)?;
+    let elsewhere = args.apart.reach(true, false)?;
+    let rig = rig(places, &interrupt, placement, 1, elsewhere)?;
+    let sides = reference()?;
     let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
     let mut notebook = places.notebook()?;
-    let subject = subject(&names, "several".into(), host.placement.to_string());
-    let mut kept = Kept::begin(&mut notebook, RUN, &names.join(" against "), 0, subject)?;
+    let subject = subject(&names, "several".into(), rig.placement.clone());
+    let mut kept = Kept::begin(
+        &mut notebook,
+        RUN,
+        &names.join(" against "),
+        0,
+        subject,
+        rig.host.machine(),
+    )?;
     let live = Live::begin(
         "calibration of this host".to_owned(),
         args.shown,
-        host.placement.spare(1),
+        &rig.spare,
     );
     let calibration = Calibration {
         lab: Lab {
-            host: &host,
-            generator: &Local,
+            host: &rig.host,
+            generator: &rig.generator,
             interrupt: &interrupt,
         },
         sides: &sides,
@@ -118,14 +126,12 @@ impl<'a> Display<'a> {
 }
 
 /// prony's own server, twice.
-fn reference(prony: &Path) -> Result<Vec<Side>> {
+fn reference() -> Result<Vec<Side>> {
     let folder = std::env::current_dir().into_diagnostic()?;
-    let program = prony.display().to_string();
-    let program = shlex::try_quote(&program).into_diagnostic()?;
-    let line = format!("{program} serve {{contract}} --host {{host}} --port {{port}}");
+    let line = "{prony} serve {contract} --host {host} --port {port}";
     ["reference-epoll", &format!("reference-epoll{AGAIN}")]
         .into_iter()
-        .map(|name| Side::of_command(name, &line, &folder).map_err(|error| miette!("{error}")))
+        .map(|name| Side::of_command(name, line, &folder).map_err(|error| miette!("{error}")))
         .collect()
 }
 

@@ -5,11 +5,12 @@ use crate::Ended;
 use crate::args::{Capacity, Places};
 use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
-use crate::place::{local_host, on_signal};
+use crate::machines::rig;
+use crate::place::on_signal;
 use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
 use prony_lab::event::Event;
-use prony_lab::generator::Local;
+use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Lab, Progress};
@@ -21,27 +22,35 @@ use std::sync::Arc;
 pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let (side, manner) = sides::one(places, args)?;
+    let elsewhere = args.apart.reach(sides::starts(&args.server), false)?;
+    let (side, manner) = sides::one(places, args, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
-    let (host, _scratch) = local_host(places, &interrupt, placement)?;
+    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?;
     let mut notebook = places.notebook()?;
     let limits = args.limits.limits();
     let names = [side.name.clone()];
     let subject = Subject {
         service: Some(limits.clone()),
-        ..subject(&names, manner.ask.to_string(), host.placement.to_string())
+        ..subject(&names, manner.ask.to_string(), rig.placement.clone())
     };
-    let mut kept = Kept::begin(&mut notebook, "capacity", &side.name, 0, subject)?;
+    let mut kept = Kept::begin(
+        &mut notebook,
+        "capacity",
+        &side.name,
+        0,
+        subject,
+        rig.host.machine(),
+    )?;
     let title = format!(
         "capacity {} · {}",
         side.name,
         prony_report::capacity::limits(&limits)
     );
-    let live = Live::begin(title, args.shown, host.placement.spare(args.threads));
+    let live = Live::begin(title, args.shown, &rig.spare);
     let search = prony_lab::capacity::Capacity {
         lab: Lab {
-            host: &host,
-            generator: &Local,
+            host: &rig.host,
+            generator: &rig.generator,
             interrupt: &interrupt,
         },
         side: &side,

@@ -9,11 +9,12 @@ mod why;
 use crate::Ended;
 use crate::args::{Duel, Places};
 use crate::journal::{Kept, conclude, say_where, subject};
-use crate::place::{local_host, on_signal};
+use crate::machines::rig;
+use crate::place::on_signal;
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::duel::DuelError;
-use prony_lab::generator::Local;
+use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::Lab;
@@ -26,26 +27,30 @@ use std::time::Instant;
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let chosen = sides::choose(places, args)?;
+    let elsewhere = args.apart.reach(sides::any_starts(args), false)?;
+    let chosen = sides::choose(places, args, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
-    let (host, _scratch) = local_host(places, &interrupt, placement)?;
+    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?;
     let mut notebook = places.notebook()?;
     let names: Vec<String> = chosen.sides.iter().map(|side| side.name.clone()).collect();
     let terms = terms::terms(args, &chosen.manner, &notebook)?;
     let subject = Subject {
         duel: Some(terms.clone()),
-        ..subject(
-            &names,
-            chosen.manner.ask.to_string(),
-            host.placement.to_string(),
-        )
+        ..subject(&names, chosen.manner.ask.to_string(), rig.placement.clone())
     };
     let title = names.join(" against ");
-    let mut kept = Kept::begin(&mut notebook, "duel", &title, 0, subject)?;
+    let mut kept = Kept::begin(
+        &mut notebook,
+        "duel",
+        &title,
+        0,
+        subject,
+        rig.host.machine(),
+    )?;
     let duel = prony_lab::duel::Duel {
         lab: Lab {
-            host: &host,
-            generator: &Local,
+            host: &rig.host,
+            generator: &rig.generator,
             interrupt: &interrupt,
         },
         sides: &chosen.sides,
@@ -54,7 +59,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         rate: args.rate,
         deadline: terms::time(args).map(|time| Instant::now() + time),
     };
-    let mut display = Display::new(args, &names, &host.placement);
+    let mut display = Display::new(args, &names, &rig.spare);
     let outcome = duel.carry_out(&mut kept, &mut |event| display.hear(&event));
     let anatomy = why::look(args, &duel, &outcome, &mut |event| display.hear(&event));
     // The live view ends before the result is printed.

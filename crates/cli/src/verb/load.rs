@@ -12,28 +12,36 @@ use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_checks::{Evidence, Tcp, examine};
-use prony_engine::{Dialogue, Plan, descriptors};
+use prony_engine::{Dialogue, Plan, Target, descriptors};
 use prony_lab::generator::{Generator, Local, Steer, Wheel};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::machine::TcpCounters;
 use prony_lab::warmup::{Warming, until};
 use prony_record::stages::due_in;
 use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
-use prony_report::load::{Http2Report, LoadReport, RequestReport, over_time};
+use prony_remote::Fleet;
+use prony_report::load::{HostReport, Http2Report, LoadReport, RequestReport, over_time};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub fn main(places: &Places, args: &Load) -> Result<Ended> {
-    descriptors::reserve(u64::from(args.connections)).into_diagnostic()?;
-    let plan = plan(args)?;
+    let fleet = args.from.fleet()?;
+    if fleet.is_none() {
+        descriptors::reserve(u64::from(args.connections)).into_diagnostic()?;
+    }
+    let plan = plan(args, fleet.as_ref())?;
     known_requests(args, &plan)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
     let (before, started) = (TcpCounters::read(), Timestamp::now());
-    let seen = carry_out(args, &plan, &interrupt)?;
+    let seen = match &fleet {
+        Some(fleet) => carry_out(args, &plan, &interrupt, fleet)?,
+        None => carry_out(args, &plan, &interrupt, &Local)?,
+    };
     let tcp = TcpCounters::read().since(&before);
     let evidence = Evidence {
-        tcp: Some(Tcp {
+        // Of other machines' connections this one counts nothing.
+        tcp: fleet.is_none().then_some(Tcp {
             listen_overflows: tcp.listen_overflows,
             syn_retransmits: tcp.syn_retransmits,
             retransmits: tcp.retransmits,
@@ -48,7 +56,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         crate::out::report(|width| report.text(width));
     }
     verdict.tell();
-    if seen.outcomes.ok == 0 && args.url.starts_with("http://") {
+    if seen.outcomes.ok == 0 && args.url.starts_with("http://") && fleet.is_none() {
         crate::tls::hint(&args.url, &plan.target, args.timeout.0);
     }
     if !args.no_keep {
@@ -73,7 +81,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     }))
 }
 
-fn plan(args: &Load) -> Result<Plan> {
+fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     let address = target::parse(&args.url)?;
     let http2 = args.http2.is_spoken(&address)?;
     let dialogue = dialogue::dialogue(args, &address, http2)?;
@@ -89,13 +97,20 @@ fn plan(args: &Load) -> Result<Plan> {
             "there is no CPU {cpu} to use here, only {allowed:?}"
         ));
     }
-    let target = match &args.unix {
-        Some(path) => target::unix(path)?,
-        None => address.resolve(args.timeout.0)?,
+    let target = match (&args.unix, fleet) {
+        (Some(path), _) => target::unix(path)?,
+        (None, None) => address.resolve(args.timeout.0)?,
+        (None, Some(_)) if address.unix.is_some() => {
+            return Err(miette!("a unix socket is reached on its own machine only"));
+        }
+        (None, Some(fleet)) => fleet
+            .connect(&address.host, address.port, args.timeout.0)
+            .map(Target::Tcp)
+            .map_err(|error| miette!("{error}"))?,
     };
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, http2)?;
-    if address.h2c {
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?;
+    if address.h2c && fleet.is_none() {
         crate::http2::tried(&args.url, &target, args.timeout.0)?;
     }
     let plan = Plan {
@@ -176,14 +191,21 @@ fn stages(args: &Load) -> Result<Vec<Stage>> {
 }
 
 /// Runs the load with its progress.
-fn carry_out(args: &Load, plan: &Plan, interrupt: &Interrupt) -> Result<Observation> {
+fn carry_out(
+    args: &Load,
+    plan: &Plan,
+    interrupt: &Interrupt,
+    generator: &impl Generator,
+) -> Result<Observation> {
     let extent = plan.load.extent;
     let mut steering = Steering {
         extent,
         warming: (!args.warmup.0.is_zero()).then(|| Warming::new(args.warmup, extent)),
         display: Display::new(args, plan),
     };
-    Local.load(plan, interrupt, &mut steering).into_diagnostic()
+    generator
+        .load(plan, interrupt, &mut steering)
+        .into_diagnostic()
 }
 
 /// Measures at once, or when the load is steady.
@@ -249,10 +271,10 @@ fn report(
             .is_some()
             .then(|| Percentiles::of(&seen.times.handshake)),
         tls: seen.tls.clone(),
-        http2: match plan.dialogue {
-            Dialogue::H2 { window, .. } => Some(Http2Report {
+        http2: match &plan.dialogue {
+            Dialogue::H2(it) => Some(Http2Report {
                 streams: load.pipeline,
-                window,
+                window: it.window,
             }),
             _ => None,
         },
@@ -268,6 +290,7 @@ fn report(
             .iter()
             .map(|one| RequestReport::of(one, &seen.by_request))
             .collect(),
+        generators: seen.by_host.iter().map(HostReport::from).collect(),
         used_up: used_up(plan, seen, interrupted),
         checks,
     }

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub mod agent;
 pub mod audit;
 pub mod calibrate;
 pub mod capacity;
@@ -10,6 +11,7 @@ pub mod duel;
 pub mod echo_client;
 pub mod explain;
 pub mod export;
+pub mod hosts;
 pub mod import;
 pub mod load;
 pub mod report;

@@ -6,12 +6,13 @@ mod display;
 use crate::Ended;
 use crate::args::{Places, Run};
 use crate::journal::{Kept, conclude, say_where};
-use crate::place::{local_host, on_signal};
+use crate::machines::rig;
+use crate::place::on_signal;
 use adapt::adapt;
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::experiment::{Entrant, Experiment};
-use prony_lab::generator::Local;
+use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::run::RunError;
 use prony_lab::source::Source;
@@ -38,20 +39,36 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    let (host, _scratch) = local_host(places, &interrupt, experiment.placement())?;
-    let subject = subject(&experiment, published, host.placement.to_string());
+    let elsewhere = args.apart.reach(true, experiment.upstream.is_some())?;
+    let threads = experiment.loads.iter().map(|load| load.threads).max();
+    let placement = experiment.placement();
+    let rig = rig(
+        places,
+        &interrupt,
+        placement,
+        threads.unwrap_or(1),
+        elsewhere,
+    )?;
+    let subject = subject(&experiment, published, rig.placement.clone());
     let (name, title) = (&experiment.name, &experiment.title);
-    let mut kept = Kept::begin(&mut notebook, name, title, seed, subject)?;
+    let mut kept = Kept::begin(
+        &mut notebook,
+        name,
+        title,
+        seed,
+        subject,
+        rig.host.machine(),
+    )?;
     let run = prony_lab::run::Run {
         lab: Lab {
-            host: &host,
-            generator: &Local,
+            host: &rig.host,
+            generator: &rig.generator,
             interrupt: &interrupt,
         },
         experiment: &experiment,
         seed,
     };
-    let mut display = Display::new(args.shown, &experiment, &host.placement);
+    let mut display = Display::new(args.shown, &experiment, &rig.spare);
     let outcome = run.carry_out(&mut kept, &mut |event| display.hear(&event));
     // The live view ends before the result is printed.
     drop(display);

@@ -33,7 +33,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let mix = requests::read(&args.file, &server)?;
     let target = address.resolve(args.timeout.0)?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, false)?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, false))?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways: Vec<Way> = Way::ALL
         .into_iter()

@@ -23,6 +23,7 @@ use connection::Connection;
 use links::SET_UP_PACE;
 use prony_record::{ByRequest, Tls};
 use rest::Rests;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 use tracer::Tracer;
@@ -49,6 +50,7 @@ pub(crate) enum Event {
 }
 
 /// What a worker hands over at the end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub record: Record,
     /// When the measurement began and ended.
@@ -67,7 +69,8 @@ pub(crate) struct Report {
     pub by_request: Vec<ByRequest>,
     pub tls: Option<Tls>,
     pub opening: Opening,
-    /// Empty unless asked for.
+    /// Empty unless asked for. It stays in the process.
+    #[serde(skip)]
     pub trace: Vec<Sample>,
 }
 

@@ -6,7 +6,7 @@ use crate::servers::Server;
 use crate::support::*;
 use prony_engine::protocol::h2::{H2Exchange, H2ProbeError, WINDOW, probe};
 use prony_engine::protocol::{Expect, HttpRequest, Limits};
-use prony_engine::{Dialogue, Plan};
+use prony_engine::{Dialogue, H2Requests, Plan};
 use prony_record::Outcomes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -17,11 +17,11 @@ const N: u64 = 24;
 
 fn dialogue(request: &HttpRequest, window: u32) -> Dialogue {
     let expect = Expect::body("hello").with_status(200);
-    Dialogue::H2 {
+    Dialogue::H2(Box::new(H2Requests {
         exchanges: vec![H2Exchange::new(request, false, expect).unwrap()],
         limits: Limits::default(),
         window,
-    }
+    }))
 }
 
 fn get() -> Dialogue {
@@ -434,9 +434,7 @@ fn what_cannot_work_is_said_before_a_load() {
         probe(&http1.target, patience),
         Err(H2ProbeError::Http1)
     ));
-    let other = Server::tcp(crate::servers::answer_and_end(
-        b"SSH-2.0-OpenSSH_9.2p1\r\n",
-    ));
+    let other = Server::tcp(crate::servers::answer_and_end(b"SSH-2.0-OpenSSH_9.2p1\r\n"));
     assert!(matches!(
         probe(&other.target, patience),
         Err(H2ProbeError::Other)

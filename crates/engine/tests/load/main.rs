@@ -12,6 +12,7 @@ mod invariants;
 mod leaks;
 mod open_loop;
 mod own;
+mod parts;
 mod property;
 mod servers;
 mod session;

@@ -349,7 +349,7 @@ impl FromStr for Contract {
 }
 
 /// How thoroughly to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Depth {
     /// After a load: does it still answer correctly? Under 100 ms on a healthy server.
     Quick,

@@ -3,7 +3,7 @@
 mod external;
 mod local;
 
-pub use local::{LocalHost, LocalServer};
+pub use local::{LocalHost, LocalServer, LocalWatch};
 
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
@@ -14,6 +14,7 @@ use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Resources, Step};
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -136,7 +137,7 @@ pub trait Looks {
 }
 
 /// What was seen of a server and its machine.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
     /// What they used, except shares of the machine, which need to know what the generator used.
     pub resources: Resources,
@@ -148,14 +149,18 @@ pub struct Watched {
     pub cpus: usize,
     /// The server at every window, both ends included.
     pub samples: Vec<Sample>,
+    /// The generator is on another machine.
+    #[serde(default)]
+    pub apart: bool,
 }
 
 impl Watched {
     /// What was used, with the shares that other processes and the hypervisor had of the CPUs.
-    /// `generator` is the CPU time of a generator on the same machine.
+    /// `generator` is the CPU time of the generator.
     pub fn resources(&self, generator: Nanos) -> Resources {
         let used = &self.resources;
         let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);
+        let generator = if self.apart { 0 } else { generator };
         let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
         Resources {
             others_busy: self.all_cpus_busy.saturating_sub(ours) as f64 / time,

@@ -6,7 +6,7 @@ use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
-use prony_report::load::{LoadReport, RequestReport};
+use prony_report::load::{HostReport, LoadReport, RequestReport, host_columns};
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -291,6 +291,7 @@ pub fn load_markdown(report: &LoadReport) -> String {
         );
     }
     by_request(&mut out, &report.requests);
+    by_host(&mut out, &report.generators);
     checks(&mut out, &report.checks);
     out
 }
@@ -316,6 +317,21 @@ fn by_request(out: &mut String, requests: &[RequestReport]) {
             show::count(one.outcomes.ok),
             show::count(one.outcomes.failed()),
         );
+    }
+    out.push('\n');
+}
+
+/// The machines that sent a load, with the columns that the terminal has.
+fn by_host(out: &mut String, generators: &[HostReport]) {
+    if generators.is_empty() {
+        return;
+    }
+    let (heads, rows) = host_columns(generators);
+    let _ = writeln!(out, "| {} |", heads.join(" | "));
+    let _ = writeln!(out, "|---|{}", "--:|".repeat(heads.len() - 1));
+    for row in rows {
+        let row: Vec<String> = row.iter().map(|text| plain(text)).collect();
+        let _ = writeln!(out, "| {} |", row.join(" | "));
     }
     out.push('\n');
 }

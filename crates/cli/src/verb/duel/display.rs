@@ -4,7 +4,6 @@ use crate::args::Duel;
 use crate::live::Live;
 use crate::live::frame::End;
 use prony_lab::event::Event;
-use prony_lab::placement::Placement;
 use prony_lab::trial::Progress;
 use prony_record::Finding;
 use prony_record::verdict::{Comparison, Quantity};
@@ -22,9 +21,9 @@ pub struct Display {
 }
 
 impl Display {
-    pub fn new(args: &Duel, names: &[String], placement: &Placement) -> Self {
+    pub fn new(args: &Duel, names: &[String], spare: &[usize]) -> Self {
         let title = format!("duel {}", names.join(" against "));
-        let live = Live::begin(title, args.shown, placement.spare(args.threads));
+        let live = Live::begin(title, args.shown, spare);
         let begun = Instant::now();
         let rounds = args.rounds.map(u64::from);
         let deadline = super::terms::time(args).map(|time| begun + time);

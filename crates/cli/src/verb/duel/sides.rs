@@ -4,17 +4,20 @@ use super::folders::{Worktree, folders, revisions, shell};
 use crate::args::request::Request;
 use crate::args::tls::Tls;
 use crate::args::{Capacity, Duel, Places};
+use crate::machines::Elsewhere;
 use crate::target;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_engine::Target;
-use prony_lab::builder::Builder;
-use prony_lab::catalog::Catalog;
+use prony_lab::builder::{BuildError, Builder, Built};
+use prony_lab::catalog::{Catalog, Server};
 use prony_lab::contract::Contract;
 use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::get::Get;
+use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::side::{Ask, Role, Side, What};
 use prony_record::{Failure, Load, Span};
+use prony_remote::RemoteHost;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,7 +34,51 @@ pub struct Chosen {
     _worktrees: Vec<Worktree>,
 }
 
-pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
+/// Does prony start a side of this word, or does it run already?
+pub fn starts(word: &str) -> bool {
+    !word.contains("://")
+}
+
+/// Does prony start any side?
+pub fn any_starts(args: &Duel) -> bool {
+    args.run.is_some() || !args.rev.is_empty() || args.sides.iter().any(|word| starts(word))
+}
+
+/// Where servers of the catalog are built.
+enum Site<'a> {
+    Here(Builder),
+    There(&'a RemoteHost),
+}
+
+impl<'a> Site<'a> {
+    fn of(places: &Places, elsewhere: Option<&'a Elsewhere>) -> Result<Self> {
+        Ok(match elsewhere.and_then(Elsewhere::host) {
+            Some(host) => Self::There(host),
+            None => Self::Here(Builder::new(&places.cache()?)),
+        })
+    }
+
+    fn build(&self, server: &Server) -> Result<Built, BuildError> {
+        match self {
+            Self::Here(builder) => builder.build(server),
+            Self::There(host) => host.build(server),
+        }
+    }
+}
+
+pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Result<Chosen> {
+    let there = elsewhere.and_then(Elsewhere::host).is_some();
+    if there && (args.run.is_some() || !args.rev.is_empty()) {
+        return Err(miette!(
+            help = "start prony on that machine, or give command lines that are there",
+            "--run and --rev build folders of this machine, and the servers are to run elsewhere"
+        ));
+    }
+    if there && args.sides.iter().any(|word| !starts(word)) {
+        return Err(miette!(
+            "URLs and servers that prony starts cannot be compared from other machines: start both, or neither"
+        ));
+    }
     if let Some(setup) = &args.setup {
         eprintln!("setting up: {setup}");
         shell(setup, Path::new(".")).wrap_err("--setup")?;
@@ -49,9 +96,9 @@ pub fn choose(places: &Places, args: &Duel) -> Result<Chosen> {
         None if !args.rev.is_empty() => without_hints(revisions(args, &mut worktrees)?),
         None => {
             let catalog = places.catalog()?;
-            let builder = Builder::new(&places.cache()?);
+            let site = Site::of(places, elsewhere)?;
             let all = args.sides.iter();
-            let all = all.map(|word| side(word, &args.tls, &catalog, &builder));
+            let all = all.map(|word| side(word, &args.tls, &catalog, &site));
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             shorten(&mut found.0);
@@ -121,11 +168,15 @@ fn number_doubles(sides: &mut [Side]) {
 }
 
 /// The only side of a capacity search, and how it is loaded.
-pub fn one(places: &Places, args: &Capacity) -> Result<(Side, Manner)> {
+pub fn one(
+    places: &Places,
+    args: &Capacity,
+    elsewhere: Option<&Elsewhere>,
+) -> Result<(Side, Manner)> {
     over_tls(&args.tls, std::slice::from_ref(&args.server))?;
     let catalog = places.catalog()?;
-    let builder = Builder::new(&places.cache()?);
-    let (side, hint) = side(&args.server, &args.tls, &catalog, &builder)?;
+    let site = Site::of(places, elsewhere)?;
+    let (side, hint) = side(&args.server, &args.tls, &catalog, &site)?;
     let ask = ask(args.contract, args.get.as_deref(), &args.request, &[hint])?;
     let manner = Manner {
         ask,
@@ -159,8 +210,8 @@ enum Hint {
     None,
 }
 
-fn side(word: &str, tls: &Tls, catalog: &Catalog, builder: &Builder) -> Result<(Side, Hint)> {
-    if word.contains("://") {
+fn side(word: &str, tls: &Tls, catalog: &Catalog, site: &Site<'_>) -> Result<(Side, Hint)> {
+    if !starts(word) {
         let address = target::parse(word)?;
         if address.h2c {
             return Err(miette!(
@@ -209,7 +260,7 @@ fn side(word: &str, tls: &Tls, catalog: &Catalog, builder: &Builder) -> Result<(
         return Err(miette!("{name} cannot have {workers} workers"));
     }
     eprintln!("building {name}");
-    let built = builder.build(server).map_err(|error| {
+    let built = site.build(server).map_err(|error| {
         let failure = Failure::from(error);
         match failure.output.as_str() {
             "" => miette!("{name}: {failure}"),

@@ -4,10 +4,10 @@ use crate::args::Load;
 use crate::request::text_or_file;
 use crate::target;
 use miette::{Result, miette};
-use prony_engine::Dialogue;
 use prony_engine::protocol::h2::H2Exchange;
 use prony_engine::protocol::mix::Shares;
 use prony_engine::protocol::{HttpExchange, HttpRequest, Limits};
+use prony_engine::{Dialogue, H2Requests};
 use prony_lab::requests::{self, Server};
 use std::path::Path;
 
@@ -76,11 +76,11 @@ fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
     let expect = args.request.expect()?;
     let exchange = H2Exchange::new(&request(args, address)?, address.tls, expect)
         .map_err(|forbidden| miette!("{forbidden}"))?;
-    Ok(Dialogue::H2 {
+    Ok(Dialogue::H2(Box::new(H2Requests {
         exchanges: vec![exchange],
         limits: limits(args),
         window: args.http2.window(),
-    })
+    })))
 }
 
 fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use miette::{Result, miette};
 use prony_engine::Plan;
 use prony_lab::event::Journal;
+use prony_lab::machine::this_machine;
 use prony_lab::recording::Slot;
 use prony_lab::trial::Measured;
 use prony_lab::warmup::WarmUp;
@@ -41,6 +42,9 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         false => "echo".to_owned(),
     };
     let placement = match done.plan.cpus.as_slice() {
+        [] if !args.from.load_from.is_empty() => {
+            format!("generators on {}", args.from.load_from.join(", "))
+        }
         [] => "generator not pinned".to_owned(),
         cpus => format!("generator on CPU {}", list(cpus)),
     };
@@ -54,6 +58,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
             rounds: 1,
             ..subject(&names, asked, placement)
         },
+        this_machine(),
     )?;
     let slot = Slot {
         ordinal: 0,

@@ -4,7 +4,6 @@ use crate::args::Shown;
 use crate::live::Live;
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
-use prony_lab::placement::Placement;
 use prony_lab::trial::Progress;
 use prony_record::{Failure, Load, Trial, TrialStatus};
 use prony_report::show;
@@ -71,10 +70,8 @@ struct Known {
 }
 
 impl Display {
-    pub fn new(shown: Shown, experiment: &Experiment, placement: &Placement) -> Self {
+    pub fn new(shown: Shown, experiment: &Experiment, spare: &[usize]) -> Self {
         let title = format!("run {} · {}", experiment.name, experiment.title);
-        let threads = experiment.loads.iter().map(|load| load.threads).max();
-        let spare = placement.spare(threads.unwrap_or(1));
         Self {
             live: Live::begin(title, shown, spare),
             rounds: experiment.rounds,

@@ -1,0 +1,75 @@
+//! `agents-disagree`: the machines that sent a load saw different response times.
+
+use crate::{Evidence, Explanation, Finding, Severity, finding};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "agents-disagree",
+    cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently.",
+    evidence: "The median response time of each machine.",
+    remedy: "Look at the table of machines and at prony hosts check; leave out the machine that differs, or report its response times by themselves.",
+};
+
+/// Medians differ when the larger is this many times the smaller. Machines of one kind at one switch are within a tenth.
+const FACTOR: f64 = 1.5;
+/// Differences below this are those of cables and switches, in seconds.
+const SMALL: f64 = 0.000_1;
+/// A median of fewer samples says little.
+const SAMPLES: u64 = 100;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let medians = || {
+        seen.generators
+            .iter()
+            .filter(|one| one.samples >= SAMPLES)
+            .filter_map(|one| Some((one.median_response?, one.host.as_str())))
+    };
+    let by_median = |a: &(f64, &str), b: &(f64, &str)| a.0.total_cmp(&b.0);
+    let ((low, fast), (high, slow)) = (medians().min_by(by_median)?, medians().max_by(by_median)?);
+    if high <= FACTOR * low || high - low <= SMALL {
+        return None;
+    }
+    let text = format!(
+        "{slow} saw a median response time of {:.3} ms and {fast} {:.3} ms: one of them is slower, busier or farther away; \
+         look at each by itself",
+        high * 1e3,
+        low * 1e3
+    );
+    finding("agents-disagree", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OneGenerator;
+
+    #[test]
+    fn medians_that_differ_are_told() {
+        let seen = |ms: [f64; 2], samples| Evidence {
+            generators: ["h1", "h2"]
+                .into_iter()
+                .zip(ms)
+                .map(|(host, ms)| OneGenerator {
+                    host: host.into(),
+                    samples,
+                    median_response: Some(ms / 1e3),
+                    ..OneGenerator::default()
+                })
+                .collect(),
+            ..Evidence::clean()
+        };
+        let found = check(&seen([1.0, 3.0], 1_000)).unwrap();
+        assert!(
+            found
+                .text
+                .starts_with("h2 saw a median response time of 3.000 ms and h1 1.000 ms")
+        );
+        assert_eq!(check(&seen([1.0, 1.2], 1_000)), None);
+        assert_eq!(
+            check(&seen([0.05, 0.12], 1_000)),
+            None,
+            "70 microseconds of network"
+        );
+        assert_eq!(check(&seen([1.0, 3.0], 50)), None);
+        assert_eq!(check(&Evidence::clean()), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Other machines: which there are, and what each is there for.
+
+use clap::Args;
+use prony_remote::HostSpec;
+
+/// How programs are started on other machines.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Machines")]
+pub struct Machines {
+    /// A machine by name, with the command that starts a program there, such as 'api1=ssh -p 2222 api1' or
+    /// 'gen=kubectl exec -i pod/gen --'; a name alone is one that ssh knows; may be repeated (docs/hosts.md)
+    #[arg(long = "host", value_name = "NAME[=COMMAND]", value_parser = host)]
+    pub host: Vec<HostSpec>,
+    /// A file of such machines, or slurm: the nodes of the Slurm job that prony runs in [default: prony/hosts.toml in the
+    /// user's configuration folder]
+    #[arg(
+        long,
+        value_name = "FILE|slurm",
+        env = "PRONY_HOSTS",
+        hide_env_values = true
+    )]
+    pub hosts: Option<String>,
+}
+
+/// Machines that send a load.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Machines")]
+pub struct LoadFrom {
+    /// Send the load from these machines (see --host); connections, rate and number of requests are divided among them,
+    /// --threads are those of each
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    pub load_from: Vec<String>,
+    #[command(flatten)]
+    pub machines: Machines,
+}
+
+/// On which machines servers are measured, and from which.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Machines")]
+pub struct Apart {
+    /// Build, start, verify and watch the servers on this machine (see --host)
+    #[arg(long, value_name = "HOST")]
+    pub server_on: Option<String>,
+    #[command(flatten)]
+    pub from: LoadFrom,
+}
+
+fn host(text: &str) -> Result<HostSpec, String> {
+    HostSpec::parse(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,20 @@
+//! `prony agent`: see [`prony_remote::agent`].
+
+use crate::Ended;
+use crate::machines::VERSION;
+use miette::{IntoDiagnostic, Result};
+use prony_reference::ceiling::{Options, Server};
+use std::net::SocketAddr;
+
+pub fn main() -> Result<Ended> {
+    prony_remote::agent::main(VERSION, echo).into_diagnostic()?;
+    Ok(Ended::Done)
+}
+
+/// Serves echoes from a thread of its own, until this program ends.
+fn echo(listen: SocketAddr) -> std::io::Result<SocketAddr> {
+    let server = Server::bind(&Options::new(listen)).map_err(std::io::Error::other)?;
+    let address = server.local_addr();
+    std::thread::spawn(move || server.run());
+    Ok(address)
+}

@@ -1,0 +1,449 @@
+//! Loads and servers on other machines. Here the machines are this one, reached through a launcher that is a program like
+//! any other; over SSH and Slurm they are tried by `scripts/test-hosts`.
+
+use crate::support::{Background, PRONY, Place, Served, until};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A launcher that writes down the id of the process that becomes the agent.
+fn noted(place: &Place, name: &str) -> (String, std::path::PathBuf) {
+    let pid = place.path().join(format!("{name}.pid"));
+    let script = place.file(
+        &format!("{name}.sh"),
+        &format!("echo $$ > '{}'\nexec \"$@\"\n", pid.display()),
+    );
+    (format!("{name}=sh {}", script.display()), pid)
+}
+
+fn agent(pid: &Path) -> i32 {
+    let mut found = None;
+    until("the launcher has started", || {
+        found = fs::read_to_string(pid)
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !matches!(
+        stat.rsplit(") ")
+            .next()
+            .and_then(|rest| rest.chars().next()),
+        None | Some('Z')
+    )
+}
+
+fn sum(of: &Value, what: &str) -> u64 {
+    let all = of["generators"].as_array().unwrap();
+    all.iter()
+        .map(|one| one["outcomes"][what].as_u64().unwrap())
+        .sum()
+}
+
+#[test]
+fn a_load_is_divided_among_machines_and_added_up() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let url = server.tcp();
+    let arguments = [
+        "load",
+        "--json",
+        "--no-keep",
+        "-n",
+        "1001",
+        "-c",
+        "5",
+        "--load-from",
+        "a,b",
+        "--host",
+        "a=env",
+        "--host",
+        "b=env",
+        &url,
+    ];
+    let first = place.prony(&arguments).with(0);
+    assert!(first.stderr.contains("copying prony to a"), "{first}");
+    assert!(!first.stderr.contains("copying prony to b"), "{first}");
+    let report = first.json();
+    assert_eq!(report["outcomes"]["ok"], 1_001);
+    assert_eq!(sum(&report, "ok"), 1_001);
+    assert_eq!(report["generators"][0]["connections"], 3);
+    assert_eq!(report["generators"][1]["connections"], 2);
+    let n: u64 = (0..2)
+        .map(|i| report["generators"][i]["response"]["n"].as_u64().unwrap())
+        .sum();
+    assert_eq!(report["latency"]["response"]["n"], n);
+    let second = place.prony(&arguments).with(0);
+    assert!(!second.stderr.contains("copying"), "{second}");
+    let text = place.prony(&[
+        "load",
+        "--no-keep",
+        "-n",
+        "50",
+        "-c",
+        "2",
+        "--load-from",
+        "local",
+        &url,
+    ]);
+    let text = text.with(0).stdout;
+    assert!(text.contains("from ") && text.contains("local"), "{text}");
+}
+
+#[test]
+fn a_rate_is_that_of_all_machines_together() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let report = place
+        .prony(&[
+            "load",
+            "--json",
+            "--no-keep",
+            "--rate",
+            "200",
+            "-d",
+            "2s",
+            "-c",
+            "4",
+            "--load-from",
+            "a,b,c",
+            "--host",
+            "a=env",
+            "--host",
+            "b=env",
+            "--host",
+            "c=env",
+            &server.tcp(),
+        ])
+        .with(0)
+        .json();
+    // Every request has its due time, whoever sends it: the number of those due is exact.
+    let outcomes = &report["outcomes"];
+    let due: u64 = ["ok", "timeout", "in_flight_at_end", "unsent_at_end"]
+        .iter()
+        .map(|what| outcomes[what].as_u64().unwrap())
+        .sum();
+    assert_eq!(due, 400, "{report:#}");
+    assert_eq!(report["latency"]["response"]["n"], 400);
+}
+
+#[test]
+fn servers_run_on_one_machine_and_the_load_comes_from_another() {
+    let place = Place::with_references();
+    let done = place
+        .prony(&[
+            "duel",
+            "--json",
+            "--rounds",
+            "2",
+            "--duration",
+            "200ms",
+            "--warmup",
+            "200ms",
+            "--contract",
+            "tcp-echo",
+            "--server-on",
+            "a",
+            "--load-from",
+            "b",
+            "--host",
+            "a=env",
+            "--host",
+            "b=env",
+            "quick",
+            "plain",
+        ])
+        .with(0);
+    let sides = done.json()["sides"].as_array().unwrap().len();
+    assert_eq!(sides, 2, "{done}");
+    let notebook = place.notebook();
+    let placement: String = notebook
+        .query_row("SELECT experiment ->> '$.placement' FROM run", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert!(
+        placement.starts_with("server on a (") && placement.ends_with("generators on b"),
+        "{placement}"
+    );
+    let experiment = place.experiment(
+        "small",
+        "name = 'small'\ntitle = 'small'\ncontract = 'tcp-echo'\nrounds = 1\nservers = ['quick', 'plain']\n\
+         baseline = 'quick'\n[[load]]\nconnections = 2\nrequests = 200\nwarmup = '0s'\n",
+    );
+    place
+        .prony(&[
+            "run",
+            &experiment,
+            "--server-on",
+            "a",
+            "--host",
+            "a=env",
+            "--no-html",
+        ])
+        .with(0);
+}
+
+#[test]
+fn what_cannot_be_started_is_told() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let url = server.tcp();
+    let refused = |host: &str, more: &[&str]| {
+        let name = host.split('=').next().unwrap();
+        let mut arguments = vec![
+            "load",
+            "--no-keep",
+            "-n",
+            "1",
+            "-c",
+            "1",
+            "--load-from",
+            name,
+        ];
+        arguments.extend(["--host", host]);
+        arguments.extend(more);
+        arguments.push(&url);
+        place.prony(&arguments).with(1).stderr
+    };
+    let text = refused("a=false", &[]);
+    assert!(text.contains("started no shell (exit status 1)"), "{text}");
+    let text = refused("a=sh -c 'echo no route to a >&2; exit 255'", &[]);
+    assert!(text.contains("no route to a"), "{text}");
+    let text = refused("a=/there/is/no/such/program", &[]);
+    assert!(text.contains("cannot run"), "{text}");
+    let text = refused("b=env", &["--load-from", "c"]);
+    assert!(
+        text.contains("there is no host \"c\"") && text.contains("--host 'c="),
+        "{text}"
+    );
+    // A machine on which this program does not run, and one with another version installed.
+    let hosts = place.file(
+        "hosts.toml",
+        &format!(
+            "[silent]\nlaunch = 'env'\nprony = '/bin/true'\n[other]\nlaunch = 'sh {}'\n",
+            place
+                .file("wrong.sh", "PRONY_CACHE=/dev/null exec \"$@\"\n")
+                .display()
+        ),
+    );
+    let hosts = hosts.display().to_string();
+    for (name, said) in [
+        ("silent", "in the same version"),
+        ("other", "could not be copied"),
+    ] {
+        let text = place
+            .prony(&[
+                "load",
+                "--no-keep",
+                "-n",
+                "1",
+                "-c",
+                "1",
+                "--hosts",
+                &hosts,
+                "--load-from",
+                name,
+                &url,
+            ])
+            .with(1)
+            .stderr;
+        assert!(text.contains(said), "{name}: {text}");
+    }
+    let text = place
+        .prony(&["load", "--hosts", "slurm", "--load-from", "a", &url])
+        .with(1)
+        .stderr;
+    assert!(text.contains("this is no Slurm job"), "{text}");
+}
+
+#[test]
+fn an_agent_that_is_killed_ends_the_load_without_figures() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let ((a, pid_a), (b, pid_b)) = (noted(&place, "a"), noted(&place, "b"));
+    let mut load = Background::start(&mut place.command(&[
+        "load",
+        "--json",
+        "--no-keep",
+        "--plain",
+        "-d",
+        "1000s",
+        "-c",
+        "2",
+        "--load-from",
+        "a,b",
+        "--host",
+        &a,
+        "--host",
+        &b,
+        &server.tcp(),
+    ]));
+    // A window of the load has ended.
+    load.line("/s");
+    let (a, b) = (agent(&pid_a), agent(&pid_b));
+    // SAFETY: a plain system call.
+    unsafe { libc::kill(b, libc::SIGKILL) };
+    let done = load.end();
+    assert_eq!(done.code, Some(1), "{done}");
+    assert!(done.stderr.contains("agent-lost: host b"), "{done}");
+    assert_eq!(done.stdout, "", "{done}");
+    until("the other agent has ended", || !is_alive(a));
+}
+
+#[test]
+fn agents_end_with_a_killed_coordinator() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let (a, pid) = noted(&place, "a");
+    let mut load = Background::start(&mut place.command(&[
+        "load",
+        "--no-keep",
+        "--plain",
+        "-d",
+        "1000s",
+        "-c",
+        "2",
+        "--load-from",
+        "a",
+        "--host",
+        &a,
+        &server.tcp(),
+    ]));
+    load.line("/s");
+    load.signal(9);
+    drop(load);
+    let pid = agent(&pid);
+    until("the agent has ended", || !is_alive(pid));
+}
+
+#[test]
+fn an_interrupted_load_keeps_what_was_measured() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let mut load = Background::start(&mut place.command(&[
+        "load",
+        "--json",
+        "--no-keep",
+        "--plain",
+        "-d",
+        "1000s",
+        "-c",
+        "4",
+        "--load-from",
+        "a,b",
+        "--host",
+        "a=env",
+        "--host",
+        "b=env",
+        &server.tcp(),
+    ]));
+    load.line("/s");
+    load.signal(2);
+    let done = load.end();
+    let report = done.json();
+    assert_eq!(report["interrupted"], true, "{done}");
+    assert!(report["outcomes"]["ok"].as_u64().unwrap() > 0, "{done}");
+    assert_eq!(
+        sum(&report, "ok"),
+        report["outcomes"]["ok"].as_u64().unwrap()
+    );
+}
+
+/// A launcher behind whose first bytes, in which the conversation begins, a filter written in Python changes `data`.
+fn filtered(place: &Place, name: &str, change: &str) -> String {
+    let filter = place.file(
+        &format!("{name}.py"),
+        &format!(
+            "import sys\ntotal, end = 0, False\nwhile not end and (data := sys.stdin.buffer.read1(65536)):\n    \
+             total += len(data)\n    if total > 2500:\n        {change}\n    sys.stdout.buffer.write(data)\n    \
+             sys.stdout.buffer.flush()\n"
+        ),
+    );
+    let script = place.file(
+        &format!("{name}.sh"),
+        &format!("\"$@\" | python3 -u '{}'\n", filter.display()),
+    );
+    format!("{name}=sh {}", script.display())
+}
+
+#[test]
+fn what_is_damaged_on_its_way_is_never_a_figure() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    for (name, change, said) in [
+        (
+            "damages",
+            "data = data[:-9] + bytes([data[-9] ^ 4]) + data[-8:]",
+            "damaged",
+        ),
+        ("cuts", "data, end = data[:-9], True", "ended"),
+        ("doubles", "data = data + data", "damaged"),
+    ] {
+        let host = filtered(&place, name, change);
+        let done = place.prony(&[
+            "load",
+            "--json",
+            "--no-keep",
+            "-d",
+            "5s",
+            "-c",
+            "2",
+            "--load-from",
+            name,
+            "--host",
+            &host,
+            &server.tcp(),
+        ]);
+        assert_eq!(done.code, Some(1), "{name}: {done}");
+        assert_eq!(done.stdout, "", "{name}: {done}");
+        assert!(done.stderr.contains(said), "{name}: {done}");
+        assert!(done.stderr.contains("agent-lost"), "{name}: {done}");
+    }
+}
+
+#[test]
+fn machines_are_checked_and_the_network_between_them() {
+    let place = Place::new();
+    let found = place
+        .prony(&[
+            "hosts", "check", "--json", "--host", "a=env", "--host", "b=false",
+        ])
+        .with(1)
+        .json();
+    assert_eq!(found["hosts"][0]["host"], "a");
+    assert!(found["hosts"][0]["clock"]["error_ns"].as_u64().unwrap() > 0);
+    assert!(
+        found["hosts"][1]["error"]
+            .as_str()
+            .unwrap()
+            .contains("started no shell")
+    );
+    assert_eq!(found["pairs"].as_array().unwrap().len(), 0);
+    let none = place
+        .command(&["hosts", "check"])
+        .env("HOME", place.path())
+        .output()
+        .unwrap();
+    assert_eq!(none.status.code(), Some(1));
+}
+
+#[test]
+fn a_program_that_is_no_prony_is_shown() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let hosts = place.file("hosts.toml", "[greets]\nlaunch = 'env'\nprony = 'echo'\n");
+    let text = place
+        .prony(&[
+            "load",
+            "--no-keep",
+            "--hosts",
+            hosts.to_str().unwrap(),
+            "--load-from",
+            "greets",
+            &server.tcp(),
+        ])
+        .with(1)
+        .stderr;
+    assert!(
+        text.contains("no prony answered there, but \"agent\""),
+        "{text}"
+    );
+    assert!(Path::new(PRONY).exists());
+}

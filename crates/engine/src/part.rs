@@ -1,0 +1,120 @@
+//! Parts of a load that several processes carry out together, each with workers of its own: who drives what, and
+//! what the workers tell on its way to the process that puts everything together.
+
+use crate::clock::Nanos;
+use crate::control::Control;
+use crate::gather::Gather;
+use crate::plan::Plan;
+use crate::recorder::Slice;
+use crate::run::{Error, Progress};
+use crate::worker::Report;
+use prony_record::Transport;
+use serde::{Deserialize, Serialize};
+
+/// The workers of one process among all workers of a load. Connections, rates and numbers of requests of a plan
+/// are those of all workers together: each drives the connections, and is due the requests, of its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The number of this process' first worker, 0-based.
+    pub first: u32,
+    /// All workers of all processes.
+    pub workers: u32,
+}
+
+impl Part {
+    /// The only part of a load.
+    pub(crate) fn whole(plan: &Plan) -> Self {
+        Self {
+            first: 0,
+            workers: plan.load.threads,
+        }
+    }
+}
+
+/// What a worker tells the thread that gathers.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// Its connections are set up as far as they can be.
+    Ready,
+    /// A window has ended.
+    Window(Box<Slice>),
+    /// It has ended, and bytes were moved by this.
+    Done(Transport, Box<Report>),
+    /// It could not go on.
+    Failed(Error),
+}
+
+/// What a worker tells a [`Gather`] in another process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PartMessage(Sent);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Sent {
+    Ready,
+    Window(Box<Slice>),
+    Done(Transport, Box<Report>),
+    Failed(String),
+}
+
+impl From<Told> for PartMessage {
+    fn from(told: Told) -> Self {
+        Self(match told {
+            Told::Ready => Sent::Ready,
+            Told::Window(slice) => Sent::Window(slice),
+            Told::Done(transport, report) => Sent::Done(transport, report),
+            Told::Failed(error) => Sent::Failed(error.to_string()),
+        })
+    }
+}
+
+impl From<PartMessage> for Told {
+    fn from(message: PartMessage) -> Self {
+        match message.0 {
+            Sent::Ready => Self::Ready,
+            Sent::Window(slice) => Self::Window(slice),
+            Sent::Done(transport, report) => Self::Done(transport, report),
+            Sent::Failed(error) => Self::Failed(Error::Elsewhere(error)),
+        }
+    }
+}
+
+impl PartMessage {
+    /// Is this a worker's last message?
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        matches!(self.0, Sent::Done(..) | Sent::Failed(_))
+    }
+
+    /// The same with all times on the engine's clock of another machine, which shows `by` more than the clock of
+    /// the machine that sent it.
+    #[must_use]
+    pub fn on_clock(mut self, by: i64) -> Self {
+        let shift = |at: &mut Nanos| *at = at.saturating_add_signed(by);
+        match &mut self.0 {
+            Sent::Window(slice) => shift(&mut slice.start),
+            Sent::Done(_, report) => {
+                shift(&mut report.measured.0);
+                shift(&mut report.measured.1);
+                // Zero stands for none.
+                if report.record.last_finish > 0 {
+                    shift(&mut report.record.last_finish);
+                }
+            }
+            Sent::Ready | Sent::Failed(_) => {}
+        }
+        self
+    }
+}
+
+impl Gather<'_> {
+    /// A worker of another process tells something; `progress` hears of windows that all have finished. True when,
+    /// with this, all of them are ready to begin.
+    pub fn receive(
+        &mut self,
+        message: PartMessage,
+        control: &Control,
+        progress: &mut dyn Progress,
+    ) -> bool {
+        self.hear(message.into(), control, progress)
+    }
+}

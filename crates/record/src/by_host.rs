@@ -1,0 +1,47 @@
+//! What each generator of a load saw, where several machines carry it out together.
+
+use crate::{Distributions, Generator, Nanos, Outcomes};
+use serde::{Deserialize, Serialize};
+
+/// What one machine saw of a load that several carried out together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ByHost {
+    /// The machine's name.
+    pub host: String,
+    /// Its connections.
+    pub connections: u64,
+    /// What became of its requests.
+    pub outcomes: Outcomes,
+    /// Its response times, and how late it was itself; the other distributions are empty.
+    pub times: Distributions,
+    /// What it used.
+    pub generator: Generator,
+    /// The most by which its clock may have been misread, in nanoseconds: its windows are so far from those of the
+    /// others.
+    pub clock_error_ns: Nanos,
+    /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
+    pub late_start_ns: Nanos,
+}
+
+impl ByHost {
+    /// Adds what the same machine saw of another load of the same kind, of such lengths in nanoseconds.
+    fn merge(&mut self, other: &Self, lengths: (Nanos, Nanos)) {
+        self.outcomes += &other.outcomes;
+        self.times.merge(&other.times);
+        self.generator
+            .merge(&other.generator, lengths, self.outcomes.finished());
+        self.connections = self.connections.max(other.connections);
+        self.clock_error_ns = self.clock_error_ns.max(other.clock_error_ns);
+        self.late_start_ns = self.late_start_ns.max(other.late_start_ns);
+    }
+}
+
+/// Adds `more` to `all`, by name; `lengths` are the lengths of the two measurements in nanoseconds.
+pub fn merge(all: &mut Vec<ByHost>, more: &[ByHost], lengths: (Nanos, Nanos)) {
+    for one in more {
+        match all.iter_mut().find(|known| known.host == one.host) {
+            Some(known) => known.merge(one, lengths),
+            None => all.push(one.clone()),
+        }
+    }
+}

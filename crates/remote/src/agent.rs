@@ -1,0 +1,215 @@
+//! The agent: prony on another machine, told over standard input what to do, and answering on standard output.
+
+use crate::frame::{FrameError, MAGIC, Receiver, Sender};
+use crate::message::{BEAT, Call, FromAgent, Hello, Order, Reply, SILENCE, ToAgent};
+use crate::reach::addresses;
+use crate::servers::Servers;
+use prony_engine::protocol::tls::probe;
+use prony_engine::{Control, Nanos, clock, descriptors, run_part};
+use prony_lab::placement::allowed_cpus;
+use std::io::{self, Stdout, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::process::exit;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+
+/// Exit status of an agent whose coordinator is lost.
+const LOST: i32 = 3;
+/// How often it is looked whether the coordinator is still there.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Says things, from any thread.
+#[derive(Clone)]
+struct Mouth(Arc<Mutex<Sender<Stdout>>>);
+
+impl Mouth {
+    /// Says it, or ends: without a coordinator there is nothing to do, and what was started here ends with its
+    /// supervisors' standard input.
+    fn say(&self, message: &FromAgent) {
+        let mut sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sender.send(message).is_err() {
+            exit(LOST);
+        }
+    }
+}
+
+/// Is an agent until the coordinator says goodbye, or is gone. `version` is what `prony --version` prints.
+///
+/// # Errors
+/// When the coordinator is gone, or says something damaged.
+pub fn main(
+    version: &str,
+    echo: impl Fn(SocketAddr) -> io::Result<SocketAddr> + Send + 'static,
+) -> Result<(), FrameError> {
+    let mut out = io::stdout();
+    out.write_all(MAGIC)
+        .and_then(|()| out.flush())
+        .map_err(FrameError::Io)?;
+    let mouth = Mouth(Arc::new(Mutex::new(Sender::new(out))));
+    mouth.say(&FromAgent::Hello(Box::new(Hello {
+        version: version.to_owned(),
+        machine: prony_lab::machine::this_machine(),
+        cpus: allowed_cpus(),
+        descriptors: descriptors::most(),
+    })));
+    let heard = Arc::new(AtomicU64::new(clock::now()));
+    let (beating, last) = (mouth.clone(), Arc::clone(&heard));
+    thread::spawn(move || beat(&beating, &last));
+    let mut ears = Receiver::new(io::stdin());
+    let mut load: Option<Arc<Control>> = None;
+    // Servers are started and verified for seconds: clocks and heartbeats do not wait for that.
+    let (asked, calls) = mpsc::channel();
+    let replies = mouth.clone();
+    thread::spawn(move || reply(&calls, &replies, &echo));
+    loop {
+        let message: ToAgent = ears.receive()?;
+        heard.store(clock::now(), Ordering::Relaxed);
+        match message {
+            ToAgent::Beat => {}
+            ToAgent::Clock(number) => mouth.say(&FromAgent::Clock(number, clock::now())),
+            ToAgent::Call(number, call) => {
+                let _ = asked.send((number, call));
+            }
+            ToAgent::Load(order) => {
+                let control = Arc::new(
+                    order
+                        .at_once
+                        .map_or_else(Control::default, Control::at_once),
+                );
+                load = Some(Arc::clone(&control));
+                let mouth = mouth.clone();
+                thread::spawn(move || carry_out(&order, &control, &mouth));
+            }
+            ToAgent::BeginAt(at) => {
+                if let Some(load) = &load {
+                    load.begin_at(at);
+                    mouth.say(&FromAgent::Began(clock::now().saturating_sub(at)));
+                }
+            }
+            ToAgent::Measure(from, until) => {
+                if let Some(load) = &load {
+                    let (from, until) = load.measure(from, until);
+                    mouth.say(&FromAgent::Measured(from, until));
+                }
+            }
+            ToAgent::Stop => {
+                if let Some(load) = &load {
+                    load.stop();
+                }
+            }
+            ToAgent::Bye => {
+                mouth.say(&FromAgent::Bye);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Answers calls one after the other.
+fn reply(
+    calls: &mpsc::Receiver<(u32, Call)>,
+    mouth: &Mouth,
+    echo: &impl Fn(SocketAddr) -> io::Result<SocketAddr>,
+) {
+    let mut servers: Option<Servers> = None;
+    for (number, call) in calls {
+        let reply = match call {
+            Call::Host(placement) => {
+                // Of an earlier host everything ends before the next one begins.
+                drop(servers.take());
+                Servers::new(placement).map(|new| {
+                    servers = Some(new);
+                    Reply::Done
+                })
+            }
+            Call::Connect { .. } | Call::Probe { .. } | Call::Serve(_) | Call::Addresses => {
+                answer(call, echo)
+            }
+            call => match &mut servers {
+                Some(servers) => servers.answer(call),
+                None => Err("it is no host of servers yet".into()),
+            },
+        };
+        mouth.say(&FromAgent::Reply(number, reply));
+    }
+}
+
+/// Carries out a part of a load.
+fn carry_out(order: &Order, control: &Control, mouth: &Mouth) {
+    let share = u64::from(order.plan.load.connections)
+        .saturating_mul(u64::from(order.plan.load.threads))
+        .div_ceil(u64::from(order.part.workers.max(1)));
+    let refused = descriptors::reserve(share)
+        .map_err(|error| error.to_string())
+        .and_then(|()| {
+            run_part(&order.plan, order.part, control, |message| {
+                mouth.say(&FromAgent::Part(Box::new(message)));
+            })
+            .map_err(|error| error.to_string())
+        });
+    if let Err(error) = refused {
+        mouth.say(&FromAgent::Refused(error));
+    }
+}
+
+/// Says that it is there, and ends this program after a silence of the other side.
+fn beat(mouth: &Mouth, heard: &AtomicU64) {
+    let mut next = clock::now();
+    loop {
+        thread::sleep(LOOK);
+        let now = clock::now();
+        let silent: Nanos = now.saturating_sub(heard.load(Ordering::Relaxed));
+        if silent > clock::nanos(SILENCE) {
+            exit(LOST);
+        }
+        if now >= next {
+            next = now + clock::nanos(BEAT);
+            mouth.say(&FromAgent::Beat);
+        }
+    }
+}
+
+fn answer(
+    call: Call,
+    echo: &impl Fn(SocketAddr) -> io::Result<SocketAddr>,
+) -> Result<Reply, String> {
+    match call {
+        Call::Connect {
+            host,
+            port,
+            timeout,
+        } => {
+            let addresses = (host.as_str(), port)
+                .to_socket_addrs()
+                .map_err(|error| format!("cannot look up {host:?} there: {error}"))?;
+            let mut first = None;
+            for address in addresses {
+                match TcpStream::connect_timeout(&address, timeout) {
+                    Ok(_) => return Ok(Reply::Address(address)),
+                    Err(error) => {
+                        first.get_or_insert(format!(
+                            "cannot connect from there to {address}: {error}"
+                        ));
+                    }
+                }
+            }
+            Err(first.unwrap_or_else(|| format!("{host:?} has no address there")))
+        }
+        Call::Probe {
+            target,
+            tls,
+            timeout,
+        } => match probe(&target, &tls, timeout) {
+            Ok(_) => Ok(Reply::Done),
+            Err(error) => Err(format!("{error}; {}", error.help())),
+        },
+        Call::Serve(ip) => echo(SocketAddr::new(ip, 0))
+            .map(Reply::Address)
+            .map_err(|error| format!("cannot serve on {ip}: {error}")),
+        Call::Addresses => addresses()
+            .map(Reply::Addresses)
+            .map_err(|error| format!("cannot tell the machine's addresses: {error}")),
+        other => Err(format!("unexpected: {other:?}")),
+    }
+}

@@ -1,0 +1,130 @@
+//! What a user's machines are like, and the network between them: measured with prony's own server and generator.
+
+use crate::clocks::Offset;
+use crate::fleet::Fleet;
+use crate::link::Link;
+use crate::message::{Call, Hello, Reply};
+use crate::reach::reached;
+use crate::registry::Registry;
+use prony_engine::{Dialogue, Nanos, Plan, Target};
+use prony_lab::generator::{Generator, Steer, Wheel};
+use prony_lab::interrupt::Interrupt;
+use prony_record::{Extent, Observation, Span, Window};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long each of the two loads of a pair is measured.
+const LENGTH: Duration = Duration::from_secs(1);
+/// What is echoed to measure round trips.
+const SMALL: usize = 64;
+/// What is echoed to measure bandwidth, on this many connections.
+const LARGE: usize = 256 << 10;
+const STREAMS: u32 = 4;
+
+/// A machine that was reached.
+#[derive(Debug, Clone)]
+pub struct Reached {
+    /// How long it took to start prony there, and to copy it if that was needed.
+    pub started: Duration,
+    /// What it says of itself.
+    pub hello: Hello,
+    /// Its clock.
+    pub clock: Offset,
+}
+
+/// The network between two machines, one with a server and one with a generator.
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// The server's address.
+    pub address: IpAddr,
+    /// The round trip of 64 bytes on one connection: median, in nanoseconds.
+    pub p50: Nanos,
+    /// Its 99th percentile; none with too few samples.
+    pub p99: Option<Nanos>,
+    /// Bytes per second in each direction at the same time, of large messages on four connections.
+    pub bytes_per_second: f64,
+}
+
+/// Starts prony on a machine, and looks at it.
+///
+/// # Errors
+/// What was tried, what was found, and what can be done.
+pub fn host(registry: &Registry, name: &str) -> Result<Reached, String> {
+    let begun = Instant::now();
+    let link = registry.link(name)?;
+    let started = begun.elapsed();
+    Ok(Reached {
+        started,
+        hello: link.hello().clone(),
+        clock: link.offset()?,
+    })
+}
+
+/// Measures from one machine to another.
+///
+/// # Errors
+/// When they do not reach each other.
+pub fn pair(
+    registry: &Arc<Registry>,
+    server: &str,
+    generator: &str,
+    interrupt: &Interrupt,
+) -> Result<Path, String> {
+    let (to, from) = (registry.link(server)?, registry.link(generator)?);
+    let address = reached(&to, std::slice::from_ref(&from))?;
+    let fleet = Fleet::new(Arc::clone(registry), vec![generator.to_owned()]);
+    let small = echo(&fleet, &to, address, (SMALL, 1), interrupt)?;
+    let times = small.times.percentiles().response;
+    let p50 = times
+        .p50
+        .ok_or_else(|| failed(generator, server, address, &small))?;
+    let large = echo(&fleet, &to, address, (LARGE, STREAMS), interrupt)?;
+    Ok(Path {
+        address,
+        p50,
+        p99: times.p99,
+        bytes_per_second: large.throughput() * LARGE as f64,
+    })
+}
+
+fn failed(from: &str, to: &str, address: IpAddr, seen: &Observation) -> String {
+    let error = seen.errors.keys().next();
+    let why = error.map_or_else(
+        || "too few answers came".to_owned(),
+        std::clone::Clone::clone,
+    );
+    format!("{from} to {to} ({address}): {why}")
+}
+
+/// Echoes of so many bytes, on so many connections.
+fn echo(
+    fleet: &Fleet,
+    to: &Link,
+    address: IpAddr,
+    (size, connections): (usize, u32),
+    interrupt: &Interrupt,
+) -> Result<Observation, String> {
+    let Reply::Address(target) = to.call(Call::Serve(address))? else {
+        return Err(format!("host {} started no echo server", to.name()));
+    };
+    let message = (0..size).map(|i| (i % 251) as u8).collect();
+    let mut plan = Plan::closed(Target::Tcp(target), Dialogue::Echo(message), connections);
+    plan.load.extent = Extent::Duration(Span(LENGTH));
+    fleet
+        .load(&plan, interrupt, &mut AtOnce)
+        .map_err(|error| error.to_string())
+}
+
+/// Measures for a second, at once.
+struct AtOnce;
+
+impl Steer for AtOnce {
+    fn at_once(&self) -> Option<Nanos> {
+        Some(prony_engine::clock::nanos(LENGTH))
+    }
+
+    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
+
+    fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
+}

@@ -1,0 +1,384 @@
+//! A load that several machines carry out together.
+
+use crate::clocks::Offset;
+use crate::link::{Heard, Link};
+use crate::message::{Call, FromAgent, Order, Reply, ToAgent};
+use crate::registry::Registry;
+use prony_engine::descriptors::TooFewDescriptors;
+use prony_engine::protocol::tls::TlsOptions;
+use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Target, clock};
+use prony_lab::generator::{Generator, Steer, Wheel};
+use prony_lab::interrupt::Interrupt;
+use prony_record::{ByHost, Distributions, Observation, Window};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long before something is to happen all agents are told, besides their round trips: what it takes busy machines to
+/// wake up.
+const NOTICE: Nanos = 50_000_000;
+/// How often it is looked whether the load was interrupted, or an agent is lost.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The generators of several machines, as one. Connections, rate and number of requests of a plan are divided among
+/// them; each has as many threads as the plan says.
+#[derive(Debug)]
+pub struct Fleet {
+    registry: Arc<Registry>,
+    names: Vec<String>,
+    /// Of one that shares its machine with the server: which CPUs it has.
+    beside: BTreeMap<String, Vec<usize>>,
+}
+
+impl Fleet {
+    /// The generators on these hosts, at least one.
+    #[must_use]
+    pub fn new(registry: Arc<Registry>, names: Vec<String>) -> Self {
+        assert!(!names.is_empty(), "a load needs a generator");
+        Self {
+            registry,
+            names,
+            beside: BTreeMap::new(),
+        }
+    }
+
+    /// With these CPUs for the generator on a machine that has the server too.
+    #[must_use]
+    pub fn beside(mut self, name: &str, cpus: &[usize]) -> Self {
+        self.beside.insert(name.to_owned(), cpus.to_vec());
+        self
+    }
+
+    /// Whom they call so.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Looks up a host name, as the first of them knows it, and makes a connection from there.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn connect(&self, host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, String> {
+        let call = Call::Connect {
+            host: host.to_owned(),
+            port,
+            timeout,
+        };
+        match self.registry.link(&self.names[0])?.call(call)? {
+            Reply::Address(address) => Ok(address),
+            other => Err(format!("an agent gave no address, but {other:?}")),
+        }
+    }
+
+    /// Makes one connection over TLS from the first of them, so that what cannot work is said before a load.
+    ///
+    /// # Errors
+    /// What cannot work.
+    pub fn probe(
+        &self,
+        target: &Target,
+        tls: &TlsOptions,
+        timeout: Duration,
+    ) -> Result<(), String> {
+        let call = Call::Probe {
+            target: target.clone(),
+            tls: tls.clone(),
+            timeout,
+        };
+        self.registry.link(&self.names[0])?.call(call).map(drop)
+    }
+
+    /// Their agents, which are started unless they are there.
+    ///
+    /// # Errors
+    /// When one cannot be started.
+    pub fn links(&self) -> Result<Vec<Arc<Link>>, String> {
+        self.names
+            .iter()
+            .map(|name| self.registry.link(name))
+            .collect()
+    }
+}
+
+/// One machine's part in a load.
+struct Member<'a> {
+    link: Arc<Link>,
+    offset: Offset,
+    /// What this machine alone sees.
+    alone: Gather<'a>,
+    /// Workers that have not said their last word.
+    left: u32,
+    late_start: Nanos,
+}
+
+impl Generator for Fleet {
+    fn load(
+        &self,
+        plan: &Plan,
+        interrupt: &Interrupt,
+        steer: &mut dyn Steer,
+    ) -> Result<Observation, Error> {
+        plan.validate()?;
+        let threads = plan.load.threads;
+        let workers = threads * self.names.len() as u32;
+        if u64::from(plan.load.connections) < u64::from(workers) {
+            return Err(Error::Elsewhere(format!(
+                "{} connections are fewer than the {workers} threads of {} generators: use more",
+                plan.load.connections,
+                self.names.len()
+            )));
+        }
+        let (sender, heard) = mpsc::channel();
+        let at_once = steer.at_once();
+        let mut members = Vec::new();
+        for (number, link) in self
+            .links()
+            .map_err(Error::Elsewhere)?
+            .into_iter()
+            .enumerate()
+        {
+            link.tell(number, sender.clone());
+            let order = Order {
+                plan: Plan {
+                    cpus: self
+                        .beside
+                        .get(link.name())
+                        .unwrap_or(&link.host().cpus)
+                        .clone(),
+                    ..plan.clone()
+                },
+                part: Part {
+                    first: number as u32 * threads,
+                    workers,
+                },
+                at_once,
+            };
+            let offset = link.offset().map_err(Error::Elsewhere)?;
+            link.say(&ToAgent::Load(Box::new(order)))
+                .map_err(Error::Elsewhere)?;
+            members.push(Member {
+                link,
+                offset,
+                alone: Gather::new(plan, threads),
+                left: threads,
+                late_start: 0,
+            });
+        }
+        let control = Arc::new(at_once.map_or_else(Control::default, Control::at_once));
+        interrupt.guard(&control);
+        let wheel = FleetWheel {
+            control: &control,
+            links: members.iter().map(|it| Arc::clone(&it.link)).collect(),
+            slowest: members
+                .iter()
+                .map(|it| it.offset.round_trip)
+                .max()
+                .unwrap_or(0),
+            measured: Mutex::default(),
+        };
+        let gather = Gather::new(plan, workers);
+        let mut conversation = Conversation {
+            members,
+            gather,
+            control: &control,
+            wheel: &wheel,
+            steer,
+            failed: None,
+        };
+        conversation.go_on(&heard);
+        conversation.end()
+    }
+
+    /// Each agent does so for its own share.
+    fn reserve(&self, _connections: u64) -> Result<(), TooFewDescriptors> {
+        Ok(())
+    }
+}
+
+/// A load under way.
+struct Conversation<'a, 's> {
+    members: Vec<Member<'a>>,
+    gather: Gather<'a>,
+    control: &'s Control,
+    wheel: &'s FleetWheel<'s>,
+    steer: &'s mut dyn Steer,
+    /// Why its figures cannot be used.
+    failed: Option<String>,
+}
+
+impl Conversation<'_, '_> {
+    /// Hears all agents until each has said its last word, or is lost.
+    fn go_on(&mut self, heard: &mpsc::Receiver<(usize, Heard)>) {
+        let mut stopping = false;
+        while self.members.iter().any(|member| member.left > 0) {
+            match heard.recv_timeout(LOOK) {
+                Ok((number, Heard::Said(said))) => self.hear(number, said),
+                Ok((number, Heard::Lost(why))) => self.lose(number, &why),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    for number in 0..self.members.len() {
+                        if self.members[number].left > 0
+                            && let Some(why) = self.members[number].link.lost()
+                        {
+                            self.lose(number, &why);
+                        }
+                    }
+                }
+            }
+            if self.control.stopped() && !stopping {
+                stopping = true;
+                self.wheel.tell_all(|_| ToAgent::Stop);
+            }
+        }
+    }
+
+    fn hear(&mut self, number: usize, said: FromAgent) {
+        let member = &mut self.members[number];
+        match said {
+            FromAgent::Part(message) => {
+                let message = message.on_clock(-member.offset.by);
+                member.left -= u32::from(message.is_last());
+                member
+                    .alone
+                    .receive(message.clone(), self.control, &mut |_: &Window| {});
+                let mut progress = Steered {
+                    steer: self.steer,
+                    wheel: self.wheel,
+                };
+                if self.gather.receive(message, self.control, &mut progress) {
+                    self.begin();
+                }
+            }
+            FromAgent::Began(late) => member.late_start = late,
+            FromAgent::Measured(from, until) => {
+                let asked = *self
+                    .wheel
+                    .measured
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                if asked != Some((from, until)) {
+                    let name = member.link.name().to_owned();
+                    self.fail(format!(
+                        "host {name} heard too late when the measurement begins: its connection was held up"
+                    ));
+                }
+            }
+            FromAgent::Refused(why) => {
+                member.left = 0;
+                let name = member.link.name().to_owned();
+                self.fail(format!("host {name}: {why}"));
+            }
+            other => {
+                let name = member.link.name().to_owned();
+                self.fail(format!("host {name} said something unexpected: {other:?}"));
+            }
+        }
+    }
+
+    /// All are ready: lets them begin at the same time.
+    fn begin(&mut self) {
+        let start = clock::now() + NOTICE + 2 * self.wheel.slowest;
+        self.control.begin_at(start);
+        for member in &self.members {
+            // Who does not hear it is lost, which is heard too.
+            let _ = member
+                .link
+                .say(&ToAgent::BeginAt(member.offset.there(start)));
+        }
+        self.steer.began(start, self.wheel);
+    }
+
+    fn lose(&mut self, number: usize, why: &str) {
+        let member = &mut self.members[number];
+        if member.left > 0 {
+            member.left = 0;
+            let name = member.link.name().to_owned();
+            self.fail(format!(
+                "agent-lost: host {name} was lost under the load: {why}"
+            ));
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        self.failed.get_or_insert(why);
+        self.control.stop();
+    }
+
+    /// What all have seen together.
+    fn end(self) -> Result<Observation, Error> {
+        if let Some(why) = self.failed {
+            return Err(Error::Elsewhere(why));
+        }
+        let (mut seen, _) = self.gather.observation(self.control)?;
+        for member in self.members {
+            let (alone, _) = member.alone.observation(self.control)?;
+            seen.by_host.push(ByHost {
+                host: member.link.name().to_owned(),
+                connections: alone.per_connection.len() as u64,
+                outcomes: alone.outcomes,
+                times: Distributions {
+                    response: alone.times.response,
+                    late: alone.times.late,
+                    effective: alone.times.effective,
+                    ..Distributions::default()
+                },
+                generator: alone.generator,
+                clock_error_ns: member.offset.error,
+                late_start_ns: member.late_start,
+            });
+        }
+        Ok(seen)
+    }
+}
+
+struct Steered<'a, 's> {
+    steer: &'a mut dyn Steer,
+    wheel: &'a FleetWheel<'s>,
+}
+
+impl Progress for Steered<'_, '_> {
+    fn window(&mut self, window: &Window) {
+        self.steer.window(window, self.wheel);
+    }
+}
+
+/// Steers all agents.
+struct FleetWheel<'a> {
+    control: &'a Control,
+    links: Vec<Arc<Link>>,
+    /// The longest round trip to one of them.
+    slowest: Nanos,
+    /// What was said of the measurement.
+    measured: Mutex<Option<(Nanos, Nanos)>>,
+}
+
+impl FleetWheel<'_> {
+    fn tell_all(&self, message: impl Fn(&Link) -> ToAgent) {
+        for link in &self.links {
+            // Who is lost does not hear it, and has said so.
+            let _ = link.say(&message(link));
+        }
+    }
+}
+
+impl Wheel for FleetWheel<'_> {
+    fn elapsed(&self) -> Nanos {
+        self.control.elapsed().unwrap_or(0)
+    }
+
+    fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
+        let notice = NOTICE + 2 * self.slowest;
+        let late = (self.elapsed() + notice).saturating_sub(from);
+        let (from, until) = self
+            .control
+            .measure(from + late, until.saturating_add(late));
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some((from, until));
+        self.tell_all(|_| ToAgent::Measure(from, until));
+        (from, until)
+    }
+
+    fn stop(&self) {
+        self.control.stop();
+    }
+}

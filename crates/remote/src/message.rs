@@ -1,0 +1,252 @@
+//! What a coordinator and an agent say to each other.
+
+use prony_engine::protocol::tls::TlsOptions;
+use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Target};
+use prony_lab::builder::{Built, Missing};
+use prony_lab::contract::Depth;
+use prony_lab::get::Get;
+use prony_lab::host::Watched;
+use prony_lab::manifest::Manifest;
+use prony_lab::placement::Placement;
+use prony_lab::side::Role;
+use prony_record::{Failure, Load, Step};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// How often each side says that it is there.
+pub const BEAT: Duration = Duration::from_secs(1);
+/// After such a silence the other side is lost.
+pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// From the coordinator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToAgent {
+    /// It is still there.
+    Beat,
+    /// What time is it? Answered at once.
+    Clock(u32),
+    /// To be done and answered with the same number.
+    Call(u32, Call),
+    /// Gets a part of a load ready.
+    Load(Box<Order>),
+    /// Begins the load at this time of the agent's clock.
+    BeginAt(Nanos),
+    /// Measures it from and until these times since its start.
+    Measure(Nanos, Nanos),
+    /// Ends it; what was measured so far is kept.
+    Stop,
+    /// Nothing more is asked.
+    Bye,
+}
+
+/// A part of a load.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// The whole load, but for the CPUs and the number of threads, which are the agent's.
+    pub plan: Plan,
+    /// Which part is the agent's.
+    pub part: Part,
+    /// How long it is measured when it is measured as soon as it begins; none: that is said later.
+    pub at_once: Option<Nanos>,
+}
+
+/// What an agent is asked to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Call {
+    /// Looks up a host name and makes a connection: answered by [`Reply::Address`].
+    Connect {
+        /// Name or IP address.
+        host: String,
+        /// Port.
+        port: u16,
+        /// How long each try may take.
+        timeout: Duration,
+    },
+    /// Makes one connection over TLS, so that what cannot work is said before a load: answered by [`Reply::Done`].
+    Probe {
+        /// Where to.
+        target: Target,
+        /// How.
+        tls: TlsOptions,
+        /// How long each step may take.
+        timeout: Duration,
+    },
+    /// Starts prony's echo server on a free port of this address of its own: answered by [`Reply::Address`]. It
+    /// lasts as long as the agent.
+    Serve(IpAddr),
+    /// Which addresses does the machine have? Answered by [`Reply::Addresses`].
+    Addresses,
+    /// Becomes a host of servers, with these CPUs for them: answered by [`Reply::Done`].
+    Host(Placement),
+    /// Takes over the files of a server of the catalog: answered by [`Reply::Done`].
+    Adopt(Box<Sources>),
+    /// Builds a server that it has taken over: answered by [`Reply::Built`].
+    Build(String),
+    /// Starts a server: answered by [`Reply::Server`].
+    Start(Box<Start>),
+    /// Starts an upstream behind a gateway, by its number: answered by [`Reply::Server`].
+    PutBehind(u32, Box<Start>),
+    /// Verifies a server: answered by [`Reply::Done`].
+    Verify(u32, Step, Proven),
+    /// What a load says to a server: answered by [`Reply::Dialogue`].
+    Dialogue(u32, Proven, Box<Load>),
+    /// How a server ended, if it did: answered by [`Reply::Exited`].
+    Exited(u32),
+    /// What a server printed last: answered by [`Reply::Text`].
+    Output(u32),
+    /// Ends a server: answered by [`Reply::Done`].
+    Stop(u32),
+    /// Watches a server, and its upstream, once per period: answered by [`Reply::Done`].
+    Watch(u32, Option<u32>, Duration),
+    /// From when until when the watched server is measured, on the agent's clock: answered by [`Reply::Done`].
+    WatchFrom(u32, Nanos, Nanos),
+    /// How many CPUs the watched server used last: answered by [`Reply::Used`].
+    Used(u32),
+    /// Ends the watching: answered by [`Reply::Watched`].
+    Watched(u32),
+}
+
+/// The files of a server of the catalog.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Sources {
+    /// Its name.
+    pub name: String,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Its files.
+    pub files: Vec<SourceFile>,
+}
+
+/// A file of a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Below the server's folder.
+    pub path: String,
+    /// May it be executed?
+    pub executable: bool,
+    /// What is in it, in base64.
+    pub base64: String,
+}
+
+/// A server that is to be started.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Start {
+    /// Its name, which files are called after.
+    pub name: String,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// What came of its build; none: nothing is built, and it runs where the agent does.
+    pub built: Option<Built>,
+    /// Its workers.
+    pub workers: u32,
+    /// What it must answer, by name.
+    pub contract: String,
+    /// What it is there for.
+    pub role: Role,
+    /// Where it listens, on a free port.
+    pub ip: IpAddr,
+}
+
+/// How a server is verified.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Proven {
+    /// What it must answer.
+    pub ask: Asked,
+    /// How thoroughly.
+    pub depth: Depth,
+    /// Of payloads that it cannot know.
+    pub seed: u64,
+}
+
+/// What a server must answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// A contract, by name.
+    Contract(String),
+    /// A request.
+    Get(Get),
+}
+
+/// What came of a [`Call`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// Where something listens.
+    Address(SocketAddr),
+    /// Several addresses.
+    Addresses(Vec<IpAddr>),
+    /// A server was built.
+    Built(Box<Built>),
+    /// It could not be built: why, what it printed, and whether it is only not set up.
+    NotBuilt(Failure, Missing),
+    /// A server was started.
+    Server(Box<Up>),
+    /// A step of it failed.
+    Failed(Failure),
+    /// What a load says.
+    Dialogue(Box<Dialogue>),
+    /// How a server ended; none: it is running.
+    Exited(Option<String>),
+    /// What was printed.
+    Text(String),
+    /// CPUs used.
+    Used(Option<f64>),
+    /// What was seen.
+    Watched(Box<Watched>),
+    /// Nothing more to say.
+    Done,
+}
+
+/// From an agent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FromAgent {
+    /// Its first message.
+    Hello(Box<Hello>),
+    /// It is still there.
+    Beat,
+    /// The time of its clock at the question of this number.
+    Clock(u32, Nanos),
+    /// What came of the call of this number, or why nothing did.
+    Reply(u32, Result<Reply, String>),
+    /// What a worker of its part tells.
+    Part(Box<PartMessage>),
+    /// It has heard when the load begins, so much too late; 0: in time.
+    Began(Nanos),
+    /// It has heard when the load is measured, and this is what it does.
+    Measured(Nanos, Nanos),
+    /// Its part could not be carried out.
+    Refused(String),
+    /// It has ended everything. Its last message.
+    Bye,
+}
+
+/// What machine an agent runs on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// prony's version and commit, as `prony --version` prints them.
+    pub version: String,
+    /// The machine.
+    pub machine: prony_record::Host,
+    /// CPUs that the agent may use.
+    pub cpus: Vec<usize>,
+    /// The most descriptors that it may have open.
+    pub descriptors: u64,
+}
+
+/// A server that was started.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Up {
+    /// Its number among those of the agent.
+    pub number: u32,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// From its start until it answered, in nanoseconds.
+    pub ready_ns: Nanos,
+}

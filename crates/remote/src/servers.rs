@@ -1,0 +1,277 @@
+//! The servers of an agent: built, started, verified, watched and stopped on its machine, as the coordinator asks.
+
+use crate::message::{Asked, Call, Proven, Reply, Sources, Start, Up};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use prony_lab::builder::{Builder, Built, Missing};
+use prony_lab::catalog::Server;
+use prony_lab::contract::Contract;
+use prony_lab::host::{Host, LocalHost, LocalServer, Looks, Proof, Started};
+use prony_lab::interrupt::Interrupt;
+use prony_lab::leftovers::{self, Scratch};
+use prony_lab::placement::Placement;
+use prony_lab::side::{Ask, Candidate};
+use prony_record::Failure;
+use std::collections::HashMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// What a host of servers has.
+pub(crate) struct Servers {
+    host: LocalHost,
+    /// Of the servers' output, and of the sources that were taken over.
+    scratch: Scratch,
+    adopted: HashMap<String, Server>,
+    running: HashMap<u32, LocalServer>,
+    watches: HashMap<u32, prony_lab::host::LocalWatch>,
+    next: u32,
+}
+
+type Answer = Result<Reply, String>;
+
+impl Servers {
+    /// A host with these CPUs.
+    pub(crate) fn new(placement: Placement) -> Result<Self, String> {
+        leftovers::end_processes();
+        let scratch =
+            Scratch::new().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+        let prony = std::env::current_exe()
+            .map_err(|error| format!("cannot find prony's program: {error}"))?;
+        Ok(Self {
+            host: LocalHost {
+                prony,
+                scratch: scratch.path().to_owned(),
+                placement,
+                interrupt: Arc::new(Interrupt::default()),
+                builder: Builder::new(&cache()),
+            },
+            scratch,
+            adopted: HashMap::new(),
+            running: HashMap::new(),
+            watches: HashMap::new(),
+            next: 0,
+        })
+    }
+
+    /// Does what is asked of a host.
+    pub(crate) fn answer(&mut self, call: Call) -> Answer {
+        match call {
+            Call::Adopt(sources) => self.adopt(*sources).map(|()| Reply::Done),
+            Call::Build(name) => self.build(&name),
+            Call::Start(start) => Ok(self.start(&start)),
+            Call::PutBehind(gateway, start) => self.put_behind(gateway, &start),
+            Call::Verify(number, step, proven) => {
+                let ask = ask(&proven.ask)?;
+                let verified = self.server(number)?.verify(step, &proof(&ask, &proven));
+                Ok(verified.map_or_else(Reply::Failed, |()| Reply::Done))
+            }
+            Call::Dialogue(number, proven, load) => {
+                let ask = ask(&proven.ask)?;
+                let said = self.server(number)?.dialogue(&proof(&ask, &proven), &load);
+                Ok(said.map_or_else(Reply::Failed, |said| Reply::Dialogue(Box::new(said))))
+            }
+            Call::Exited(number) => Ok(Reply::Exited(self.server(number)?.exited())),
+            Call::Output(number) => Ok(Reply::Text(self.server(number)?.output())),
+            Call::Stop(number) => {
+                if let Some(server) = self.running.remove(&number) {
+                    server.stop();
+                }
+                Ok(Reply::Done)
+            }
+            Call::Watch(number, upstream, period) => {
+                let upstream = upstream.and_then(|number| self.running.get(&number));
+                let server = self.running.get(&number).ok_or_else(|| gone(number))?;
+                let watch = self.host.watch(server, upstream, period);
+                self.watches.insert(number, watch);
+                Ok(Reply::Done)
+            }
+            Call::WatchFrom(number, from, until) => {
+                let watch = self.watches.get(&number).ok_or_else(|| gone(number))?;
+                watch.measure(from, until);
+                Ok(Reply::Done)
+            }
+            Call::Used(number) => Ok(Reply::Used(self.watches.get(&number).and_then(Looks::used))),
+            Call::Watched(number) => {
+                let watch = self.watches.remove(&number).ok_or_else(|| gone(number))?;
+                Ok(Reply::Watched(Box::new(watch.finish())))
+            }
+            other => Err(format!("this is not asked of a host: {other:?}")),
+        }
+    }
+
+    fn server(&mut self, number: u32) -> Result<&mut LocalServer, String> {
+        self.running.get_mut(&number).ok_or_else(|| gone(number))
+    }
+
+    /// Writes the files of a server.
+    fn adopt(&mut self, sources: Sources) -> Result<(), String> {
+        let folder = self.scratch.path().join("sources").join(&sources.name);
+        if !is_below(Path::new(&sources.name)) {
+            return Err(format!("{:?} is no name of a server", sources.name));
+        }
+        for file in &sources.files {
+            if !is_below(Path::new(&file.path)) {
+                return Err(format!("{:?} is not below a server's folder", file.path));
+            }
+            let path = folder.join(&file.path);
+            let written = BASE64
+                .decode(&file.base64)
+                .map_err(std::io::Error::other)
+                .and_then(|bytes| {
+                    fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+                    fs::write(&path, bytes)?;
+                    let mode = if file.executable { 0o755 } else { 0o644 };
+                    fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+                });
+            written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        let server = Server {
+            name: sources.name.clone(),
+            folder,
+            manifest: sources.manifest,
+        };
+        self.adopted.insert(sources.name, server);
+        Ok(())
+    }
+
+    fn build(&self, name: &str) -> Answer {
+        let server = self
+            .adopted
+            .get(name)
+            .ok_or_else(|| format!("the files of {name} have not been sent"))?;
+        Ok(match self.host.build(server) {
+            Ok(built) => Reply::Built(Box::new(built)),
+            Err(error) => {
+                let missing = Missing(error.is_missing());
+                Reply::NotBuilt(Failure::from(error), missing)
+            }
+        })
+    }
+
+    fn start(&mut self, start: &Start) -> Reply {
+        let with = |host: &LocalHost, who: &Candidate<'_>| {
+            host.start_on(who, SocketAddr::new(start.ip, 0))
+        };
+        match as_candidate(start, |who| with(&self.host, who)) {
+            Ok(server) => self.keep(server),
+            Err(failure) => Reply::Failed(failure),
+        }
+    }
+
+    fn put_behind(&mut self, gateway: u32, start: &Start) -> Answer {
+        let mut server = self.running.remove(&gateway).ok_or_else(|| gone(gateway))?;
+        let put = as_candidate(start, |who| self.host.put_behind(&mut server, who));
+        self.running.insert(gateway, server);
+        Ok(match put {
+            Ok(upstream) => self.keep(upstream),
+            Err(failure) => Reply::Failed(failure),
+        })
+    }
+
+    fn keep(&mut self, server: LocalServer) -> Reply {
+        let number = self.next;
+        self.next += 1;
+        let up = Up {
+            number,
+            address: server.addr(),
+            command: server.command().to_vec(),
+            ready_ns: server.ready_ns(),
+        };
+        self.running.insert(number, server);
+        Reply::Server(Box::new(up))
+    }
+}
+
+fn gone(number: u32) -> String {
+    format!("there is no server of number {number}")
+}
+
+/// Starts something by the parts that a candidate refers to.
+fn as_candidate(
+    start: &Start,
+    go: impl FnOnce(&Candidate<'_>) -> Result<LocalServer, Failure>,
+) -> Result<LocalServer, Failure> {
+    let cannot = |text: String| Failure::new(prony_record::Step::Start, text);
+    let here = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
+    let built = start.built.clone().unwrap_or_else(|| Built {
+        src: here.clone(),
+        build: here.clone(),
+        deps: here.clone(),
+        shared: here.clone(),
+        version: String::new(),
+        cached: true,
+    });
+    let server = Server {
+        name: start.name.clone(),
+        folder: built.src.clone(),
+        manifest: start.manifest.clone(),
+    };
+    go(&Candidate {
+        server: &server,
+        built: &built,
+        workers: start.workers,
+        contract: contract(&start.contract).map_err(cannot)?,
+        role: start.role,
+    })
+}
+
+/// A contract by its name; that of the user's own requests has one too.
+fn contract(name: &str) -> Result<Contract, String> {
+    match name == Contract::Http.name() {
+        true => Ok(Contract::Http),
+        false => name
+            .parse()
+            .map_err(|error: prony_lab::contract::UnknownContract| error.to_string()),
+    }
+}
+
+fn ask(asked: &Asked) -> Result<Ask, String> {
+    Ok(match asked {
+        Asked::Contract(name) => Ask::Contract(contract(name)?),
+        Asked::Get(get) => Ask::Get(get.clone()),
+    })
+}
+
+fn proof<'a>(ask: &'a Ask, proven: &Proven) -> Proof<'a> {
+    Proof {
+        ask,
+        depth: proven.depth,
+        seed: proven.seed,
+    }
+}
+
+/// Does a path lead nowhere but below where it begins?
+fn is_below(path: &Path) -> bool {
+    path.components().next().is_some()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Where servers are built: as on the coordinator, unless the machine has no home.
+fn cache() -> PathBuf {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    from("PRONY_CACHE")
+        .map(PathBuf::from)
+        .or_else(|| from("XDG_CACHE_HOME").map(|folder| PathBuf::from(folder).join("prony")))
+        .or_else(|| from("HOME").map(|home| PathBuf::from(home).join(".cache/prony")))
+        .unwrap_or_else(|| std::env::temp_dir().join("prony-cache"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_below_their_folder() {
+        for path in ["a", "a/b.c", "src/main.rs"] {
+            assert!(is_below(Path::new(path)), "{path}");
+        }
+        for path in ["", "/etc/passwd", "../x", "a/../../x", "./a"] {
+            assert!(!is_below(Path::new(path)), "{path}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a load found by machine, where several sent it.
+
+use crate::show;
+use crate::table::{Align, Table};
+use prony_record::{ByHost, Generator, Nanos, Outcomes, Percentiles};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What one of the machines that sent a load saw.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HostReport {
+    /// The machine's name.
+    pub host: String,
+    /// Its connections.
+    pub connections: u64,
+    /// What became of its requests.
+    pub outcomes: Outcomes,
+    /// Response times: from when a request was due until it was answered.
+    pub response: Percentiles,
+    /// How late the generator itself was; open loop only.
+    pub generator_lateness: Option<Percentiles>,
+    /// What it used.
+    pub generator: Generator,
+    /// The most by which its clock may have been misread, in nanoseconds. Latencies are measured on one clock and do not
+    /// depend on it; only windows of different machines may be so far apart.
+    pub clock_error_ns: Nanos,
+    /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
+    pub late_start_ns: Nanos,
+}
+
+impl From<&ByHost> for HostReport {
+    fn from(one: &ByHost) -> Self {
+        let times = &one.times;
+        Self {
+            host: one.host.clone(),
+            connections: one.connections,
+            outcomes: one.outcomes.clone(),
+            response: Percentiles::of(&times.response)
+                .with_intervals(&times.response, &times.effective),
+            generator_lateness: (!times.late.is_empty()).then(|| Percentiles::of(&times.late)),
+            generator: one.generator.clone(),
+            clock_error_ns: one.clock_error_ns,
+            late_start_ns: one.late_start_ns,
+        }
+    }
+}
+
+/// The columns of a table of machines, and what each machine has in them.
+#[must_use]
+pub fn columns(all: &[HostReport]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let heads = vec![
+        "from",
+        "conns",
+        "answers",
+        "failed",
+        "p50",
+        "p99",
+        "max",
+        "CPU/request",
+        "busy",
+        "clock ±",
+    ];
+    let row = |one: &HostReport| {
+        let times = &one.response;
+        vec![
+            one.host.clone(),
+            show::count(one.connections),
+            show::count(one.outcomes.ok),
+            show::count(one.outcomes.failed()),
+            show::time_within(times.p50, times.intervals.p50),
+            show::time_within(times.p99, times.intervals.p99),
+            show::time_or_dash(times.max),
+            one.generator
+                .cpu_us_per_request
+                .map_or("–".into(), |us| show::time(us * 1e3)),
+            format!("{:.0} %", one.generator.busy * 100.0),
+            show::time(one.clock_error_ns as f64),
+        ]
+    };
+    (heads, all.iter().map(row).collect())
+}
+
+/// A table of them; empty without any.
+pub(super) fn text(all: &[HostReport], width: usize) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let (heads, rows) = columns(all);
+    let aligned = heads.into_iter().map(|name| match name {
+        "from" => (name, Align::Left),
+        _ => (name, Align::Right),
+    });
+    let mut table = Table::new(aligned);
+    rows.into_iter().for_each(|row| table.row(row));
+    format!("\n{}", table.fit(width))
+}
