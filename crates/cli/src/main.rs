@@ -8,6 +8,7 @@ mod args;
 mod complete;
 mod gate;
 mod git;
+mod http2;
 mod journal;
 mod live;
 mod locale;

@@ -16,6 +16,8 @@ pub struct Address {
     pub http: bool,
     /// Over TLS.
     pub tls: bool,
+    /// HTTP/2 without TLS, with prior knowledge.
+    pub h2c: bool,
     /// A unix socket instead of host and port.
     pub unix: Option<PathBuf>,
     /// The host as it is looked up.
@@ -29,7 +31,12 @@ pub struct Address {
 
 /// Takes a URL apart.
 pub fn parse(text: &str) -> Result<Address> {
-    let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, or tcp://HOST:PORT for a raw echo; over a unix socket \
+    // The scheme is not a registered one: host, port and path are those of http://.
+    if let Some(rest) = text.strip_prefix("h2c://") {
+        let plain = parse(&format!("http://{rest}"))?;
+        return Ok(Address { h2c: true, ..plain });
+    }
+    let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, h2c://HOST[:PORT]/PATH for HTTP/2 without TLS, or tcp://HOST:PORT for a raw echo; over a unix socket \
                 http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
     let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
     let url = Url::parse(text).map_err(|error| match error {
@@ -78,6 +85,7 @@ pub fn parse(text: &str) -> Result<Address> {
     Ok(Address {
         http,
         tls,
+        h2c: false,
         unix: None,
         host,
         port,
@@ -95,6 +103,7 @@ impl Address {
         Self {
             http,
             tls: false,
+            h2c: false,
             unix: Some(socket),
             host: String::new(),
             port: 0,
@@ -175,6 +184,12 @@ mod tests {
             ("::1", 8080, "/")
         );
         assert_eq!(it.authority, "[::1]:8080");
+        let it = parse("h2c://127.0.0.1:8080/a").unwrap();
+        assert!(it.http && it.h2c && !it.tls);
+        assert_eq!(
+            (it.host.as_str(), it.port, it.path.as_str()),
+            ("127.0.0.1", 8080, "/a")
+        );
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
     }

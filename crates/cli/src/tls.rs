@@ -32,8 +32,8 @@ impl Tls {
         }
     }
 
-    /// The options for a server of this name.
-    pub fn options(&self, host: &str) -> Result<TlsOptions> {
+    /// The options for a server of this name, to speak HTTP/2 or HTTP/1.1 with it.
+    pub fn options(&self, host: &str, http2: bool) -> Result<TlsOptions> {
         let read = |path: &Option<PathBuf>| match path {
             None => Ok(None),
             Some(path) => std::fs::read_to_string(path)
@@ -48,7 +48,7 @@ impl Tls {
             insecure: self.insecure,
             certificate: read(&self.cert)?,
             key: read(&self.key)?,
-            alpn: vec!["http/1.1".to_owned()],
+            alpn: vec![if http2 { "h2" } else { "http/1.1" }.to_owned()],
             resumption: !self.no_resumption,
         })
     }
@@ -62,19 +62,19 @@ pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration
     }
 }
 
-/// How a server is spoken to whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
+/// How a server is spoken to, over HTTP/2 or not, whose URL this is: none without TLS, of which nothing may have been said then. With TLS, it is
 /// tried first, from the machines that are to load it.
 pub fn settled(
     tls: &Tls,
     (url, address): (&str, &Address),
     target: &Target,
     timeout: Duration,
-    fleet: Option<&Fleet>,
+    (fleet, http2): (Option<&Fleet>, bool),
 ) -> Result<Option<TlsOptions>> {
     if !address.tls {
         return tls.unused().map(|()| None);
     }
-    let options = tls.options(&address.host)?;
+    let options = tls.options(&address.host, http2)?;
     match fleet {
         None => tried(url, target, &options, timeout)?,
         Some(fleet) => fleet

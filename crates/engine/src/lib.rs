@@ -7,7 +7,7 @@
 //! | part | what it decides | kinds |
 //! |---|---|---|
 //! | [`schedule`] | when a request is due | closed loop, constant rate, Poisson |
-//! | [`protocol`] | what is said: bytes out, bytes in, whether an answer is right | echo, HTTP/1.1 |
+//! | [`protocol`] | what is said: bytes out, bytes in, whether an answer is right | echo, HTTP/1.1, HTTP/2 |
 //! | `transport` | how bytes travel | epoll, io_uring |
 //! | `recorder` | what is kept | histograms, counters, windows |
 //!
@@ -44,7 +44,7 @@ pub use clock::Nanos;
 pub use control::Control;
 pub use gather::Gather;
 pub use part::{Part, PartMessage};
-pub use plan::{Arrival, Dialogue, Plan, Target};
+pub use plan::{Arrival, Dialogue, H2Requests, Plan, Target};
 pub use prony_record::load::Invalid;
 pub use run::{Detail, Error, Progress, available, run, run_part, run_with, transport};
 pub use trace::{Opening, Sample};

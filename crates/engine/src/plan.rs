@@ -1,5 +1,6 @@
 //! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
 
+use crate::protocol::h2::H2Exchange;
 use crate::protocol::tls::TlsOptions;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use prony_record::load::{Invalid, Load, Spacing, Transport};
@@ -39,10 +40,25 @@ pub enum Dialogue {
         /// How much of an answer is accepted.
         limits: Limits,
     },
+    /// These requests in turn, over HTTP/2: the load's `pipeline` is the number of streams in flight on each
+    /// connection.
+    H2(Box<H2Requests>),
     /// Several kinds of requests, each with its share of all.
     Mix(Box<Mix>),
     /// What the caller of [`run_with`](crate::run_with) supplies.
     Own,
+}
+
+/// Requests over HTTP/2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct H2Requests {
+    /// The requests, at least one.
+    pub exchanges: Vec<H2Exchange>,
+    /// How much of an answer is accepted.
+    pub limits: Limits,
+    /// The window of each stream and of each connection, in bytes, at least 1 and at most 2^31 − 1; a connection has at
+    /// least 65,535.
+    pub window: u32,
 }
 
 impl Dialogue {
@@ -63,6 +79,12 @@ impl Dialogue {
                 .map(HttpExchange::length)
                 .max()
                 .unwrap_or_default(),
+            Self::H2(it) => it
+                .exchanges
+                .iter()
+                .map(H2Exchange::length)
+                .max()
+                .unwrap_or_default(),
             Self::Mix(mix) => mix.longest(),
             Self::Own => 0,
         }
@@ -72,6 +94,7 @@ impl Dialogue {
         match self {
             Self::Echo(message) => message.is_empty(),
             Self::Http { exchanges, .. } => exchanges.is_empty(),
+            Self::H2(it) => it.exchanges.is_empty(),
             Self::Mix(mix) => mix.requests.is_empty(),
             Self::Own => false,
         }

@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::gather::Gather;
 use crate::part::{Part, PartMessage, Told};
 use crate::plan::{Arrival, Dialogue, Plan, Target};
+use crate::protocol::h2::H2;
 use crate::protocol::mix::Users;
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
@@ -128,6 +129,13 @@ fn speak(
         }
         Dialogue::Http { exchanges, limits } => {
             let session = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
+            carry_out(plan, part, control, session, hear)
+        }
+        Dialogue::H2(it) => {
+            let session = |_| {
+                let h2 = H2::new(it.exchanges.clone(), it.limits, it.window);
+                (plan.target.clone(), h2)
+            };
             carry_out(plan, part, control, session, hear)
         }
         Dialogue::Mix(mix) if !mix.sessions.is_empty() => {

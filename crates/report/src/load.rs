@@ -58,6 +58,8 @@ pub struct LoadReport {
     pub handshake: Option<Percentiles>,
     /// What was agreed on with the server, and how many handshakes there were; null without TLS.
     pub tls: Option<Tls>,
+    /// How HTTP/2 was spoken; null with another protocol.
+    pub http2: Option<Http2Report>,
     /// What became of the requests.
     pub outcomes: Outcomes,
     /// What the generator used.
@@ -83,6 +85,30 @@ pub struct LoadReport {
     pub used_up: Vec<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
+}
+
+/// How HTTP/2 was spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Http2Report {
+    /// Requests in flight on each connection, as streams; at most as many as the server allows.
+    pub streams: u32,
+    /// How many bytes the server might send ahead, on each stream and on each connection (there at least 65,535).
+    pub window: u32,
+}
+
+impl Http2Report {
+    /// In a line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let streams = match self.streams {
+            1 => "1 stream".into(),
+            n => format!("{} streams", show::count(n.into())),
+        };
+        format!(
+            "{streams} in flight on each connection, windows of {} bytes",
+            show::count(self.window.into())
+        )
+    }
 }
 
 /// The rate of a single load, with the interval of its windows.
@@ -187,6 +213,9 @@ impl LoadReport {
                     show::rate(rate)
                 ),
             };
+        }
+        if let Some(http2) = &self.http2 {
+            let _ = writeln!(out, "HTTP/2       {}", http2.line());
         }
         if let Some(tls) = &self.tls {
             let _ = writeln!(out, "TLS          {}", tls.line());

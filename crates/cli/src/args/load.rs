@@ -1,6 +1,7 @@
 //! `prony load`.
 
 use super::gate::Gate;
+use super::http2::Http2;
 use super::machines::LoadFrom;
 use super::number::count;
 use super::pace::{Pace, pace};
@@ -25,12 +26,14 @@ use std::path::PathBuf;
   \
     prony load --insecure --no-keepalive --no-resumption https://...   full handshakes per second
   \
+    prony load --streams 32 -c 8 h2c://localhost:8080/      HTTP/2, 32 requests in flight on each connection\n  \
+    prony load --http2 https://localhost:8443/              HTTP/2 over TLS, docs/http2.md\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5:8000/   from other machines, docs/hosts.md\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
-    /// http://HOST[:PORT]/PATH, https:// for TLS, or tcp://HOST:PORT for a raw echo; over a unix socket
+    /// http://HOST[:PORT]/PATH, https:// for TLS, h2c:// for HTTP/2 without TLS, or tcp://HOST:PORT for a raw echo; over a unix socket
     /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
     pub url: String,
     /// Connections
@@ -130,6 +133,8 @@ pub struct Load {
     pub gate: Gate,
     #[command(flatten)]
     pub tls: Tls,
+    #[command(flatten)]
+    pub http2: Http2,
     /// Print the result as JSON (`prony schema load` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -4,6 +4,7 @@ mod capacity;
 mod duel;
 pub mod gate;
 mod hosts;
+pub mod http2;
 mod load;
 pub mod machines;
 mod number;

@@ -20,7 +20,9 @@ use prony_lab::warmup::{Warming, until};
 use prony_record::stages::due_in;
 use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
 use prony_remote::Fleet;
-use prony_report::load::{HostReport, LoadReport, RequestReport, SessionReport, over_time};
+use prony_report::load::{
+    HostReport, Http2Report, LoadReport, RequestReport, SessionReport, over_time,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,7 +87,8 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
 
 fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     let address = target::parse(&args.url)?;
-    let dialogue = dialogue::dialogue(args, &address)?;
+    let http2 = args.http2.is_spoken(&address)?;
+    let dialogue = dialogue::dialogue(args, &address, http2)?;
     let load = of_sessions(load(args)?, &dialogue)?;
     load.check().map_err(|invalid| miette!("--{invalid}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
@@ -110,7 +113,10 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
             .map_err(|error| miette!("{error}"))?,
     };
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, fleet)?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?;
+    if address.h2c && fleet.is_none() {
+        crate::http2::tried(&args.url, &target, args.timeout.0)?;
+    }
     let plan = Plan {
         tls,
         seed: args.seed.unwrap_or_else(rand::random),
@@ -174,7 +180,7 @@ fn load(args: &Load) -> Result<prony_record::Load> {
         rate,
         stages,
         arrival: args.arrival,
-        pipeline: args.pipeline,
+        pipeline: args.http2.streams.unwrap_or(args.pipeline),
         keepalive: !args.no_keepalive,
         extent,
         timeout: args.timeout,
@@ -293,6 +299,13 @@ fn report(
             .is_some()
             .then(|| Percentiles::of(&seen.times.handshake)),
         tls: seen.tls.clone(),
+        http2: match &plan.dialogue {
+            Dialogue::H2(it) => Some(Http2Report {
+                streams: load.pipeline,
+                window: it.window,
+            }),
+            _ => None,
+        },
         outcomes: seen.outcomes.clone(),
         generator: seen.generator.clone(),
         bytes_received: seen.bytes_received,

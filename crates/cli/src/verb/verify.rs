@@ -17,6 +17,12 @@ pub fn main(args: &Verify) -> Result<Ended> {
             "the requests are HTTP: the URL must begin with http:// or https://"
         ));
     }
+    if address.h2c {
+        return Err(miette!(
+            help = "http:// for a server that speaks both; prony load h2c://… with --expect-body judges every answer",
+            "a file is not verified over HTTP/2 yet"
+        ));
+    }
     let server = Server {
         host: address.authority.clone(),
         prefix: prefix(&address.path)?,
@@ -28,7 +34,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let mix = requests::read(&args.file, &server)?;
     let target = address.resolve(args.timeout.0)?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, None)?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, false))?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways = ways(args.no_pipelining);
     let all = verify(&mix, &target, tls.as_ref(), seed, args.timeout.0, &ways);

@@ -18,6 +18,7 @@ mod gates;
 mod help;
 mod hosts;
 mod http;
+mod http2;
 mod import;
 mod input;
 mod interrupt;

@@ -7,6 +7,7 @@ pub mod chunked;
 mod difference;
 mod echo;
 mod expect;
+pub mod h2;
 mod http;
 mod in_flight;
 pub mod mix;

@@ -5,6 +5,8 @@
 
 mod calls;
 mod connections;
+mod h2;
+mod h2_server;
 mod hostile;
 mod invariants;
 mod leaks;

@@ -277,6 +277,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
+    if let Some(http2) = &report.http2 {
+        let _ = writeln!(out, "HTTP/2: {}.\n", http2.line());
+    }
     if let (Some(tls), Some(handshake)) = (&report.tls, &report.handshake) {
         let _ = writeln!(
             out,

@@ -222,13 +222,19 @@ enum Hint {
 fn side(word: &str, tls: &Tls, catalog: &Catalog, site: &Site<'_>) -> Result<(Side, Hint)> {
     if !starts(word) {
         let address = target::parse(word)?;
+        if address.h2c {
+            return Err(miette!(
+                help = "prony load h2c://… for each of them",
+                "{word}: duels and capacity searches do not speak HTTP/2 yet"
+            ));
+        }
         let target = address.resolve(PATIENCE)?;
         let Target::Tcp(addr) = target else {
             return Err(miette!("{word}: unix sockets cannot take part in a duel"));
         };
         let tls = match address.tls {
             true => {
-                let options = tls.options(&address.host)?;
+                let options = tls.options(&address.host, false)?;
                 crate::tls::tried(word, &target, &options, PATIENCE)?;
                 Some(Box::new(options))
             }

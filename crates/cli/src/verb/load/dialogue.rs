@@ -4,15 +4,21 @@ use crate::args::Load;
 use crate::request::{prefix, text_or_file};
 use crate::target;
 use miette::{Result, miette};
-use prony_engine::Dialogue;
+use prony_engine::protocol::h2::H2Exchange;
 use prony_engine::protocol::mix::Shares;
 use prony_engine::protocol::{HttpExchange, HttpRequest, Limits};
+use prony_engine::{Dialogue, H2Requests};
 use prony_lab::requests::{self, Server};
 use std::path::Path;
 
 /// What is said to this address.
-pub fn dialogue(args: &Load, address: &target::Address) -> Result<Dialogue> {
+pub fn dialogue(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> {
     match (&args.file, address.http) {
+        (Some(_), _) if http2 => Err(miette!(
+            help = "one request by the options of Request, or http:// for the file",
+            "--file is not sent over HTTP/2 yet"
+        )),
+        (None, _) if http2 => h2(args, address),
         (Some(file), true) => mix(file, args, address),
         (Some(_), false) => Err(miette!(
             "--file has HTTP requests: the URL must begin with http://"
@@ -44,15 +50,36 @@ fn limits(args: &Load) -> Limits {
     }
 }
 
-fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
-    let request = HttpRequest {
+fn request(args: &Load, address: &target::Address) -> Result<HttpRequest> {
+    Ok(HttpRequest {
         method: args.request.method()?,
         target: address.path.clone(),
         host: address.authority.clone(),
         headers: args.request.fields()?,
         body: args.request.content()?,
         keepalive: !args.no_keepalive,
-    };
+    })
+}
+
+fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
+    if args.pipeline > 1 {
+        return Err(miette!(
+            help = "--streams N has N requests in flight on each connection",
+            "--pipeline is for HTTP/1.1"
+        ));
+    }
+    let expect = args.request.expect()?;
+    let exchange = H2Exchange::new(&request(args, address)?, address.tls, expect)
+        .map_err(|forbidden| miette!("{forbidden}"))?;
+    Ok(Dialogue::H2(Box::new(H2Requests {
+        exchanges: vec![exchange],
+        limits: limits(args),
+        window: args.http2.window(),
+    })))
+}
+
+fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
+    let request = request(args, address)?;
     let expect = args.request.expect()?;
     Ok(Dialogue::Http {
         exchanges: vec![HttpExchange::new(&request, expect)],

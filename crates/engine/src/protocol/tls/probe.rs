@@ -44,6 +44,9 @@ pub enum ProbeError {
     /// No version, cipher suite or group in common.
     #[error("no TLS version, cipher suite or group in common with the server: {0}")]
     Incompatible(String),
+    /// HTTP/2 was offered alone, and not agreed to.
+    #[error("the server does not agree to HTTP/2 (ALPN h2)")]
+    NoHttp2,
     /// Anything else that ends a handshake.
     #[error("the TLS handshake failed: {0}")]
     Handshake(String),
@@ -64,6 +67,7 @@ impl ProbeError {
             Self::Incompatible(_) => {
                 "leave out --tls-version and --cipher, or choose others; prony speaks TLS 1.2 and 1.3"
             }
+            Self::NoHttp2 => "leave out --http2, or switch on HTTP/2 in the server",
             Self::Handshake(_) => "the server's log may say more",
         }
     }
@@ -80,6 +84,9 @@ pub fn probe(target: &Target, options: &TlsOptions, timeout: Duration) -> Result
     let connector = Connector::new(options)?;
     let mut wire = connect(target, timeout).map_err(ProbeError::Connection)?;
     let mut tls = handshake(&connector, &mut wire, timeout)?;
+    if options.alpn == ["h2"] && tls.alpn_protocol() != Some(b"h2") {
+        return Err(ProbeError::NoHttp2);
+    }
     if connector.client.missing() {
         // TLS 1.3 refuses a client only after the handshake: listen for that. One who has said goodbye is
         // answered by the end of the connection.
@@ -205,6 +212,11 @@ fn refused(error: &Error, connector: &Connector) -> ProbeError {
         let name = alert.as_str().unwrap_or("(unknown)");
         return match alert {
             AlertDescription::CertificateRequired => ProbeError::ClientCertificate,
+            AlertDescription::NoApplicationProtocol
+                if connector.config().alpn_protocols == [b"h2"] =>
+            {
+                ProbeError::NoHttp2
+            }
             AlertDescription::HandshakeFailure | AlertDescription::BadCertificate if missing => {
                 ProbeError::ClientCertificate
             }

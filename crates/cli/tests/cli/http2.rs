@@ -1,0 +1,95 @@
+//! HTTP/2 on the command line. What is said on a connection is tested in the engine.
+
+use crate::support::Place;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+/// A frame's header.
+fn frame(length: u8, kind: u8, flags: u8, stream: [u8; 4]) -> Vec<u8> {
+    [&[0, 0, length, kind, flags][..], &stream].concat()
+}
+
+/// Answers every request with `hello`.
+fn serve(mut client: TcpStream) -> std::io::Result<()> {
+    client.read_exact(&mut [0; 24])?;
+    client.write_all(&frame(0, 4, 0, [0; 4]))?;
+    loop {
+        let mut header = [0; 9];
+        client.read_exact(&mut header)?;
+        let length = usize::from(header[1]) << 8 | usize::from(header[2]);
+        client.read_exact(&mut vec![0; length])?;
+        if header[3] == 1 {
+            let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
+            let head = [frame(1, 1, 4, stream), vec![0x88]].concat();
+            let body = [frame(5, 0, 1, stream), b"hello".to_vec()].concat();
+            client.write_all(&[head, body].concat())?;
+        }
+    }
+}
+
+/// A server in threads of this process, for as long as it lives; gives its port.
+fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            thread::spawn(move || serve(client));
+        }
+    });
+    port
+}
+
+#[test]
+fn a_load_is_made_over_http2() {
+    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let place = Place::new();
+    let load = ["load", "-n", "200", "-c", "2", "--expect-body", "hello"];
+    let more = ["--streams", "8", "--window", "70000", "--json", &url];
+    let seen = place.prony(&[&load[..], &more].concat()).with(0).json();
+    assert_eq!(seen["outcomes"]["ok"], 200, "{seen:#}");
+    assert_eq!(seen["http2"]["streams"], 8, "{seen:#}");
+    assert_eq!(seen["http2"]["window"], 70_000, "{seen:#}");
+    let text = place.prony(&[&load[..], &[&url]].concat()).with(0);
+    let line = "HTTP/2       1 stream in flight on each connection";
+    assert!(text.stdout.contains(line), "{text}");
+}
+
+#[test]
+fn what_cannot_work_over_http2_is_said() {
+    let http1 = serves(|mut client| {
+        client.read_exact(&mut [0; 24])?;
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
+        client.read_to_end(&mut Vec::new()).map(drop)
+    });
+    let place = Place::new();
+    let old = format!("h2c://127.0.0.1:{http1}/");
+    let plain = format!("http://127.0.0.1:{http1}/");
+    let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
+    for (arguments, said) in [
+        (&["load", &old][..], "speaks HTTP/1.1, not HTTP/2"),
+        (&["load", "--http2", &plain], "--http2 is for https://"),
+        (&["load", "--streams", "2", &plain], "are for HTTP/2"),
+        (
+            &["load", "--pipeline", "2", &old],
+            "--pipeline is for HTTP/1.1",
+        ),
+        (
+            &["load", "-H", "Connection: close", &old],
+            "no header field \"Connection\"",
+        ),
+        (
+            &["load", "-f", file.to_str().unwrap(), &old],
+            "--file is not sent over HTTP/2",
+        ),
+        (&["duel", &old, &old], "do not speak HTTP/2 yet"),
+        (
+            &["capacity", "--p99", "1s", &old],
+            "do not speak HTTP/2 yet",
+        ),
+    ] {
+        let done = place.prony(arguments).with(1);
+        assert!(done.stderr.contains(said), "{arguments:?}: {done}");
+        assert_eq!(done.stdout, "", "{done}");
+    }
+}

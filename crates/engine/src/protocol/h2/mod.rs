@@ -1,0 +1,33 @@
+//! HTTP/2 as a client speaks it (RFC 9113), over TCP with prior knowledge or over TLS.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `frame` | the layout of frames |
+//! | `hpack` | the compression of header fields |
+//! | `request` | requests, encoded once and sent again |
+//! | `head` | what an answer's fields say |
+//! | `streams` | which streams are in flight |
+//! | `conn` | a connection: frames in, answers out |
+//! | `sending` | requests, and their bodies as far as the server takes them |
+//! | `session` | all connections of a worker |
+//! | `probe` | one connection before a load |
+
+mod conn;
+mod frame;
+mod head;
+mod hpack;
+mod probe;
+mod request;
+mod sending;
+mod session;
+mod streams;
+
+pub use conn::H2Conn;
+pub use probe::{H2ProbeError, probe};
+pub use request::{ForbiddenField, H2Exchange};
+pub use session::H2;
+
+/// The largest window of flow control.
+pub const MOST_WINDOW: u32 = i32::MAX as u32;
+/// The window unless said otherwise: 2^30 − 1 bytes, as h2load's.
+pub const WINDOW: u32 = (1 << 30) - 1;

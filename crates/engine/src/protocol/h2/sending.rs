@@ -1,0 +1,140 @@
+//! What a connection sends: requests, and their bodies as far as the server takes them.
+
+use super::conn::H2Conn;
+use super::frame::{self, put_header, put_number};
+use super::session::H2;
+use crate::protocol::Tag;
+
+/// What has been said to the server about a request's fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Table {
+    /// Nothing yet.
+    #[default]
+    Empty,
+    /// They are in its table.
+    Filled,
+    /// Its table is not used: it is too small, or there are several requests.
+    Unused,
+    /// It is not used, and the server has yet to be told that it may drop it.
+    Dropped,
+}
+
+impl H2Conn {
+    /// Writes the next request, with as much of its body as the server takes now.
+    pub(super) fn request(&mut self, h2: &H2, slot: u32, tag: Tag, out: &mut Vec<u8>) {
+        let exchange = match h2.exchanges.len() {
+            1 => 0,
+            n => slot.wrapping_add(self.asked) % n as u32,
+        };
+        self.asked = self.asked.wrapping_add(1);
+        let it = &h2.exchanges[exchange as usize];
+        let (place, id) = self.streams.open(tag, exchange, self.initial_room);
+        let end = it.body.is_empty();
+        let ends = if end { frame::END_STREAM } else { 0 };
+        if self.table == Table::Empty && (h2.exchanges.len() > 1 || it.table > self.table_size) {
+            self.table = Table::Unused;
+        }
+        let block = match self.table {
+            Table::Empty => {
+                self.table = Table::Filled;
+                &it.first
+            }
+            Table::Filled => &it.again,
+            Table::Unused => &it.plain,
+            Table::Dropped => {
+                self.table = Table::Unused;
+                // A table size update to 0 (RFC 7541, 4.2), then the fields.
+                let block = [&[0x20][..], &it.plain].concat();
+                put_block(&block, ends, id, out);
+                return self.begin_body(h2, place, end, out);
+            }
+        };
+        if block.len() <= frame::MOST {
+            put_header(
+                block.len(),
+                frame::HEADERS,
+                frame::END_HEADERS | ends,
+                id,
+                out,
+            );
+            out.extend_from_slice(block);
+        } else {
+            put_block(block, ends, id, out);
+        }
+        self.begin_body(h2, place, end, out);
+    }
+
+    #[inline]
+    fn begin_body(&mut self, h2: &H2, place: usize, end: bool, out: &mut Vec<u8>) {
+        if !end {
+            self.streams.get(place).sending = true;
+            if !self.send_body(h2, place, out) {
+                self.blocked.push_back(place as u32);
+            }
+        }
+    }
+
+    /// Sends as much of a request's body as the server takes. True: all of it has been sent.
+    fn send_body(&mut self, h2: &H2, place: usize, out: &mut Vec<u8>) -> bool {
+        let stream = self.streams.get(place);
+        let body = &h2.exchanges[stream.exchange as usize].body;
+        loop {
+            let left = &body[stream.sent..];
+            let room = self.room.min(stream.room).max(0);
+            let n = usize::try_from(room).unwrap_or(usize::MAX);
+            let n = n.min(left.len()).min(self.most_frame as usize);
+            if n == 0 {
+                return false;
+            }
+            let whole = n == left.len();
+            let flags = if whole { frame::END_STREAM } else { 0 };
+            put_header(n, frame::DATA, flags, stream.id, out);
+            out.extend_from_slice(&left[..n]);
+            stream.sent += n;
+            stream.room -= n as i64;
+            self.room -= n as i64;
+            self.idle_frames = 0;
+            if whole {
+                stream.sending = false;
+                return true;
+            }
+        }
+    }
+
+    /// There may be more room: sends what waits for it, in the order of the requests.
+    pub(super) fn send_bodies(&mut self, h2: &H2, out: &mut Vec<u8>) {
+        for _ in 0..self.blocked.len() {
+            let Some(place) = self.blocked.pop_front() else {
+                return;
+            };
+            let index = place as usize;
+            let stream = self.streams.get(index);
+            let waits = stream.tag.is_some() && stream.sending;
+            if waits && !self.send_body(h2, index, out) {
+                self.blocked.push_back(place);
+            }
+        }
+    }
+
+    /// A request is given up.
+    pub(super) fn cancel(&mut self, tag: Tag, out: &mut Vec<u8>) {
+        let place = tag.index();
+        let id = self.streams.get(place).id;
+        put_number(frame::RST_STREAM, id, frame::CANCEL, out);
+        self.close(place, true);
+    }
+}
+
+/// Appends a header block in as many frames as it needs.
+fn put_block(block: &[u8], ends: u8, id: u32, out: &mut Vec<u8>) {
+    let last = block.len().div_ceil(frame::MOST).saturating_sub(1);
+    for (nth, piece) in block.chunks(frame::MOST).enumerate() {
+        let (kind, flags) = match nth {
+            0 => (frame::HEADERS, ends),
+            _ => (frame::CONTINUATION, 0),
+        };
+        let flags = flags | if nth == last { frame::END_HEADERS } else { 0 };
+        put_header(piece.len(), kind, flags, id, out);
+        out.extend_from_slice(piece);
+    }
+}

@@ -1,0 +1,150 @@
+//! The streams of a connection: which are open, and which are not any more.
+
+use crate::protocol::{Difference, Tag};
+use std::collections::VecDeque;
+
+/// A request in flight.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    pub(super) id: u32,
+    /// None: this place is free.
+    pub(super) tag: Option<Tag>,
+    /// Which of the exchanges.
+    pub(super) exchange: u32,
+    /// 0 until the header section has come.
+    pub(super) status: u16,
+    pub(super) length: Option<u64>,
+    /// Bytes of the body so far.
+    pub(super) body: u64,
+    pub(super) difference: Option<Box<Difference>>,
+    /// Bytes that have come since the server was last given more room.
+    pub(super) unacknowledged: u32,
+    /// What the server takes of the request's body, beyond what has been sent.
+    pub(super) room: i64,
+    /// Bytes of the request's body that have been sent.
+    pub(super) sent: usize,
+    /// The request's body has not been sent whole.
+    pub(super) sending: bool,
+}
+
+/// What is known of a stream by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// In flight, at this place.
+    Open(usize),
+    /// Given up by this side: the server may not know yet.
+    Cancelled,
+    /// The server has ended it.
+    Ended,
+    /// Not opened yet, or none that this side could open.
+    Never,
+}
+
+/// Places are looked up by number through a queue that begins with the oldest stream in flight.
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// By the index of a request's tag.
+    places: Vec<Stream>,
+    /// The number of the first in `order`; all before it are not open any more.
+    first: u32,
+    order: VecDeque<u32>,
+    /// Those that were given up, oldest first.
+    cancelled: VecDeque<u32>,
+    pub(super) open: u32,
+}
+
+/// In `order`: not open any more.
+const GONE: u32 = u32::MAX;
+/// The most streams given up that are remembered, for each connection. What comes for an older one breaks the protocol.
+const MOST_CANCELLED: usize = 16_384;
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            first: 1,
+            order: VecDeque::new(),
+            cancelled: VecDeque::new(),
+            open: 0,
+        }
+    }
+}
+
+impl Streams {
+    /// Opens the next stream at the place of its tag.
+    #[inline]
+    pub(super) fn open(&mut self, tag: Tag, exchange: u32, room: i64) -> (usize, u32) {
+        let place = tag.index();
+        if place >= self.places.len() {
+            self.places.resize_with(place + 1, Stream::default);
+        }
+        let id = self.next();
+        self.places[place] = Stream {
+            id,
+            tag: Some(tag),
+            exchange,
+            room,
+            ..Stream::default()
+        };
+        self.order.push_back(place as u32);
+        self.open += 1;
+        (place, id)
+    }
+
+    /// The number of the next stream.
+    pub(super) fn next(&self) -> u32 {
+        self.first + 2 * self.order.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn find(&self, id: u32) -> Known {
+        if id.is_multiple_of(2) || id >= self.next() {
+            return Known::Never;
+        }
+        let place = id
+            .checked_sub(self.first)
+            .map_or(GONE, |beyond| self.order[beyond as usize / 2]);
+        match place {
+            GONE if self.cancelled.contains(&id) => Known::Cancelled,
+            GONE => Known::Ended,
+            place => Known::Open(place as usize),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&mut self, place: usize) -> &mut Stream {
+        &mut self.places[place]
+    }
+
+    /// Those in flight, with their places.
+    pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Stream)> {
+        let all = self.places.iter_mut().enumerate();
+        all.filter(|(_, stream)| stream.tag.is_some())
+    }
+
+    /// Closes a stream and gives its tag. `cancelled`: the server may still send something for it.
+    #[inline]
+    pub(super) fn close(&mut self, place: usize, cancelled: bool) -> Option<Tag> {
+        let stream = &mut self.places[place];
+        let tag = stream.tag.take();
+        let id = stream.id;
+        self.order[(id - self.first) as usize / 2] = GONE;
+        while self.order.front() == Some(&GONE) {
+            self.order.pop_front();
+            self.first += 2;
+        }
+        self.open -= 1;
+        if cancelled {
+            if self.cancelled.len() == MOST_CANCELLED {
+                self.cancelled.pop_front();
+            }
+            self.cancelled.push_back(id);
+        }
+        tag
+    }
+
+    /// The server has ended a stream that was given up.
+    pub(super) fn forget(&mut self, id: u32) {
+        self.cancelled.retain(|&other| other != id);
+    }
+}
