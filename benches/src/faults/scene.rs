@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A server that leaves a helper behind: in a session of its own, deaf to every signal that can be ignored.
 const START: &str = "trap '' HUP INT
 (setsid sh -c 'trap \"\" TERM HUP INT; sleep 1000' &)
-exec \"$1\" serve tcp-echo --model threads --port \"$2\"
+exec \"$1\" serve tcp-echo --model threads --port \"$2\" --host \"$3\"
 ";
 
 /// Which of the processes.
@@ -171,7 +171,7 @@ impl Scene {
             (
                 "catalog/clinging/server.toml",
                 "title = 'with a helper'\nlanguage = 'Rust'\ncontracts = ['tcp-echo']\nmodel = 'threads'\n\
-                 run = 'sh {src}/start.sh {prony} {port}'\n",
+                 run = 'sh {src}/start.sh {prony} {port} {host}'\n",
             ),
             ("catalog/clinging/start.sh", START),
             (

@@ -100,7 +100,7 @@ impl RemoteHost {
     }
 
     /// Starts something by a call.
-    fn start_with(link: Arc<Link>, call: Call) -> Result<RemoteServer, Failure> {
+    fn start_with(link: Arc<Link>, call: Call, ip: IpAddr) -> Result<RemoteServer, Failure> {
         let reply = link.call(call);
         match reply.map_err(|error| Failure::new(Step::Start, error))? {
             Reply::Server(up) => Ok(RemoteServer {
@@ -108,10 +108,16 @@ impl RemoteHost {
                 up: *up,
                 stopped: false,
             }),
-            Reply::Failed(failure) => Err(Failure {
-                message: format!("on host {}: {}", link.name(), failure.message),
-                ..failure
-            }),
+            Reply::Failed(failure) => {
+                let hint = match failure.step {
+                    Step::Ready => format!(
+                        "; it has to listen on {ip}, by which the load reaches it ({{host}} in its command line)"
+                    ),
+                    _ => String::new(),
+                };
+                let message = format!("on host {}: {}{hint}", link.name(), failure.message);
+                Err(Failure { message, ..failure })
+            }
             other => Err(unexpected(Step::Start, other)),
         }
     }
@@ -210,6 +216,7 @@ impl Host for RemoteHost {
         Self::start_with(
             link.map_err(|error| Failure::new(Step::Start, error))?,
             call,
+            self.ip,
         )
     }
 
@@ -230,7 +237,7 @@ impl Host for RemoteHost {
     ) -> Result<RemoteServer, Failure> {
         let start = self.start_by(upstream);
         let call = Call::PutBehind(gateway.up.number, Box::new(start));
-        Self::start_with(Arc::clone(&gateway.link), call)
+        Self::start_with(Arc::clone(&gateway.link), call, self.ip)
     }
 
     fn watch(

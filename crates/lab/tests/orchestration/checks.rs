@@ -8,7 +8,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
-use prony_record::{Load, Recording, Span};
+use prony_record::{ByHost, Distributions, Load, Observation, Recording, Span};
 use std::time::Duration;
 
 /// Checks that a duel cannot raise: two look at several measurements, and two judge how long was
@@ -89,10 +89,43 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
         ),
         ("oversubscribed", clean()),
         (
+            "agents-disagree",
+            seen(|it| {
+                slower_host(it)
+                    .times
+                    .response
+                    .record_n(90_000_000, 100_000)
+                    .unwrap();
+            }),
+        ),
+        (
+            "start-skew",
+            seen(|it| slower_host(it).late_start_ns = 5_000_000),
+        ),
+        (
+            "clock-uncertain",
+            seen(|it| slower_host(it).clock_error_ns = 50_000_000),
+        ),
+        (
             "uneven-connections",
             used(|it| it.resources.connections_per_loop = vec![60, 4]),
         ),
     ]
+}
+
+/// As if two machines had sent the load and seen the same; gives the second, to be changed.
+fn slower_host(seen: &mut Observation) -> &mut ByHost {
+    seen.by_host = ["h1", "h2"]
+        .map(|host| ByHost {
+            host: host.into(),
+            times: Distributions {
+                response: seen.times.response.clone(),
+                ..Distributions::default()
+            },
+            ..ByHost::default()
+        })
+        .to_vec();
+    &mut seen.by_host[1]
 }
 
 fn sides(check: &str) -> [Side; 2] {

@@ -51,17 +51,21 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
 
 /// Parts double braces in all texts, which would be values in a file of requests. Were there any?
 fn part_braces(value: &mut Value) -> bool {
+    // Every text is looked at, whatever was found before.
+    let any = |of: &mut dyn Iterator<Item = &mut Value>| {
+        let mut any = false;
+        for value in of {
+            any |= part_braces(value);
+        }
+        any
+    };
     match value {
         Value::String(text) if text.contains("{{") => {
             *text = text.replace("{{", "{ {");
             true
         }
-        Value::Array(all) => all
-            .iter_mut()
-            .fold(false, |any, one| part_braces(one) || any),
-        Value::Object(all) => all
-            .values_mut()
-            .fold(false, |any, one| part_braces(one) || any),
+        Value::Array(all) => any(&mut all.iter_mut()),
+        Value::Object(all) => any(&mut all.values_mut()),
         _ => false,
     }
 }
