@@ -7,7 +7,7 @@
 //! | `request` | requests, encoded once and sent again |
 //! | `head` | what an answer's fields say |
 //! | `streams` | which streams are in flight |
-//! | `conn` | a connection: frames in, answers out |
+//! | `conn` | a connection: frames in, answers out; `control` and `answers` below it have the kinds of frames |
 //! | `sending` | requests, and their bodies as far as the server takes them |
 //! | `session` | all connections of a worker |
 //! | `probe` | one connection before a load |

@@ -1,0 +1,410 @@
+//! Frames that are parts of answers: header sections, and bodies.
+
+use super::{Block, Data, H2Conn, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM};
+use crate::protocol::h2::frame::{self, Header, put_number};
+use crate::protocol::h2::head::Head;
+use crate::protocol::h2::hpack::Refusal;
+use crate::protocol::h2::session::H2;
+use crate::protocol::h2::streams::Known;
+use crate::protocol::{Answer, Events, Fault, Mismatch, Tag};
+
+impl H2Conn {
+    pub(super) fn headers(
+        &mut self,
+        h2: &H2,
+        header: Header,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> Result<(), Fault> {
+        let mut fragment = payload;
+        if header.has(frame::PADDED) {
+            let (&padding, rest) = fragment.split_first().ok_or(SIZE)?;
+            let length = rest.len().checked_sub(usize::from(padding));
+            fragment = &rest[..length.ok_or(Fault::Malformed("padding longer than its frame"))?];
+        }
+        if header.has(frame::PRIORITISED) {
+            fragment = fragment.get(5..).ok_or(SIZE)?;
+        }
+        if self.streams.find(header.stream) == Known::Never {
+            return Err(STREAM);
+        }
+        let end = header.has(frame::END_STREAM);
+        if header.has(frame::END_HEADERS) {
+            return self.section(h2, header.stream, fragment, end, out, events);
+        }
+        self.block = Some(Block {
+            stream: header.stream,
+            bytes: fragment.to_vec(),
+            end,
+            frames: 1,
+        });
+        Ok(())
+    }
+
+    pub(super) fn continuation(
+        &mut self,
+        h2: &H2,
+        header: Header,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> Result<(), Fault> {
+        let Some(block) = &mut self.block else {
+            return Err(Fault::Malformed("CONTINUATION without HEADERS before it"));
+        };
+        if block.stream != header.stream {
+            return Err(STREAM);
+        }
+        block.frames += 1;
+        block.bytes.extend_from_slice(payload);
+        if block.bytes.len() as u64 > h2.limits.head || block.frames > MOST_CONTINUATIONS {
+            return Err(too_long(h2));
+        }
+        if header.has(frame::END_HEADERS)
+            && let Some(Block {
+                stream, bytes, end, ..
+            }) = self.block.take()
+        {
+            return self.section(h2, stream, &bytes, end, out, events);
+        }
+        Ok(())
+    }
+
+    /// A whole header block: the header section of an answer, an interim one, or trailers.
+    #[inline]
+    pub(super) fn section(
+        &mut self,
+        h2: &H2,
+        id: u32,
+        block: &[u8],
+        end: bool,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> Result<(), Fault> {
+        let head = self.decode(h2, block)?;
+        let place = match self.streams.find(id) {
+            Known::Open(place) => place,
+            Known::Cancelled => {
+                if end {
+                    self.streams.forget(id);
+                }
+                return self.idle();
+            }
+            Known::Ended | Known::Never => {
+                return Err(Fault::Malformed(
+                    "a header section after the end of its stream",
+                ));
+            }
+        };
+        let stream = self.streams.get(place);
+        let trailers = stream.status != 0;
+        let wrong = match (head.wrong, head.status) {
+            (Some(why), _) => Some(why),
+            (None, None) if !trailers => Some("an answer without :status"),
+            (None, Some(_)) if trailers => Some(":status in the trailers"),
+            (None, None) if !end => Some("trailers that do not end their stream"),
+            (None, Some(101)) => {
+                Some("the server switched protocols (101), which HTTP/2 does not have")
+            }
+            (None, Some(..200)) if end => Some("an interim answer that ends its stream"),
+            _ => None,
+        };
+        if let Some(why) = wrong {
+            self.refuse(place, Fault::Malformed(why), !end, out, events);
+            return Ok(());
+        }
+        match head.status {
+            Some(..200) => return self.idle(),
+            Some(status) => (stream.status, stream.length) = (status, head.length),
+            None => {}
+        }
+        if end {
+            self.complete(h2, place, out, events);
+        }
+        Ok(())
+    }
+
+    /// What a block says.
+    #[inline]
+    pub(super) fn decode(&mut self, h2: &H2, block: &[u8]) -> Result<Head, Fault> {
+        if self.known.version == self.decoder.version()
+            && !block.is_empty()
+            && self.known.bytes == block
+        {
+            return Ok(self.known.head);
+        }
+        let limit = usize::try_from(h2.limits.head).unwrap_or(usize::MAX);
+        let before = self.decoder.version();
+        let mut head = Head::default();
+        let decoded = self
+            .decoder
+            .decode(block, limit, |name, value| head.field(name, value));
+        match decoded {
+            Ok(()) => {}
+            Err(Refusal::Invalid(why)) => return Err(Fault::Malformed(why)),
+            Err(Refusal::TooLong) => return Err(too_long(h2)),
+        }
+        if self.decoder.version() == before && block.len() <= KNOWN_BLOCK {
+            self.known.bytes.clear();
+            self.known.bytes.extend_from_slice(block);
+            self.known.head = head;
+            self.known.version = before;
+        }
+        Ok(head)
+    }
+
+    /// A DATA frame begins. Gives what was read of its payload; none when more has to come before.
+    #[inline]
+    pub(super) fn begin_data(
+        &mut self,
+        h2: &H2,
+        header: Header,
+        after: &[u8],
+    ) -> Result<Option<usize>, Fault> {
+        let (mut left, mut padding, mut used) = (header.length, 0, 0);
+        if header.has(frame::PADDED) {
+            if left == 0 {
+                return Err(SIZE);
+            }
+            let Some(&first) = after.first() else {
+                return Ok(None);
+            };
+            padding = usize::from(first);
+            used = 1;
+            left = (left - 1)
+                .checked_sub(padding)
+                .ok_or(Fault::Malformed("padding longer than its frame"))?;
+        }
+        // Flow control counts the payload with its padding.
+        let counted = header.length as u32;
+        self.unacknowledged += counted;
+        let beyond = Fault::Malformed("more data than its window allows");
+        if self.unacknowledged > h2.connection_window {
+            return Err(beyond);
+        }
+        match self.streams.find(header.stream) {
+            Known::Open(place) => {
+                let stream = self.streams.get(place);
+                stream.unacknowledged += counted;
+                if stream.unacknowledged > h2.window {
+                    return Err(beyond);
+                }
+            }
+            Known::Cancelled => {}
+            Known::Never => return Err(STREAM),
+            Known::Ended => return Err(Fault::Malformed("data after the end of its stream")),
+        }
+        if left == 0 {
+            self.idle()?;
+        } else {
+            self.idle_frames = 0;
+        }
+        self.data = Some(Data {
+            stream: header.stream,
+            left,
+            padding,
+            end: header.has(frame::END_STREAM),
+        });
+        Ok(Some(used))
+    }
+
+    /// Takes what is there of a DATA frame's payload; gives how many bytes.
+    #[inline]
+    pub(super) fn data(
+        &mut self,
+        h2: &H2,
+        data: Data,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) -> Result<usize, Fault> {
+        let n = data.left.min(bytes.len());
+        let padding = data.padding.min(bytes.len() - n);
+        let mut known = self.streams.find(data.stream);
+        if let Known::Open(place) = known
+            && let Some(why) = self.body(h2, place, &bytes[..n])
+        {
+            self.refuse(place, why, true, out, events);
+            known = Known::Cancelled;
+        }
+        let (left, more) = (data.left - n, data.padding - padding);
+        if left > 0 || more > 0 {
+            self.data = Some(Data {
+                left,
+                padding: more,
+                ..data
+            });
+            return Ok(n + padding);
+        }
+        self.data = None;
+        match known {
+            Known::Open(place) if data.end => self.end_of_data(h2, place, out, events),
+            Known::Open(place) => {
+                let stream = self.streams.get(place);
+                if stream.unacknowledged >= h2.window.div_ceil(2) {
+                    let id = stream.id;
+                    put_number(frame::WINDOW_UPDATE, id, stream.unacknowledged, out);
+                    stream.unacknowledged = 0;
+                }
+            }
+            Known::Cancelled if data.end => self.streams.forget(data.stream),
+            _ => {}
+        }
+        Ok(n + padding)
+    }
+
+    #[inline]
+    pub(super) fn end_of_data(
+        &mut self,
+        h2: &H2,
+        place: usize,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) {
+        if self.streams.get(place).status == 0 {
+            let why = Fault::Malformed("data before the header section");
+            return self.refuse(place, why, false, out, events);
+        }
+        self.complete(h2, place, out, events);
+    }
+
+    /// A piece of an answer's body. Gives what is wrong, if the stream cannot go on.
+    #[inline]
+    pub(super) fn body(&mut self, h2: &H2, place: usize, bytes: &[u8]) -> Option<Fault> {
+        let stream = self.streams.get(place);
+        if bytes.is_empty() {
+            return None;
+        }
+        if stream.status == 0 {
+            return Some(Fault::Malformed("data before the header section"));
+        }
+        let it = &h2.exchanges[stream.exchange as usize];
+        if it.head || matches!(stream.status, 204 | 304) {
+            return Some(Fault::Malformed("a body where there must be none"));
+        }
+        if !it.expect.matches_at(stream.body, bytes) && stream.difference.is_none() {
+            stream.difference = it.expect.difference_at(stream.body, bytes);
+        }
+        stream.body += bytes.len() as u64;
+        if stream.length.is_some_and(|length| stream.body > length) {
+            return Some(Fault::Malformed("a body longer than content-length says"));
+        }
+        (stream.body > h2.limits.body).then_some(Fault::TooLong {
+            part: "the body",
+            limit: h2.limits.body,
+        })
+    }
+
+    /// The server has ended a stream.
+    #[inline]
+    pub(super) fn complete(
+        &mut self,
+        h2: &H2,
+        place: usize,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) {
+        let stream = self.streams.get(place);
+        let it = &h2.exchanges[stream.exchange as usize];
+        let (status, body) = (stream.status, stream.body);
+        let bodiless = it.head || matches!(status, 204 | 304);
+        let short = stream.length.is_some_and(|length| length != body) && !bodiless;
+        let wrong = match short {
+            true => Some(Mismatch::Fault(Fault::Malformed(
+                "a body shorter than content-length says",
+            ))),
+            false if it.head => it.expect.judge_status(status),
+            false => it.expect.judge(status, body, stream.difference.take()),
+        };
+        if stream.sending {
+            // An answer before the request's end: the rest of it is not sent (RFC 9113, 8.1).
+            put_number(frame::RST_STREAM, stream.id, frame::NO_ERROR, out);
+        }
+        self.answer(
+            place,
+            false,
+            Answer {
+                status,
+                wrong,
+                last: false,
+                body,
+            },
+            events,
+        );
+    }
+
+    /// An answer breaks the protocol, and its stream alone. `open`: the server may send more on it.
+    #[cold]
+    pub(super) fn refuse(
+        &mut self,
+        place: usize,
+        fault: Fault,
+        open: bool,
+        out: &mut Vec<u8>,
+        events: &mut impl Events<Tag>,
+    ) {
+        let stream = self.streams.get(place);
+        let (id, status, body) = (stream.id, stream.status, stream.body);
+        if open || stream.sending {
+            put_number(frame::RST_STREAM, id, frame::PROTOCOL_ERROR, out);
+        }
+        let wrong = Some(Mismatch::Fault(fault));
+        self.answer(
+            place,
+            open,
+            Answer {
+                status,
+                wrong,
+                last: false,
+                body,
+            },
+            events,
+        );
+    }
+
+    /// The server gives up a stream.
+    #[cold]
+    pub(super) fn fail(&mut self, place: usize, wrong: Mismatch, events: &mut impl Events<Tag>) {
+        let stream = self.streams.get(place);
+        let answer = Answer {
+            status: stream.status,
+            wrong: Some(wrong),
+            last: false,
+            body: stream.body,
+        };
+        self.answer(place, false, answer, events);
+    }
+
+    #[inline]
+    pub(super) fn answer(
+        &mut self,
+        place: usize,
+        cancelled: bool,
+        answer: Answer,
+        events: &mut impl Events<Tag>,
+    ) {
+        if let Some(tag) = self.close(place, cancelled) {
+            events.answered(tag, answer);
+        }
+        if self.streams.next() >= LAST_STREAM {
+            events.closing();
+        }
+    }
+
+    /// Closes a stream. Gives its tag.
+    #[inline]
+    pub(in super::super) fn close(&mut self, place: usize, cancelled: bool) -> Option<Tag> {
+        if self.streams.get(place).sending {
+            self.blocked.retain(|&other| other as usize != place);
+        }
+        self.streams.close(place, cancelled)
+    }
+}
+
+fn too_long(h2: &H2) -> Fault {
+    Fault::TooLong {
+        part: "the header section",
+        limit: h2.limits.head,
+    }
+}
