@@ -42,6 +42,12 @@ pub fn main(
     version: &str,
     echo: impl Fn(SocketAddr) -> io::Result<SocketAddr> + Send + 'static,
 ) -> Result<(), FrameError> {
+    // Without one of its threads an agent would go on and never answer: better none at all.
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        told(panic);
+        exit(LOST);
+    }));
     let mut out = io::stdout();
     out.write_all(MAGIC)
         .and_then(|()| out.flush())

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -124,11 +125,22 @@ pub(crate) fn launch(
         None => words.push("sh".to_owned()),
     }
     let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
-    let mut child = Command::new(&words[0])
+    let mut command = Command::new(&words[0]);
+    command
         .args(&words[1..])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(Stdio::piped());
+    // Ctrl-C in a terminal goes to the launcher too, which must live until what was measured has come. It stays in
+    // prony's process group, so that it can ask for a password.
+    // SAFETY: `signal` may be called between fork and exec, and changes nothing but the new process.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+            Ok(())
+        });
+    }
+    let mut child = command
         .spawn()
         .map_err(|error| format!("cannot run `{line}`: {error}"))?;
     let complaints = Complaints::default();

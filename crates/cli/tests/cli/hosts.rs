@@ -4,6 +4,7 @@
 use crate::support::{Background, PRONY, Place, Served, until};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 /// A launcher that writes down the id of the process that becomes the agent.
@@ -314,7 +315,7 @@ fn agents_end_with_a_killed_coordinator() {
 #[test]
 fn an_interrupted_load_keeps_what_was_measured() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
-    let mut load = Background::start(&mut place.command(&[
+    let mut command = place.command(&[
         "load",
         "--json",
         "--no-keep",
@@ -330,9 +331,11 @@ fn an_interrupted_load_keeps_what_was_measured() {
         "--host",
         "b=env",
         &server.tcp(),
-    ]));
+    ]);
+    let mut load = Background::start(command.process_group(0));
     load.line("/s");
-    load.signal(2);
+    // As a terminal does: to every process of the group.
+    load.signal_group(libc::SIGINT);
     let done = load.end();
     let report = done.json();
     assert_eq!(report["interrupted"], true, "{done}");

@@ -270,6 +270,12 @@ impl Background {
         assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0);
     }
 
+    /// Sends a signal to it and to all processes of its group, which it must lead.
+    pub fn signal_group(&self, signal: i32) {
+        // SAFETY: a plain system call; the child has not been reaped, so the number is its own.
+        assert_eq!(unsafe { libc::kill(-self.pid(), signal) }, 0);
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub fn end(mut self) -> Done {
