@@ -8,7 +8,7 @@ use crate::server::Ceiling;
 use crate::spread::{Spread, show};
 use crate::table::Table;
 use prony_engine::clock::{self, process_cpu};
-use prony_engine::{Dialogue, Nanos, Plan, Target};
+use prony_engine::{Nanos, Plan, Target};
 use prony_lab::generator::{Generator, Local, Steer, Wheel};
 use prony_lab::interrupt::Interrupt;
 use prony_record::{Extent, Observation, Span, Window};
@@ -133,7 +133,6 @@ fn plan(server: &Ceiling, connections: u32, length: Duration) -> Plan {
         crate::load::http(server.address),
         connections,
     );
-    debug_assert!(matches!(plan.dialogue, Dialogue::Http { .. }));
     plan.load.extent = Extent::Duration(Span(length));
     plan
 }

@@ -12,7 +12,9 @@ use crate::error::Result;
 use crate::load;
 use crate::place::Rig;
 use crate::prony;
+use crate::server::Ceiling;
 use crate::table::Table;
+use prony_reference::Contract;
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -29,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// One protocol, transport and number of connections.
 #[derive(Debug, Serialize)]
 struct Row {
-    contract: &'static str,
+    contract: String,
     transport: &'static str,
     connections: u32,
     before: Counted,
@@ -69,17 +71,17 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
         rows: Vec::new(),
         missing: Vec::new(),
     };
-    for (contract, scheme, path) in [("tcp-echo", "tcp", ""), ("http-echo", "http", load::PATH)] {
-        let mut command = Command::new(&after);
-        command.args(["serve", contract, "--port", "0"]);
-        let mut server = Child::start(command, rig.server)?;
-        let line = server.line()?;
-        let address = line.rsplit(' ').next().unwrap_or_default();
-        let url = format!("{scheme}://{address}{path}");
+    for (contract, scheme, path) in [
+        (Contract::TcpEcho, "tcp", ""),
+        (Contract::HttpEcho, "http", load::PATH),
+    ] {
+        let server = Ceiling::start_with(contract, rig.server)?;
+        let url = format!("{scheme}://{}{path}", server.address);
+        let contract = contract.to_string();
         for transport in TRANSPORTS {
             for connections in CONNECTIONS {
                 let mut row = Row {
-                    contract,
+                    contract: contract.clone(),
                     transport,
                     connections,
                     before: Counted::default(),

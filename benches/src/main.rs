@@ -278,7 +278,7 @@ enum What {
     Plant(plant::PlantArgs),
     /// The ceiling as a process of its own.
     #[command(hide = true)]
-    Serve,
+    Serve { contract: prony_reference::Contract },
     /// The clockwork as a process of its own.
     #[command(hide = true)]
     Clockwork(server::ClockworkArgs),
@@ -299,7 +299,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<ExitCode> {
     let served = match &cli.what {
-        What::Serve => Some(server::serve_ceiling()),
+        What::Serve { contract } => Some(server::serve_ceiling(*contract)),
         What::Clockwork(args) => Some(server::serve_clockwork(args)),
         What::Generate(args) => Some(memory::generate(args)),
         What::Plant(args) => Some(plant::grow(args)),

@@ -62,7 +62,17 @@ impl Ceiling {
     /// # Errors
     /// When it does not start.
     pub fn start(cpu: usize) -> Result<Self> {
-        let (child, ready) = start(ourselves("serve")?, cpu)?;
+        Self::start_with(Contract::HttpEcho, cpu)
+    }
+
+    /// The same with this contract.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_with(contract: Contract, cpu: usize) -> Result<Self> {
+        let mut command = ourselves("serve")?;
+        command.arg(contract.to_string());
+        let (child, ready) = start(command, cpu)?;
         Ok(Self {
             address: ready.address,
             _child: child,
@@ -74,9 +84,9 @@ impl Ceiling {
 ///
 /// # Errors
 /// When it cannot listen or serve.
-pub fn serve_ceiling() -> Result<()> {
+pub fn serve_ceiling(contract: Contract) -> Result<()> {
     let server = ceiling::Server::bind(&ceiling::Options {
-        contract: Contract::HttpEcho,
+        contract,
         ..ceiling::Options::new(loopback())
     })?;
     say(&Ready {

@@ -1,11 +1,18 @@
 //! Loads and servers on other machines. Here the machines are this one, reached through a launcher that is a program like
 //! any other; over SSH and Slurm they are tried by `scripts/test-hosts`.
 
-use crate::support::{Background, PRONY, Place, Served, until};
+use crate::support::{Background, Place, Served, until};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+
+/// The words of a command line, and then `more`, in which there may be spaces.
+fn words<'a>(line: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    line.split_whitespace()
+        .chain(more.iter().copied())
+        .collect()
+}
 
 /// A launcher that writes down the id of the process that becomes the agent.
 fn noted(place: &Place, name: &str) -> (String, std::path::PathBuf) {
@@ -49,22 +56,10 @@ fn sum(of: &Value, what: &str) -> u64 {
 fn a_load_is_divided_among_machines_and_added_up() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let url = server.tcp();
-    let arguments = [
-        "load",
-        "--json",
-        "--no-keep",
-        "-n",
-        "1001",
-        "-c",
-        "5",
-        "--load-from",
-        "a,b",
-        "--host",
-        "a=env",
-        "--host",
-        "b=env",
-        &url,
-    ];
+    let arguments = words(
+        "load --json --no-keep -n 1001 -c 5 --load-from a,b --host a=env --host b=env",
+        &[&url],
+    );
     let first = place.prony(&arguments).with(0);
     assert!(first.stderr.contains("copying prony to a"), "{first}");
     assert!(!first.stderr.contains("copying prony to b"), "{first}");
@@ -79,17 +74,10 @@ fn a_load_is_divided_among_machines_and_added_up() {
     assert_eq!(report["latency"]["response"]["n"], n);
     let second = place.prony(&arguments).with(0);
     assert!(!second.stderr.contains("copying"), "{second}");
-    let text = place.prony(&[
-        "load",
-        "--no-keep",
-        "-n",
-        "50",
-        "-c",
-        "2",
-        "--load-from",
-        "local",
-        &url,
-    ]);
+    let text = place.prony(&words(
+        "load --no-keep -n 50 -c 2 --load-from local",
+        &[&url],
+    ));
     let text = text.with(0).stdout;
     assert!(text.contains("from ") && text.contains("local"), "{text}");
 }
@@ -98,29 +86,14 @@ fn a_load_is_divided_among_machines_and_added_up() {
 fn a_rate_is_that_of_all_machines_together() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let report = place
-        .prony(&[
-            "load",
-            "--json",
-            "--no-keep",
-            "--rate",
-            "200",
-            "-d",
-            "2s",
-            "-c",
-            "4",
-            "--load-from",
-            "a,b,c",
-            "--host",
-            "a=env",
-            "--host",
-            "b=env",
-            "--host",
-            "c=env",
-            &server.tcp(),
-        ])
+        .prony(&words(
+            "load --json --no-keep --rate 200 -d 2s -c 4 --load-from a,b,c \
+             --host a=env --host b=env --host c=env",
+            &[&server.tcp()],
+        ))
         .with(0)
         .json();
-    // Every request has its due time, whoever sends it: the number of those due is exact.
+    // At 200 per second for 2 s the three generators together are due exactly 400 requests.
     let outcomes = &report["outcomes"];
     let due: u64 = ["ok", "timeout", "in_flight_at_end", "unsent_at_end"]
         .iter()
@@ -134,28 +107,11 @@ fn a_rate_is_that_of_all_machines_together() {
 fn servers_run_on_one_machine_and_the_load_comes_from_another() {
     let place = Place::with_references();
     let done = place
-        .prony(&[
-            "duel",
-            "--json",
-            "--rounds",
-            "2",
-            "--duration",
-            "200ms",
-            "--warmup",
-            "200ms",
-            "--contract",
-            "tcp-echo",
-            "--server-on",
-            "a",
-            "--load-from",
-            "b",
-            "--host",
-            "a=env",
-            "--host",
-            "b=env",
-            "quick",
-            "plain",
-        ])
+        .prony(&words(
+            "duel --json --rounds 2 --duration 200ms --warmup 200ms --contract tcp-echo \
+             --server-on a --load-from b --host a=env --host b=env quick plain",
+            &[],
+        ))
         .with(0);
     let sides = done.json()["sides"].as_array().unwrap().len();
     assert_eq!(sides, 2, "{done}");
@@ -214,7 +170,7 @@ fn what_cannot_be_started_is_told() {
         text.contains("there is no host \"c\"") && text.contains("--host 'c="),
         "{text}"
     );
-    // A machine on which this program does not run, and one with another version installed.
+    // An installed program that says nothing, and a cache that cannot be written.
     let hosts = place.file(
         "hosts.toml",
         &format!(
@@ -230,19 +186,10 @@ fn what_cannot_be_started_is_told() {
         ("other", "could not be copied"),
     ] {
         let text = place
-            .prony(&[
-                "load",
-                "--no-keep",
-                "-n",
-                "1",
-                "-c",
-                "1",
-                "--hosts",
-                &hosts,
-                "--load-from",
-                name,
-                &url,
-            ])
+            .prony(&words(
+                "load --no-keep -n 1 -c 1 --hosts",
+                &[&hosts, "--load-from", name, &url],
+            ))
             .with(1)
             .stderr;
         assert!(text.contains(said), "{name}: {text}");
@@ -258,23 +205,10 @@ fn what_cannot_be_started_is_told() {
 fn an_agent_that_is_killed_ends_the_load_without_figures() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let ((a, pid_a), (b, pid_b)) = (noted(&place, "a"), noted(&place, "b"));
-    let mut load = Background::start(&mut place.command(&[
-        "load",
-        "--json",
-        "--no-keep",
-        "--plain",
-        "-d",
-        "1000s",
-        "-c",
-        "2",
-        "--load-from",
-        "a,b",
-        "--host",
-        &a,
-        "--host",
-        &b,
-        &server.tcp(),
-    ]));
+    let mut load = Background::start(&mut place.command(&words(
+        "load --json --no-keep --plain -d 1000s -c 2 --load-from a,b --host",
+        &[&a, "--host", &b, &server.tcp()],
+    )));
     // A window of the load has ended.
     load.line("/s");
     let (a, b) = (agent(&pid_a), agent(&pid_b));
@@ -291,20 +225,10 @@ fn an_agent_that_is_killed_ends_the_load_without_figures() {
 fn agents_end_with_a_killed_coordinator() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let (a, pid) = noted(&place, "a");
-    let mut load = Background::start(&mut place.command(&[
-        "load",
-        "--no-keep",
-        "--plain",
-        "-d",
-        "1000s",
-        "-c",
-        "2",
-        "--load-from",
-        "a",
-        "--host",
-        &a,
-        &server.tcp(),
-    ]));
+    let mut load = Background::start(&mut place.command(&words(
+        "load --no-keep --plain -d 1000s -c 2 --load-from a --host",
+        &[&a, &server.tcp()],
+    )));
     load.line("/s");
     load.signal(9);
     drop(load);
@@ -315,23 +239,10 @@ fn agents_end_with_a_killed_coordinator() {
 #[test]
 fn an_interrupted_load_keeps_what_was_measured() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
-    let mut command = place.command(&[
-        "load",
-        "--json",
-        "--no-keep",
-        "--plain",
-        "-d",
-        "1000s",
-        "-c",
-        "4",
-        "--load-from",
-        "a,b",
-        "--host",
-        "a=env",
-        "--host",
-        "b=env",
-        &server.tcp(),
-    ]);
+    let mut command = place.command(&words(
+        "load --json --no-keep --plain -d 1000s -c 4 --load-from a,b --host a=env --host b=env",
+        &[&server.tcp()],
+    ));
     let mut load = Background::start(command.process_group(0));
     load.line("/s");
     // As a terminal does: to every process of the group.
@@ -376,20 +287,10 @@ fn what_is_damaged_on_its_way_is_never_a_figure() {
         ("doubles", "data = data + data", "damaged"),
     ] {
         let host = filtered(&place, name, change);
-        let done = place.prony(&[
-            "load",
-            "--json",
-            "--no-keep",
-            "-d",
-            "5s",
-            "-c",
-            "2",
-            "--load-from",
-            name,
-            "--host",
-            &host,
-            &server.tcp(),
-        ]);
+        let done = place.prony(&words(
+            "load --json --no-keep -d 5s -c 2 --load-from",
+            &[name, "--host", &host, &server.tcp()],
+        ));
         assert_eq!(done.code, Some(1), "{name}: {done}");
         assert_eq!(done.stdout, "", "{name}: {done}");
         assert!(done.stderr.contains(said), "{name}: {done}");
@@ -443,5 +344,4 @@ fn a_program_that_is_no_prony_is_shown() {
         text.contains("no prony answered there, but \"agent\""),
         "{text}"
     );
-    assert!(Path::new(PRONY).exists());
 }

@@ -21,5 +21,7 @@ mod sizes;
 mod steering;
 mod support;
 mod tls;
+mod tls_hostile;
+mod tls_server;
 mod unasked;
 mod words;

@@ -109,6 +109,15 @@ struct Data {
 const SIZE: Fault = Fault::Malformed("a frame of a wrong size");
 const STREAM: Fault = Fault::Malformed("a frame on a wrong stream");
 
+/// What a connection needs while it takes bytes.
+struct Turn<'a, E> {
+    h2: &'a H2,
+    /// What it sends.
+    out: &'a mut Vec<u8>,
+    /// Whom it tells of answers.
+    events: &'a mut E,
+}
+
 impl H2Conn {
     #[inline]
     pub(super) fn accepts(&self) -> bool {
@@ -131,22 +140,23 @@ impl H2Conn {
         out: &mut Vec<u8>,
         events: &mut impl Events<Tag>,
     ) -> Result<(), Fault> {
+        let turn = &mut Turn { h2, out, events };
         if self.partial.is_empty() {
-            let used = self.read(h2, bytes, out, events)?;
+            let used = self.read(bytes, turn)?;
             self.partial.extend_from_slice(&bytes[used..]);
         } else {
             let mut joined = std::mem::take(&mut self.partial);
             joined.extend_from_slice(bytes);
-            let used = self.read(h2, &joined, out, events)?;
+            let used = self.read(&joined, turn)?;
             joined.drain(..used);
             self.partial = joined;
         }
         if self.unacknowledged >= h2.connection_window / 2 {
-            put_number(frame::WINDOW_UPDATE, 0, self.unacknowledged, out);
+            put_number(frame::WINDOW_UPDATE, 0, self.unacknowledged, turn.out);
             self.unacknowledged = 0;
         }
         if !self.blocked.is_empty() {
-            self.send_bodies(h2, out);
+            self.send_bodies(h2, turn.out);
         }
         Ok(())
     }
@@ -154,15 +164,13 @@ impl H2Conn {
     /// Takes whole frames, and DATA as it comes, from the front of `bytes`; gives how many bytes.
     fn read(
         &mut self,
-        h2: &H2,
         bytes: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<usize, Fault> {
         let mut at = 0;
         loop {
             if let Some(data) = self.data {
-                at += self.data(h2, data, &bytes[at..], out, events)?;
+                at += self.data(data, &bytes[at..], turn)?;
                 if self.data.is_some() {
                     return Ok(at);
                 }
@@ -193,7 +201,7 @@ impl H2Conn {
             }
             let after = &rest[frame::HEADER..];
             if header.kind == frame::DATA {
-                let Some(used) = self.begin_data(h2, header, after)? else {
+                let Some(used) = self.begin_data(turn.h2, header, after)? else {
                     return Ok(at);
                 };
                 at += frame::HEADER + used;
@@ -203,38 +211,36 @@ impl H2Conn {
                 return Ok(at);
             };
             at += frame::HEADER + header.length;
-            self.frame(h2, header, payload, out, events)?;
+            self.frame(header, payload, turn)?;
         }
     }
 
     fn frame(
         &mut self,
-        h2: &H2,
         header: Header,
         payload: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         match header.kind {
-            frame::HEADERS => return self.headers(h2, header, payload, out, events),
-            frame::CONTINUATION => return self.continuation(h2, header, payload, out, events),
+            frame::HEADERS => return self.headers(header, payload, turn),
+            frame::CONTINUATION => return self.continuation(header, payload, turn),
             _ => {}
         }
         self.idle()?;
         let of_connection = header.stream == 0;
         match header.kind {
             frame::SETTINGS if !of_connection => return Err(STREAM),
-            frame::SETTINGS => self.settings(header, payload, out, events)?,
+            frame::SETTINGS => self.settings(header, payload, turn)?,
             frame::PING if !of_connection => return Err(STREAM),
             frame::PING if payload.len() != 8 => return Err(SIZE),
             frame::PING if !header.has(frame::ACK) => {
-                put_header(8, frame::PING, frame::ACK, 0, out);
-                out.extend_from_slice(payload);
+                put_header(8, frame::PING, frame::ACK, 0, turn.out);
+                turn.out.extend_from_slice(payload);
             }
             frame::GOAWAY if !of_connection => return Err(STREAM),
-            frame::GOAWAY => self.goaway(payload, events)?,
-            frame::WINDOW_UPDATE => self.window_update(header, payload, out, events)?,
-            frame::RST_STREAM => self.reset(header, payload, events)?,
+            frame::GOAWAY => self.goaway(payload, turn)?,
+            frame::WINDOW_UPDATE => self.window_update(header, payload, turn)?,
+            frame::RST_STREAM => self.reset(header, payload, turn)?,
             frame::PRIORITY if of_connection => return Err(STREAM),
             frame::PRIORITY if payload.len() != 5 => return Err(SIZE),
             frame::PUSH_PROMISE => {

@@ -6,6 +6,7 @@
 
 mod flights;
 mod judge;
+mod kind;
 mod order;
 mod tally;
 mod template;
@@ -15,21 +16,15 @@ mod users;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    Answer, Booked, Ending, Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Limits,
-    Mismatch, Session,
-};
-use flights::Flights;
-use judge::Checks;
+use super::{Answer, Booked, Ending, Events, Fault, Fifo, Limits, Session};
+use kind::Kinds;
 use order::Order;
 use prony_record::ByRequest;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use tally::Tally;
 use template::{Filler, Template};
 
 pub use judge::{Expected, JsonValue};
+pub use kind::MixConn;
 pub use order::{CYCLE, Shares, exact_shares};
 pub use template::{Column, Piece, Table, Written, text};
 pub use user::{Origin, Take, Think};
@@ -108,97 +103,14 @@ impl Mix {
     }
 }
 
-/// A kind of request, ready to be sent and judged.
-#[derive(Debug)]
-struct Kind {
-    name: String,
-    share: f64,
-    template: Template,
-    /// Answers to HEAD have no body, whatever their header says.
-    head: bool,
-    reader: HttpReader,
-    expect: Expect,
-    checks: Checks,
-    tally: Tally,
-}
-
 /// Sends the requests of a [`Mix`] and judges every answer.
 #[derive(Debug)]
 pub struct Mixed {
-    kinds: Vec<Kind>,
+    kinds: Kinds,
     order: Order,
     filler: Filler,
     /// Requests in flight over all connections.
     in_flight: u64,
-    sample: u32,
-    /// Draws the sample, so that what is sent does not depend on what is checked.
-    dice: Xoshiro256PlusPlus,
-}
-
-/// What is remembered per connection.
-#[derive(Debug, Default)]
-pub struct MixConn {
-    flights: Flights,
-    state: HttpState,
-    /// The body of the answer that is being read, where it is searched.
-    body: Vec<u8>,
-    /// What is wrong with its head.
-    wrong: Option<String>,
-}
-
-impl Kind {
-    fn new(request: &MixRequest, mix: &Mix) -> Self {
-        Self {
-            name: request.name.clone(),
-            share: mix.share(request),
-            template: Template::new(request),
-            head: request.method == "HEAD",
-            reader: HttpReader::new(mix.limits),
-            expect: request.expected.cheap(),
-            checks: Checks::new(&request.expected),
-            tally: Tally::new(),
-        }
-    }
-
-    /// What was seen of it.
-    fn seen(&mut self) -> ByRequest {
-        let tally = std::mem::replace(&mut self.tally, Tally::new());
-        tally.seen(&self.name, self.share)
-    }
-}
-
-/// What is known of an answer that has come whole.
-struct Judged<'a> {
-    /// What is wrong with its head.
-    wrong: Option<String>,
-    /// Its body, if that is searched.
-    body: Option<&'a [u8]>,
-    /// What came after it.
-    surplus: Option<&'a Fault>,
-}
-
-/// What is wrong with an answer, with the request; the answer takes that over.
-#[inline]
-fn judge_answer(
-    kind: &Kind,
-    seen: Judged<'_>,
-    answer: &mut Answer,
-    shown: (&[u8], bool),
-) -> Option<String> {
-    let mut wrong = seen.wrong;
-    if let Some(mismatch) = &answer.wrong {
-        wrong = Some(mismatch.to_string());
-    } else if let Some(text) = kind.checks.status(answer.status) {
-        wrong = Some(text);
-    } else if let (Some(body), None) = (seen.body, &wrong) {
-        wrong = kind.checks.search(body);
-    }
-    wrong = wrong.or_else(|| seen.surplus.map(ToString::to_string));
-    let text = wrong.map(|wrong| judge::with_request(&kind.name, &wrong, shown));
-    answer.wrong = text
-        .as_deref()
-        .map(|text| Mismatch::Stated(text.to_owned().into_boxed_str()));
-    text
 }
 
 impl Mixed {
@@ -210,15 +122,12 @@ impl Mixed {
     #[must_use]
     pub fn new(mix: &Mix, seed: u64, worker: u32, workers: u32) -> Self {
         let own = seed ^ u64::from(worker).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let kind = |request| Kind::new(request, mix);
         let weights: Vec<u32> = mix.requests.iter().map(|request| request.weight).collect();
         Self {
-            kinds: mix.requests.iter().map(kind).collect(),
+            kinds: Kinds::new(mix, own),
             order: Order::new(&weights, mix.shares, own),
             filler: Filler::new(mix.tables.clone(), own, worker, workers),
             in_flight: 0,
-            sample: mix.sample,
-            dice: Xoshiro256PlusPlus::seed_from_u64(own.rotate_left(32)),
         }
     }
 
@@ -230,48 +139,16 @@ impl Mixed {
     /// Judges an answer that has come whole, and books it.
     #[inline]
     fn answered(
-        kind: &mut Kind,
+        &mut self,
         conn: &mut MixConn,
         mut answer: Answer,
         surplus: Option<&Fault>,
         events: &mut impl Events<Fifo>,
     ) {
-        let flight = conn.flights.oldest();
-        let searched = flight.search;
-        let seen = Judged {
-            wrong: conn.wrong.take(),
-            body: (searched && !kind.head).then_some(conn.body.as_slice()),
-            surplus,
-        };
-        let text = judge_answer(kind, seen, &mut answer, flight.shown());
-        conn.flights.pop();
-        conn.body.clear();
-        let status = answer.status;
+        self.in_flight -= 1;
+        let judged = self.kinds.judge(conn, &mut answer, surplus);
         let booked = events.answered(Fifo, answer);
-        kind.tally.answer(booked, status, text, searched);
-    }
-}
-
-/// Looks at the parts of an answer while it is read.
-struct Look<'a> {
-    checks: &'a mut Checks,
-    wrong: &'a mut Option<String>,
-    body: Option<&'a mut Vec<u8>>,
-}
-
-impl Keep for Look<'_> {
-    #[inline]
-    fn head(&mut self, bytes: &[u8]) {
-        if !self.checks.head_is_known(bytes) {
-            *self.wrong = self.checks.head(bytes);
-        }
-    }
-
-    #[inline]
-    fn body(&mut self, bytes: &[u8]) {
-        if let Some(body) = &mut self.body {
-            body.extend_from_slice(bytes);
-        }
+        self.kinds.book(conn, judged, booked);
     }
 }
 
@@ -293,14 +170,11 @@ impl Session for Mixed {
 
     #[inline]
     fn request(&mut self, conn: &mut MixConn, _slot: u32, _: Fifo, out: &mut Vec<u8>) {
-        let place = self.order.next();
-        let kind = &mut self.kinds[place];
+        let kind = self.order.next();
         let from = out.len();
-        kind.template.fill(&mut self.filler, out);
-        let search = kind.checks.searches()
-            && (kind.tally.is_first() || self.dice.random_range(0..MILLION) < self.sample);
+        self.kinds.get(kind).template.fill(&mut self.filler, out);
         self.in_flight += 1;
-        conn.flights.push(place as u32, search, &out[from..]);
+        self.kinds.sent(conn, kind, &out[from..]);
     }
 
     #[inline]
@@ -317,26 +191,12 @@ impl Session for Mixed {
         }
         let mut at = 0;
         while at < bytes.len() {
-            let flight = conn.flights.oldest();
-            let kind = &mut self.kinds[flight.kind as usize];
-            let mut look = Look {
-                checks: &mut kind.checks,
-                wrong: &mut conn.wrong,
-                body: flight.search.then_some(&mut conn.body),
-            };
-            let (used, answer) = kind.reader.read(
-                &mut conn.state,
-                &bytes[at..],
-                kind.head,
-                &kind.expect,
-                &mut look,
-            )?;
+            let (used, answer) = self.kinds.read(conn, &bytes[at..], None, false)?;
             at += used;
             if let Some(answer) = answer {
                 let more = at < bytes.len() && (answer.last || conn.flights.len() == 1);
                 let surplus = more.then_some(Fault::Unsolicited { at });
-                self.in_flight -= 1;
-                Self::answered(kind, conn, answer, surplus.as_ref(), events);
+                self.answered(conn, answer, surplus.as_ref(), events);
                 if let Some(fault) = surplus {
                     return Err(fault);
                 }
@@ -346,33 +206,23 @@ impl Session for Mixed {
     }
 
     fn end(&mut self, conn: &mut MixConn, _slot: u32, events: &mut impl Events<Fifo>) {
-        if conn.flights.is_empty() {
-            return;
-        }
-        let kind = &mut self.kinds[conn.flights.oldest().kind as usize];
-        if let Some(answer) = kind.reader.end(&mut conn.state, &kind.expect) {
-            self.in_flight -= 1;
-            Self::answered(kind, conn, answer, None, events);
+        if let Some(answer) = self.kinds.end(conn) {
+            self.answered(conn, answer, None, events);
         }
     }
 
     fn first_head(&self) -> &[u8] {
-        let mut heads = self.kinds.iter().map(|kind| kind.reader.first_head());
-        heads.find(|head| !head.is_empty()).unwrap_or_default()
+        self.kinds.first_head()
     }
 
     #[cold]
     fn failed(&mut self, conn: &mut MixConn, _: Fifo, booked: Booked, ending: Ending) {
-        if conn.flights.is_empty() {
-            return;
+        if self.kinds.failed(conn, booked, ending).is_some() {
+            self.in_flight -= 1;
         }
-        let kind = conn.flights.oldest().kind;
-        conn.flights.pop();
-        self.in_flight -= 1;
-        self.kinds[kind as usize].tally.failed(booked, ending);
     }
 
     fn by_request(&mut self) -> Vec<ByRequest> {
-        self.kinds.iter_mut().map(Kind::seen).collect()
+        self.kinds.seen()
     }
 }

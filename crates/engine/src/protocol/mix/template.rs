@@ -186,9 +186,9 @@ impl Template {
         }
     }
 
-    /// The tables that it uses; from now on its rows are set by the caller ([`Filler::set_rows`]).
-    pub(super) fn take_tables(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.tables)
+    /// The tables that it uses, each once.
+    pub(super) fn tables(&self) -> &[usize] {
+        &self.tables
     }
 
     /// The length of what does not vary.
@@ -200,10 +200,17 @@ impl Template {
         self.head.iter().chain(&self.body).map(length).sum()
     }
 
-    /// Appends the next request.
+    /// Appends the next request, with the next row of each of its tables.
     #[inline]
     pub(super) fn fill(&self, filler: &mut Filler, out: &mut Vec<u8>) {
-        filler.begin(&self.tables);
+        filler.advance(&self.tables);
+        self.fill_with_rows(filler, out);
+    }
+
+    /// Appends the next request, with the rows that were [set](Filler::set_rows).
+    #[inline]
+    pub(super) fn fill_with_rows(&self, filler: &mut Filler, out: &mut Vec<u8>) {
+        filler.seq = filler.seq.wrapping_add(filler.step);
         for piece in &self.head {
             filler.put(piece, out);
         }
@@ -329,13 +336,7 @@ impl Filler {
         self.used_up
     }
 
-    /// Begins a request that uses these tables.
-    #[inline]
-    fn begin(&mut self, tables: &[usize]) {
-        self.seq = self.seq.wrapping_add(self.step);
-        self.advance(tables);
-    }
-
+    /// Goes on to the next row of each of these tables.
     #[inline]
     fn advance(&mut self, tables: &[usize]) {
         for &table in tables {

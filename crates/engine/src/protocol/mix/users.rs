@@ -4,18 +4,15 @@
 //! its connection between two steps. Without keep-alive a connection is made for one session, and ends
 //! with it.
 
-use super::flights::Flights;
+use super::kind::Kinds;
 use super::order::Order;
 use super::template::Filler;
 use super::user::{Take, Taking, Think, User};
-use super::{Judged, Kind, Look, MILLION, Mix, judge_answer};
+use super::{Mix, MixConn};
 use crate::clock;
-use crate::protocol::http::{HttpState, Keep};
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, Fifo, Pace, Session};
 use prony_record::times::times;
 use prony_record::{ByRequest, BySession, Distributions};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -66,7 +63,7 @@ struct Course {
 /// Carries out the sessions of a [`Mix`] and judges every answer.
 #[derive(Debug)]
 pub struct Users {
-    kinds: Vec<Kind>,
+    kinds: Kinds,
     courses: Vec<Course>,
     order: Order,
     filler: Filler,
@@ -74,20 +71,15 @@ pub struct Users {
     /// Users with a session under way.
     active: u64,
     values: usize,
-    sample: u32,
     keepalive: bool,
-    dice: Xoshiro256PlusPlus,
 }
 
 /// What is remembered per connection.
 #[derive(Debug, Default)]
 pub struct UserConn {
     slot: u32,
-    flights: Flights,
-    state: HttpState,
+    mix: MixConn,
     head: Vec<u8>,
-    body: Vec<u8>,
-    wrong: Option<String>,
 }
 
 /// Why a session ended.
@@ -106,19 +98,16 @@ impl Users {
     pub fn new(mix: &Mix, seed: u64, (worker, workers): (u32, u32), keepalive: bool) -> Self {
         let own = seed ^ u64::from(worker).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // The generator closes the connection itself, when the session is over.
-        let request = |request: &super::MixRequest| {
-            let open = super::MixRequest {
-                keepalive: true,
-                ..request.clone()
-            };
-            Kind::new(&open, mix)
-        };
-        let mut kinds: Vec<Kind> = mix.requests.iter().map(request).collect();
+        let mut open = mix.clone();
+        for request in &mut open.requests {
+            request.keepalive = true;
+        }
+        let kinds = Kinds::new(&open, own);
         let sum: f64 = mix.sessions.iter().map(|it| f64::from(it.weight)).sum();
         let course = |session: &MixSession| {
             let mut tables = Vec::new();
             let step = |step: &MixStep| {
-                for table in kinds[step.request].template.take_tables() {
+                for &table in kinds.get(step.request).template.tables() {
                     if !tables.contains(&table) {
                         tables.push(table);
                     }
@@ -157,13 +146,11 @@ impl Users {
             kinds,
             courses,
             order: Order::new(&weights, mix.shares, own),
-            filler: Filler::new(mix.tables.clone(), own, worker, workers),
+            filler: Filler::new(open.tables, own, worker, workers),
             users: Vec::new(),
             active: 0,
             values: last.max().map_or(0, |last| last + 1),
-            sample: mix.sample,
             keepalive,
-            dice: Xoshiro256PlusPlus::seed_from_u64(own.rotate_left(32)),
         }
     }
 
@@ -204,42 +191,34 @@ impl Users {
         events: &mut impl Events<Fifo>,
     ) {
         let slot = conn.slot;
-        let flight = conn.flights.oldest();
-        let kind = &mut self.kinds[flight.kind as usize];
-        let searched = flight.search;
-        let how = Judged {
-            wrong: conn.wrong.take(),
-            body: (searched && !kind.head).then_some(conn.body.as_slice()),
-            surplus,
-        };
-        let text = judge_answer(kind, how, &mut answer, flight.shown());
+        let judged = self.kinds.judge(&mut conn.mix, &mut answer, surplus);
+        let name = &self.kinds.get(judged.kind).name;
         let user = Self::user(&mut self.users, slot);
         let course = &self.courses[user.session];
         let step = &course.steps[user.step - 1];
         if course.cookies {
             user.keep_cookies(&conn.head);
         }
-        let over = match &text {
-            Some(_) => Some(Over::Failed(format!("{}: wrong answer", kind.name))),
-            None => match user.take(&step.takings, &conn.head, &conn.body) {
-                Some(missing) => Some(Over::Failed(format!("{}: {missing}", kind.name))),
+        let mut over = match &judged.wrong {
+            Some(_) => Some(Over::Failed(format!("{name}: wrong answer"))),
+            None => match user.take(&step.takings, &conn.head, &conn.mix.body) {
+                Some(missing) => Some(Over::Failed(format!("{name}: {missing}"))),
                 None => (user.step == course.steps.len()).then_some(Over::Completed),
             },
         };
-        conn.flights.pop();
-        conn.body.clear();
-        conn.head.clear();
-        let status = answer.status;
-        let cut = answer.last && !self.keepalive && over.is_none();
+        if answer.last && !self.keepalive && over.is_none() {
+            over = Some(Over::Failed(format!(
+                "{name}: the server closed the connection after it"
+            )));
+        }
         // A connection of its own ends with its session.
         answer.last |= over.is_some() && !self.keepalive;
+        conn.head.clear();
         let booked = events.answered(Fifo, answer);
-        kind.tally.answer(booked, status, text, searched);
+        self.kinds.book(&mut conn.mix, judged, booked);
         if user.begun == 0 {
             user.begun = clock::now().saturating_sub(booked.response);
         }
-        let why = || format!("{}: the server closed the connection after it", kind.name);
-        let over = over.or_else(|| cut.then(|| Over::Failed(why())));
         if let Some(over) = over {
             self.over(slot, over, booked);
         }
@@ -266,24 +245,6 @@ impl Users {
     }
 }
 
-/// Looks at the parts of an answer, and keeps its head.
-struct Both<'a> {
-    look: Look<'a>,
-    head: &'a mut Vec<u8>,
-}
-
-impl Keep for Both<'_> {
-    fn head(&mut self, bytes: &[u8]) {
-        self.look.head(bytes);
-        self.head.clear();
-        self.head.extend_from_slice(bytes);
-    }
-
-    fn body(&mut self, bytes: &[u8]) {
-        self.look.body(bytes);
-    }
-}
-
 impl Session for Users {
     type Conn = UserConn;
     type Token = Fifo;
@@ -301,7 +262,7 @@ impl Session for Users {
 
     /// One request at a time; no new session after the last row of a table that is used once.
     fn accepts(&self, conn: &UserConn) -> bool {
-        conn.flights.is_empty() && (!self.filler.used_up() || self.is_active(conn.slot))
+        conn.mix.flights.is_empty() && (!self.filler.used_up() || self.is_active(conn.slot))
     }
 
     fn ended(&self) -> bool {
@@ -319,7 +280,7 @@ impl Session for Users {
         }
         user.thought = true;
         let think = self.courses[user.session].steps[user.step - 1].think;
-        match think.draw(1.0 - self.dice.random::<f64>()) {
+        match think.draw(1.0 - self.kinds.draw()) {
             0 => Pace::Now,
             rest => Pace::After(rest),
         }
@@ -337,20 +298,18 @@ impl Session for Users {
         }
         let course = &self.courses[user.session];
         let step = &course.steps[user.step];
-        let kind = &self.kinds[step.kind];
         let from = out.len();
         self.filler.set_rows(&course.tables, &user.rows);
         if course.cookies {
             user.write_cookies(&mut self.filler.cookies);
         }
         user.swap(&mut self.filler);
-        kind.template.fill(&mut self.filler, out);
+        let kind = self.kinds.get(step.kind);
+        kind.template.fill_with_rows(&mut self.filler, out);
         user.swap(&mut self.filler);
         user.step += 1;
         user.thought = false;
-        let search = kind.checks.searches()
-            && (kind.tally.is_first() || self.dice.random_range(0..MILLION) < self.sample);
-        conn.flights.push(step.kind as u32, search, &out[from..]);
+        self.kinds.sent(&mut conn.mix, step.kind, &out[from..]);
     }
 
     fn received(
@@ -361,24 +320,13 @@ impl Session for Users {
         _out: &mut Vec<u8>,
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
-        if conn.flights.is_empty() {
+        if conn.mix.flights.is_empty() {
             return Err(Fault::Unsolicited { at: 0 });
         }
         let user = &self.users[slot as usize];
         let step = &self.courses[user.session].steps[user.step - 1];
-        let flight = conn.flights.oldest();
-        let kind = &mut self.kinds[flight.kind as usize];
-        let mut both = Both {
-            look: Look {
-                checks: &mut kind.checks,
-                wrong: &mut conn.wrong,
-                body: (flight.search || step.body).then_some(&mut conn.body),
-            },
-            head: &mut conn.head,
-        };
-        let (used, answer) =
-            kind.reader
-                .read(&mut conn.state, bytes, kind.head, &kind.expect, &mut both)?;
+        let head = Some(&mut conn.head);
+        let (used, answer) = self.kinds.read(&mut conn.mix, bytes, head, step.body)?;
         if let Some(answer) = answer {
             let surplus = (used < bytes.len()).then_some(Fault::Unsolicited { at: used });
             self.answered(conn, answer, surplus.as_ref(), events);
@@ -390,29 +338,20 @@ impl Session for Users {
     }
 
     fn end(&mut self, conn: &mut UserConn, _slot: u32, events: &mut impl Events<Fifo>) {
-        if conn.flights.is_empty() {
-            return;
-        }
-        let kind = &mut self.kinds[conn.flights.oldest().kind as usize];
-        if let Some(answer) = kind.reader.end(&mut conn.state, &kind.expect) {
+        if let Some(answer) = self.kinds.end(&mut conn.mix) {
             self.answered(conn, answer, None, events);
         }
     }
 
     fn first_head(&self) -> &[u8] {
-        let mut heads = self.kinds.iter().map(|kind| kind.reader.first_head());
-        heads.find(|head| !head.is_empty()).unwrap_or_default()
+        self.kinds.first_head()
     }
 
     #[cold]
     fn failed(&mut self, conn: &mut UserConn, _: Fifo, booked: Booked, ending: Ending) {
-        if conn.flights.is_empty() {
+        let Some(kind) = self.kinds.failed(&mut conn.mix, booked, ending) else {
             return;
-        }
-        let kind = conn.flights.oldest().kind as usize;
-        conn.flights.pop();
-        self.kinds[kind].tally.failed(booked, ending);
-        let name = &self.kinds[kind].name;
+        };
         let why = match ending {
             Ending::Broken => "the answer breaks the protocol",
             Ending::Timeout => "took too long",
@@ -425,12 +364,12 @@ impl Session for Users {
                 return;
             }
         };
-        let over = Over::Failed(format!("{name}: {why}"));
+        let over = Over::Failed(format!("{}: {why}", kind.name));
         self.over(conn.slot, over, booked);
     }
 
     fn by_request(&mut self) -> Vec<ByRequest> {
-        self.kinds.iter_mut().map(Kind::seen).collect()
+        self.kinds.seen()
     }
 
     fn by_session(&mut self) -> Vec<BySession> {

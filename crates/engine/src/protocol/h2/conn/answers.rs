@@ -1,6 +1,8 @@
 //! Frames that are parts of answers: header sections, and bodies.
 
-use super::{Block, Data, H2Conn, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM};
+use super::{
+    Block, Data, H2Conn, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM, Turn,
+};
 use crate::protocol::h2::frame::{self, Header, put_number};
 use crate::protocol::h2::head::Head;
 use crate::protocol::h2::hpack::Refusal;
@@ -11,11 +13,9 @@ use crate::protocol::{Answer, Events, Fault, Mismatch, Tag};
 impl H2Conn {
     pub(super) fn headers(
         &mut self,
-        h2: &H2,
         header: Header,
         payload: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let mut fragment = payload;
         if header.has(frame::PADDED) {
@@ -31,7 +31,7 @@ impl H2Conn {
         }
         let end = header.has(frame::END_STREAM);
         if header.has(frame::END_HEADERS) {
-            return self.section(h2, header.stream, fragment, end, out, events);
+            return self.section(header.stream, fragment, end, turn);
         }
         self.block = Some(Block {
             stream: header.stream,
@@ -44,11 +44,9 @@ impl H2Conn {
 
     pub(super) fn continuation(
         &mut self,
-        h2: &H2,
         header: Header,
         payload: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let Some(block) = &mut self.block else {
             return Err(Fault::Malformed("CONTINUATION without HEADERS before it"));
@@ -58,15 +56,15 @@ impl H2Conn {
         }
         block.frames += 1;
         block.bytes.extend_from_slice(payload);
-        if block.bytes.len() as u64 > h2.limits.head || block.frames > MOST_CONTINUATIONS {
-            return Err(too_long(h2));
+        if block.bytes.len() as u64 > turn.h2.limits.head || block.frames > MOST_CONTINUATIONS {
+            return Err(too_long(turn.h2));
         }
         if header.has(frame::END_HEADERS)
             && let Some(Block {
                 stream, bytes, end, ..
             }) = self.block.take()
         {
-            return self.section(h2, stream, &bytes, end, out, events);
+            return self.section(stream, &bytes, end, turn);
         }
         Ok(())
     }
@@ -75,14 +73,12 @@ impl H2Conn {
     #[inline]
     pub(super) fn section(
         &mut self,
-        h2: &H2,
         id: u32,
         block: &[u8],
         end: bool,
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
-        let head = self.decode(h2, block)?;
+        let head = self.decode(turn.h2, block)?;
         let place = match self.streams.find(id) {
             Known::Open(place) => place,
             Known::Cancelled => {
@@ -111,7 +107,7 @@ impl H2Conn {
             _ => None,
         };
         if let Some(why) = wrong {
-            self.refuse(place, Fault::Malformed(why), !end, out, events);
+            self.refuse(place, Fault::Malformed(why), !end, turn);
             return Ok(());
         }
         match head.status {
@@ -120,7 +116,7 @@ impl H2Conn {
             None => {}
         }
         if end {
-            self.complete(h2, place, out, events);
+            self.complete(place, turn);
         }
         Ok(())
     }
@@ -213,19 +209,17 @@ impl H2Conn {
     #[inline]
     pub(super) fn data(
         &mut self,
-        h2: &H2,
         data: Data,
         bytes: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<usize, Fault> {
         let n = data.left.min(bytes.len());
         let padding = data.padding.min(bytes.len() - n);
         let mut known = self.streams.find(data.stream);
         if let Known::Open(place) = known
-            && let Some(why) = self.body(h2, place, &bytes[..n])
+            && let Some(why) = self.body(turn.h2, place, &bytes[..n])
         {
-            self.refuse(place, why, true, out, events);
+            self.refuse(place, why, true, turn);
             known = Known::Cancelled;
         }
         let (left, more) = (data.left - n, data.padding - padding);
@@ -239,12 +233,12 @@ impl H2Conn {
         }
         self.data = None;
         match known {
-            Known::Open(place) if data.end => self.end_of_data(h2, place, out, events),
+            Known::Open(place) if data.end => self.end_of_data(place, turn),
             Known::Open(place) => {
                 let stream = self.streams.get(place);
-                if stream.unacknowledged >= h2.window.div_ceil(2) {
+                if stream.unacknowledged >= turn.h2.window.div_ceil(2) {
                     let id = stream.id;
-                    put_number(frame::WINDOW_UPDATE, id, stream.unacknowledged, out);
+                    put_number(frame::WINDOW_UPDATE, id, stream.unacknowledged, turn.out);
                     stream.unacknowledged = 0;
                 }
             }
@@ -255,18 +249,12 @@ impl H2Conn {
     }
 
     #[inline]
-    pub(super) fn end_of_data(
-        &mut self,
-        h2: &H2,
-        place: usize,
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
-    ) {
+    pub(super) fn end_of_data(&mut self, place: usize, turn: &mut Turn<'_, impl Events<Tag>>) {
         if self.streams.get(place).status == 0 {
             let why = Fault::Malformed("data before the header section");
-            return self.refuse(place, why, false, out, events);
+            return self.refuse(place, why, false, turn);
         }
-        self.complete(h2, place, out, events);
+        self.complete(place, turn);
     }
 
     /// A piece of an answer's body. Gives what is wrong, if the stream cannot go on.
@@ -298,15 +286,9 @@ impl H2Conn {
 
     /// The server has ended a stream.
     #[inline]
-    pub(super) fn complete(
-        &mut self,
-        h2: &H2,
-        place: usize,
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
-    ) {
+    pub(super) fn complete(&mut self, place: usize, turn: &mut Turn<'_, impl Events<Tag>>) {
         let stream = self.streams.get(place);
-        let it = &h2.exchanges[stream.exchange as usize];
+        let it = &turn.h2.exchanges[stream.exchange as usize];
         let (status, body) = (stream.status, stream.body);
         let bodiless = it.head || matches!(status, 204 | 304);
         let short = stream.length.is_some_and(|length| length != body) && !bodiless;
@@ -319,19 +301,9 @@ impl H2Conn {
         };
         if stream.sending {
             // An answer before the request's end: the rest of it is not sent (RFC 9113, 8.1).
-            put_number(frame::RST_STREAM, stream.id, frame::NO_ERROR, out);
+            put_number(frame::RST_STREAM, stream.id, frame::NO_ERROR, turn.out);
         }
-        self.answer(
-            place,
-            false,
-            Answer {
-                status,
-                wrong,
-                last: false,
-                body,
-            },
-            events,
-        );
+        self.answer(place, wrong, false, turn);
     }
 
     /// An answer breaks the protocol, and its stream alone. `open`: the server may send more on it.
@@ -341,54 +313,42 @@ impl H2Conn {
         place: usize,
         fault: Fault,
         open: bool,
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) {
         let stream = self.streams.get(place);
-        let (id, status, body) = (stream.id, stream.status, stream.body);
         if open || stream.sending {
-            put_number(frame::RST_STREAM, id, frame::PROTOCOL_ERROR, out);
+            put_number(
+                frame::RST_STREAM,
+                stream.id,
+                frame::PROTOCOL_ERROR,
+                turn.out,
+            );
         }
-        let wrong = Some(Mismatch::Fault(fault));
-        self.answer(
-            place,
-            open,
-            Answer {
-                status,
-                wrong,
-                last: false,
-                body,
-            },
-            events,
-        );
+        self.answer(place, Some(Mismatch::Fault(fault)), open, turn);
     }
 
-    /// The server gives up a stream.
-    #[cold]
-    pub(super) fn fail(&mut self, place: usize, wrong: Mismatch, events: &mut impl Events<Tag>) {
-        let stream = self.streams.get(place);
-        let answer = Answer {
-            status: stream.status,
-            wrong: Some(wrong),
-            last: false,
-            body: stream.body,
-        };
-        self.answer(place, false, answer, events);
-    }
-
+    /// Tells of a stream's answer, or of what came instead, and closes the stream. `cancelled`: the server may still send
+    /// something for it.
     #[inline]
     pub(super) fn answer(
         &mut self,
         place: usize,
+        wrong: Option<Mismatch>,
         cancelled: bool,
-        answer: Answer,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) {
+        let stream = self.streams.get(place);
+        let answer = Answer {
+            status: stream.status,
+            wrong,
+            last: false,
+            body: stream.body,
+        };
         if let Some(tag) = self.close(place, cancelled) {
-            events.answered(tag, answer);
+            turn.events.answered(tag, answer);
         }
         if self.streams.next() >= LAST_STREAM {
-            events.closing();
+            turn.events.closing();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Frames that are about the connection: settings, windows, resets, goodbyes.
 
-use super::{H2Conn, SIZE, STREAM};
+use super::{H2Conn, SIZE, STREAM, Turn};
 use crate::protocol::h2::MOST_WINDOW;
 use crate::protocol::h2::frame::{self, Header, number, put_header};
 use crate::protocol::h2::sending::Table;
@@ -12,8 +12,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         if header.has(frame::ACK) {
             return match payload.is_empty() {
@@ -54,10 +53,10 @@ impl H2Conn {
                 _ => {}
             }
         }
-        put_header(0, frame::SETTINGS, frame::ACK, 0, out);
+        put_header(0, frame::SETTINGS, frame::ACK, 0, turn.out);
         if !self.settled {
             self.settled = true;
-            events.ready();
+            turn.events.ready();
         }
         Ok(())
     }
@@ -74,7 +73,7 @@ impl H2Conn {
     pub(super) fn goaway(
         &mut self,
         payload: &[u8],
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let (Some(last), Some(code)) = (number(payload), payload.get(4..).and_then(number)) else {
             return Err(SIZE);
@@ -94,9 +93,9 @@ impl H2Conn {
                     frame::error_name(code)
                 ),
             };
-            self.fail(place, Mismatch::Stated(why.into()), events);
+            self.answer(place, Some(Mismatch::Stated(why.into())), false, turn);
         }
-        events.closing();
+        turn.events.closing();
         Ok(())
     }
 
@@ -104,8 +103,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        out: &mut Vec<u8>,
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let (Some(more), 4) = (number(payload), payload.len()) else {
             return Err(SIZE);
@@ -129,7 +127,7 @@ impl H2Conn {
             Known::Open(place) => {
                 let stream = self.streams.get(place);
                 match wrong(stream.room) {
-                    Some(why) => self.refuse(place, Fault::Malformed(why), true, out, events),
+                    Some(why) => self.refuse(place, Fault::Malformed(why), true, turn),
                     None => stream.room += more,
                 }
                 Ok(())
@@ -141,7 +139,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        events: &mut impl Events<Tag>,
+        turn: &mut Turn<'_, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let (Some(code), 4) = (number(payload), payload.len()) else {
             return Err(SIZE);
@@ -153,7 +151,7 @@ impl H2Conn {
             Known::Open(place) => {
                 let name = frame::error_name(code);
                 let why = format!("the server reset the stream ({name})");
-                self.fail(place, Mismatch::Stated(why.into()), events);
+                self.answer(place, Some(Mismatch::Stated(why.into())), false, turn);
             }
         }
         Ok(())

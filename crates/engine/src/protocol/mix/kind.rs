@@ -1,0 +1,235 @@
+//! The kinds of requests of a mix, ready to be sent, and what is read and judged for them.
+
+use super::flights::Flights;
+use super::judge::{self, Checks};
+use super::tally::Tally;
+use super::template::Template;
+use super::{MILLION, Mix, MixRequest};
+use crate::protocol::{
+    Answer, Booked, Ending, Expect, Fault, HttpReader, HttpState, Keep, Mismatch,
+};
+use prony_record::ByRequest;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A kind of request, ready to be sent and judged.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) name: String,
+    pub(super) template: Template,
+    share: f64,
+    /// Answers to HEAD have no body, whatever their header says.
+    head: bool,
+    reader: HttpReader,
+    expect: Expect,
+    checks: Checks,
+    tally: Tally,
+}
+
+/// What is remembered per connection: the requests in flight, and the answer that is being read.
+#[derive(Debug, Default)]
+pub struct MixConn {
+    pub(super) flights: Flights,
+    state: HttpState,
+    /// The body of the answer, where it is wanted.
+    pub(super) body: Vec<u8>,
+    /// What is wrong with its head.
+    wrong: Option<String>,
+}
+
+/// An answer that has come whole.
+pub(super) struct Judged {
+    /// Its kind.
+    pub(super) kind: usize,
+    /// What is wrong with it, with the request.
+    pub(super) wrong: Option<String>,
+    status: u16,
+    searched: bool,
+}
+
+/// All kinds of a mix.
+#[derive(Debug)]
+pub(super) struct Kinds {
+    all: Vec<Kind>,
+    /// How many of a million answers have their bodies searched.
+    sample: u32,
+    /// Draws the sample, so that what is sent does not depend on what is checked.
+    dice: Xoshiro256PlusPlus,
+}
+
+impl Kind {
+    fn new(request: &MixRequest, mix: &Mix) -> Self {
+        Self {
+            name: request.name.clone(),
+            share: mix.share(request),
+            template: Template::new(request),
+            head: request.method == "HEAD",
+            reader: HttpReader::new(mix.limits),
+            expect: request.expected.cheap(),
+            checks: Checks::new(&request.expected),
+            tally: Tally::new(),
+        }
+    }
+}
+
+impl Kinds {
+    /// The kinds of a mix; `seed` is a worker's own.
+    pub(super) fn new(mix: &Mix, seed: u64) -> Self {
+        Self {
+            all: mix.requests.iter().map(|it| Kind::new(it, mix)).collect(),
+            sample: mix.sample,
+            dice: Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32)),
+        }
+    }
+
+    /// The kind in this place.
+    #[inline]
+    pub(super) fn get(&self, kind: usize) -> &Kind {
+        &self.all[kind]
+    }
+
+    /// A number from 0 up to 1.
+    pub(super) fn draw(&mut self) -> f64 {
+        self.dice.random()
+    }
+
+    /// A request of this kind is sent.
+    #[inline]
+    pub(super) fn sent(&mut self, conn: &mut MixConn, kind: usize, request: &[u8]) {
+        let it = &self.all[kind];
+        let search = it.checks.searches()
+            && (it.tally.is_first() || self.dice.random_range(0..MILLION) < self.sample);
+        conn.flights.push(kind as u32, search, request);
+    }
+
+    /// Reads the answer to the oldest request in flight, of which there must be one: gives how many bytes, and the
+    /// answer when it has come whole. `head` keeps its head; `body` says whether its body is kept though it is not
+    /// searched.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        conn: &mut MixConn,
+        bytes: &[u8],
+        head: Option<&mut Vec<u8>>,
+        body: bool,
+    ) -> Result<(usize, Option<Answer>), Fault> {
+        let flight = conn.flights.oldest();
+        let kind = &mut self.all[flight.kind as usize];
+        let mut look = Look {
+            checks: &mut kind.checks,
+            wrong: &mut conn.wrong,
+            head,
+            body: (flight.search || body).then_some(&mut conn.body),
+        };
+        kind.reader
+            .read(&mut conn.state, bytes, kind.head, &kind.expect, &mut look)
+    }
+
+    /// The server has closed the connection: gives the answer that this completes.
+    pub(super) fn end(&mut self, conn: &mut MixConn) -> Option<Answer> {
+        if conn.flights.is_empty() {
+            return None;
+        }
+        let kind = &mut self.all[conn.flights.oldest().kind as usize];
+        kind.reader.end(&mut conn.state, &kind.expect)
+    }
+
+    /// Judges the answer to the oldest request, which takes over what is wrong with it. `surplus` is what came after it.
+    #[inline]
+    pub(super) fn judge(
+        &self,
+        conn: &mut MixConn,
+        answer: &mut Answer,
+        surplus: Option<&Fault>,
+    ) -> Judged {
+        let flight = conn.flights.oldest();
+        let kind = &self.all[flight.kind as usize];
+        let mut wrong = conn.wrong.take();
+        if let Some(mismatch) = &answer.wrong {
+            wrong = Some(mismatch.to_string());
+        } else if let Some(text) = kind.checks.status(answer.status) {
+            wrong = Some(text);
+        } else if flight.search && !kind.head && wrong.is_none() {
+            wrong = kind.checks.search(&conn.body);
+        }
+        wrong = wrong.or_else(|| surplus.map(ToString::to_string));
+        let wrong = wrong.map(|wrong| judge::with_request(&kind.name, &wrong, flight.shown()));
+        answer.wrong = wrong
+            .as_deref()
+            .map(|text| Mismatch::Stated(text.to_owned().into_boxed_str()));
+        Judged {
+            kind: flight.kind as usize,
+            wrong,
+            status: answer.status,
+            searched: flight.search,
+        }
+    }
+
+    /// Books an answer for its kind; its request is not in flight any more.
+    #[inline]
+    pub(super) fn book(&mut self, conn: &mut MixConn, judged: Judged, booked: Booked) {
+        conn.flights.pop();
+        conn.body.clear();
+        let tally = &mut self.all[judged.kind].tally;
+        tally.answer(booked, judged.status, judged.wrong, judged.searched);
+    }
+
+    /// The oldest request has failed: gives its kind, if one was in flight.
+    pub(super) fn failed(
+        &mut self,
+        conn: &mut MixConn,
+        booked: Booked,
+        ending: Ending,
+    ) -> Option<&Kind> {
+        if conn.flights.is_empty() {
+            return None;
+        }
+        let kind = &mut self.all[conn.flights.oldest().kind as usize];
+        conn.flights.pop();
+        kind.tally.failed(booked, ending);
+        Some(kind)
+    }
+
+    /// The head of the first answer to any of them.
+    pub(super) fn first_head(&self) -> &[u8] {
+        let mut heads = self.all.iter().map(|kind| kind.reader.first_head());
+        heads.find(|head| !head.is_empty()).unwrap_or_default()
+    }
+
+    /// What was seen of each; it is counted anew from here on.
+    pub(super) fn seen(&mut self) -> Vec<ByRequest> {
+        let seen = |kind: &mut Kind| {
+            let tally = std::mem::replace(&mut kind.tally, Tally::new());
+            tally.seen(&kind.name, kind.share)
+        };
+        self.all.iter_mut().map(seen).collect()
+    }
+}
+
+/// Looks at the parts of an answer while it is read.
+struct Look<'a> {
+    checks: &'a mut Checks,
+    wrong: &'a mut Option<String>,
+    head: Option<&'a mut Vec<u8>>,
+    body: Option<&'a mut Vec<u8>>,
+}
+
+impl Keep for Look<'_> {
+    #[inline]
+    fn head(&mut self, bytes: &[u8]) {
+        if !self.checks.head_is_known(bytes) {
+            *self.wrong = self.checks.head(bytes);
+        }
+        if let Some(head) = &mut self.head {
+            head.clear();
+            head.extend_from_slice(bytes);
+        }
+    }
+
+    #[inline]
+    fn body(&mut self, bytes: &[u8]) {
+        if let Some(body) = &mut self.body {
+            body.extend_from_slice(bytes);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Experiments and figures by name: files, those of the project, and those inside this program.
+
+use super::ExperimentError;
+use crate::catalog::project_root;
+use crate::source::{Source, did_you_mean};
+use include_dir::{Dir, include_dir};
+use std::path::{Path, PathBuf};
+
+/// The experiments as they were when this program was built.
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+/// What others have published, as it was when this program was built.
+static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../published");
+
+/// The name and the text of an experiment: a file's, or an experiment's of the project or of this
+/// program.
+pub(super) fn locate(name: &str) -> Result<(String, Source), ExperimentError> {
+    let path = Path::new(name);
+    let stem = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or(name)
+        .to_owned();
+    if path.is_file() {
+        return Ok((stem, Source::read(path)?));
+    }
+    let file = format!("{name}.toml");
+    if let Some(path) = project_folder()
+        .map(|folder| folder.join(&file))
+        .filter(|p| p.is_file())
+    {
+        return Ok((stem, Source::read(&path)?));
+    }
+    if let Some(text) = EMBEDDED
+        .get_file(&file)
+        .and_then(|file| file.contents_utf8())
+    {
+        return Ok((stem, Source::new(file, text)));
+    }
+    let names = names();
+    let known = || names.iter().map(String::as_str);
+    let list = || format!("there are: {}", names.join(", "));
+    Err(ExperimentError::Unknown {
+        name: name.to_owned(),
+        help: did_you_mean(name, known()).or_else(|| Some(list())),
+    })
+}
+
+fn project_folder() -> Option<PathBuf> {
+    project_root().map(|root| root.join("experiments"))
+}
+
+/// What others published: a file beside the experiment, of the project, or of this program.
+pub(super) fn published(name: &str, experiment: &Source) -> Option<Source> {
+    let beside = Path::new(experiment.name()).with_file_name(name);
+    if beside.is_file() {
+        return Source::read(&beside).ok();
+    }
+    shipped_figures(name)
+}
+
+/// The figures of this name in published/: in the checkout, or inside the program.
+pub fn shipped_figures(name: &str) -> Option<Source> {
+    let file = format!("{name}.toml");
+    let path = project_root().map(|root| root.join("published").join(&file));
+    if let Some(path) = path.filter(|path| path.is_file()) {
+        return Source::read(&path).ok();
+    }
+    let text = PUBLISHED.get_file(&file)?.contents_utf8()?;
+    Some(Source::new(file, text))
+}
+
+/// The names of all experiments.
+pub fn names() -> Vec<String> {
+    let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+    let mut names: Vec<String> = match project_folder().and_then(|dir| std::fs::read_dir(dir).ok())
+    {
+        Some(entries) => entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "toml")
+            })
+            .filter_map(|path| stem(&path))
+            .collect(),
+        None => EMBEDDED
+            .files()
+            .filter_map(|file| stem(file.path()))
+            .collect(),
+    };
+    names.sort();
+    names
+}
