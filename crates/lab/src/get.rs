@@ -1,9 +1,13 @@
 //! A request that a user gives, and what is known of its answer: not a contract, but enough to tell
 //! a server that answers from one that does not.
 
+mod over_h2;
+
 use crate::contract::fetch;
-use prony_engine::Dialogue;
+use crate::side::Http2;
+use prony_engine::protocol::h2::H2Exchange;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
+use prony_engine::{Dialogue, H2Requests};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -28,6 +32,17 @@ pub struct Get {
     pub expect: Expect,
 }
 
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy)]
+pub struct Spoken<'a> {
+    /// What requests call it.
+    pub authority: &'a str,
+    /// It is loaded over TLS.
+    pub tls: bool,
+    /// How HTTP/2 is spoken; none: HTTP/1.1 is.
+    pub http2: Option<Http2>,
+}
+
 impl Get {
     fn request(&self, authority: &str) -> HttpRequest {
         HttpRequest {
@@ -38,18 +53,27 @@ impl Get {
         }
     }
 
-    /// What a load of the server at `addr`, which requests call `authority`, asks for, and what it expects: the status of its first
-    /// answers, and their body where that is the same in all of them and has no digit in it. A body
+    /// What a load asks for of the server that answers at `addr` without TLS, and what it expects: the status of its
+    /// first answers, and their body where that is the same in all of them and has no digit in it. A body
     /// with digits may hold a time or a counter, and be another one in a second.
     ///
     /// # Errors
     /// When it does not answer, or with an error, in words.
-    pub fn dialogue(&self, addr: SocketAddr, authority: &str) -> Result<Dialogue, String> {
-        let request = self.request(authority);
-        let mut answers = Vec::with_capacity(SAMPLES);
-        for _ in 0..SAMPLES {
-            answers.push(fetch(addr, &self.method, &request.encode())?);
-        }
+    pub fn dialogue(&self, addr: SocketAddr, spoken: &Spoken<'_>) -> Result<Dialogue, String> {
+        let request = self.request(spoken.authority);
+        let over_h2 = |expect| {
+            H2Exchange::new(&request, spoken.tls, expect).map_err(|forbidden| forbidden.to_string())
+        };
+        let answers = match spoken.http2 {
+            None => (0..SAMPLES)
+                .map(|_| fetch(addr, &self.method, &request.encode()))
+                .collect::<Result<Vec<_>, _>>()?,
+            Some(_) => {
+                // A field that cannot be sent is told before anything is.
+                over_h2(self.expect.clone())?;
+                over_h2::fetch(addr, &request, spoken.tls, SAMPLES)?
+            }
+        };
         for (status, body) in &answers {
             let difference = self.expect.difference_at(0, body);
             let mismatch = match self.method.as_str() {
@@ -73,15 +97,21 @@ impl Get {
             (true, None) => Expect::body(body.clone()),
             (false, None) => Expect::default(),
         };
-        Ok(Dialogue::Http {
-            exchanges: vec![HttpExchange::new(
-                &request,
-                Expect {
-                    status: self.expect.status.or(Some((*status, *status))),
-                    ..expect
-                },
-            )],
-            limits: Limits::default(),
+        let expect = Expect {
+            status: self.expect.status.or(Some((*status, *status))),
+            ..expect
+        };
+        let limits = Limits::default();
+        Ok(match spoken.http2 {
+            None => Dialogue::Http {
+                exchanges: vec![HttpExchange::new(&request, expect)],
+                limits,
+            },
+            Some(Http2 { window }) => Dialogue::H2(Box::new(H2Requests {
+                exchanges: vec![over_h2(expect)?],
+                limits,
+                window,
+            })),
         })
     }
 }

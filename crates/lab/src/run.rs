@@ -195,6 +195,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             workers: server.manifest.default_workers(),
             contract: Contract::WeatherUpstream,
             role: Role::Upstream,
+            http2: false,
         });
         // The upstream by itself is measured where it stands behind the others.
         let itself = upstream.is_some_and(|up| up.server.name == entrant.server.name);
@@ -213,6 +214,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                 },
             },
             role,
+            http2: None,
         };
         let ask = match &experiment.requests {
             Some(asked) if !itself => Ask::Requests {

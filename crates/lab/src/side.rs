@@ -27,6 +27,15 @@ pub struct Candidate<'a> {
     pub contract: Contract,
     /// What it is there for, which decides its CPUs.
     pub role: Role,
+    /// It speaks HTTP/2, without TLS.
+    pub http2: bool,
+}
+
+/// How HTTP/2 is spoken with a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Http2 {
+    /// How many bytes the server may send ahead, on each stream and each connection.
+    pub window: u32,
 }
 
 /// What a server is there for.
@@ -47,6 +56,8 @@ pub struct Side {
     pub what: What,
     /// What it is there for.
     pub role: Role,
+    /// How HTTP/2 is spoken with it; none: it speaks HTTP/1.1, or no HTTP at all.
+    pub http2: Option<Http2>,
 }
 
 /// What a side is.
@@ -147,6 +158,7 @@ impl Side {
                 workers: 1,
             },
             role: Role::Server,
+            http2: None,
         })
     }
 

@@ -10,7 +10,7 @@ use crate::contract::Depth;
 use crate::generator::{Generator, Steer, Wheel};
 use crate::host::{Host, Looks, Proof, Started, Watched};
 use crate::interrupt::Interrupt;
-use crate::side::{Ask, Candidate, Side, What};
+use crate::side::{Ask, Candidate, Http2, Side, What};
 use crate::warmup::{WarmUp, Warming, until};
 use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{
@@ -91,6 +91,7 @@ pub struct Up<'a, H: Host, G> {
     upstream: Option<H::Server>,
     dialogue: Dialogue,
     ask: &'a Ask,
+    http2: Option<Http2>,
     seed: u64,
     begun: Instant,
     verified: Duration,
@@ -158,12 +159,19 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
                 workers: *workers,
                 contract: ask.contract(),
                 role: side.role,
+                http2: side.http2.is_some(),
             })?,
         };
         told(Progress::Doing(Doing::Step(Step::Verify)));
         let verifying = Instant::now();
         let seed = rand::random();
-        let proof = Proof { ask, depth, seed };
+        let http2 = side.http2;
+        let proof = Proof {
+            ask,
+            http2,
+            depth,
+            seed,
+        };
         server.verify(Step::Verify, &proof)?;
         let verified = verifying.elapsed();
         // The upstream that verified it counts and changes what it says; a real one is what is loaded.
@@ -178,6 +186,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
             upstream,
             dialogue,
             ask,
+            http2,
             seed,
             begun,
             verified,
@@ -324,6 +333,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         let verifying = Instant::now();
         let proof = Proof {
             ask: self.ask,
+            http2: self.http2,
             depth: Depth::Quick,
             seed: self.seed,
         };

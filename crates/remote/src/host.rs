@@ -91,6 +91,7 @@ impl RemoteHost {
             workers: who.workers,
             contract: who.contract.name().to_owned(),
             role: who.role,
+            http2: who.http2,
             ip: self.ip,
         }
     }
@@ -291,6 +292,7 @@ fn proven(how: &Proof<'_>) -> Proven {
                 Asked::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
             }
         },
+        http2: how.http2,
         depth: how.depth,
         seed: how.seed,
     }

@@ -9,7 +9,7 @@ use prony_lab::host::Watched;
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
 use prony_lab::requests::verify::Asked as Requests;
-use prony_lab::side::Role;
+use prony_lab::side::{Http2, Role};
 use prony_record::{Failure, Load, Step};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -147,6 +147,8 @@ pub struct Start {
     pub contract: String,
     /// What it is there for.
     pub role: Role,
+    /// It speaks HTTP/2, without TLS.
+    pub http2: bool,
     /// Where it listens, on a free port.
     pub ip: IpAddr,
 }
@@ -156,6 +158,8 @@ pub struct Start {
 pub struct Proven {
     /// What it must answer.
     pub ask: Asked,
+    /// How HTTP/2 is spoken with it, if it is.
+    pub http2: Option<Http2>,
     /// How thoroughly.
     pub depth: Depth,
     /// Of payloads that it cannot know.

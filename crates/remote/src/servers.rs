@@ -215,6 +215,7 @@ fn as_candidate(
         workers: start.workers,
         contract: contract(&start.contract).map_err(cannot)?,
         role: start.role,
+        http2: start.http2,
     })
 }
 
@@ -242,6 +243,7 @@ fn ask(asked: &Asked) -> Result<Ask, String> {
 fn proof<'a>(ask: &'a Ask, proven: &Proven) -> Proof<'a> {
     Proof {
         ask,
+        http2: proven.http2,
         depth: proven.depth,
         seed: proven.seed,
     }

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::http2::Http2;
 use super::machines::Apart;
 use super::number::{count, rate};
 use super::request::{Asked, Request};
@@ -35,6 +36,7 @@ const USUAL: Duration = Duration::from_millis(10);
 #[command(after_help = "Examples:\n  \
     prony capacity http://localhost:8000/\n  \
     prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
+    prony capacity --streams 8 h2c://localhost:8000/             over HTTP/2, docs/http2.md\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
     prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \
     prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
@@ -75,6 +77,8 @@ pub struct Capacity {
     pub asked: Asked,
     #[command(flatten)]
     pub tls: Tls,
+    #[command(flatten)]
+    pub http2: Http2,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]

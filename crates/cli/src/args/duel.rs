@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::gate::Gate;
+use super::http2::Http2;
 use super::machines::Apart;
 use super::number::{count, rate};
 use super::request::{Asked, Request};
@@ -35,6 +36,7 @@ use std::path::PathBuf;
     prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
     prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
     prony duel -f shop.toml './old {port}' './new {port}'   requests of a file, docs/your-own-requests.md\n  \
+    prony duel http://localhost:8001/ h2c://localhost:8001/    HTTP/1.1 and HTTP/2, docs/http2.md\n  \
     prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
@@ -128,6 +130,8 @@ pub struct Duel {
     pub timeout: Span,
     #[command(flatten)]
     pub tls: Tls,
+    #[command(flatten)]
+    pub http2: Http2,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]

@@ -61,7 +61,7 @@ pub struct Load {
     #[arg(long, default_value = "constant", value_parser = one_of::<Spacing>(["constant", "poisson"]), requires = "rate")]
     pub arrival: Spacing,
     /// Requests in flight per connection
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, conflicts_with = "streams")]
     pub pipeline: u32,
     /// A connection of its own for every request
     #[arg(long)]

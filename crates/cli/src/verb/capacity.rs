@@ -31,7 +31,11 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let names = [side.name.clone()];
     let subject = Subject {
         service: Some(limits.clone()),
-        ..subject(&names, manner.ask.to_string(), rig.placement.clone())
+        ..subject(
+            &names,
+            sides::asked(&manner.ask, std::slice::from_ref(&side)),
+            rig.placement.clone(),
+        )
     };
     let mut kept = Kept::begin(
         &mut notebook,

@@ -36,7 +36,11 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let terms = terms::terms(args, &chosen.manner, &notebook)?;
     let subject = Subject {
         duel: Some(terms.clone()),
-        ..subject(&names, chosen.manner.ask.to_string(), rig.placement.clone())
+        ..subject(
+            &names,
+            sides::asked(&chosen.manner.ask, &chosen.sides),
+            rig.placement.clone(),
+        )
     };
     let title = names.join(" against ");
     let mut kept = Kept::begin(

@@ -1,6 +1,6 @@
 //! HTTP/2 on the command line. What is said on a connection is tested in the engine.
 
-use crate::support::Place;
+use crate::support::{Place, Served};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -64,6 +64,7 @@ fn what_cannot_work_over_http2_is_said() {
     });
     let place = Place::new();
     let old = format!("h2c://127.0.0.1:{http1}/");
+    let new = format!("h2c://127.0.0.1:{}/", serves(serve));
     let plain = format!("http://127.0.0.1:{http1}/");
     let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
     for (arguments, said) in [
@@ -82,14 +83,117 @@ fn what_cannot_work_over_http2_is_said() {
             &["load", "-f", file.to_str().unwrap(), &old],
             "--file is not sent over HTTP/2",
         ),
-        (&["duel", &old, &old], "do not speak HTTP/2 yet"),
+        (&["duel", &old, &old], "speaks HTTP/1.1, not HTTP/2"),
         (
             &["capacity", "--p99", "1s", &old],
-            "do not speak HTTP/2 yet",
+            "speaks HTTP/1.1, not HTTP/2",
+        ),
+        (
+            &["duel", "--streams", "2", &plain, &plain],
+            "are for HTTP/2",
+        ),
+        (
+            &["duel", "--http2", &new, &new],
+            "--http2 is for https:// URLs, and for servers that prony starts",
+        ),
+        (
+            &["duel", "--streams", "2", &plain, &new],
+            "one speaks HTTP/1.1",
+        ),
+        (
+            &["duel", "--contract", "http-echo", &new, &new],
+            "are not sent over HTTP/2 yet",
+        ),
+        (
+            &["capacity", "-f", file.to_str().unwrap(), &new],
+            "are not sent over HTTP/2 yet",
+        ),
+        (
+            &["duel", "-H", "Connection: close", &new, &new],
+            "no header field \"Connection\"",
+        ),
+        (
+            &["duel", "--expect-status", "404", &new, &new],
+            "answered with status 200",
         ),
     ] {
         let done = place.prony(arguments).with(1);
         assert!(done.stderr.contains(said), "{arguments:?}: {done}");
         assert_eq!(done.stdout, "", "{done}");
     }
+}
+
+/// The same server as a program: it listens where it is told.
+const PROGRAM: &str = r"
+import socket, sys, threading
+
+def frame(length, kind, flags, stream):
+    return bytes([0, 0, length, kind, flags]) + stream
+
+def serve(client):
+    with client, client.makefile('rb') as asked:
+        asked.read(24)
+        client.sendall(frame(0, 4, 0, bytes(4)))
+        while len(header := asked.read(9)) == 9:
+            asked.read(header[1] << 8 | header[2])
+            if header[3] == 1:
+                stream = header[5:]
+                client.sendall(frame(1, 1, 4, stream) + b'\x88' + frame(5, 0, 1, stream) + b'hello')
+
+listener = socket.create_server(('127.0.0.1', int(sys.argv[1])))
+while True:
+    client, _ = listener.accept()
+    threading.Thread(target=serve, args=(client,), daemon=True).start()
+";
+
+const SHORT: [&str; 7] = ["--rounds", "2", "-d", "200ms", "--warmup", "200ms", "-c"];
+
+#[test]
+fn duels_are_fought_over_http2() {
+    let place = Place::new();
+    let duel = [&["duel", "--json"][..], &SHORT, &["2"]].concat();
+    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    place
+        .prony(&[&duel[..], &["--streams", "4", &url, &url]].concat())
+        .with(0);
+    let kept = place.prony(&["export", "--format", "json"]).with(0).json();
+    let trials = kept["trials"].as_array().unwrap();
+    assert!(!trials.is_empty());
+    assert_eq!(kept["run"]["experiment"]["contract"], "GET / over HTTP/2");
+    assert!(
+        trials.iter().all(|trial| trial["load"]["pipeline"] == 4),
+        "{kept:#}"
+    );
+    // HTTP/1.1 against HTTP/2.
+    let other = Served::start(&["http-echo"]);
+    let report = place
+        .prony(&[&duel[..], &[&other.http("/"), &url]].concat())
+        .with(0)
+        .json();
+    assert_eq!(report["sides"][1]["name"], url.as_str(), "{report:#}");
+    // Servers that prony starts.
+    let program = place.file("server.py", PROGRAM);
+    let line = format!("python3 {} {{port}}", program.display());
+    place
+        .prony(&[&duel[..], &["--http2", &line, &line]].concat())
+        .with(0);
+    // Without --http2 the server is not understood.
+    let refused = place.prony(&[&duel[..], &[&line, &line]].concat());
+    assert_eq!(refused.code, Some(1), "{refused}");
+}
+
+#[test]
+fn a_capacity_is_found_over_http2() {
+    let place = Place::new();
+    let url = format!("h2c://127.0.0.1:{}/", serves(serve));
+    let search = [
+        "capacity", "--json", "--p99", "10s", "-d", "100ms", "-c", "2",
+    ];
+    let report = place
+        .prony(&[&search[..], &["--warmup", "100ms", "--streams", "4", &url]].concat())
+        .json();
+    assert!(
+        !report["steps"].as_array().unwrap().is_empty(),
+        "{report:#}"
+    );
 }

@@ -2,6 +2,7 @@
 
 use super::{Proof, Started};
 use crate::contract::{Fixture, Inspection, Wanted};
+use crate::get::Spoken;
 use crate::relay::Relay;
 use crate::side::Ask;
 use prony_engine::protocol::tls::TlsOptions;
@@ -91,9 +92,14 @@ impl Started for External {
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
         let failed = |message: String| Failure::new(Step::Verify, message);
         match how.ask {
-            Ask::Get(get) => get
-                .dialogue(self.plain(), &self.authority())
-                .map_err(failed),
+            Ask::Get(get) => {
+                let spoken = Spoken {
+                    authority: &self.authority(),
+                    tls: self.tls.is_some(),
+                    http2: how.http2,
+                };
+                get.dialogue(self.plain(), &spoken).map_err(failed)
+            }
             Ask::Requests { asked, .. } => Ok(asked.dialogue(&self.authority(), load.keepalive)),
             Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
                 .dialogue(*contract, self.plain(), &self.fixture, Wanted::of(load))

@@ -5,6 +5,7 @@ use super::{Host, Looks, Proof, Started, Watched};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
 use crate::contract::{Contract, Depth, Fixture, Inspection, Verified, Violation, Wanted};
+use crate::get::Spoken;
 use crate::interrupt::Interrupt;
 use crate::machine::{TcpCounters, this_machine};
 use crate::manifest::{CommandError, Fill, command, fill};
@@ -79,6 +80,7 @@ impl LocalHost {
             workers,
             contract,
             role,
+            http2,
         } = *who;
         let cannot = |error: &dyn fmt::Display| Failure::new(Step::Start, error.to_string());
         let started = |error: CommandError| cannot(&error);
@@ -124,7 +126,14 @@ impl LocalHost {
         let mut process = Process::start(&self.prony, &launch)
             .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
         let limit = server.manifest.start_timeout();
-        self.wait_for(&mut process, contract, addr, limit)?;
+        let probe = |patience| match http2 {
+            true => prony_engine::protocol::h2::probe(&Target::Tcp(addr), patience)
+                .map_err(|error| error.to_string()),
+            false => contract
+                .probe(addr, patience)
+                .map_err(|error| error.to_string()),
+        };
+        self.wait_for(&mut process, &probe, limit)?;
         Ok(LocalServer(Kind::Ours(Box::new(Ours {
             process,
             addr,
@@ -151,8 +160,7 @@ impl LocalHost {
     fn wait_for(
         &self,
         process: &mut Process,
-        contract: Contract,
-        addr: SocketAddr,
+        probe: &dyn Fn(Duration) -> Result<(), String>,
         limit: Duration,
     ) -> Result<(), Failure> {
         let (begun, mut starting) = (Instant::now(), Starting::new(limit));
@@ -161,7 +169,7 @@ impl LocalHost {
                 let message = format!("it ended {exit} before it answered");
                 return Err(Failure::new(Step::Ready, message).with_output(process.output()));
             }
-            let Err(error) = contract.probe(addr, starting.patience()) else {
+            let Err(error) = probe(starting.patience()) else {
                 return Ok(());
             };
             if self.interrupt.fired() {
@@ -315,7 +323,14 @@ impl Ours {
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
         match how.ask {
             Ask::Get(get) => get
-                .dialogue(self.addr, &self.addr.to_string())
+                .dialogue(
+                    self.addr,
+                    &Spoken {
+                        authority: &self.addr.to_string(),
+                        tls: false,
+                        http2: how.http2,
+                    },
+                )
                 .map_err(|message| {
                     Failure::new(Step::Verify, message).with_output(self.process.output())
                 }),

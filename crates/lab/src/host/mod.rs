@@ -9,7 +9,7 @@ use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
-use crate::side::{Ask, Candidate};
+use crate::side::{Ask, Candidate, Http2};
 use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
@@ -118,6 +118,8 @@ pub trait Started {
 pub struct Proof<'a> {
     /// What it must answer.
     pub ask: &'a Ask,
+    /// How HTTP/2 is spoken with it, if it is.
+    pub http2: Option<Http2>,
     /// How thoroughly.
     pub depth: Depth,
     /// Of payloads that it cannot know.

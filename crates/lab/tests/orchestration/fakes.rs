@@ -157,6 +157,7 @@ pub fn side(name: &str) -> Side {
             built: Box::new(built()),
             workers: 1,
         },
+        http2: None,
         role: Role::Server,
     }
 }

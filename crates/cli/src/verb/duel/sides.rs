@@ -2,8 +2,8 @@
 
 use super::folders::{Worktree, folders, revisions, shell};
 use crate::args::request::Request;
-use crate::args::tls::Tls;
 use crate::args::{Capacity, Duel, Places};
+use crate::http2::Manners;
 use crate::machines::Elsewhere;
 use crate::target;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -92,7 +92,11 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             "--build builds revisions or folders, and there are none"
         ));
     }
-    over_tls(&args.tls, &args.sides)?;
+    let manners = Manners {
+        tls: &args.tls,
+        http2: &args.http2,
+    };
+    manners.fit(&args.sides)?;
     let mut worktrees = Vec::new();
     let (mut sides, hints) = match &args.run {
         Some(line) => without_hints(folders(args, line)?),
@@ -101,7 +105,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             let catalog = places.catalog()?;
             let site = Site::of(places, elsewhere)?;
             let all = args.sides.iter();
-            let all = all.map(|word| side(word, &args.tls, &catalog, &site));
+            let all = all.map(|word| side(word, &manners, &catalog, &site));
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             shorten(&mut found.0);
@@ -121,16 +125,23 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         ));
     }
     number_doubles(&mut sides);
+    for side in &mut sides {
+        if matches!(side.what, What::Started { .. }) {
+            side.http2 = manners.started();
+        }
+    }
     let ask = match &args.asked.file {
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
         None => ask(args.contract, args.get.as_deref(), &args.request, &hints)?,
     };
+    over_http1(&ask, &sides)?;
     Ok(Chosen {
         manner: Manner {
             ask,
             load: Load {
                 connections: args.connections,
                 threads: args.threads,
+                pipeline: args.http2.streams.unwrap_or(1),
                 warmup: args.warmup,
                 timeout: args.timeout,
                 window: Span(WINDOW),
@@ -179,19 +190,28 @@ pub fn one(
     args: &Capacity,
     elsewhere: Option<&Elsewhere>,
 ) -> Result<(Side, Manner)> {
-    over_tls(&args.tls, std::slice::from_ref(&args.server))?;
+    let manners = Manners {
+        tls: &args.tls,
+        http2: &args.http2,
+    };
+    manners.fit(std::slice::from_ref(&args.server))?;
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
-    let (side, hint) = side(&args.server, &args.tls, &catalog, &site)?;
+    let (mut side, hint) = side(&args.server, &manners, &catalog, &site)?;
+    if matches!(side.what, What::Started { .. }) {
+        side.http2 = manners.started();
+    }
     let ask = match &args.asked.file {
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &[hint])?,
         None => ask(args.contract, args.get.as_deref(), &args.request, &[hint])?,
     };
+    over_http1(&ask, std::slice::from_ref(&side))?;
     let manner = Manner {
         ask,
         load: Load {
             connections: args.connections,
             threads: args.threads,
+            pipeline: args.http2.streams.unwrap_or(1),
             warmup: args.warmup,
             window: Span(WINDOW),
             ..Load::default()
@@ -201,11 +221,22 @@ pub fn one(
     Ok((side, manner))
 }
 
-/// Are options of TLS given, if at all, for a side that speaks it?
-fn over_tls(tls: &Tls, sides: &[String]) -> Result<()> {
-    match sides.iter().any(|side| side.starts_with("https://")) {
-        true => Ok(()),
-        false => tls.unused(),
+/// What all sides are asked, in words.
+pub fn asked(ask: &Ask, sides: &[Side]) -> String {
+    match sides.iter().all(|side| side.http2.is_some()) {
+        true => format!("{ask} over HTTP/2"),
+        false => ask.to_string(),
+    }
+}
+
+/// Contracts and the requests of files are verified and sent over HTTP/1.1.
+fn over_http1(ask: &Ask, sides: &[Side]) -> Result<()> {
+    match (ask, sides.iter().any(|side| side.http2.is_some())) {
+        (Ask::Contract(_) | Ask::Requests { .. }, true) => Err(miette!(
+            help = "--get PATH asks for a path over HTTP/2, with the options of Request",
+            "contracts and the requests of a file are not sent over HTTP/2 yet"
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -219,24 +250,28 @@ enum Hint {
     None,
 }
 
-fn side(word: &str, tls: &Tls, catalog: &Catalog, site: &Site<'_>) -> Result<(Side, Hint)> {
+fn side(
+    word: &str,
+    manners: &Manners<'_>,
+    catalog: &Catalog,
+    site: &Site<'_>,
+) -> Result<(Side, Hint)> {
     if !starts(word) {
         let address = target::parse(word)?;
-        if address.h2c {
-            return Err(miette!(
-                help = "prony load h2c://… for each of them",
-                "{word}: duels and capacity searches do not speak HTTP/2 yet"
-            ));
-        }
+        let http2 = address.h2c || (address.tls && manners.http2.http2);
         let target = address.resolve(PATIENCE)?;
         let Target::Tcp(addr) = target else {
             return Err(miette!("{word}: unix sockets cannot take part in a duel"));
         };
         let tls = match address.tls {
             true => {
-                let options = tls.options(&address.host, false)?;
+                let options = manners.tls.options(&address.host, http2)?;
                 crate::tls::tried(word, &target, &options, PATIENCE)?;
                 Some(Box::new(options))
+            }
+            false if http2 => {
+                crate::http2::tried(word, &target, PATIENCE)?;
+                None
             }
             false => None,
         };
@@ -248,6 +283,7 @@ fn side(word: &str, tls: &Tls, catalog: &Catalog, site: &Site<'_>) -> Result<(Si
             name: word.to_owned(),
             what: What::Running { addr, tls },
             role: Role::Server,
+            http2: http2.then(|| manners.http2.settings()),
         };
         return Ok((side, hint));
     }
@@ -284,6 +320,7 @@ fn side(word: &str, tls: &Tls, catalog: &Catalog, site: &Site<'_>) -> Result<(Si
             workers,
         },
         role: Role::Server,
+        http2: None,
     };
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
 }

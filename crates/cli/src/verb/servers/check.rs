@@ -158,6 +158,7 @@ fn check_one(host: &LocalHost, server: &Server, contract: Contract) -> State {
         workers: server.manifest.default_workers(),
         contract,
         role: Role::Server,
+        http2: false,
     };
     match host.check(&candidate) {
         Ok(verified) => State::Ready {

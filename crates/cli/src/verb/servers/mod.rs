@@ -192,6 +192,7 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr
         workers,
         contract,
         role: Role::Server,
+        http2: false,
     };
     let mut running = host
         .start_on(&candidate, at)
