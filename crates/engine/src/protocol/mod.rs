@@ -138,6 +138,12 @@ pub trait Events<T> {
     /// Says how it was booked.
     fn answered(&mut self, token: T, answer: Answer) -> Booked;
 
+    /// The server has said that it does not process a request, which may be sent again on the next connection. False: it
+    /// is not sent again, because this connection has answered nothing, and is to be reported as answered.
+    fn left_out(&mut self, _token: T) -> bool {
+        false
+    }
+
     /// The server takes no more requests on this connection, and still answers those in flight.
     /// The connection is closed when it has.
     fn closing(&mut self);

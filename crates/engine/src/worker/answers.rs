@@ -1,5 +1,6 @@
 //! What the transport tells a worker: connections made, bytes received, connections ended.
 
+use super::backlog::Backlog;
 use super::connection::{Connection, Flow, Link};
 use super::links::RETRY;
 use super::tracer::Tracer;
@@ -86,8 +87,10 @@ struct Booking<'a, T: Token> {
     at: Nanos,
     times: &'a [Sent],
     flow: &'a mut Flow<T>,
+    backlog: &'a mut Backlog,
     /// Over all connections.
     in_flight: &'a mut u64,
+    waiting: &'a mut u64,
     recorder: &'a mut Recorder,
     tracer: &'a mut Option<Box<Tracer>>,
     news: News,
@@ -138,6 +141,20 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         self.recorder.booked(request, at)
     }
 
+    /// It waits as what has fallen due while a connection is being made does, and has the same due time. Only after an
+    /// answer, so that a server that takes nothing is not asked for ever.
+    #[cold]
+    fn left_out(&mut self, token: T) -> bool {
+        if !self.flow.useful {
+            return false;
+        }
+        let request = self.flow.take(token, self.times, self.at);
+        *self.in_flight -= 1;
+        self.backlog.put_back(request.due);
+        *self.waiting += 1;
+        true
+    }
+
     #[inline]
     fn closing(&mut self) {
         self.news.closing = true;
@@ -154,13 +171,20 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         tell: impl FnOnce(&mut P, &mut P::Conn, &mut Vec<u8>, &mut Booking<'_, P::Token>) -> R,
     ) -> (News, R) {
         let index = slot as usize;
-        let Connection { proto, flow, .. } = &mut self.connections[index];
+        let Connection {
+            proto,
+            flow,
+            backlog,
+            ..
+        } = &mut self.connections[index];
         let mut booking = Booking {
             slot,
             at,
             times: &self.times[index * self.pipeline..][..self.pipeline],
             flow,
+            backlog,
             in_flight: &mut self.in_flight,
+            waiting: &mut self.waiting,
             recorder: &mut self.recorder,
             tracer: &mut self.tracer,
             news: News::default(),

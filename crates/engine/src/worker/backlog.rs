@@ -18,18 +18,35 @@ pub(super) fn most(workers: u32) -> u64 {
 
 /// Due times, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Backlog(VecDeque<Nanos>);
+pub(super) struct Backlog {
+    due: VecDeque<Nanos>,
+    /// So many, the first ones, have been sent before.
+    again: usize,
+}
 
 impl Backlog {
     #[inline]
     pub(super) fn push(&mut self, due: Nanos) {
-        self.0.push_back(due);
+        self.due.push_back(due);
+    }
+
+    /// Puts back one that was sent, and was due before all others.
+    pub(super) fn put_back(&mut self, due: Nanos) {
+        self.due.push_front(due);
+        self.again += 1;
+    }
+
+    /// Has the oldest been sent before?
+    #[inline]
+    pub(super) fn again(&self) -> bool {
+        self.again > 0
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Nanos> {
-        let due = self.0.pop_front()?;
-        if self.0.capacity() > KEPT && self.0.len() < self.0.capacity() / 4 {
+        let due = self.due.pop_front()?;
+        self.again = self.again.saturating_sub(1);
+        if self.due.capacity() > KEPT && self.due.len() < self.due.capacity() / 4 {
             self.shrink();
         }
         Some(due)
@@ -37,28 +54,29 @@ impl Backlog {
 
     /// Takes out the oldest `n`.
     pub(super) fn take(&mut self, n: usize) -> impl Iterator<Item = Nanos> {
-        let rest = self.0.split_off(n.min(self.0.len()));
-        std::mem::replace(&mut self.0, rest).into_iter()
+        let rest = self.due.split_off(n.min(self.due.len()));
+        self.again = self.again.saturating_sub(n);
+        std::mem::replace(&mut self.due, rest).into_iter()
     }
 
     /// All are due at `at` instead.
     pub(super) fn put_off(&mut self, at: Nanos) {
-        self.0.iter_mut().for_each(|due| *due = at);
+        self.due.iter_mut().for_each(|due| *due = at);
     }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.due.len()
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.due.is_empty()
     }
 
     #[cold]
     fn shrink(&mut self) {
-        self.0.shrink_to((2 * self.0.len()).max(KEPT / 2));
+        self.due.shrink_to((2 * self.due.len()).max(KEPT / 2));
     }
 }
 
@@ -72,7 +90,7 @@ mod tests {
         (0..100_000).for_each(|due| it.push(due));
         for due in 0..100_000 {
             assert_eq!(it.pop(), Some(due));
-            let (room, len) = (it.0.capacity(), it.len());
+            let (room, len) = (it.due.capacity(), it.len());
             assert!(room <= KEPT.max(4 * len + 4), "{room} for {len}");
         }
         assert!(it.is_empty());
@@ -80,5 +98,20 @@ mod tests {
         assert_eq!(it.take(3).collect::<Vec<_>>(), [0, 1, 2]);
         it.put_off(77);
         assert_eq!(it.take(100).collect::<Vec<_>>(), [77; 7]);
+    }
+
+    #[test]
+    fn what_was_sent_before_comes_first() {
+        let mut it = Backlog::default();
+        it.push(30);
+        it.put_back(20);
+        it.put_back(10);
+        let next = |it: &mut Backlog| (it.again(), it.pop());
+        assert_eq!(next(&mut it), (true, Some(10)));
+        assert_eq!(next(&mut it), (true, Some(20)));
+        assert_eq!(next(&mut it), (false, Some(30)));
+        it.put_back(5);
+        assert_eq!(it.take(9).collect::<Vec<_>>(), [5]);
+        assert_eq!(next(&mut it), (false, None));
     }
 }

@@ -70,11 +70,13 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         }
         let sent = if S::CLOSED { at } else { clock::now() };
         while self.has_room(index) {
+            let again = self.connections[index].backlog.again();
             let Some(due) = self.next_due(slot, at) else {
                 break;
             };
             let Connection { proto, flow, .. } = &mut self.connections[index];
-            if !S::CLOSED {
+            // How late the generator was is known from when it was first sent.
+            if !S::CLOSED && !again {
                 self.recorder
                     .late(due, sent.saturating_sub(due.max(flow.free)));
             }

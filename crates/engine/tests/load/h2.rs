@@ -335,6 +335,35 @@ fn a_connection_is_replaced_after_goaway() {
     assert!(seen.connected >= 5);
 }
 
+/// A server that ends each connection after some answers, as nginx does after a thousand, loses no request.
+#[test]
+fn requests_that_goaway_leaves_out_are_sent_again() {
+    let server = serves(greeting(), |s| match s {
+        ..=9 => right(s),
+        // The following have come, and are not answered on this connection.
+        11 => frame(GOAWAY, 0, 0, &[&9_u32.to_be_bytes()[..], &[0; 4]].concat()),
+        _ => Vec::new(),
+    });
+    for arrival in [CLOSED, CONSTANT] {
+        for kind in transports() {
+            let plan = plan(&server.target, get(), 2, kind)
+                .pipeline(4)
+                .ends_after(200)
+                .due(arrival);
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            assert_eq!(
+                seen.outcomes.ok, 200,
+                "{:?} {:?} {:?}",
+                seen.outcomes, seen.errors, seen.wrong_answers
+            );
+            // Five answers on each.
+            assert!(seen.connected >= 40, "{}", seen.connected);
+            assert_eq!(seen.times.response.len(), 200);
+        }
+    }
+}
+
 #[test]
 fn requests_that_goaway_leaves_out_are_told() {
     let server = serves(greeting(), |s| match s {

@@ -81,8 +81,15 @@ impl H2Conn {
         self.leaving = true;
         let last = last & 0x7fff_ffff;
         let beyond = self.streams.all().filter(|(_, stream)| stream.id > last);
-        let beyond: Vec<usize> = beyond.map(|(place, _)| place).collect();
-        for place in beyond {
+        let mut beyond: Vec<(u32, usize)> = beyond.map(|(place, it)| (it.id, place)).collect();
+        // The newest first, so that the oldest is the first to be sent again.
+        beyond.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, place) in beyond {
+            let tag = self.streams.get(place).tag;
+            if tag.is_some_and(|tag| turn.events.left_out(tag)) {
+                self.close(place, false);
+                continue;
+            }
             let why = match code {
                 frame::NO_ERROR => {
                     "the server closes the connection (GOAWAY) and did not process the request"
