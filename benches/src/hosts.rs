@@ -7,11 +7,11 @@ use crate::prony;
 use crate::server::Ceiling;
 use crate::spread::{Spread, show};
 use crate::table::Table;
-use prony_engine::clock::{self, process_cpu};
-use prony_engine::{Nanos, Plan, Target};
-use prony_lab::generator::{Generator, Local, Steer, Wheel};
+use prony_engine::clock::process_cpu;
+use prony_engine::{Plan, Target};
+use prony_lab::generator::{Briefly, Generator, Local};
 use prony_lab::interrupt::Interrupt;
-use prony_record::{Extent, Observation, Span, Window};
+use prony_record::{Extent, Observation, Span};
 use prony_remote::{Fleet, HostSpec, Hosts, Registry};
 use serde::Serialize;
 use std::fmt;
@@ -150,7 +150,7 @@ fn load(
     length: Duration,
 ) -> Result<(Observation, Duration)> {
     let begun = Instant::now();
-    let seen = generator.load(plan, &Interrupt::default(), &mut AtOnce(length))?;
+    let seen = generator.load(plan, &Interrupt::default(), &mut Briefly(length))?;
     match seen.outcomes.failed() {
         0 => Ok((seen, begun.elapsed())),
         n => Err(Error::Unusable(format!(
@@ -163,19 +163,6 @@ fn load(
 fn beyond(generator: &impl Generator, plan: &Plan) -> Result<f64> {
     let (_, took) = load(generator, plan, SHORT)?;
     Ok(took.saturating_sub(SHORT).as_secs_f64() * 1e3)
-}
-
-/// Measures at once, for so long.
-struct AtOnce(Duration);
-
-impl Steer for AtOnce {
-    fn at_once(&self) -> Option<Nanos> {
-        Some(clock::nanos(self.0))
-    }
-
-    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
-
-    fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
 }
 
 impl fmt::Display for HostsFound {

@@ -2,9 +2,10 @@
 
 use crate::interrupt::Interrupt;
 use prony_engine::descriptors::{self, TooFewDescriptors};
-use prony_engine::{Control, Error, Nanos, Plan, Progress};
+use prony_engine::{Control, Error, Nanos, Plan, Progress, clock};
 use prony_record::{Observation, Window};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Carries out loads. One implementation is this process' engine ([`Local`]); another machine's, and
 /// those of tests, are others.
@@ -44,6 +45,20 @@ pub trait Steer {
 
     /// A window has ended.
     fn window(&mut self, window: &Window, wheel: &dyn Wheel);
+}
+
+/// Measures a load from its first request on, for so long, and leaves it alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Briefly(pub Duration);
+
+impl Steer for Briefly {
+    fn at_once(&self) -> Option<Nanos> {
+        Some(clock::nanos(self.0))
+    }
+
+    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
+
+    fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
 }
 
 /// With what a load is steered.

@@ -7,9 +7,9 @@ use crate::message::{Call, Hello, Reply};
 use crate::reach::reached;
 use crate::registry::Registry;
 use prony_engine::{Dialogue, Nanos, Plan, Target};
-use prony_lab::generator::{Generator, Steer, Wheel};
+use prony_lab::generator::{Briefly, Generator};
 use prony_lab::interrupt::Interrupt;
-use prony_record::{Extent, Observation, Span, Window};
+use prony_record::{Extent, Observation, Span};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,19 +112,6 @@ fn echo(
     let mut plan = Plan::closed(Target::Tcp(target), Dialogue::Echo(message), connections);
     plan.load.extent = Extent::Duration(Span(LENGTH));
     fleet
-        .load(&plan, interrupt, &mut AtOnce)
+        .load(&plan, interrupt, &mut Briefly(LENGTH))
         .map_err(|error| error.to_string())
-}
-
-/// Measures for a second, at once.
-struct AtOnce;
-
-impl Steer for AtOnce {
-    fn at_once(&self) -> Option<Nanos> {
-        Some(prony_engine::clock::nanos(LENGTH))
-    }
-
-    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {}
-
-    fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
 }
