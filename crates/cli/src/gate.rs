@@ -6,7 +6,7 @@ use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
 use prony_record::service::{CapacityReport, Known};
 use prony_record::{Finding, Percentiles, Severity};
-use prony_report::load::{LoadReport, RequestReport};
+use prony_report::load::{LoadReport, RequestReport, SessionReport};
 use prony_report::run::RunReport;
 use prony_verdict::gate::{Judged, Metric, Outcome, Reading, Subject, judge, ratios, worst};
 use prony_verdict::seen::DuelReport;
@@ -147,8 +147,21 @@ pub fn of_load(report: &LoadReport) -> Vec<Subject> {
             ..whole.clone()
         }
     };
+    let session = |one: &SessionReport| {
+        let mut values = times(&one.duration);
+        let errors = share(one.failed, one.completed + one.failed);
+        values.push((Metric::Errors, Reading::exact(errors)));
+        Subject {
+            name: format!("{} of {}", one.name, report.target),
+            request: Some(one.name.clone()),
+            values,
+            ..whole.clone()
+        }
+    };
     let requests: Vec<Subject> = report.requests.iter().map(one).collect();
-    std::iter::once(whole).chain(requests).collect()
+    let sessions: Vec<Subject> = report.sessions.iter().map(session).collect();
+    let parts = requests.into_iter().chain(sessions);
+    std::iter::once(whole).chain(parts).collect()
 }
 
 /// The share of what ended that failed: of nothing that ended everything.

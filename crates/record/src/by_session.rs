@@ -90,8 +90,15 @@ impl SessionReport {
             completed: one.completed,
             failed: one.failed,
             failures: one.failures.clone(),
-            duration: Percentiles::of(&one.times.response),
+            duration: Percentiles::of(&one.times.response)
+                .with_intervals(&one.times.response, &one.times.effective),
         };
         all.iter().map(of).collect()
+    }
+
+    /// Sessions completed per second, of a measurement of this length; none of one without length.
+    #[must_use]
+    pub fn per_second(&self, seconds: f64) -> Option<f64> {
+        (seconds > 0.0).then(|| self.completed as f64 / seconds)
     }
 }

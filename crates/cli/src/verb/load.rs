@@ -321,11 +321,19 @@ fn report(
     }
 }
 
-/// Conditions speak of requests that there are.
+/// Conditions speak of requests and sessions that there are.
 fn known_requests(args: &Load, plan: &Plan) -> Result<()> {
-    let names: Vec<&str> = match &plan.dialogue {
-        Dialogue::Mix(mix) => mix.requests.iter().map(|one| one.name.as_str()).collect(),
-        _ => Vec::new(),
+    let (what, names): (_, Vec<&str>) = match &plan.dialogue {
+        Dialogue::Mix(mix) => {
+            let what = match mix.sessions.is_empty() {
+                true => "request",
+                false => "request or session",
+            };
+            let requests = mix.requests.iter().map(|one| one.name.as_str());
+            let sessions = mix.sessions.iter().map(|one| one.name.as_str());
+            (what, requests.chain(sessions).collect())
+        }
+        _ => ("request", Vec::new()),
     };
     for condition in &args.gate.fail_if {
         if let Some(name) = &condition.request
@@ -337,7 +345,7 @@ fn known_requests(args: &Load, plan: &Plan) -> Result<()> {
             };
             return Err(miette!(
                 help = known,
-                "--fail-if '{condition}': there is no request {name:?}"
+                "--fail-if '{condition}': there is no {what} {name:?}"
             ));
         }
     }

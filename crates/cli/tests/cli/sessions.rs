@@ -147,6 +147,34 @@ fn users_go_through_their_steps_with_what_they_were_given() {
     }
 }
 
+/// A limit on sessions holds or fails by its interval, and the comment has their table.
+#[test]
+fn limits_and_comments_are_about_sessions_too() {
+    let addr = shop();
+    let (place, file) = place("name\nann\nbob\n", BUYER);
+    let comment = place.path().join("comment.md");
+    let gates = |limit: &str, code: i32| {
+        let more = ["-n", "400", "-c", "2", "--fail-if", limit, "--markdown"];
+        let more = [&more[..], &[comment.to_str().unwrap()]].concat();
+        let report = load(&place, &file, addr, &more).with(code).json();
+        report["gates"][0].clone()
+    };
+    let held = gates("buyer.errors > 0", 0);
+    assert_eq!(held["outcome"], "held", "{held:#}");
+    // Each session has a pause of a millisecond at least.
+    let broken = gates("buyer.p50 > 1us", 3);
+    assert_eq!(broken["outcome"], "broken", "{broken:#}");
+    let text = std::fs::read_to_string(&comment).unwrap();
+    assert!(text.contains("| session | completed |"), "{text}");
+    assert!(text.contains("| buyer | "), "{text}");
+    let unknown = ["-n", "4", "-c", "1", "--fail-if", "seller.p99 > 1s"];
+    let done = load(&place, &file, addr, &unknown).with(1);
+    assert!(
+        done.stderr.contains("no request or session \"seller\""),
+        "{done}"
+    );
+}
+
 #[test]
 fn sessions_begin_at_a_rate_each_on_its_own_connection() {
     let addr = shop();

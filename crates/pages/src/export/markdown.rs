@@ -6,7 +6,7 @@ use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
-use prony_report::load::{HostReport, LoadReport, RequestReport, host_columns};
+use prony_report::load::{HostReport, LoadReport, RequestReport, SessionReport, host_columns};
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -291,6 +291,7 @@ pub fn load_markdown(report: &LoadReport) -> String {
         );
     }
     by_request(&mut out, &report.requests);
+    by_session(&mut out, &report.sessions, report.seconds);
     by_host(&mut out, &report.generators);
     checks(&mut out, &report.checks);
     out
@@ -319,6 +320,37 @@ fn by_request(out: &mut String, requests: &[RequestReport]) {
         );
     }
     out.push('\n');
+}
+
+/// The sessions of a file, with the columns that the terminal has, and why they failed.
+fn by_session(out: &mut String, sessions: &[SessionReport], seconds: f64) {
+    if sessions.is_empty() {
+        return;
+    }
+    *out += "| session | completed | per second | failed | p50 | p90 | p99 | max |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
+    for one in sessions {
+        let took = &one.duration;
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            plain(&one.name),
+            show::count(one.completed),
+            one.per_second(seconds)
+                .map_or("–".to_owned(), |rate| format!("{rate:.1}")),
+            show::count(one.failed),
+            show::time_within(took.p50, took.intervals.p50),
+            show::time_within(took.p90, took.intervals.p90),
+            show::time_within(took.p99, took.intervals.p99),
+            show::time_or_dash(took.max),
+        );
+    }
+    out.push('\n');
+    for one in sessions {
+        for (why, n) in &one.failures {
+            let (name, n) = (plain(&one.name), show::count(*n));
+            let _ = writeln!(out, "- failed: {name}: {n} times {}", plain(why));
+        }
+    }
 }
 
 /// The machines that sent a load, with the columns that the terminal has.

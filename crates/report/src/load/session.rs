@@ -30,14 +30,12 @@ pub(super) fn text(all: &[SessionReport], seconds: f64, width: usize) -> String 
         table.row([
             one.name.clone(),
             show::count(one.completed),
-            match seconds > 0.0 {
-                true => format!("{:.1}", one.completed as f64 / seconds),
-                false => "–".into(),
-            },
+            one.per_second(seconds)
+                .map_or("–".into(), |rate| format!("{rate:.1}")),
             show::count(one.failed),
-            show::time_or_dash(took.p50),
-            show::time_or_dash(took.p90),
-            show::time_or_dash(took.p99),
+            show::time_within(took.p50, took.intervals.p50),
+            show::time_within(took.p90, took.intervals.p90),
+            show::time_within(took.p99, took.intervals.p99),
             show::time_or_dash(took.max),
         ]);
     }

@@ -4,6 +4,7 @@
 //! kind. What every answer must be is checked always where that is cheap: status, header fields, length,
 //! the exact body. A body is searched on a sample only; the report says how many were.
 
+mod durations;
 mod flights;
 mod judge;
 mod kind;

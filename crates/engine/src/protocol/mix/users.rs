@@ -4,6 +4,7 @@
 //! its connection between two steps. Without keep-alive a connection is made for one session, and ends
 //! with it.
 
+use super::durations::Durations;
 use super::kind::Kinds;
 use super::order::Order;
 use super::template::Filler;
@@ -11,7 +12,6 @@ use super::user::{Take, Taking, Think, User};
 use super::{Mix, MixConn};
 use crate::clock;
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, Fifo, Pace, Session};
-use prony_record::times::times;
 use prony_record::{ByRequest, BySession, Distributions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,6 +57,8 @@ struct Course {
     cookies: bool,
     /// The tables that its steps use, each once.
     tables: Vec<usize>,
+    /// Those that were completed.
+    completed: Durations,
     seen: BySession,
 }
 
@@ -125,16 +127,14 @@ impl Users {
                 steps,
                 cookies: session.cookies,
                 tables,
+                completed: Durations::new(),
                 seen: BySession {
                     name: session.name.clone(),
                     share: f64::from(session.weight) / sum,
                     completed: 0,
                     failed: 0,
                     failures: BTreeMap::new(),
-                    times: Distributions {
-                        response: times(),
-                        ..Distributions::default()
-                    },
+                    times: Distributions::default(),
                 },
             }
         };
@@ -227,7 +227,7 @@ impl Users {
     /// A session has ended, with this request.
     fn over(&mut self, slot: u32, over: Over, booked: Booked) {
         let user = &mut self.users[slot as usize];
-        let seen = &mut self.courses[user.session].seen;
+        let course = &mut self.courses[user.session];
         user.step = 0;
         user.thought = false;
         self.active -= 1;
@@ -236,11 +236,11 @@ impl Users {
         }
         match over {
             Over::Completed => {
-                seen.completed += 1;
+                course.seen.completed += 1;
                 let took = clock::now().saturating_sub(user.begun);
-                seen.times.response.saturating_record(took);
+                course.completed.add(booked.window, took);
             }
-            Over::Failed(why) => seen.fail(why),
+            Over::Failed(why) => course.seen.fail(why),
         }
     }
 }
@@ -373,9 +373,10 @@ impl Session for Users {
     }
 
     fn by_session(&mut self) -> Vec<BySession> {
-        self.courses
-            .iter()
-            .map(|course| course.seen.clone())
-            .collect()
+        let seen = |course: &Course| BySession {
+            times: course.completed.seen(),
+            ..course.seen.clone()
+        };
+        self.courses.iter().map(seen).collect()
     }
 }
