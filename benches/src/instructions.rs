@@ -106,7 +106,8 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
                 match counted {
                     Ok(()) => seen.rows.push(row),
                     Err(error) => {
-                        let what = format!("{contract}, {transport}, {connections}: {error}");
+                        let why = ends(&error.to_string());
+                        let what = format!("{contract}, {transport}, {connections}: {why}");
                         seen.missing.push(what);
                     }
                 }
@@ -129,6 +130,16 @@ fn total(program: &Path, args: &[&str], requests: u64, rig: Rig) -> Result<u64> 
     collected(&ended.stderr)
         .filter(|_| ended.status.success())
         .ok_or_else(|| child.complaint(&ended, "failed"))
+}
+
+/// The first and the last line: what was tried, and what the program said last. Valgrind says much between.
+fn ends(text: &str) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next_back() {
+        Some(last) => format!("{first} … {last}"),
+        None => first.to_owned(),
+    }
 }
 
 /// The number of instructions that callgrind says at its end.

@@ -2,11 +2,11 @@
 
 use crate::args::http2::Http2;
 use crate::args::tls::Tls;
-use crate::target::Address;
+use crate::target::{Address, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2::probe;
-use prony_lab::side;
+use prony_lab::side::{self, Side, What};
 use std::time::Duration;
 
 /// How the sides of a duel are spoken to.
@@ -19,7 +19,7 @@ impl Manners<'_> {
     /// Are options of TLS and of HTTP/2 given, if at all, where they are used? `sides` are words of the command line.
     pub fn fit(&self, sides: &[String]) -> Result<()> {
         let over_tls = |side: &String| side.starts_with("https://");
-        let used = |side: &String| over_tls(side) || !side.contains("://");
+        let used = |side: &String| over_tls(side) || !is_url(side);
         let spoken =
             |side: &&String| side.starts_with("h2c://") || (self.http2.http2 && used(side));
         if !sides.iter().any(over_tls) {
@@ -48,9 +48,13 @@ impl Manners<'_> {
         Ok(())
     }
 
-    /// How a side that prony starts is spoken to.
-    pub fn started(&self) -> Option<side::Http2> {
-        self.http2.http2.then(|| self.http2.settings())
+    /// Settles how the sides that prony starts are spoken to; of a URL its scheme says so.
+    pub fn speak(&self, sides: &mut [Side]) {
+        for side in sides {
+            if matches!(side.what, What::Started { .. }) {
+                side.http2 = self.http2.http2.then(|| self.http2.settings());
+            }
+        }
     }
 }
 

@@ -29,6 +29,13 @@ pub struct Address {
     pub path: String,
 }
 
+/// Is it a URL, and not the name or command line of a server? A command line may have a URL in it.
+pub fn is_url(text: &str) -> bool {
+    let scheme_has = |c: char| c.is_ascii_alphanumeric() || c == '+';
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.chars().all(scheme_has))
+}
+
 /// Takes a URL apart.
 pub fn parse(text: &str) -> Result<Address> {
     // The scheme is not a registered one: host, port and path are those of http://.
@@ -192,6 +199,16 @@ mod tests {
         );
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
+    }
+
+    #[test]
+    fn urls_and_command_lines() {
+        for text in ["http://x/", "h2c://x:1", "http+unix://%2Fa/", "tcp://x:1"] {
+            assert!(is_url(text), "{text}");
+        }
+        for text in ["node", "./a --to http://x:1/", "env A=tcp://x ./a", "a@4"] {
+            assert!(!is_url(text), "{text}");
+        }
     }
 
     #[test]

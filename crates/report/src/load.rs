@@ -1,6 +1,7 @@
 //! The report of a single load, `prony load`.
 
 mod host;
+mod named;
 mod over_time;
 mod request;
 mod session;
@@ -19,7 +20,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-pub use host::{HostReport, columns as host_columns};
+pub use host::HostReport;
+pub use named::Named;
 pub use over_time::{Moment, over_time};
 pub use prony_record::by_session::SessionReport;
 pub use request::RequestReport;
@@ -237,9 +239,7 @@ impl LoadReport {
         let _ = writeln!(out);
         out += &self.latency_table().fit(width);
         out += &over_time::text(&self.over_time, width);
-        out += &request::text(&self.requests, width);
-        out += &session::text(&self.sessions, self.seconds, width);
-        out += &host::text(&self.generators, width);
+        out += &self.by_name_text(width);
         if !self.used_up.is_empty() {
             let _ = writeln!(
                 out,

@@ -7,6 +7,7 @@ use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
 use crate::machines::rig;
 use crate::place::on_signal;
+use crate::target::is_url;
 use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
 use prony_lab::event::Event;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let elsewhere = args.apart.reach(sides::starts(&args.server), false)?;
+    let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
     let (side, manner) = sides::one(places, args, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
     let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?;

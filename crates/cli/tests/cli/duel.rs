@@ -98,8 +98,9 @@ fn command_lines_are_started_with_a_port() {
     let place = Place::new();
     let prony = crate::support::PRONY;
     let with_flag = format!("{prony} serve http-echo --port {{port}}");
-    let with_variable =
-        format!("sh -c 'exec {prony} serve http-echo --port $PORT --model threads'");
+    let with_variable = format!(
+        "sh -c 'exec {prony} serve http-echo --port $PORT --model threads' --to http://127.0.0.1:9"
+    );
     let text = duel(&place, &[&with_flag, &with_variable, "--get", "/some/path"]).with(0);
     for word in ["A: ", "B: ", "throughput", "verdict", "2 rounds"] {
         assert!(text.stdout.contains(word), "{word}: {text}");
@@ -163,6 +164,9 @@ fn servers_that_are_already_running() {
     assert!(!compared.contains(&"cpu"), "{report:#}");
     let done = duel(&place, &[&one.http("/x")]).with(1);
     assert!(done.stderr.contains("a duel needs two sides"), "{done}");
+    let echo = Served::start(&["tcp-echo"]);
+    let done = duel(&place, &[&one.http("/x"), &echo.tcp()]).with(1);
+    assert!(done.stderr.contains("cannot be asked for"), "{done}");
     let done = duel(&place, &["quik", "plain", "--contract", "tcp-echo"]).with(1);
     assert!(done.stderr.contains("did you mean \"quick\"?"), "{done}");
 }

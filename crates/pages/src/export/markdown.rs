@@ -6,7 +6,7 @@ use prony_record::service::CapacityReport;
 use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
-use prony_report::load::{HostReport, LoadReport, RequestReport, SessionReport, host_columns};
+use prony_report::load::{LoadReport, Named};
 use prony_report::run::CellReport;
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
@@ -290,82 +290,28 @@ pub fn load_markdown(report: &LoadReport) -> String {
             show::time_or_dash(handshake.p99),
         );
     }
-    by_request(&mut out, &report.requests);
-    by_session(&mut out, &report.sessions, report.seconds);
-    by_host(&mut out, &report.generators);
+    for table in report.by_name() {
+        by_name(&mut out, &table);
+    }
     checks(&mut out, &report.checks);
     out
 }
 
-/// The requests of a file, with the columns that the terminal has.
-fn by_request(out: &mut String, requests: &[RequestReport]) {
-    if requests.is_empty() {
-        return;
-    }
-    *out += "| request | share | p50 | p90 | p99 | max | answers | failed |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
-    for one in requests {
-        let times = &one.response;
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
-            plain(&one.name),
-            one.share
-                .map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share)),
-            show::time_within(times.p50, times.intervals.p50),
-            show::time_within(times.p90, times.intervals.p90),
-            show::time_within(times.p99, times.intervals.p99),
-            show::time_or_dash(times.max),
-            show::count(one.outcomes.ok),
-            show::count(one.outcomes.failed()),
-        );
-    }
-    out.push('\n');
-}
-
-/// The sessions of a file, with the columns that the terminal has, and why they failed.
-fn by_session(out: &mut String, sessions: &[SessionReport], seconds: f64) {
-    if sessions.is_empty() {
-        return;
-    }
-    *out += "| session | completed | per second | failed | p50 | p90 | p99 | max |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
-    for one in sessions {
-        let took = &one.duration;
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
-            plain(&one.name),
-            show::count(one.completed),
-            one.per_second(seconds)
-                .map_or("–".to_owned(), |rate| format!("{rate:.1}")),
-            show::count(one.failed),
-            show::time_within(took.p50, took.intervals.p50),
-            show::time_within(took.p90, took.intervals.p90),
-            show::time_within(took.p99, took.intervals.p99),
-            show::time_or_dash(took.max),
-        );
-    }
-    out.push('\n');
-    for one in sessions {
-        for (why, n) in &one.failures {
-            let (name, n) = (plain(&one.name), show::count(*n));
-            let _ = writeln!(out, "- failed: {name}: {n} times {}", plain(why));
-        }
-    }
-}
-
-/// The machines that sent a load, with the columns that the terminal has.
-fn by_host(out: &mut String, generators: &[HostReport]) {
-    if generators.is_empty() {
-        return;
-    }
-    let (heads, rows) = host_columns(generators);
-    let _ = writeln!(out, "| {} |", heads.join(" | "));
-    let _ = writeln!(out, "|---|{}", "--:|".repeat(heads.len() - 1));
-    for row in rows {
+/// A table with a row for each name, and what else is to be said.
+fn by_name(out: &mut String, it: &Named) {
+    let _ = writeln!(out, "| {} |", it.heads.join(" | "));
+    let _ = writeln!(out, "|---|{}", "--:|".repeat(it.heads.len() - 1));
+    for row in &it.rows {
         let row: Vec<String> = row.iter().map(|text| plain(text)).collect();
         let _ = writeln!(out, "| {} |", row.join(" | "));
     }
     out.push('\n');
+    for (what, note) in &it.notes {
+        let _ = writeln!(out, "- {what}: {}", plain(note));
+    }
+    if !it.notes.is_empty() {
+        out.push('\n');
+    }
 }
 
 /// A text that stays text: nothing in it is markup, mentions a user, or ends its line.

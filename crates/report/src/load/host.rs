@@ -1,7 +1,7 @@
 //! What a load found by machine, where several sent it.
 
+use super::named::Named;
 use crate::show;
-use crate::table::{Align, Table};
 use prony_record::{ByHost, Generator, Nanos, Outcomes, Percentiles};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,9 +45,7 @@ impl From<&ByHost> for HostReport {
     }
 }
 
-/// The columns of a table of machines, and what each machine has in them.
-#[must_use]
-pub fn columns(all: &[HostReport]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+pub(super) fn named(all: &[HostReport]) -> Named {
     let heads = vec![
         "from",
         "conns",
@@ -77,20 +75,9 @@ pub fn columns(all: &[HostReport]) -> (Vec<&'static str>, Vec<Vec<String>>) {
             show::time(one.clock_error_ns as f64),
         ]
     };
-    (heads, all.iter().map(row).collect())
-}
-
-/// A table of them; empty without any.
-pub(super) fn text(all: &[HostReport], width: usize) -> String {
-    if all.is_empty() {
-        return String::new();
+    Named {
+        heads,
+        rows: all.iter().map(row).collect(),
+        notes: Vec::new(),
     }
-    let (heads, rows) = columns(all);
-    let aligned = heads.into_iter().map(|name| match name {
-        "from" => (name, Align::Left),
-        _ => (name, Align::Right),
-    });
-    let mut table = Table::new(aligned);
-    rows.into_iter().for_each(|row| table.row(row));
-    format!("\n{}", table.fit(width))
 }

@@ -1,16 +1,12 @@
 //! What a load found by session, where users go through several steps.
 
 use super::SessionReport;
+use super::named::Named;
 use crate::show;
-use crate::table::{Align, Table};
-use std::fmt::Write;
 
-/// A table of them, and why they failed; empty without any.
-pub(super) fn text(all: &[SessionReport], seconds: f64, width: usize) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
-    let columns = [
+/// `seconds` is how long the load was measured.
+pub(super) fn named(all: &[SessionReport], seconds: f64) -> Named {
+    let heads = vec![
         "session",
         "completed",
         "per second",
@@ -20,14 +16,9 @@ pub(super) fn text(all: &[SessionReport], seconds: f64, width: usize) -> String 
         "p99",
         "max",
     ];
-    let aligned = columns.map(|name| match name {
-        "session" => (name, Align::Left),
-        _ => (name, Align::Right),
-    });
-    let mut table = Table::new(aligned);
-    for one in all {
+    let row = |one: &SessionReport| {
         let took = &one.duration;
-        table.row([
+        vec![
             one.name.clone(),
             show::count(one.completed),
             one.per_second(seconds)
@@ -37,18 +28,18 @@ pub(super) fn text(all: &[SessionReport], seconds: f64, width: usize) -> String 
             show::time_within(took.p90, took.intervals.p90),
             show::time_within(took.p99, took.intervals.p99),
             show::time_or_dash(took.max),
-        ]);
+        ]
+    };
+    let failures = |one: &SessionReport| {
+        let failed = one.failures.iter().map(|(why, n)| {
+            let text = format!("{}: {} times {why}", one.name, show::count(*n));
+            ("failed", text)
+        });
+        failed.collect::<Vec<_>>()
+    };
+    Named {
+        heads,
+        rows: all.iter().map(row).collect(),
+        notes: all.iter().flat_map(failures).collect(),
     }
-    let mut out = format!("\n{}", table.fit(width));
-    for one in all {
-        for (why, n) in &one.failures {
-            let _ = writeln!(
-                out,
-                "failed       {}: {} times {why}",
-                one.name,
-                show::count(*n)
-            );
-        }
-    }
-    out
 }

@@ -5,7 +5,7 @@ use crate::args::request::Request;
 use crate::args::{Capacity, Duel, Places};
 use crate::http2::Manners;
 use crate::machines::Elsewhere;
-use crate::target;
+use crate::target::{self, is_url};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_engine::Target;
 use prony_lab::builder::{BuildError, Builder, Built};
@@ -37,14 +37,9 @@ pub struct Chosen {
     _worktrees: Vec<Worktree>,
 }
 
-/// Does prony start a side of this word, or does it run already?
-pub fn starts(word: &str) -> bool {
-    !word.contains("://")
-}
-
 /// Does prony start any side?
 pub fn any_starts(args: &Duel) -> bool {
-    args.run.is_some() || !args.rev.is_empty() || args.sides.iter().any(|word| starts(word))
+    args.run.is_some() || !args.rev.is_empty() || !args.sides.iter().all(|word| is_url(word))
 }
 
 /// Where servers of the catalog are built.
@@ -77,7 +72,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             "--run and --rev build folders of this machine, and the servers are to run elsewhere"
         ));
     }
-    if there && args.sides.iter().any(|word| !starts(word)) {
+    if there && args.sides.iter().any(|word| is_url(word)) {
         return Err(miette!(
             "URLs and servers that prony starts cannot be compared from other machines: start both, or neither"
         ));
@@ -125,11 +120,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         ));
     }
     number_doubles(&mut sides);
-    for side in &mut sides {
-        if matches!(side.what, What::Started { .. }) {
-            side.http2 = manners.started();
-        }
-    }
+    manners.speak(&mut sides);
     let ask = match &args.asked.file {
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
         None => ask(args.contract, args.get.as_deref(), &args.request, &hints)?,
@@ -198,9 +189,7 @@ pub fn one(
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
     let (mut side, hint) = side(&args.server, &manners, &catalog, &site)?;
-    if matches!(side.what, What::Started { .. }) {
-        side.http2 = manners.started();
-    }
+    manners.speak(std::slice::from_mut(&mut side));
     let ask = match &args.asked.file {
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &[hint])?,
         None => ask(args.contract, args.get.as_deref(), &args.request, &[hint])?,
@@ -256,7 +245,7 @@ fn side(
     catalog: &Catalog,
     site: &Site<'_>,
 ) -> Result<(Side, Hint)> {
-    if !starts(word) {
+    if is_url(word) {
         let address = target::parse(word)?;
         let http2 = address.h2c || (address.tls && manners.http2.http2);
         let target = address.resolve(PATIENCE)?;
@@ -347,7 +336,15 @@ fn ask(
         }
         return Ok(Ask::Contract(contract));
     }
+    let echoes =
+        |hint: &Hint| matches!(hint, Hint::Contracts(list) if *list == [Contract::TcpEcho]);
     let get = |path: &str| -> Result<Ask> {
+        if hints.iter().any(echoes) {
+            return Err(miette!(
+                help = "tcp://HOST:PORT and servers of the contract tcp-echo are compared with one another",
+                "a server that echoes bytes, over tcp-echo alone, cannot be asked for {path}"
+            ));
+        }
         Ok(Ask::Get(Get {
             method: request.method()?,
             path: path.to_owned(),

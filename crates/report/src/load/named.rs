@@ -1,0 +1,52 @@
+//! What a load found by name: of a request, a session or a machine.
+
+use super::LoadReport;
+use super::{host, request, session};
+use crate::table::{Align, Table};
+use std::fmt::Write;
+
+/// A table with a row for each name, as the terminal and Markdown show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The columns; the first one has the names.
+    pub heads: Vec<&'static str>,
+    /// One for each name, with a cell for each column.
+    pub rows: Vec<Vec<String>>,
+    /// What else is to be said, each with a word for what it is about, such as `failed`.
+    pub notes: Vec<(&'static str, String)>,
+}
+
+impl Named {
+    /// As plain text.
+    fn text(&self, width: usize) -> String {
+        let names = self.heads.iter().take(1).map(|&head| (head, Align::Left));
+        let numbers = self.heads.iter().skip(1).map(|&head| (head, Align::Right));
+        let mut table = Table::new(names.chain(numbers));
+        for row in &self.rows {
+            table.row(row.iter().cloned());
+        }
+        let mut out = format!("\n{}", table.fit(width));
+        for (what, note) in &self.notes {
+            let _ = writeln!(out, "{what:<12} {note}");
+        }
+        out
+    }
+}
+
+impl LoadReport {
+    /// The tables by request, by session and by machine that this load has.
+    #[must_use]
+    pub fn by_name(&self) -> Vec<Named> {
+        let all = [
+            request::named(&self.requests),
+            session::named(&self.sessions, self.seconds),
+            host::named(&self.generators),
+        ];
+        all.into_iter().filter(|one| !one.rows.is_empty()).collect()
+    }
+
+    /// They as plain text.
+    pub(super) fn by_name_text(&self, width: usize) -> String {
+        self.by_name().iter().map(|one| one.text(width)).collect()
+    }
+}
