@@ -5,6 +5,9 @@ use miette::{Result, miette};
 use prony_engine::protocol::Expect;
 use prony_lab::requests::verify::Way;
 
+/// What is said of a file that is compared with.
+pub const PAUSES: &str = "the pauses of the sessions are left out: with them the number of users would be the limit of every server";
+
 impl Request {
     /// Has the user said anything about it?
     pub fn is_given(&self) -> bool {

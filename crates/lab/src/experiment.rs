@@ -1,14 +1,15 @@
 //! Experiment files: servers × loads × rounds, and the order of their trials.
 
+mod asked;
 mod shipped;
 
 use crate::catalog::{Catalog, Server};
 use crate::contract::Contract;
 use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
-use crate::requests::verify::{Asked, Way};
-use crate::requests::{RequestsError, Server as Asking};
+use crate::requests::verify::Asked;
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
+use asked::asked;
 use prony_record::Load;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::inert;
@@ -18,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shipped::{locate, published};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Spanned;
 
@@ -274,7 +275,7 @@ impl Experiment {
             requests: file
                 .requests
                 .as_ref()
-                .map(|path| asked(path, source, &wrong))
+                .map(|path| asked(path, source, &loads, &wrong))
                 .transpose()?,
             entrants,
             baseline,
@@ -353,25 +354,6 @@ fn workers(text: &str, cpus: u32) -> Option<Vec<u32>> {
     }
     let kept = |&n: &u32| n <= EACH || n.is_power_of_two() || n == last;
     Some((first..=last).filter(kept).collect())
-}
-
-/// The requests of a file.
-fn asked(
-    path: &Spanned<PathBuf>,
-    source: &Source,
-    wrong: &impl Fn(std::ops::Range<usize>, String, Option<String>) -> Mistake,
-) -> Result<Arc<Asked>, Mistake> {
-    let folder = Path::new(source.name()).parent().unwrap_or(Path::new(""));
-    let asked = Asked::read(
-        &folder.join(path.get_ref()),
-        &Asking::anywhere(),
-        Way::ALL.to_vec(),
-    );
-    match asked {
-        Ok(asked) => Ok(Arc::new(asked)),
-        Err(RequestsError::Mistake(mistake)) => Err(*mistake),
-        Err(error) => Err(wrong(path.span(), error.to_string(), None)),
-    }
 }
 
 /// What stands behind gateways: needed for `weather`, and for nothing else.

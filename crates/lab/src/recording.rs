@@ -5,6 +5,7 @@ use crate::trial::Measured;
 use jiff::Timestamp;
 use prony_checks::{Evidence, examine};
 use prony_record::by_request::RequestReport;
+use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
     Durations, Failure, Finding, Load, Measurement, Observation, Recording, Step, Trial,
@@ -99,6 +100,7 @@ impl Slot {
             wrong_answers: seen.wrong_answers.clone(),
             unsolicited: seen.unsolicited.clone(),
             requests: RequestReport::all(&seen.by_request),
+            sessions: SessionReport::all(&seen.by_session),
             per_connection: seen.per_connection_range(),
             checks,
         };

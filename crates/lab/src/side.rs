@@ -113,7 +113,7 @@ impl fmt::Display for Ask {
         match self {
             Self::Contract(contract) => contract.fmt(f),
             Self::Get(get) => write!(f, "{} {}", get.method, get.path),
-            Self::Requests { asked, .. } => f.write_str(&asked.file),
+            Self::Requests { asked, .. } => asked.fmt(f),
         }
     }
 }

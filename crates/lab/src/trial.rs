@@ -10,6 +10,7 @@ use crate::contract::Depth;
 use crate::generator::{Generator, Steer, Wheel};
 use crate::host::{Host, Looks, Proof, Started, Watched};
 use crate::interrupt::Interrupt;
+use crate::requests::begun;
 use crate::side::{Ask, Candidate, Http2, Side, What};
 use crate::warmup::{WarmUp, Warming, until};
 use prony_engine::{Dialogue, Nanos, Plan, clock};
@@ -335,7 +336,8 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             ask: self.ask,
             http2: self.http2,
             depth: Depth::Quick,
-            seed: self.seed,
+            // Other values than before the load, which it may have kept.
+            seed: self.seed.wrapping_add(1),
         };
         self.server.verify(Step::VerifyAgain, &proof)?;
         self.verified += verifying.elapsed();
@@ -367,11 +369,15 @@ fn plan<H: Host, G>(
     dialogue: &Dialogue,
     load: &Load,
 ) -> Plan {
+    let load = match dialogue {
+        Dialogue::Mix(mix) => begun::for_requests(load.clone(), mix),
+        _ => load.clone(),
+    };
     Plan {
         tls: server.tls(),
         seed: rand::random(),
         cpus: lab.host.placement().pinned().to_vec(),
-        ..Plan::new(load.clone(), server.target(), dialogue.clone())
+        ..Plan::new(load, server.target(), dialogue.clone())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Trials: one fresh start of one server under one load, with all that was measured.
 
 use crate::by_request::RequestReport;
+use crate::by_session::SessionReport;
 use crate::word::words;
 use crate::{
     Distributions, Failure, Finding, Generator, Load, Nanos, Observation, Outcomes, Resources,
@@ -167,6 +168,9 @@ pub struct Measurement {
     /// By request, in the order of the file that has them; empty where all requests are of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestReport>,
+    /// By session, in the order of the file that has them; empty where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionReport>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
     /// What the checks found.

@@ -1,9 +1,11 @@
-//! What a duel has seen of the requests of each name, where a file has several.
+//! What a duel has seen of the requests and sessions of each name, where a file has several.
 
 use crate::duel::compare;
 use crate::seen::{Figure, figures};
-use prony_record::Trial;
+use prony_record::by_request::RequestReport;
+use prony_record::by_session::SessionReport;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
+use prony_record::{Percentiles, Trial};
 use prony_stats::StatsError;
 use prony_stats::sequential::Plan;
 use schemars::JsonSchema;
@@ -22,7 +24,7 @@ pub struct Named {
     ended: Vec<(u64, u64)>,
 }
 
-/// The requests of one name.
+/// The requests, or the sessions, of one name.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NamedReport {
     /// The name.
@@ -34,16 +36,16 @@ pub struct NamedReport {
     pub comparisons: Vec<Comparison>,
 }
 
-/// The requests of one name to one side.
+/// The requests, or the sessions, of one name to one side.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NamedSide {
     /// What the side is called.
     pub side: String,
-    /// Right answers in all measurements.
+    /// Right answers, or completed sessions, in all measurements.
     pub answers: u64,
-    /// Requests that failed.
+    /// Requests, or sessions, that failed.
     pub failed: u64,
-    /// Response times at the common rate: each quantity's mean over the rounds.
+    /// Response times, or lengths of the sessions, at the common rate: each quantity's mean over the rounds.
     pub figures: Vec<Figure>,
 }
 
@@ -52,7 +54,9 @@ pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &T
     let Some(seen) = &trial.observation else {
         return;
     };
-    for one in &seen.requests {
+    let requests = seen.requests.iter().map(Part::of_request);
+    let sessions = seen.sessions.iter().map(Part::of_session);
+    for one in requests.chain(sessions) {
         let at = all.iter().position(|named| named.name == one.name);
         let at = at.unwrap_or_else(|| {
             all.push(Named {
@@ -63,8 +67,8 @@ pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &T
             all.len() - 1
         });
         let named = &mut all[at];
-        named.ended[side].0 += one.outcomes.ok;
-        named.ended[side].1 += one.outcomes.failed();
+        named.ended[side].0 += one.right;
+        named.ended[side].1 += one.failed;
         // Of a server that misses the rate the response times are those of its overload.
         let missed = seen.checks.iter().any(|found| found.name == "rate-missed");
         if trial.load.rate.is_none() || missed {
@@ -75,8 +79,37 @@ pub(crate) fn add(all: &mut Vec<Named>, (side, sides): (usize, usize), trial: &T
             named.rounds.push(vec![Values::default(); sides]);
         }
         let values = &mut named.rounds[round][side];
-        values.p50 = one.response.p50.map(|ns| ns as f64);
-        values.p99 = one.response.p99.map(|ns| ns as f64);
+        values.p50 = one.took.p50.map(|ns| ns as f64);
+        values.p99 = one.took.p99.map(|ns| ns as f64);
+    }
+}
+
+/// What was measured of one name.
+struct Part<'a> {
+    name: String,
+    right: u64,
+    failed: u64,
+    took: &'a Percentiles,
+}
+
+impl<'a> Part<'a> {
+    fn of_request(one: &'a RequestReport) -> Self {
+        Self {
+            name: one.name.clone(),
+            right: one.outcomes.ok,
+            failed: one.outcomes.failed(),
+            took: &one.response,
+        }
+    }
+
+    /// A session may be called as one of its steps is.
+    fn of_session(one: &'a SessionReport) -> Self {
+        Self {
+            name: format!("{} (session)", one.name),
+            right: one.completed,
+            failed: one.failed,
+            took: &one.duration,
+        }
     }
 }
 

@@ -80,6 +80,10 @@ pub struct Load {
     /// thread
     #[arg(long, requires = "file", help_heading = "Request")]
     pub random_shares: bool,
+    /// Do not try the requests of --file before the load. Without this the load is not made when one of them is never
+    /// answered as the file expects (with --load-from, and with rows that are sent once, they are not tried)
+    #[arg(long, requires = "file", help_heading = "Request")]
+    pub no_verify: bool,
     #[command(flatten)]
     pub request: Request,
     /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood

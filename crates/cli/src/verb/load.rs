@@ -3,6 +3,7 @@
 mod dialogue;
 mod display;
 mod keep;
+mod verified;
 
 use crate::Ended;
 use crate::args::pace::Pace;
@@ -16,6 +17,7 @@ use prony_engine::{Dialogue, Plan, Target, descriptors};
 use prony_lab::generator::{Generator, Local, Steer, Wheel};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::machine::TcpCounters;
+use prony_lab::requests::begun;
 use prony_lab::warmup::{Warming, until};
 use prony_record::stages::due_in;
 use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
@@ -35,6 +37,9 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     known_requests(args, &plan)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
+    if let (Some(file), false, None) = (&args.file, args.no_verify, &fleet) {
+        verified::verified(&file.display().to_string(), &plan)?;
+    }
     let (before, started) = (TcpCounters::read(), Timestamp::now());
     let seen = match &fleet {
         Some(fleet) => carry_out(args, &plan, &interrupt, fleet)?,
@@ -127,28 +132,15 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Sessions need connections of their own where they begin at a rate, or without keep-alive.
+/// The load as sessions need it, if the file has some.
 fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_record::Load> {
-    let longest = match dialogue {
-        Dialogue::Mix(mix) => mix.sessions.iter().map(|one| one.steps.len()).max(),
-        _ => None,
-    };
-    let Some(longest) = longest else {
-        return Ok(load);
-    };
-    if load.pipeline > 1 {
-        return Err(miette!(
+    match dialogue {
+        Dialogue::Mix(mix) if !mix.sessions.is_empty() && load.pipeline > 1 => Err(miette!(
             "a session waits for each answer: sessions take no --pipeline"
-        ));
+        )),
+        Dialogue::Mix(mix) => Ok(begun::on_connections(load, mix)),
+        _ => Ok(load),
     }
-    if load.rate.is_none() && load.keepalive {
-        return Ok(load);
-    }
-    Ok(prony_record::Load {
-        keepalive: false,
-        calls: u32::try_from(longest).unwrap_or(u32::MAX),
-        ..load
-    })
 }
 
 /// The length of a measurement when nothing is said.

@@ -8,6 +8,7 @@ use crate::args::{Places, Run};
 use crate::journal::{Kept, conclude, say_where};
 use crate::machines::rig;
 use crate::place::on_signal;
+use crate::request::PAUSES;
 use adapt::adapt;
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
@@ -39,6 +40,13 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let seed = args.seed.unwrap_or_else(rand::random);
+    if experiment
+        .requests
+        .as_ref()
+        .is_some_and(|asked| asked.paused)
+    {
+        eprintln!("{PAUSES}");
+    }
     let elsewhere = args.apart.reach(true, experiment.upstream.is_some())?;
     let threads = experiment.loads.iter().map(|load| load.threads).max();
     let placement = experiment.placement();

@@ -110,7 +110,8 @@ fn values_reach_the_server_and_a_seed_repeats_them() {
     let first = |seed: &str| {
         let server = Constant::new(&answer("x"), After::Keep);
         let url = format!("http://{}/api/", server.tcp());
-        load(&place, &file, &url, &["-n", "1", "-c", "1", "--seed", seed]).with(0);
+        let once = ["-n", "1", "-c", "1", "--no-verify", "--seed", seed];
+        load(&place, &file, &url, &once).with(0);
         let request = server.first();
         let host = |line: &&str| !line.starts_with("Host:");
         request.lines().filter(host).collect::<Vec<_>>().join("\n")
@@ -135,6 +136,13 @@ fn a_limit_of_one_request_and_a_wrong_answer() {
         "--fail-if",
         "home.errors > 0",
     ];
+    // What no answer meets is told before any load, unless that is what is to be measured.
+    let done = load(&place, &file, &url, &gates).with(1);
+    let text = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in ["1 of 3 in", "found \"bye\"", "--no-verify"] {
+        assert!(text.contains(word), "{word}: {done}");
+    }
+    let gates = [&gates[..], &["--no-verify"]].concat();
     let done = load(&place, &file, &url, &gates).with(3);
     assert!(
         done.stderr.contains("failed: checkout.errors > 1%"),
@@ -155,6 +163,7 @@ fn a_limit_of_one_request_and_a_wrong_answer() {
     let told = [
         "-n",
         "1000",
+        "--no-verify",
         "--markdown",
         comment.to_str().unwrap(),
         "--json",

@@ -281,3 +281,106 @@ fn mistakes_in_sessions_have_their_place() {
         "either requests or sessions",
     );
 }
+
+#[test]
+fn sessions_take_part_in_duels_searches_and_experiments() {
+    let (one, two) = (shop(), shop());
+    let (place, file) = place("name\nann\nbob\ncy\n", BUYER);
+    let (one, two) = (format!("http://{one}"), format!("http://{two}"));
+    let first = ["duel", "--quiet", "--json", "-f", &file, "-d", "300ms"];
+    let more = ["-c", "8", "--rounds", "2", "--rate", "400", &one, &two];
+    let done = place.prony(&[&first[..], &more].concat()).with(0);
+    assert!(
+        done.stderr.contains("pauses of the sessions are left out"),
+        "{done}"
+    );
+    let report = done.json();
+    valid(&schema("duel"), &report);
+    let named = |name: &str| {
+        let mut all = report["requests"].as_array().unwrap().iter();
+        all.find(|one| one["name"] == name).unwrap()
+    };
+    for name in ["login", "order", "buyer (session)"] {
+        for side in named(name)["sides"].as_array().unwrap() {
+            assert!(side["answers"].as_u64().unwrap() > 0, "{report:#}");
+            assert_eq!(side["failed"], 0, "{report:#}");
+            assert!(
+                side["figures"][0]["value"]["value"].as_f64().unwrap() > 0.0,
+                "{report:#}"
+            );
+        }
+    }
+    // The rate is one of requests: half as many sessions begin.
+    let kept = place
+        .prony(&["export", "latest", "--format", "json"])
+        .with(0)
+        .json();
+    let trials = kept["trials"].as_array().unwrap();
+    let paced: Vec<&Value> = trials
+        .iter()
+        .filter(|it| it["load"]["rate"] == 400.0)
+        .collect();
+    assert_eq!(paced.len(), 4, "{kept:#}");
+    for trial in paced {
+        let seconds = trial["measured_seconds"].as_f64().unwrap();
+        let completed = &trial["observation"]["sessions"][0]["completed"];
+        let sessions = completed.as_u64().unwrap() as f64 / seconds;
+        // Not nearly the 400 that they would be if the rate were one of sessions; fewer on a busy machine.
+        assert!(sessions < 300.0, "{trial:#}");
+    }
+    let capacity = ["capacity", "--quiet", "--json", "-f", &file, "-d", "100ms"];
+    let capacity = [&capacity[..], &["-c", "2", "--within", "1ns", &one]].concat();
+    let capacity = place.prony(&capacity);
+    assert!(capacity.stdout.contains("\"server\""), "{capacity}");
+}
+
+/// Steps that any server answers as `http-echo` does.
+const ECHOED: &str = r#"
+[[session]]
+name = "reader"
+
+[[session.step]]
+name = "first"
+path = "/{{int 1 9}}"
+take.length = { header = "Content-Length" }
+
+[[session.step]]
+name = "second"
+path = "/next/{{length}}"
+"#;
+
+#[test]
+fn experiments_ask_sessions() {
+    let place = Place::with_references();
+    place.manifest(
+        "web",
+        "title = 'Web'\nlanguage = 'Rust'\nmodel = 'epoll'\ncontracts = ['http-echo']\n\
+         run = '{prony} serve http-echo --port {port}'\n",
+    );
+    let path = |name: &str| place.path().join(name);
+    std::fs::write(path("reader.toml"), ECHOED).unwrap();
+    let text = "title = \"Readers\"\ncontract = \"http-echo\"\nrequests = \"reader.toml\"\n\
+                servers = [\"web\"]\nrounds = 1\n\
+                load = { connections = 2, duration = \"300ms\", warmup = \"0s\" }\n";
+    let experiment = path("readers.toml");
+    std::fs::write(&experiment, text).unwrap();
+    let run = |code| {
+        let run = ["run", "--quiet", "--json", experiment.to_str().unwrap()];
+        place.prony(&run).with(code)
+    };
+    assert!(run(0).stdout.contains("throughput"));
+    let kept = place
+        .prony(&["export", "latest", "--format", "json"])
+        .with(0)
+        .json();
+    let session = &kept["trials"][0]["observation"]["sessions"][0];
+    assert!(session["completed"].as_u64().unwrap() > 0, "{kept:#}");
+    assert_eq!(session["failed"], 0, "{kept:#}");
+    std::fs::write(
+        &experiment,
+        text.replace("connections", "pipeline = 2, connections"),
+    )
+    .unwrap();
+    let wrong = run(1);
+    assert!(wrong.stderr.contains("wait for each answer"), "{wrong}");
+}

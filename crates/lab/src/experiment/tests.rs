@@ -1,5 +1,6 @@
 use super::*;
 use std::collections::HashSet;
+use std::path::Path;
 
 fn catalog() -> Catalog {
     Catalog::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers")).unwrap()

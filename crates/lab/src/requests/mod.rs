@@ -1,5 +1,6 @@
 //! Requests of one's own, from a file: what is asked, how often, and what must be answered.
 
+pub mod begun;
 mod expect;
 pub mod from;
 mod session;

@@ -6,7 +6,7 @@ mod sessions;
 use super::{RequestsError, Server};
 use crate::contract::{Depth, SILENCE_LIMIT};
 use crate::source::Source;
-use prony_engine::protocol::mix::{MILLION, MixConn};
+use prony_engine::protocol::mix::{MILLION, MixConn, Think};
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
 use prony_engine::{Dialogue, Target};
@@ -24,6 +24,19 @@ use std::time::Duration;
 const REPEATS: usize = 5;
 /// Pieces of a request that is sent in fragments, at most.
 const PIECES: usize = 8;
+/// A verification counts `{{seq}}` from here on: loads, which count from 1, do not come so far.
+const SEQ: u64 = 1_000_000_000;
+/// Verifications by their seeds, attempts of each, and numbers of each attempt. What is counted stays below 2³¹, as
+/// identifiers often have to.
+const SEEDS: u64 = 10_000;
+const ATTEMPTS: u64 = 1_000;
+const NUMBERS: u64 = 100;
+
+/// Where this attempt of a verification counts from.
+fn count_from(seed: u64, attempt: u64) -> u64 {
+    SEQ + (seed % SEEDS * ATTEMPTS + attempt % ATTEMPTS) * NUMBERS
+}
+
 /// Between two pieces: they are to arrive one by one.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -76,6 +89,19 @@ pub struct Asked {
     pub mix: Mix,
     /// How they are sent in a verification to full depth. A quick one sends them one after the other.
     pub ways: Vec<Way>,
+    /// Its sessions have pauses, which are left out: servers are compared by what they can do, and with pauses the number
+    /// of users would be the limit of all of them.
+    pub paused: bool,
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        match self.paused {
+            true => f.write_str(" without its pauses"),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Asked {
@@ -87,17 +113,18 @@ impl Asked {
         let shown = path.display().to_string();
         let source = Source::read(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mix = super::parse(&source, folder, server)?;
-        if !mix.sessions.is_empty() {
-            let title = "sessions are for `prony load` and `prony verify` alone";
-            let at = source.text().find("[[session]]").unwrap_or_default();
-            let what = "a duel, a capacity search and an experiment need [[request]]s";
-            return Err(source.mistake(at..at + 11, title, what, None).into());
+        let mut mix = super::parse(&source, folder, server)?;
+        let mut paused = false;
+        let steps = mix.sessions.iter_mut().flat_map(|one| &mut one.steps);
+        for step in steps {
+            paused |= step.think != Think::None;
+            step.think = Think::None;
         }
         Ok(Self {
             file: inert::line(&shown).into_owned(),
             mix,
             ways,
+            paused,
         })
     }
 
@@ -158,10 +185,12 @@ pub fn verify(
     if !mix.sessions.is_empty() {
         return sessions::verify(&searched, (target, tls), seed, silence, ways);
     }
+    let mut attempts = 0..;
     for (kind, request) in mix.requests.iter().enumerate() {
         for (&way, nth) in ways.iter().zip(0..) {
             let mut mixed = Mixed::new(&searched, seed.wrapping_add(nth), 0, 1);
             mixed.only(kind);
+            mixed.count_from(count_from(seed, attempts.next().unwrap_or_default()));
             let mut seen = Seen::default();
             let place = (target, tls);
             let wrong = match attempt(&mut mixed, place, silence, way, &mut seen) {
@@ -314,4 +343,21 @@ impl Events<Fifo> for Seen {
     }
 
     fn closing(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ATTEMPTS, NUMBERS, SEEDS, count_from};
+
+    #[test]
+    fn attempts_count_for_themselves() {
+        let last = count_from(SEEDS - 1, ATTEMPTS - 1) + NUMBERS;
+        assert!(last < 1 << 31);
+        assert_eq!(count_from(3, 1), count_from(3, 0) + NUMBERS);
+        assert_eq!(count_from(4, 0), count_from(3, ATTEMPTS - 1) + NUMBERS);
+        assert_eq!(
+            count_from(u64::MAX, u64::MAX),
+            count_from(u64::MAX % SEEDS, u64::MAX % ATTEMPTS)
+        );
+    }
 }

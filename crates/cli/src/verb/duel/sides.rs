@@ -5,6 +5,7 @@ use crate::args::request::Request;
 use crate::args::{Capacity, Duel, Places};
 use crate::http2::Manners;
 use crate::machines::Elsewhere;
+use crate::request::PAUSES;
 use crate::target::{self, is_url};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use prony_engine::Target;
@@ -428,8 +429,12 @@ fn of_file(
         ..Asking::anywhere()
     };
     let ways = crate::request::ways(asked.no_pipelining);
+    let asked = Asked::read(file, &server, ways)?;
+    if asked.paused {
+        eprintln!("{PAUSES}");
+    }
     Ok(Ask::Requests {
         contract,
-        asked: Arc::new(Asked::read(file, &server, ways)?),
+        asked: Arc::new(asked),
     })
 }

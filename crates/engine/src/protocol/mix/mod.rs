@@ -137,6 +137,11 @@ impl Mixed {
         self.order = Order::only(kind);
     }
 
+    /// The next `{{seq}}` is this, instead of 1.
+    pub fn count_from(&mut self, n: u64) {
+        self.filler.count_from(n);
+    }
+
     /// Judges an answer that has come whole, and books it.
     #[inline]
     fn answered(

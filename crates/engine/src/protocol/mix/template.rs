@@ -336,6 +336,11 @@ impl Filler {
         self.used_up
     }
 
+    /// The next `{{seq}}` is this.
+    pub(super) fn count_from(&mut self, n: u64) {
+        self.seq = n.wrapping_sub(self.step);
+    }
+
     /// Goes on to the next row of each of these tables.
     #[inline]
     fn advance(&mut self, tables: &[usize]) {

@@ -159,6 +159,11 @@ impl Users {
         self.order = Order::only(session);
     }
 
+    /// The next `{{seq}}` is this, instead of 1.
+    pub fn count_from(&mut self, n: u64) {
+        self.filler.count_from(n);
+    }
+
     /// Is a session under way in this place?
     #[must_use]
     pub fn is_active(&self, slot: u32) -> bool {

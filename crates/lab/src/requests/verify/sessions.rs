@@ -1,6 +1,6 @@
 //! Sessions: each from its first step to its last, several times, whole and in fragments.
 
-use super::{PAUSE, PIECES, REPEATS, Seen, Tried, Way, connect, hear};
+use super::{PAUSE, PIECES, REPEATS, Seen, Tried, Way, connect, count_from, hear};
 use prony_engine::Target;
 use prony_engine::protocol::mix::{UserConn, Users};
 use prony_engine::protocol::tls::TlsOptions;
@@ -19,10 +19,12 @@ pub(super) fn verify(
 ) -> Vec<Tried> {
     let mut all = Vec::new();
     let ways = ways.iter().filter(|&&way| way != Way::Pipelined);
+    let mut attempts = 0..;
     for (&way, nth) in ways.zip(0..) {
         for (session, name) in mix.sessions.iter().map(|one| &one.name).enumerate() {
             let mut users = Users::new(mix, seed.wrapping_add(nth), (0, 1), true);
             users.only(session);
+            users.count_from(count_from(seed, attempts.next().unwrap_or_default()));
             let mut seen = Seen::default();
             let wrong = match attempt(&mut users, session, place, silence, way, &mut seen) {
                 Ok(()) => seen.wrong,

@@ -1,0 +1,44 @@
+//! The requests of a file, tried before they are loaded.
+
+use miette::{Result, miette};
+use prony_engine::{Dialogue, Plan};
+use prony_lab::requests::verify::{Tried, Way, verify};
+use prony_record::inert;
+
+/// Proves that every request, or session, of a file is answered rightly at all: what no answer meets is found in the file
+/// before a load is made with it. One that is answered rightly now and then is loaded, which counts how often. Tables of
+/// rows that are sent once are left for the load.
+pub fn verified(file: &str, plan: &Plan) -> Result<()> {
+    let Dialogue::Mix(mix) = &plan.dialogue else {
+        return Ok(());
+    };
+    if mix.tables.iter().any(|table| table.once) {
+        return Ok(());
+    }
+    let silence = plan.load.timeout.0;
+    let tls = plan.tls.as_ref();
+    // Not the values that the load will send.
+    let all = verify(mix, &plan.target, tls, !plan.seed, silence, &[Way::Whole]);
+    let never = |tried: &Tried| match &tried.wrong {
+        Some(wrong) if tried.right == 0 => {
+            let wrong = inert::line(wrong);
+            // A wrong answer is told with the name of its request.
+            Some(match wrong.starts_with(&format!("{}: ", tried.name)) {
+                true => format!("\n{wrong}"),
+                false => format!("\n{}: {wrong}", tried.name),
+            })
+        }
+        _ => None,
+    };
+    let failed: Vec<String> = all.iter().filter_map(never).collect();
+    match failed.len() {
+        0 => Ok(()),
+        n => Err(miette!(
+            help = "`prony verify FILE URL` tries them in every way; --no-verify loads the server as it is",
+            "{n} of {} in {} are not answered rightly:{}",
+            all.len(),
+            inert::line(file),
+            failed.concat()
+        )),
+    }
+}
