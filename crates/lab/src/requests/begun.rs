@@ -20,20 +20,27 @@ pub fn on_connections(load: Load, mix: &Mix) -> Load {
     }
 }
 
-/// The same for a load whose rate and number speak of requests, whatever is asked: so many sessions begin as make that
-/// many requests, if all are completed.
+/// The same for a load that is compared with others, whose rate and number speak of requests, whatever is asked: so many
+/// sessions begin as make that many requests, if all are completed, each on a connection of its own.
 #[must_use]
 pub fn for_requests(load: Load, mix: &Mix) -> Load {
     let Some(steps) = mean_steps(mix) else {
         return load;
     };
-    let mut load = on_connections(load, mix);
+    // In a closed loop too: half of what a server can do there is a rate that it keeps.
+    let mut load = on_connections(
+        Load {
+            keepalive: false,
+            ..load
+        },
+        mix,
+    );
     load.rate = load.rate.map(|rate| rate / steps);
     for stage in &mut load.stages {
         stage.from /= steps;
         stage.to /= steps;
     }
-    if let (Extent::Requests(n), false) = (load.extent, load.keepalive) {
+    if let Extent::Requests(n) = load.extent {
         load.extent = Extent::Requests((n as f64 / steps).ceil().max(1.0) as u64);
     }
     load
@@ -116,6 +123,9 @@ mod tests {
             extent: Extent::Requests(500),
             ..Load::default()
         };
-        assert_eq!(for_requests(load.clone(), &sessions()), load);
+        assert_eq!(on_connections(load.clone(), &sessions()), load);
+        let compared = for_requests(load, &sessions());
+        assert_eq!((compared.keepalive, compared.calls), (false, 4));
+        assert_eq!(compared.extent, Extent::Requests(200));
     }
 }
