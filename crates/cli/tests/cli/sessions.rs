@@ -51,6 +51,19 @@ fn answer(line: &str, head: &str, body: &str) -> String {
         let length = body.len();
         format!("HTTP/1.1 {status}\r\n{more}Content-Length: {length}\r\n\r\n{body}")
     };
+    let place = |place: &str| found("302 Found", &format!("Location: {place}\r\n"), "");
+    if let Some(user) = line.strip_prefix("POST /moved/") {
+        return place(&format!(
+            "../login/{}",
+            user.split(' ').next().unwrap_or_default()
+        ));
+    }
+    if line.starts_with("GET /loop") {
+        return place("/loop");
+    }
+    if line.starts_with("GET /elsewhere") {
+        return place("http://elsewhere.invalid/login");
+    }
     if let Some(user) = line.strip_prefix("GET /login/") {
         let user = user.split(' ').next().unwrap_or_default();
         let cookie = format!("Set-Cookie: sid={user}; Path=/\r\n");
@@ -271,6 +284,11 @@ fn mistakes_in_sessions_have_their_place() {
     );
     wrong("1ms..2ms", "2ms..1ms", "expected a pause");
     wrong(
+        "expect.status = 201",
+        "redirects = 50",
+        "must be from 1 to 20",
+    );
+    wrong(
         "name = \"order\"",
         "name = \"order\"\nweight = 2",
         "a step has no weight",
@@ -383,4 +401,50 @@ fn experiments_ask_sessions() {
     .unwrap();
     let wrong = run(1);
     assert!(wrong.stderr.contains("wait for each answer"), "{wrong}");
+}
+
+#[test]
+fn redirects_are_followed_if_the_step_says_so() {
+    let addr = shop();
+    let moved = BUYER.replace(
+        "path = \"/login/",
+        "redirects = 1\nbody = \"x\"\nexpect.status = 200\npath = \"/moved/",
+    );
+    let (place, file) = place("name\nann\nbob\n", &moved);
+    for more in [
+        &["-n", "300", "-c", "3"][..],
+        &["-n", "60", "--rate", "300", "-c", "16"],
+    ] {
+        let report = load(&place, &file, addr, more).with(0).json();
+        assert_eq!(report["outcomes"]["wrong_answer"], 0, "{report:#}");
+        let session = &report["sessions"][0];
+        assert_eq!(session["failed"], 0, "{report:#}");
+        let completed = session["completed"].as_u64().unwrap();
+        assert!(completed > 50, "{report:#}");
+        assert_eq!(ok(&report, "order"), completed, "{report:#}");
+        // Of each login there are two requests, but for the sessions that the end cuts.
+        let logins = ok(&report, "login");
+        assert!(
+            (2 * completed..=2 * completed + 6).contains(&logins),
+            "{report:#}"
+        );
+    }
+    let url = format!("http://{addr}");
+    place.prony(&["verify", &file, &url]).with(0);
+    let fails = |path: &str, why: &str| {
+        let text = format!(
+            "[[session]]\nname = \"lost\"\n[[session.step]]\nname = \"go\"\npath = \"{path}\"\nredirects = 3\n"
+        );
+        std::fs::write(place.path().join("lost.toml"), text).unwrap();
+        let lost = place.path().join("lost.toml");
+        let done = place
+            .prony(&["verify", lost.to_str().unwrap(), &url])
+            .with(1);
+        assert!(done.stdout.contains(why), "{why}: {done}");
+    };
+    fails("/loop", "go: more than 3 redirects, the last to \"/loop\"");
+    fails(
+        "/elsewhere",
+        "go: redirected to http://elsewhere.invalid/login, another server",
+    );
 }

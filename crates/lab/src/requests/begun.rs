@@ -1,13 +1,18 @@
 //! The load under which the sessions of a file are carried out.
 
 use prony_engine::protocol::Mix;
+use prony_engine::protocol::mix::MixSession;
 use prony_record::{Extent, Load};
 
 /// Sessions that begin at a rate, or without keep-alive, have a connection each, on which there is room for the longest of
 /// them. `load`'s rate and number speak of sessions. Of a mix without sessions it stays as it is.
 #[must_use]
 pub fn on_connections(load: Load, mix: &Mix) -> Load {
-    let Some(longest) = mix.sessions.iter().map(|one| one.steps.len()).max() else {
+    let requests = |session: &MixSession| -> u32 {
+        let each = session.steps.iter().map(|step| 1 + step.redirects);
+        each.sum()
+    };
+    let Some(longest) = mix.sessions.iter().map(requests).max() else {
         return load;
     };
     if load.rate.is_none() && load.keepalive {
@@ -15,7 +20,7 @@ pub fn on_connections(load: Load, mix: &Mix) -> Load {
     }
     Load {
         keepalive: false,
-        calls: u32::try_from(longest).unwrap_or(u32::MAX),
+        calls: longest,
         ..load
     }
 }

@@ -107,6 +107,8 @@ struct RequestKeys {
     take: BTreeMap<String, Spanned<TakeKeys>>,
     /// Only in a step of a session.
     think: Option<Spanned<String>>,
+    /// Only in a step of a session.
+    redirects: Option<Spanned<u32>>,
 }
 
 /// A file that is being read.

@@ -14,6 +14,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
+/// As many as a browser follows.
+const MOST_REDIRECTS: u32 = 20;
+
 /// One session.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +46,8 @@ impl Reading<'_> {
     pub(super) fn stands_alone(&self, keys: &RequestKeys) -> Result<(), Mistake> {
         let take = keys.take.values().map(Spanned::span);
         let think = keys.think.iter().map(Spanned::span);
-        match take.chain(think).next() {
+        let redirects = keys.redirects.iter().map(Spanned::span);
+        match take.chain(think).chain(redirects).next() {
             None => Ok(()),
             Some(at) => {
                 let what = "only a step of a [[session]] has this";
@@ -126,6 +130,7 @@ impl Reading<'_> {
                 request: requests.len(),
                 takes,
                 think,
+                redirects: self.redirects(step.redirects.as_ref())?,
             });
             self.add(requests, request, step)?;
         }
@@ -136,6 +141,19 @@ impl Reading<'_> {
             cookies: keys.cookies,
             steps,
         })
+    }
+
+    /// How many redirects are followed.
+    fn redirects(&self, most: Option<&Spanned<u32>>) -> Result<u32, Mistake> {
+        match most {
+            None => Ok(0),
+            Some(most) if (1..=MOST_REDIRECTS).contains(most.get_ref()) => Ok(*most.get_ref()),
+            Some(most) => {
+                let what = format!("must be from 1 to {MOST_REDIRECTS}");
+                let help = "without this key redirects are not followed";
+                Err(self.wrong(most.span(), what, Some(help)))
+            }
+        }
     }
 
     /// What a step takes. Later steps know it.

@@ -134,18 +134,25 @@ impl Kinds {
         kind.reader.end(&mut conn.state, &kind.expect)
     }
 
-    /// Judges the answer to the oldest request, which takes over what is wrong with it. `surplus` is what came after it.
+    /// Judges the answer to the oldest request, which takes over what is wrong with it. `surplus` is what came after it. Of a
+    /// `redirect` that is followed nothing is expected: that is about what it leads to.
     #[inline]
     pub(super) fn judge(
         &self,
         conn: &mut MixConn,
         answer: &mut Answer,
         surplus: Option<&Fault>,
+        redirect: bool,
     ) -> Judged {
         let flight = conn.flights.oldest();
         let kind = &self.all[flight.kind as usize];
         let mut wrong = conn.wrong.take();
-        if let Some(mismatch) = &answer.wrong {
+        if redirect {
+            wrong = match &answer.wrong {
+                Some(fault @ Mismatch::Fault(_)) => Some(fault.to_string()),
+                _ => None,
+            };
+        } else if let Some(mismatch) = &answer.wrong {
             wrong = Some(mismatch.to_string());
         } else if let Some(text) = kind.checks.status(answer.status) {
             wrong = Some(text);
@@ -161,7 +168,7 @@ impl Kinds {
             kind: flight.kind as usize,
             wrong,
             status: answer.status,
-            searched: flight.search,
+            searched: flight.search && !redirect,
         }
     }
 

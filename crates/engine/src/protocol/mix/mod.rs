@@ -9,6 +9,7 @@ mod flights;
 mod judge;
 mod kind;
 mod order;
+mod redirect;
 mod tally;
 mod template;
 mod user;
@@ -152,7 +153,7 @@ impl Mixed {
         events: &mut impl Events<Fifo>,
     ) {
         self.in_flight -= 1;
-        let judged = self.kinds.judge(conn, &mut answer, surplus);
+        let judged = self.kinds.judge(conn, &mut answer, surplus, false);
         let booked = events.answered(Fifo, answer);
         self.kinds.book(conn, judged, booked);
     }

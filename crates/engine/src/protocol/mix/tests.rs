@@ -388,6 +388,7 @@ fn shop() -> Mix {
         request,
         takes,
         think,
+        redirects: 0,
     };
     let token = Take {
         value: 0,

@@ -1,5 +1,6 @@
 //! What a user of a session remembers between its steps.
 
+use super::redirect::following;
 use super::template::Filler;
 use crate::clock::Nanos;
 use regex::bytes::Regex;
@@ -121,7 +122,7 @@ impl Taking {
 }
 
 /// The values of a header field.
-fn field<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+pub(super) fn field<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let lines = head.split(|&byte| byte == b'\n').skip(1);
     lines.filter_map(move |line| {
         let at = line.iter().position(|&byte| byte == b':')?;
@@ -160,6 +161,12 @@ pub(super) struct User {
     pub(super) values: Vec<Vec<u8>>,
     /// The rows of the tables that the session uses.
     pub(super) rows: Vec<usize>,
+    /// The request that was sent, where redirects of its answer are followed.
+    pub(super) sent: Vec<u8>,
+    /// Redirects that were followed from the step.
+    pub(super) followed: u32,
+    /// The request that follows a redirect, and is sent next; empty without one.
+    pub(super) next: Vec<u8>,
     /// `name=value`.
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -171,6 +178,28 @@ impl User {
         self.values.resize_with(values, Vec::new);
         self.values.iter_mut().for_each(Vec::clear);
         self.cookies.clear();
+        self.next.clear();
+    }
+
+    /// Follows a redirect, of so many at most from the step.
+    pub(super) fn follow(
+        &mut self,
+        most: u32,
+        status: u16,
+        location: &[u8],
+        cookies: bool,
+    ) -> Result<(), String> {
+        if self.followed == most {
+            let place = String::from_utf8_lossy(location);
+            return Err(format!("more than {most} redirects, the last to {place:?}"));
+        }
+        let mut own = Vec::new();
+        if cookies {
+            self.write_cookies(&mut own);
+        }
+        self.followed += 1;
+        self.next = following(&self.sent, status, location, cookies.then_some(&own))?;
+        Ok(())
     }
 
     /// Lends what it remembers to the filler, or takes it back.

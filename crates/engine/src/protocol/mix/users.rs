@@ -7,8 +7,9 @@
 use super::durations::Durations;
 use super::kind::Kinds;
 use super::order::Order;
+use super::redirect::is_redirect;
 use super::template::Filler;
-use super::user::{Take, Taking, Think, User};
+use super::user::{self, Take, Taking, Think, User};
 use super::{Mix, MixConn};
 use crate::clock;
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, Fifo, Pace, Session};
@@ -38,6 +39,8 @@ pub struct MixStep {
     pub takes: Vec<Take>,
     /// The pause after it.
     pub think: Think,
+    /// So many redirects in a row are followed; 0: they are answers like others.
+    pub redirects: u32,
 }
 
 /// A step, ready for use.
@@ -46,6 +49,7 @@ struct Step {
     kind: usize,
     takings: Vec<Taking>,
     think: Think,
+    redirects: u32,
     /// The body of every answer is needed.
     body: bool,
 }
@@ -120,6 +124,7 @@ impl Users {
                     body: takings.iter().any(Taking::in_body),
                     takings,
                     think: step.think,
+                    redirects: step.redirects,
                 }
             };
             let steps = session.steps.iter().map(step).collect();
@@ -196,17 +201,28 @@ impl Users {
         events: &mut impl Events<Fifo>,
     ) {
         let slot = conn.slot;
-        let judged = self.kinds.judge(&mut conn.mix, &mut answer, surplus);
-        let name = &self.kinds.get(judged.kind).name;
         let user = Self::user(&mut self.users, slot);
         let course = &self.courses[user.session];
         let step = &course.steps[user.step - 1];
+        let redirect = match step.redirects > 0 && is_redirect(answer.status) {
+            true => user::field(&conn.head, "location").next(),
+            false => None,
+        };
+        let kinds = &self.kinds;
+        let judged = kinds.judge(&mut conn.mix, &mut answer, surplus, redirect.is_some());
+        let name = &kinds.get(judged.kind).name;
         if course.cookies {
             user.keep_cookies(&conn.head);
         }
-        let mut over = match &judged.wrong {
-            Some(_) => Some(Over::Failed(format!("{name}: wrong answer"))),
-            None => match user.take(&step.takings, &conn.head, &conn.mix.body) {
+        let mut over = match (&judged.wrong, redirect) {
+            (Some(_), _) => Some(Over::Failed(format!("{name}: wrong answer"))),
+            (None, Some(location)) => {
+                let followed = user.follow(step.redirects, answer.status, location, course.cookies);
+                followed
+                    .err()
+                    .map(|why| Over::Failed(format!("{name}: {why}")))
+            }
+            (None, None) => match user.take(&step.takings, &conn.head, &conn.mix.body) {
                 Some(missing) => Some(Over::Failed(format!("{name}: {missing}"))),
                 None => (user.step == course.steps.len()).then_some(Over::Completed),
             },
@@ -235,6 +251,7 @@ impl Users {
         let course = &mut self.courses[user.session];
         user.step = 0;
         user.thought = false;
+        user.next.clear();
         self.active -= 1;
         if !booked.ended_inside {
             return;
@@ -280,7 +297,7 @@ impl Session for Users {
 
     fn pace(&mut self, _conn: &mut UserConn, slot: u32) -> Pace {
         let user = Self::user(&mut self.users, slot);
-        if user.step == 0 || user.thought {
+        if user.step == 0 || user.thought || !user.next.is_empty() {
             return Pace::Now;
         }
         user.thought = true;
@@ -294,6 +311,14 @@ impl Session for Users {
     fn request(&mut self, conn: &mut UserConn, slot: u32, _: Fifo, out: &mut Vec<u8>) {
         conn.slot = slot;
         let user = Self::user(&mut self.users, slot);
+        let from = out.len();
+        if !user.next.is_empty() {
+            out.extend_from_slice(&user.next);
+            user.sent.clear();
+            user.sent.append(&mut user.next);
+            let step = &self.courses[user.session].steps[user.step - 1];
+            return self.kinds.sent(&mut conn.mix, step.kind, &out[from..]);
+        }
         if user.step == 0 {
             let session = self.order.next();
             user.begin(session, self.values);
@@ -303,7 +328,6 @@ impl Session for Users {
         }
         let course = &self.courses[user.session];
         let step = &course.steps[user.step];
-        let from = out.len();
         self.filler.set_rows(&course.tables, &user.rows);
         if course.cookies {
             user.write_cookies(&mut self.filler.cookies);
@@ -314,6 +338,11 @@ impl Session for Users {
         user.swap(&mut self.filler);
         user.step += 1;
         user.thought = false;
+        if step.redirects > 0 {
+            user.followed = 0;
+            user.sent.clear();
+            user.sent.extend_from_slice(&out[from..]);
+        }
         self.kinds.sent(&mut conn.mix, step.kind, &out[from..]);
     }
 
@@ -365,6 +394,7 @@ impl Session for Users {
                 // Neither completed nor failed: the load ended.
                 let user = &mut self.users[conn.slot as usize];
                 user.step = 0;
+                user.next.clear();
                 self.active -= 1;
                 return;
             }
