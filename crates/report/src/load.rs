@@ -3,6 +3,7 @@
 mod host;
 mod named;
 mod over_time;
+mod recovery;
 mod request;
 mod session;
 
@@ -24,6 +25,7 @@ pub use host::HostReport;
 pub use named::Named;
 pub use over_time::{Moment, over_time};
 pub use prony_record::by_session::SessionReport;
+pub use recovery::{Recovery, recoveries};
 pub use request::RequestReport;
 
 /// What `prony load --json` prints.
@@ -42,6 +44,8 @@ pub struct LoadReport {
     pub stages: Vec<Stage>,
     /// The load window by window, where the rate changes; otherwise empty.
     pub over_time: Vec<Moment>,
+    /// What came after each spike, where the rate rises and falls; otherwise empty.
+    pub recoveries: Vec<Recovery>,
     /// Length of the measurement, in seconds.
     pub seconds: f64,
     /// The load was ended by the user before its time.
@@ -239,6 +243,9 @@ impl LoadReport {
         let _ = writeln!(out);
         out += &self.latency_table().fit(width);
         out += &over_time::text(&self.over_time, width);
+        for recovery in &self.recoveries {
+            let _ = writeln!(out, "recovered    {}", recovery.sentence());
+        }
         out += &self.by_name_text(width);
         if !self.used_up.is_empty() {
             let _ = writeln!(

@@ -23,7 +23,7 @@ use prony_record::stages::due_in;
 use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
 use prony_remote::Fleet;
 use prony_report::load::{
-    HostReport, Http2Report, LoadReport, RequestReport, SessionReport, over_time,
+    HostReport, Http2Report, LoadReport, RequestReport, SessionReport, over_time, recoveries,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,8 +145,10 @@ fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_re
 
 /// The length of a measurement when nothing is said.
 const LENGTH: Duration = Duration::from_secs(10);
-/// Windows of a load whose rate changes: it is shown window by window.
+/// Windows of a load whose rate changes, which is shown window by window: more of them where each is still long.
 const WINDOWS: u32 = 20;
+const MOST_WINDOWS: u32 = 40;
+const LONG_WINDOW: Duration = Duration::from_millis(250);
 const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
 
 fn load(args: &Load) -> Result<prony_record::Load> {
@@ -159,7 +161,10 @@ fn load(args: &Load) -> Result<prony_record::Load> {
     };
     let window = match stages.as_slice() {
         [] => extent.window(),
-        _ => (length / WINDOWS).max(SHORTEST_WINDOW),
+        _ => (length / MOST_WINDOWS)
+            .max(LONG_WINDOW)
+            .min(length / WINDOWS)
+            .max(SHORTEST_WINDOW),
     };
     let rate = match args.rate {
         Some(Pace::Steady(rate)) => Some(rate),
@@ -267,6 +272,7 @@ fn report(
     interrupted: bool,
 ) -> LoadReport {
     let load = &plan.load;
+    let over_time = over_time(&load.stages, seen);
     LoadReport {
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
@@ -279,7 +285,8 @@ fn report(
         },
         rate: load.rate,
         stages: load.stages.clone(),
-        over_time: over_time(&load.stages, seen),
+        recoveries: recoveries(&load.stages, &over_time),
+        over_time,
         seconds: seen.seconds(),
         interrupted,
         throughput: prony_report::load::throughput(seen),

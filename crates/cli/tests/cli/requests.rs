@@ -245,6 +245,14 @@ fn a_rate_that_changes_is_shown_over_time() {
     let asked = |at: usize| over_time[at]["rate_asked"].as_f64().unwrap();
     assert!((asked(0) - 500.0).abs() < 1.0, "{}", asked(0));
     assert!(asked(12) > 1_000.0 && asked(17) < 200.0, "{over_time:?}");
+    // Nothing before the last stage was as slow as it is.
+    assert_eq!(report["recoveries"].as_array().unwrap().len(), 0);
+    let spike = load(&["--rate", "100 for 300ms, 900 for 200ms, 100 for 500ms"]).with(0);
+    let text = spike.stdout.replace('\n', " ");
+    assert!(
+        text.contains("the spike of 900/s that ended at 0.5 s"),
+        "{text}"
+    );
     let ramp = load(&["--json", "--rate", "100..900", "-d", "1s", "-t", "2"]);
     assert_eq!(ended(&ramp.with(0).json()), 500);
     let text = load(&["--rate", "100..900", "-d", "1s"]).with(0);

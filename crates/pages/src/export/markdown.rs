@@ -290,6 +290,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
             show::time_or_dash(handshake.p99),
         );
     }
+    for recovery in &report.recoveries {
+        let _ = writeln!(out, "Recovered: {}.\n", plain(&recovery.sentence()));
+    }
     for table in report.by_name() {
         by_name(&mut out, &table);
     }
