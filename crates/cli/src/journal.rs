@@ -39,7 +39,7 @@ impl<'a> Kept<'a> {
             host,
             prony_version: env!("CARGO_PKG_VERSION").into(),
             prony_commit: Some(env!("PRONY_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
-            command_line: command_line(),
+            command_line: crate::typed::command_line(),
         };
         let begun = notebook.begin_run(&facts);
         let mut kept = Self {
@@ -172,14 +172,6 @@ impl Journal for Kept<'_> {
         let added = self.notebook.add_trial(self.id, recording);
         added.map(drop).map_err(failed)
     }
-}
-
-/// As typed, quoted so that a shell reads the same words again.
-fn command_line() -> String {
-    let words: Vec<String> = std::env::args_os()
-        .map(|word| word.to_string_lossy().replace('\0', ""))
-        .collect();
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// What runs of sides have in common: duels, capacity searches and calibrations.

@@ -18,6 +18,7 @@ mod request;
 mod target;
 mod texts;
 mod tls;
+mod typed;
 mod verb;
 
 use args::{Cli, Command};

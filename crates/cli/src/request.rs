@@ -1,8 +1,11 @@
 //! A request from the command line, with what is expected of its answer.
 
-use crate::args::request::{Request, Statuses};
+use crate::args::request::{Login, Request, Statuses};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use miette::{Result, miette};
-use prony_engine::protocol::Expect;
+use prony_engine::protocol::mix::text;
+use prony_engine::protocol::{Expect, Mix};
 use prony_lab::requests::verify::Way;
 
 /// What is said of a file that is compared with.
@@ -11,6 +14,11 @@ pub const PAUSES: &str = "the pauses of the sessions are left out: with them the
 impl Request {
     /// Has the user said anything about it?
     pub fn is_given(&self) -> bool {
+        self.is_described() || self.login.user.is_some()
+    }
+
+    /// Has the user said what is asked or expected? Who asks is not counted.
+    pub fn is_described(&self) -> bool {
         self.method.is_some()
             || !self.headers.is_empty()
             || self.body.is_some()
@@ -33,7 +41,7 @@ impl Request {
         }
     }
 
-    /// The header fields, as names and values.
+    /// The header fields, as names and values, with the authorization of `--user`.
     pub fn fields(&self) -> Result<Vec<(String, String)>> {
         let clean = |value: &str| !value.bytes().any(|b| b < b' ' && b != b'\t');
         let field = |field: &String| {
@@ -44,7 +52,18 @@ impl Request {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .ok_or_else(|| miette!("{field:?} is not a header field: expected `Name: value`"))
         };
-        self.headers.iter().map(field).collect()
+        let mut fields: Vec<(String, String)> =
+            self.headers.iter().map(field).collect::<Result<_>>()?;
+        if let Some(value) = self.login.authorization()? {
+            if fields.iter().any(|(name, _)| authorizes(name)) {
+                return Err(miette!(
+                    help = "leave out one of them",
+                    "--user and a header field Authorization both say who asks"
+                ));
+            }
+            fields.push((AUTHORIZATION.to_owned(), value));
+        }
+        Ok(fields)
     }
 
     /// The body; empty when there is none.
@@ -68,6 +87,49 @@ impl Request {
                 .map(|Statuses(first, last)| (first, last)),
             ..expect
         })
+    }
+}
+
+/// The field that says who asks.
+const AUTHORIZATION: &str = "Authorization";
+
+fn authorizes(name: &str) -> bool {
+    name.eq_ignore_ascii_case(AUTHORIZATION)
+}
+
+impl Login {
+    /// The value of the field `Authorization` (RFC 7617); none: nobody in particular asks. What is wrong is said without
+    /// the password.
+    fn authorization(&self) -> Result<Option<String>> {
+        let Some(user) = &self.user else {
+            return Ok(None);
+        };
+        if !user.contains(':') {
+            return Err(miette!(
+                help = "an empty password is `--user NAME:`",
+                "--user has no colon: expected NAME:PASSWORD"
+            ));
+        }
+        if user.chars().any(char::is_control) {
+            return Err(miette!(
+                "--user has a control character, which names and passwords cannot have"
+            ));
+        }
+        Ok(Some(format!("Basic {}", BASE64.encode(user))))
+    }
+
+    /// Gives each request of a file that has no `Authorization` field this one.
+    pub fn authorize(&self, mix: &mut Mix) -> Result<()> {
+        let Some(value) = self.authorization()? else {
+            return Ok(());
+        };
+        for request in &mut mix.requests {
+            if !request.headers.iter().any(|(name, _)| authorizes(name)) {
+                let field = (AUTHORIZATION.to_owned(), vec![text(value.as_str())]);
+                request.headers.push(field);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -80,7 +80,7 @@ pub fn parse(text: &str) -> Result<Address> {
     };
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong(
-            "names and passwords go into a header: -H 'Authorization: …'".into(),
+            "it has a name or a password: --user NAME:PASSWORD sends them".into(),
         ));
     }
     let port = match url.port_or_known_default() {
@@ -238,7 +238,7 @@ mod tests {
             ("ftp://x/", "no way to load ftp"),
             ("tcp://x", "no port"),
             ("http://x:99999/", "invalid port"),
-            ("http://a:b@x/", "header"),
+            ("http://a:b@x/", "--user"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -36,6 +36,7 @@ const USUAL: Duration = Duration::from_millis(10);
 #[command(after_help = "Examples:\n  \
     prony capacity http://localhost:8000/\n  \
     prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
+    prony capacity -u ada:secret http://localhost:8000/account   HTTP Basic authentication\n  \
     prony capacity --streams 8 h2c://localhost:8000/             over HTTP/2, docs/http2.md\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
     prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \

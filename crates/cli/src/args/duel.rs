@@ -35,6 +35,7 @@ use std::path::PathBuf;
     prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
     prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
     prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
+    prony duel -u ada:secret --get /account './old {port}' './new {port}'\n  \
     prony duel -f shop.toml './old {port}' './new {port}'   requests of a file, docs/your-own-requests.md\n  \
     prony duel http://localhost:8001/ h2c://localhost:8001/    HTTP/1.1 and HTTP/2, docs/http2.md\n  \
     prony duel --run './server --port {port}' --build make ../main .   two folders\n  \

@@ -21,6 +21,7 @@ use std::path::PathBuf;
     prony load --rate 100..5000 -d 1m http://...            a ramp: latency over time\n  \
     prony load -n 100000 -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
+    prony load -u ada:secret http://localhost:8000/account  HTTP Basic authentication\n  \
     prony load -f shop.toml --fail-if 'checkout.p99>50ms' http://localhost:8000\n  \
     prony load --ca ca.pem https://localhost:8443/          over TLS, docs/tls.md
   \

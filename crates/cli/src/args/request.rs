@@ -34,6 +34,24 @@ pub struct Request {
     /// The body that every answer must have, or @FILE [default: any]
     #[arg(long, value_name = "BODY", help_heading = "Answer")]
     pub expect_body: Option<String>,
+    #[command(flatten)]
+    pub login: Login,
+}
+
+/// Who asks: with the requests of a file too.
+#[derive(Clone, Default, Args)]
+pub struct Login {
+    /// Name and password, for HTTP Basic authentication: every request that has no Authorization field of its own gets one.
+    /// Other users of this machine can see command lines
+    #[arg(short, long, value_name = "NAME:PASSWORD", help_heading = "Request")]
+    pub user: Option<String>,
+}
+
+impl std::fmt::Debug for Login {
+    /// Without the password, wherever arguments are printed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").finish_non_exhaustive()
+    }
 }
 
 /// The requests of a file instead.

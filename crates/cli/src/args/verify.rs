@@ -1,5 +1,6 @@
 //! `prony verify`.
 
+use super::request::Login;
 use super::tls::Tls;
 use clap::Args;
 use prony_record::Span;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony verify shop.toml http://localhost:8000       docs/your-own-requests.md\n  \
+    prony verify -u ada:secret shop.toml http://localhost:8000\n  \
     prony verify --no-pipelining shop.toml http://localhost:8000\n  \
     prony verify --seed 7 shop.toml http://localhost:8000   the very values of another time")]
 pub struct Verify {
@@ -25,6 +27,8 @@ pub struct Verify {
     /// Draws the values of the requests from this number, to repeat them
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub login: Login,
     #[command(flatten)]
     pub tls: Tls,
 }

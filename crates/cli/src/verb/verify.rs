@@ -31,7 +31,8 @@ pub fn main(args: &Verify) -> Result<Ended> {
         // No share is kept here: each request is sent by itself, however rare it is.
         shares: Shares::Random,
     };
-    let mix = requests::read(&args.file, &server)?;
+    let mut mix = requests::read(&args.file, &server)?;
+    args.login.authorize(&mut mix)?;
     let target = address.resolve(args.timeout.0)?;
     let url = (args.url.as_str(), &address);
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, false))?;

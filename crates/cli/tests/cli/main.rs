@@ -24,6 +24,7 @@ mod input;
 mod interrupt;
 mod live;
 mod load;
+mod manners;
 mod names;
 mod orphans;
 mod pages;

@@ -327,7 +327,7 @@ fn ask(
         if request.is_given() {
             return Err(miette!(
                 help = "leave out --contract, or say the path with --get",
-                "a contract has its own requests: {contract} takes no method, header, body or expectation"
+                "a contract has its own requests: {contract} takes no method, header, body, name or expectation"
             ));
         }
         if contract == Contract::Weather {
@@ -409,7 +409,7 @@ fn of_file(
     request: &Request,
     hints: &[Hint],
 ) -> Result<Ask> {
-    if request.is_given() {
+    if request.is_described() {
         return Err(miette!(
             "--file has requests of its own: without method, header, body or expectation"
         ));
@@ -429,7 +429,8 @@ fn of_file(
         ..Asking::anywhere()
     };
     let ways = crate::request::ways(asked.no_pipelining);
-    let asked = Asked::read(file, &server, ways)?;
+    let mut asked = Asked::read(file, &server, ways)?;
+    request.login.authorize(&mut asked.mix)?;
     if asked.paused {
         eprintln!("{PAUSES}");
     }

@@ -40,7 +40,9 @@ fn mix(file: &Path, args: &Load, address: &target::Address) -> Result<Dialogue> 
             false => Shares::Exact,
         },
     };
-    Ok(Dialogue::Mix(Box::new(requests::read(file, &server)?)))
+    let mut mix = requests::read(file, &server)?;
+    args.request.login.authorize(&mut mix)?;
+    Ok(Dialogue::Mix(Box::new(mix)))
 }
 
 fn limits(args: &Load) -> Limits {
@@ -88,6 +90,9 @@ fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
 }
 
 fn echo(args: &Load) -> Result<Dialogue> {
+    if args.request.login.user.is_some() {
+        return Err(miette!("--user is for HTTP: an echo knows no names"));
+    }
     let message = match args.message.strip_prefix('@') {
         Some(_) => text_or_file(&args.message)?,
         None => unescape(&args.message)
