@@ -1,8 +1,9 @@
 //! HTTP/2 as the command line has it, and what is found out about a server before it is loaded.
 
+use crate::args::connect::Connect;
 use crate::args::http2::Http2;
 use crate::args::tls::Tls;
-use crate::target::{Address, is_url};
+use crate::target::{self, Address, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
 use prony_engine::protocol::h2::probe;
@@ -13,10 +14,11 @@ use std::time::Duration;
 pub struct Manners<'a> {
     pub tls: &'a Tls,
     pub http2: &'a Http2,
+    pub connect: &'a Connect,
 }
 
 impl Manners<'_> {
-    /// Are options of TLS and of HTTP/2 given, if at all, where they are used? `sides` are words of the command line.
+    /// Are options of TLS, of HTTP/2 and of connections given, if at all, where they are used? `sides` are words of the command line.
     pub fn fit(&self, sides: &[String]) -> Result<()> {
         let over_tls = |side: &String| side.starts_with("https://");
         let used = |side: &String| over_tls(side) || !is_url(side);
@@ -31,6 +33,9 @@ impl Manners<'_> {
                 "--http2 is for https:// URLs, and for servers that prony starts"
             ));
         }
+        let urls = sides.iter().filter(|side| side.contains("://"));
+        let urls: Vec<Address> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
+        self.connect.fit(&urls)?;
         let number = sides.iter().filter(spoken).count();
         if number == 0 && (self.http2.streams.is_some() || self.http2.window.is_some()) {
             return Err(miette!(

@@ -6,6 +6,7 @@ mod out;
 
 mod args;
 mod complete;
+mod connect;
 mod gate;
 mod git;
 mod http2;

@@ -1,5 +1,7 @@
 //! What `prony load` is pointed at.
 
+use crate::args::connect::Connect;
+use crate::connect::Route;
 use miette::{Result, miette};
 use percent_encoding::percent_decode_str;
 use prony_engine::Target;
@@ -119,12 +121,45 @@ impl Address {
         }
     }
 
-    /// Looks the name up once and finds the first of its addresses that accepts a connection.
-    pub fn resolve(&self, timeout: Duration) -> Result<Target> {
+    /// Looks the name up once, unless `connect` has its addresses, and finds the first of them that accepts a
+    /// connection.
+    pub fn resolve(&self, connect: &Connect, timeout: Duration) -> Result<Target> {
         if let Some(socket) = &self.unix {
             return unix(socket);
         }
-        let name = format!("{}:{}", self.host, self.port);
+        let route = connect.route(self);
+        let (host, name) = (&route.host, format!("{}:{}", route.host, route.port));
+        let mut first = None;
+        for address in route.look_up()? {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(Target::Tcp(address)),
+                Err(error) => first = first.or(Some((address, error))),
+            }
+        }
+        Err(match first {
+            Some((address, error)) => {
+                let shown = if *host == address.ip().to_string() {
+                    address.to_string()
+                } else {
+                    format!("{name} ({address})")
+                };
+                miette!(
+                    help = "is the server running, and on this port?",
+                    "cannot connect to {shown}: {error}"
+                )
+            }
+            None => miette!("{host:?} has no address"),
+        })
+    }
+}
+
+impl Route {
+    /// Its addresses, at least one unless the name has none.
+    fn look_up(&self) -> Result<Vec<SocketAddr>> {
+        if let Some(addresses) = &self.addresses {
+            let all = addresses.iter();
+            return Ok(all.map(|&ip| SocketAddr::new(ip, self.port)).collect());
+        }
         let mut addresses: Vec<_> = (self.host.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|error| miette!("cannot look up {:?}: {error}", self.host))?
@@ -141,27 +176,7 @@ impl Address {
                 }
             }
         }
-        let mut first = None;
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, timeout) {
-                Ok(_) => return Ok(Target::Tcp(address)),
-                Err(error) => first = first.or(Some((address, error))),
-            }
-        }
-        Err(match first {
-            Some((address, error)) => {
-                let shown = if self.host == address.ip().to_string() {
-                    address.to_string()
-                } else {
-                    format!("{name} ({address})")
-                };
-                miette!(
-                    help = "is the server running, and on this port?",
-                    "cannot connect to {shown}: {error}"
-                )
-            }
-            None => miette!("{:?} has no address", self.host),
-        })
+        Ok(addresses)
     }
 }
 

@@ -73,12 +73,18 @@ pub enum What {
         workers: u32,
     },
     /// Another program has started it; it is only loaded.
-    Running {
-        /// Where it listens.
-        addr: SocketAddr,
-        /// How it speaks TLS; none: it does not.
-        tls: Option<Box<TlsOptions>>,
-    },
+    Running(Running),
+}
+
+/// A server that another program has started.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// What requests call it: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
+    pub authority: String,
+    /// How it speaks TLS; none: it does not.
+    pub tls: Option<Box<TlsOptions>>,
 }
 
 /// What is asked of all sides.
@@ -167,7 +173,7 @@ impl Side {
     pub fn workers(&self) -> u32 {
         match &self.what {
             What::Started { workers, .. } => *workers,
-            What::Running { .. } => 1,
+            What::Running(_) => 1,
         }
     }
 
@@ -176,7 +182,7 @@ impl Side {
     pub fn version(&self) -> &str {
         match &self.what {
             What::Started { built, .. } => &built.version,
-            What::Running { .. } => "",
+            What::Running(_) => "",
         }
     }
 }

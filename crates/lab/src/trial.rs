@@ -149,7 +149,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
         told(Progress::Doing(Doing::Step(Step::Start)));
         let mut server = match &side.what {
-            What::Running { addr, tls } => self.host.attach(*addr, tls.as_deref(), ask)?,
+            What::Running(running) => self.host.attach(running, ask)?,
             What::Started {
                 server,
                 built,

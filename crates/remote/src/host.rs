@@ -12,12 +12,12 @@ use prony_lab::builder::{BuildError, Built, Missing};
 use prony_lab::catalog::Server;
 use prony_lab::host::{Host, Looks, Proof, Started, Watched};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate};
+use prony_lab::side::{Ask, Candidate, Running};
 use prony_record::{Failure, Load, Step};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -221,13 +221,11 @@ impl Host for RemoteHost {
         )
     }
 
-    fn attach(
-        &self,
-        addr: SocketAddr,
-        _tls: Option<&TlsOptions>,
-        _ask: &Ask,
-    ) -> Result<RemoteServer, Failure> {
-        let text = format!("{addr} runs already: --server-on is for servers that prony starts");
+    fn attach(&self, running: &Running, _ask: &Ask) -> Result<RemoteServer, Failure> {
+        let text = format!(
+            "{} runs already: --server-on is for servers that prony starts",
+            running.addr
+        );
         Err(Failure::new(Step::Start, text))
     }
 

@@ -12,9 +12,8 @@ use prony_lab::generator::{Generator, Local, Steer};
 use prony_lab::host::{Host, LocalHost, LocalServer, LocalWatch, Looks, Proof, Started, Watched};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate};
+use prony_lab::side::{Ask, Candidate, Running};
 use prony_record::{Failure, Load, Observation, Step};
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Where servers run.
@@ -82,15 +81,10 @@ impl Host for ServerPlace {
         }
     }
 
-    fn attach(
-        &self,
-        addr: SocketAddr,
-        tls: Option<&TlsOptions>,
-        ask: &Ask,
-    ) -> Result<PlacedServer, Failure> {
+    fn attach(&self, running: &Running, ask: &Ask) -> Result<PlacedServer, Failure> {
         match self {
-            Self::Here(host) => host.attach(addr, tls, ask).map(PlacedServer::Here),
-            Self::There(host) => host.attach(addr, tls, ask).map(PlacedServer::There),
+            Self::Here(host) => host.attach(running, ask).map(PlacedServer::Here),
+            Self::There(host) => host.attach(running, ask).map(PlacedServer::There),
         }
     }
 

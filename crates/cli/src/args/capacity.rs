@@ -1,6 +1,7 @@
 //! `prony capacity` and `prony calibrate`.
 
 use super::Shown;
+use super::connect::Connect;
 use super::gate::Gate;
 use super::http2::Http2;
 use super::machines::Apart;
@@ -36,6 +37,7 @@ const USUAL: Duration = Duration::from_millis(10);
 #[command(after_help = "Examples:\n  \
     prony capacity http://localhost:8000/\n  \
     prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
+    prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
     prony capacity -u ada:secret http://localhost:8000/account   HTTP Basic authentication\n  \
     prony capacity --streams 8 h2c://localhost:8000/             over HTTP/2, docs/http2.md\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
@@ -80,6 +82,8 @@ pub struct Capacity {
     pub tls: Tls,
     #[command(flatten)]
     pub http2: Http2,
+    #[command(flatten)]
+    pub connect: Connect,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! `prony duel`.
 
 use super::Shown;
+use super::connect::Connect;
 use super::gate::Gate;
 use super::http2::Http2;
 use super::machines::Apart;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
     prony duel -u ada:secret --get /account './old {port}' './new {port}'\n  \
     prony duel -f shop.toml './old {port}' './new {port}'   requests of a file, docs/your-own-requests.md\n  \
     prony duel http://localhost:8001/ h2c://localhost:8001/    HTTP/1.1 and HTTP/2, docs/http2.md\n  \
+    prony duel http://shop.test/ http://localhost/ --resolve shop.test:80:10.0.0.5   docs/curl.md\n  \
     prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
@@ -133,6 +135,8 @@ pub struct Duel {
     pub tls: Tls,
     #[command(flatten)]
     pub http2: Http2,
+    #[command(flatten)]
+    pub connect: Connect,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]

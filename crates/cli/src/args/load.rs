@@ -1,5 +1,6 @@
 //! `prony load`.
 
+use super::connect::Connect;
 use super::gate::Gate;
 use super::http2::Http2;
 use super::machines::LoadFrom;
@@ -30,6 +31,7 @@ use std::path::PathBuf;
     prony load --streams 32 -c 8 h2c://localhost:8080/      HTTP/2, 32 requests in flight on each connection\n  \
     prony load --http2 https://localhost:8443/              HTTP/2 over TLS, docs/http2.md\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
+    prony load --resolve example.com:443:10.0.0.5 https://example.com/   docs/curl.md\n  \
     prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5:8000/   from other machines, docs/hosts.md\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
@@ -99,7 +101,7 @@ pub struct Load {
     #[arg(
         long,
         value_name = "PATH",
-        conflicts_with = "load_from",
+        conflicts_with_all = ["load_from", "resolve", "connect_to"],
         help_heading = "Request"
     )]
     pub unix: Option<PathBuf>,
@@ -132,6 +134,8 @@ pub struct Load {
     /// What is known of the server's version, kept with the result [default: the commit of this folder]
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     pub label: Option<String>,
+    #[command(flatten)]
+    pub connect: Connect,
     #[command(flatten)]
     pub from: LoadFrom,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! What the user may type: the one definition of the command line.
 
 mod capacity;
+pub mod connect;
 mod duel;
 pub mod gate;
 mod hosts;

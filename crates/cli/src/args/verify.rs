@@ -1,5 +1,6 @@
 //! `prony verify`.
 
+use super::connect::Connect;
 use super::request::Login;
 use super::tls::Tls;
 use clap::Args;
@@ -29,6 +30,8 @@ pub struct Verify {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub login: Login,
+    #[command(flatten)]
+    pub connect: Connect,
     #[command(flatten)]
     pub tls: Tls,
 }

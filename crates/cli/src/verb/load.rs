@@ -13,7 +13,7 @@ use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_checks::{Evidence, Tcp, examine};
-use prony_engine::{Dialogue, Plan, Target, descriptors};
+use prony_engine::{Dialogue, Plan, descriptors};
 use prony_lab::generator::{Generator, Local, Steer, Wheel};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::machine::TcpCounters;
@@ -106,16 +106,14 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
             "there is no CPU {cpu} to use here, only {allowed:?}"
         ));
     }
+    args.connect.fit(std::slice::from_ref(&address))?;
     let target = match (&args.unix, fleet) {
         (Some(path), _) => target::unix(path)?,
-        (None, None) => address.resolve(args.timeout.0)?,
+        (None, None) => address.resolve(&args.connect, args.timeout.0)?,
         (None, Some(_)) if address.unix.is_some() => {
             return Err(miette!("a unix socket is reached on its own machine only"));
         }
-        (None, Some(fleet)) => fleet
-            .connect(&address.host, address.port, args.timeout.0)
-            .map(Target::Tcp)
-            .map_err(|error| miette!("{error}"))?,
+        (None, Some(fleet)) => args.connect.route(&address).from(fleet, args.timeout.0)?,
     };
     let url = (args.url.as_str(), &address);
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?;
@@ -276,6 +274,7 @@ fn report(
     LoadReport {
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
+            None if args.connect.is_given() => format!("{} at {}", args.url, plan.target),
             None => args.url.clone(),
         },
         connections: load.connections,

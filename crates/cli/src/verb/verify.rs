@@ -33,7 +33,8 @@ pub fn main(args: &Verify) -> Result<Ended> {
     };
     let mut mix = requests::read(&args.file, &server)?;
     args.login.authorize(&mut mix)?;
-    let target = address.resolve(args.timeout.0)?;
+    args.connect.fit(std::slice::from_ref(&address))?;
+    let target = address.resolve(&args.connect, args.timeout.0)?;
     let url = (args.url.as_str(), &address);
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, false))?;
     let seed = args.seed.unwrap_or_else(rand::random);

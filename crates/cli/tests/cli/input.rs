@@ -312,7 +312,7 @@ fn addresses_that_lead_nowhere() {
         ("tcp://127.0.0.1", "no port"),
         ("http://127.0.0.1:70000/", "port"),
         ("http://", "host"),
-        ("http://user:secret@127.0.0.1/", "header"),
+        ("http://user:secret@127.0.0.1/", "--user"),
     ] {
         refused_in_a_line(&place, &["load", url], &[word]);
     }

@@ -2,6 +2,7 @@
 
 use crate::http::{After, Constant};
 use crate::support::Place;
+use crate::tls::https_for;
 use std::sync::Arc;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
@@ -14,15 +15,17 @@ fn server() -> (Arc<Constant>, String) {
     (server, url)
 }
 
+/// Options with which a duel, and a capacity search too, ends soon.
+const SOON: [&str; 7] = ["-d", "50ms", "--warmup", "0s", "-c", "2", "--quiet"];
+
 #[test]
 fn a_name_and_a_password_go_with_every_request() {
     let place = Place::new();
-    let short = ["-d", "50ms", "--warmup", "0s", "-c", "2", "--quiet"];
     let duel = ["--rounds", "2", "--no-rate"];
     for (verb, more, sides) in [
         ("load", &["-n", "10", "-q"][..], 1),
-        ("duel", &[&short[..], &duel].concat(), 2),
-        ("capacity", &short, 1),
+        ("duel", &[&SOON[..], &duel].concat(), 2),
+        ("capacity", &SOON, 1),
     ] {
         let (server, url) = server();
         let words = [&[verb, "-u", "ada:secret"], more, &vec![&*url; sides]].concat();
@@ -97,4 +100,129 @@ fn names_and_passwords_that_cannot_be_sent_are_told_without_the_password() {
         let done = place.prony(&[&["load"], words].concat()).with(1);
         assert!(done.stderr.contains(why), "{done}");
     }
+}
+
+#[test]
+fn connections_go_elsewhere_and_requests_keep_the_name() {
+    let place = Place::new();
+    let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
+    let file = file.display().to_string();
+    let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
+    let capacity = [&["capacity"], &SOON[..]].concat();
+    let load = ["load", "-q", "--no-keep", "-n", "10"];
+    let away = [&load[..], &["--load-from", "a", "--host", "a=env"]].concat();
+    for (verb, sides) in [
+        (&load[..], 1),
+        (&duel, 2),
+        (&capacity, 1),
+        (&["verify", &file], 1),
+        (&away, 1),
+    ] {
+        for (url, option) in [
+            (
+                "http://shop.test:PORT/",
+                "--resolve=SHOP.test:PORT:127.0.0.9,127.0.0.1",
+            ),
+            ("http://shop.test:PORT/", "--resolve=*:PORT:127.0.0.1"),
+            (
+                "http://shop.test/",
+                "--connect-to=shop.test:80:127.0.0.1:PORT",
+            ),
+        ] {
+            let server = Constant::new(OK, After::Keep);
+            let port = server.tcp().port().to_string();
+            let [url, option] = [url, option].map(|text| text.replace("PORT", &port));
+            let words = [verb, &[&option], &vec![&*url; sides]].concat();
+            let done = place.prony(&words);
+            let first = server.first();
+            let host = url.trim_start_matches("http://").trim_end_matches('/');
+            assert!(
+                first.contains(&format!("Host: {host}\r\n")),
+                "{first}\n{done}"
+            );
+        }
+    }
+}
+
+#[test]
+fn certificates_are_those_of_the_name_in_the_url() {
+    let place = Place::new();
+    let (port, certificate) = https_for("shop.test");
+    let ca = place.file("ca.pem", &certificate).display().to_string();
+    let option = format!("shop.test:443:localhost:{port}");
+    let words = [
+        "load",
+        "--json",
+        "--no-keep",
+        "-n",
+        "9",
+        "--ca",
+        &ca,
+        "--connect-to",
+        &option,
+    ];
+    let report = place.prony(&[&words[..], &["https://shop.test/"]].concat());
+    let report = report.with(0).json();
+    assert_eq!(report["outcomes"]["ok"], 9);
+    let target = report["target"].as_str().unwrap();
+    assert!(target.starts_with("https://shop.test/ at ") && target.ends_with(&port.to_string()));
+    let option = format!("other.test:443:localhost:{port}");
+    let words = [
+        "load",
+        "--ca",
+        &ca,
+        "--connect-to",
+        &option,
+        "https://other.test/",
+    ];
+    let done = place.prony(&words).with(1);
+    assert!(done.stderr.contains("is not for \"other.test\""), "{done}");
+}
+
+#[test]
+fn rules_that_fit_nothing_are_errors() {
+    let place = Place::new();
+    let (_, url) = server();
+    for (words, code, why) in [
+        (
+            &["load", "--resolve", "a:80:b"][..],
+            2,
+            "\"b\" is not an IP address",
+        ),
+        (
+            &["load", "--connect-to", "a"],
+            2,
+            "expected HOST1:PORT1:HOST2:PORT2",
+        ),
+        (
+            &["load", "--resolve", "a:80:127.0.0.1"],
+            1,
+            "fits no URL: connections go to 127.0.0.1",
+        ),
+        (
+            &["capacity", "--connect-to", "a:::1"],
+            1,
+            "--connect-to a:::1 fits no URL",
+        ),
+        (
+            &["load", "--unix", "/a", "--resolve", "a:80:127.0.0.1"],
+            2,
+            "cannot be used with",
+        ),
+    ] {
+        let done = place.prony(&[words, &[&url]].concat()).with(code);
+        assert!(done.stderr.contains(why), "{done}");
+    }
+    let words = [
+        "duel",
+        "--resolve",
+        "a:80:127.0.0.1",
+        "true {port}",
+        "false {port}",
+    ];
+    let done = place.prony(&words).with(1);
+    assert!(
+        done.stderr.contains("no URL with a host and a port"),
+        "{done}"
+    );
 }

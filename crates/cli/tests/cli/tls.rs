@@ -10,10 +10,14 @@ use std::thread;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
 
-/// An HTTPS server in threads of this process, for as long as it lives; gives its port and its certificate,
-/// which is for `localhost`.
 fn https() -> (u16, String) {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    https_for("localhost")
+}
+
+/// An HTTPS server in threads of this process, for as long as it lives; gives its port and its certificate,
+/// which is for this name.
+pub fn https_for(name: &str) -> (u16, String) {
+    let made = rcgen::generate_simple_self_signed(vec![name.into()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)

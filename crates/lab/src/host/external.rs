@@ -4,7 +4,7 @@ use super::{Proof, Started};
 use crate::contract::{Fixture, Inspection, Wanted};
 use crate::get::Spoken;
 use crate::relay::Relay;
-use crate::side::Ask;
+use crate::side::{Ask, Running};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Step};
@@ -13,54 +13,42 @@ use std::path::Path;
 
 #[derive(Debug)]
 pub(super) struct External {
-    addr: SocketAddr,
-    /// How it speaks TLS, and what it is verified through.
-    tls: Option<(TlsOptions, Relay)>,
+    running: Running,
+    /// What it is verified through, when it speaks TLS.
+    relay: Option<Relay>,
     fixture: Fixture,
 }
 
 impl External {
-    pub(super) fn at(
-        addr: SocketAddr,
-        tls: Option<&TlsOptions>,
-        ask: &Ask,
-        scratch: &Path,
-    ) -> Result<Self, Failure> {
+    pub(super) fn of(running: &Running, ask: &Ask, scratch: &Path) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
         let fixture = Fixture::set_up(ask.contract(), scratch).map_err(|error| failed(&error))?;
-        let tls = match tls {
+        let relay = match running.tls.as_deref() {
             None => None,
             Some(options) => {
-                let relay = Relay::to(addr, options).map_err(|error| failed(&error))?;
-                Some((options.clone(), relay))
+                Some(Relay::to(running.addr, options).map_err(|error| failed(&error))?)
             }
         };
-        Ok(Self { addr, tls, fixture })
-    }
-
-    /// The `Host` field of requests.
-    fn authority(&self) -> String {
-        match &self.tls {
-            None => self.addr.to_string(),
-            Some((options, _)) => format!("{}:{}", options.server_name, self.addr.port()),
-        }
+        Ok(Self {
+            running: running.clone(),
+            relay,
+            fixture,
+        })
     }
 
     /// Where it is verified.
     fn plain(&self) -> SocketAddr {
-        self.tls
-            .as_ref()
-            .map_or(self.addr, |(_, relay)| relay.addr())
+        self.relay.as_ref().map_or(self.running.addr, Relay::addr)
     }
 }
 
 impl Started for External {
     fn target(&self) -> Target {
-        Target::Tcp(self.addr)
+        Target::Tcp(self.running.addr)
     }
 
     fn tls(&self) -> Option<TlsOptions> {
-        self.tls.as_ref().map(|(options, _)| options.clone())
+        self.running.tls.as_deref().cloned()
     }
 
     fn command(&self) -> &[String] {
@@ -76,10 +64,9 @@ impl Started for External {
             Ask::Contract(contract) => contract,
             Ask::Get(_) => return Ok(()),
             Ask::Requests { asked, .. } => {
-                let tls = self.tls.as_ref().map(|(options, _)| options);
-                let place = (&self.target(), tls);
+                let place = (&self.target(), self.running.tls.as_deref());
                 return asked
-                    .prove(place, &self.authority(), (how.depth, how.seed))
+                    .prove(place, &self.running.authority, (how.depth, how.seed))
                     .map_err(|message| Failure::new(step, message));
             }
         };
@@ -94,13 +81,15 @@ impl Started for External {
         match how.ask {
             Ask::Get(get) => {
                 let spoken = Spoken {
-                    authority: &self.authority(),
-                    tls: self.tls.is_some(),
+                    authority: &self.running.authority,
+                    tls: self.running.tls.is_some(),
                     http2: how.http2,
                 };
                 get.dialogue(self.plain(), &spoken).map_err(failed)
             }
-            Ask::Requests { asked, .. } => Ok(asked.dialogue(&self.authority(), load.keepalive)),
+            Ask::Requests { asked, .. } => {
+                Ok(asked.dialogue(&self.running.authority, load.keepalive))
+            }
             Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
                 .dialogue(*contract, self.plain(), &self.fixture, Wanted::of(load))
                 .map_err(|violation| failed(violation.to_string())),

@@ -11,7 +11,7 @@ use crate::machine::{TcpCounters, this_machine};
 use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::Placement;
 use crate::process::{Launch, Process, free_port};
-use crate::side::{Ask, Candidate, Role};
+use crate::side::{Ask, Candidate, Role, Running};
 use crate::starting::{Starting, active};
 use crate::watch::{ProcWatch, Roots};
 use prony_engine::protocol::tls::TlsOptions;
@@ -215,13 +215,8 @@ impl Host for LocalHost {
         self.start_on(who, LOOPBACK)
     }
 
-    fn attach(
-        &self,
-        addr: SocketAddr,
-        tls: Option<&TlsOptions>,
-        ask: &Ask,
-    ) -> Result<LocalServer, Failure> {
-        External::at(addr, tls, ask, &self.scratch)
+    fn attach(&self, running: &Running, ask: &Ask) -> Result<LocalServer, Failure> {
+        External::of(running, ask, &self.scratch)
             .map(|it| LocalServer(Kind::External(Box::new(it))))
     }
 

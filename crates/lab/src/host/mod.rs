@@ -9,13 +9,12 @@ use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
-use crate::side::{Ask, Candidate, Http2};
+use crate::side::{Ask, Candidate, Http2, Running};
 use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_record::{Failure, Load, Resources, Step};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// A machine on which servers run. One implementation is this machine ([`LocalHost`]); another one, and
@@ -44,16 +43,11 @@ pub trait Host {
     /// When it does not start, ends by itself, or does not answer in time.
     fn start(&self, who: &Candidate<'_>) -> Result<Self::Server, Failure>;
 
-    /// A server that is running already, and stays so; it speaks TLS if there are options of it.
+    /// A server that is running already, and stays so.
     ///
     /// # Errors
     /// When what surrounds it cannot be made.
-    fn attach(
-        &self,
-        addr: SocketAddr,
-        tls: Option<&TlsOptions>,
-        ask: &Ask,
-    ) -> Result<Self::Server, Failure>;
+    fn attach(&self, running: &Running, ask: &Ask) -> Result<Self::Server, Failure>;
 
     /// Puts a real upstream behind a gateway, in the place of the one that verified it.
     ///

@@ -9,7 +9,7 @@ use prony_lab::generator::{Generator, Steer, Wheel};
 use prony_lab::host::{Host, Looks, Proof, Started, Watched};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate, Role, Side, What};
+use prony_lab::side::{Ask, Candidate, Role, Running, Side, What};
 use prony_lab::trial::Lab;
 use prony_record::{
     Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND, Step,
@@ -17,7 +17,6 @@ use prony_record::{
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -239,12 +238,7 @@ impl Host for FakeHost {
         Ok(server)
     }
 
-    fn attach(
-        &self,
-        _addr: SocketAddr,
-        _tls: Option<&TlsOptions>,
-        _ask: &Ask,
-    ) -> Result<FakeServer, Failure> {
+    fn attach(&self, _running: &Running, _ask: &Ask) -> Result<FakeServer, Failure> {
         Err(Failure::new(Step::Start, "there is nothing else"))
     }
 

@@ -18,7 +18,7 @@ use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::requests::Server as Asking;
 use prony_lab::requests::verify::Asked;
-use prony_lab::side::{Ask, Role, Side, What};
+use prony_lab::side::{Ask, Role, Running, Side, What};
 use prony_record::{Failure, Load, Span};
 use prony_remote::RemoteHost;
 use std::path::Path;
@@ -91,6 +91,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     let manners = Manners {
         tls: &args.tls,
         http2: &args.http2,
+        connect: &args.connect,
     };
     manners.fit(&args.sides)?;
     let mut worktrees = Vec::new();
@@ -185,6 +186,7 @@ pub fn one(
     let manners = Manners {
         tls: &args.tls,
         http2: &args.http2,
+        connect: &args.connect,
     };
     manners.fit(std::slice::from_ref(&args.server))?;
     let catalog = places.catalog()?;
@@ -249,7 +251,7 @@ fn side(
     if is_url(word) {
         let address = target::parse(word)?;
         let http2 = address.h2c || (address.tls && manners.http2.http2);
-        let target = address.resolve(PATIENCE)?;
+        let target = address.resolve(manners.connect, PATIENCE)?;
         let Target::Tcp(addr) = target else {
             return Err(miette!("{word}: unix sockets cannot take part in a duel"));
         };
@@ -271,7 +273,11 @@ fn side(
         };
         let side = Side {
             name: word.to_owned(),
-            what: What::Running { addr, tls },
+            what: What::Running(Running {
+                addr,
+                authority: address.authority,
+                tls,
+            }),
             role: Role::Server,
             http2: http2.then(|| manners.http2.settings()),
         };

@@ -1,0 +1,164 @@
+//! Where connections go, when it is not where the URL says.
+
+use clap::Args;
+use std::net::IpAddr;
+use url::Host;
+
+/// Where connections go; requests, SNI and certificates keep the name in the URL.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Connect {
+    /// Connect to these addresses instead of looking HOST up, for URLs with this host (`*`: any) and this port; may be
+    /// repeated, as in curl
+    #[arg(long, value_name = "HOST:PORT:ADDR[,ADDR…]", value_parser = resolve, help_heading = "Connections")]
+    pub resolve: Vec<Resolve>,
+    /// Connect to HOST2:PORT2 for URLs with HOST1 and PORT1; an empty HOST1 or PORT1 fits any, an empty HOST2 or PORT2 is
+    /// the URL's; may be repeated, as in curl
+    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = connect_to, help_heading = "Connections")]
+    pub connect_to: Vec<ConnectTo>,
+}
+
+/// Addresses that are not looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    /// Whose they are; none: any host's.
+    pub host: Option<String>,
+    pub port: u16,
+    /// At least one.
+    pub addresses: Vec<IpAddr>,
+    /// As it was typed.
+    pub text: String,
+}
+
+/// Another host, or another port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectTo {
+    /// In whose place; none: any.
+    pub from: (Option<String>, Option<u16>),
+    /// None: that of the URL.
+    pub to: (Option<String>, Option<u16>),
+    /// As it was typed.
+    pub text: String,
+}
+
+fn resolve(text: &str) -> Result<Resolve, String> {
+    let expected = || "expected HOST:PORT:ADDR[,ADDR…], such as example.com:443:127.0.0.1";
+    let (name, rest) = host_of(text).ok_or_else(expected)?;
+    let (port, addresses) = rest.split_once(':').ok_or_else(expected)?;
+    let port = port_of(port)?.ok_or("there is no port")?;
+    let host = match name {
+        "*" => None,
+        name => Some(named(name)?.ok_or("there is no host: * stands for any")?),
+    };
+    let addresses = addresses
+        .split(',')
+        .map(address)
+        .collect::<Result<_, _>>()?;
+    Ok(Resolve {
+        host,
+        port,
+        addresses,
+        text: text.to_owned(),
+    })
+}
+
+fn connect_to(text: &str) -> Result<ConnectTo, String> {
+    let expected = || "expected HOST1:PORT1:HOST2:PORT2, such as example.com:443:localhost:8443";
+    let (from, rest) = host_of(text).ok_or_else(expected)?;
+    let (from_port, rest) = rest.split_once(':').ok_or_else(expected)?;
+    // As in curl, the last field may be left out with its colon.
+    let (to, to_port) = host_of(rest).unwrap_or((rest, ""));
+    Ok(ConnectTo {
+        from: (named(from)?, port_of(from_port)?),
+        to: (named(to)?, port_of(to_port)?),
+        text: text.to_owned(),
+    })
+}
+
+/// The host before the first colon outside brackets, with them, and what comes after that.
+fn host_of(text: &str) -> Option<(&str, &str)> {
+    let end = match text.starts_with('[') {
+        true => text.find(']')? + 1,
+        false => text.find(':')?,
+    };
+    Some((&text[..end], text[end..].strip_prefix(':')?))
+}
+
+/// A host as URLs have it: in small letters, and without brackets; none: it is empty.
+fn named(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "" => Ok(None),
+        text => match Host::parse(text) {
+            Ok(Host::Ipv6(ip)) => Ok(Some(ip.to_string())),
+            Ok(host) => Ok(Some(host.to_string())),
+            Err(error) => Err(format!("{text:?} is not a host: {error}")),
+        },
+    }
+}
+
+fn port_of(text: &str) -> Result<Option<u16>, String> {
+    match text.parse() {
+        _ if text.is_empty() => Ok(None),
+        Ok(port @ 1..) => Ok(Some(port)),
+        _ => Err(format!("{text:?} is not a port")),
+    }
+}
+
+/// An IP address; one of version 6 may have brackets.
+fn address(text: &str) -> Result<IpAddr, String> {
+    let inside = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let ip = inside.unwrap_or(text).parse::<IpAddr>();
+    ip.map_err(|_| format!("{text:?} is not an IP address"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_place_of_a_name() {
+        let it = resolve("Example.com:443:127.0.0.1,[::1]").unwrap();
+        assert_eq!(it.host.as_deref(), Some("example.com"));
+        assert_eq!(it.port, 443);
+        let both: Vec<IpAddr> = vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
+        assert_eq!(it.addresses, both);
+        assert_eq!(resolve("*:80:::1").unwrap().host, None);
+        let six = resolve("[2001:DB8::1]:80:::1").unwrap();
+        assert_eq!(six.host.as_deref(), Some("2001:db8::1"));
+        for (wrong, why) in [
+            ("a", "expected HOST:PORT:ADDR"),
+            ("a:80", "expected HOST:PORT:ADDR"),
+            ("a::1.2.3.4", "no port"),
+            ("a:0:1.2.3.4", "not a port"),
+            (":80:1.2.3.4", "no host"),
+            ("a:80:", "not an IP address"),
+            ("a:80:b", "not an IP address"),
+            ("a:80:1.2.3.4,", "not an IP address"),
+            ("a b:80:1.2.3.4", "not a host"),
+        ] {
+            let error = resolve(wrong).unwrap_err();
+            assert!(error.contains(why), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_host_or_port() {
+        let it = |text| connect_to(text).map(|it| (it.from, it.to));
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            it("a:80:b:81"),
+            Ok(((some("a"), Some(80)), (some("b"), Some(81))))
+        );
+        assert_eq!(it("::b:"), Ok(((None, None), (some("b"), None))));
+        assert_eq!(it("::b"), Ok(((None, None), (some("b"), None))));
+        assert_eq!(it("a:80::"), Ok(((some("a"), Some(80)), (None, None))));
+        assert_eq!(
+            it("[::1]:80:[::2]:81"),
+            Ok(((some("::1"), Some(80)), (some("::2"), Some(81))))
+        );
+        for wrong in ["a", "a:b", "a:x:b:1", "a:1:b:99999", "[::1:80:b:1"] {
+            assert!(it(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Where the connections to a URL go, by what the command line says of it.
+
+use crate::args::connect::{Connect, ConnectTo};
+use crate::target::Address;
+use miette::{Result, miette};
+use prony_engine::Target;
+use prony_remote::Fleet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Where the connections to a URL go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The host as it is looked up, without brackets.
+    pub host: String,
+    pub port: u16,
+    /// Its addresses, if it is not looked up.
+    pub addresses: Option<Vec<IpAddr>>,
+}
+
+impl Connect {
+    /// Does the user say anything about it?
+    pub fn is_given(&self) -> bool {
+        !self.resolve.is_empty() || !self.connect_to.is_empty()
+    }
+
+    /// Where the connections to this address go. As in curl, the first `--connect-to` that fits counts, then the last
+    /// `--resolve` that fits what it gives; one with a name goes before `*`.
+    pub fn route(&self, address: &Address) -> Route {
+        let (host, port) = match self.moved(address) {
+            None => (None, None),
+            Some(rule) => (rule.to.0.as_ref(), rule.to.1),
+        };
+        let host = host.unwrap_or(&address.host).clone();
+        let port = port.unwrap_or(address.port);
+        let named = |name: &Option<String>| {
+            let name = name.as_ref();
+            name.map(|name| name.eq_ignore_ascii_case(&host))
+        };
+        let rules = || self.resolve.iter().rev().filter(|rule| rule.port == port);
+        let rule = rules()
+            .find(|rule| named(&rule.host) == Some(true))
+            .or_else(|| rules().find(|rule| rule.host.is_none()));
+        Route {
+            addresses: rule.map(|rule| rule.addresses.clone()),
+            host,
+            port,
+        }
+    }
+
+    /// The rule that sends connections elsewhere.
+    fn moved(&self, address: &Address) -> Option<&ConnectTo> {
+        let fits = |(host, port): &(Option<String>, Option<u16>)| {
+            let host = host.as_ref();
+            host.is_none_or(|host| host.eq_ignore_ascii_case(&address.host))
+                && port.is_none_or(|port| port == address.port)
+        };
+        self.connect_to.iter().find(|rule| fits(&rule.from))
+    }
+
+    /// Do the options fit any of these addresses? Those that fit none are most likely mistyped.
+    pub fn fit(&self, addresses: &[Address]) -> Result<()> {
+        let reached = || addresses.iter().filter(|address| address.unix.is_none());
+        let option = match (self.connect_to.first(), self.resolve.first()) {
+            (Some(rule), _) if reached().all(|it| self.moved(it).is_none()) => {
+                format!("--connect-to {}", rule.text)
+            }
+            (_, Some(rule)) if reached().all(|it| self.route(it).addresses.is_none()) => {
+                format!("--resolve {}", rule.text)
+            }
+            _ => return Ok(()),
+        };
+        let goes = |address: &Address| {
+            let Route { host, port, .. } = self.route(address);
+            format!("{host}:{port}")
+        };
+        let all: Vec<String> = reached().map(goes).collect();
+        Err(match all.as_slice() {
+            [] => miette!("{option}: there is no URL with a host and a port"),
+            all => miette!(
+                help = "80 is the port of http://, and 443 that of https://, unless the URL has another",
+                "{option} fits no URL: connections go to {}",
+                all.join(", ")
+            ),
+        })
+    }
+}
+
+impl Route {
+    /// The same as the first of these machines knows it, which makes a connection.
+    pub fn from(&self, fleet: &Fleet, timeout: Duration) -> Result<Target> {
+        let hosts = match &self.addresses {
+            None => vec![self.host.clone()],
+            Some(addresses) => addresses.iter().map(IpAddr::to_string).collect(),
+        };
+        let mut first = None;
+        for host in hosts {
+            match fleet.connect(&host, self.port, timeout) {
+                Ok(address) => return Ok(Target::Tcp(address)),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(miette!("{}", first.unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::parse;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        connect: Connect,
+    }
+
+    fn connect(line: &str) -> Connect {
+        let words = std::iter::once("it").chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        line.connect
+    }
+
+    #[test]
+    fn connections_go_where_the_rules_say() {
+        let url = "https://Example.com/";
+        for (line, expected) in [
+            ("", "example.com:443"),
+            ("--connect-to example.com:443:b:81", "b:81"),
+            ("--connect-to ::b:", "b:443"),
+            (
+                "--connect-to example.com::: --connect-to ::b:1",
+                "example.com:443",
+            ),
+            ("--connect-to a:443:b:81", "example.com:443"),
+            ("--resolve EXAMPLE.com:443:1.2.3.4,::1", "1.2.3.4,::1:443"),
+            ("--resolve example.com:80:1.2.3.4", "example.com:443"),
+            (
+                "--resolve example.com:443:1.2.3.4 --resolve *:443:5.6.7.8",
+                "1.2.3.4:443",
+            ),
+            (
+                "--resolve *:443:1.2.3.4 --resolve *:443:5.6.7.8",
+                "5.6.7.8:443",
+            ),
+            ("--connect-to ::b:1 --resolve b:1:1.2.3.4", "1.2.3.4:1"),
+            (
+                "--connect-to ::b:1 --resolve example.com:443:1.2.3.4",
+                "b:1",
+            ),
+        ] {
+            let route = connect(line).route(&parse(url).unwrap());
+            let texts = |all: &Vec<IpAddr>| {
+                let all: Vec<String> = all.iter().map(IpAddr::to_string).collect();
+                all.join(",")
+            };
+            let host = route.addresses.as_ref().map_or(route.host.clone(), texts);
+            assert_eq!(format!("{host}:{}", route.port), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn rules_that_fit_nothing_are_told() {
+        let urls = [parse("https://a/").unwrap(), parse("http://b:81/").unwrap()];
+        for fits in [
+            "",
+            "--resolve b:81:1.2.3.4",
+            "--resolve a:80:1.2.3.4 --resolve a:443:1.2.3.4",
+            "--connect-to a:::1",
+        ] {
+            assert!(connect(fits).fit(&urls).is_ok(), "{fits}");
+        }
+        for (line, why) in [
+            (
+                "--resolve a:80:1.2.3.4",
+                "fits no URL: connections go to a:443, b:81",
+            ),
+            ("--connect-to b:80:c:1", "--connect-to b:80:c:1 fits no URL"),
+            (
+                "--connect-to a:443:c:1 --resolve a:443:1.2.3.4",
+                "connections go to c:1, b:81",
+            ),
+        ] {
+            let error = connect(line).fit(&urls).unwrap_err().to_string();
+            assert!(error.contains(why), "{line}: {error}");
+        }
+        let unix = [parse("unix:///run/app.sock").unwrap()];
+        let error = connect("--connect-to ::b:1").fit(&unix).unwrap_err();
+        assert!(error.to_string().contains("no URL with a host"), "{error}");
+    }
+}
