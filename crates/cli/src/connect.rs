@@ -1,9 +1,10 @@
-//! Where the connections to a URL go, by what the command line says of it.
+//! Where the connections to a URL go, and where they come from, by what the command line says of it.
 
-use crate::args::connect::{Connect, ConnectTo};
+use crate::args::connect::{Connect, ConnectTo, Origin};
 use crate::target::Address;
 use miette::{Result, miette};
-use prony_engine::Target;
+use prony_engine::{Target, check_sources};
+use prony_lab::sources::Sources;
 use prony_remote::Fleet;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -83,6 +84,35 @@ impl Connect {
                 all.join(", ")
             ),
         })
+    }
+}
+
+impl Origin {
+    /// The addresses that connections come from. With `load_from` they are those of other machines, each of which looks
+    /// whether it has them.
+    pub fn sources(&self, load_from: &[String]) -> Result<Sources> {
+        let here = load_from.is_empty();
+        let name = self
+            .interface
+            .iter()
+            .find(|word| word.parse::<IpAddr>().is_err());
+        if let (false, Some(name)) = (here, name) {
+            return Err(miette!(
+                help = "give addresses, which every machine of --load-from must have",
+                "--interface: {name:?} is no IP address, and the interfaces of other machines are not known here"
+            ));
+        }
+        let sources =
+            Sources::parse(&self.interface).map_err(|why| miette!("--interface: {why}"))?;
+        if here {
+            check_sources(&sources.all()).map_err(|error| {
+                miette!(
+                    help = "`ip address` lists what it has",
+                    "--interface: {error}"
+                )
+            })?;
+        }
+        Ok(sources)
     }
 }
 

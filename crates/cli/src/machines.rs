@@ -8,6 +8,7 @@ use prony_lab::generator::Local;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::Scratch;
 use prony_lab::placement::{Placement, Sharing, allowed_cpus};
+use prony_lab::sources::{SentFrom, Sources};
 use prony_remote::place::{LoadPlace, ServerPlace};
 use prony_remote::reach::reached;
 use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost};
@@ -75,12 +76,20 @@ impl LoadFrom {
 /// With what servers are measured: where they run, and where loads come from.
 pub struct Rig {
     pub host: ServerPlace,
-    pub generator: LoadPlace,
+    pub generator: SentFrom<LoadPlace>,
     /// Where what is where, in words.
     pub placement: String,
     /// CPUs of this machine for what prony does beside measuring.
     pub spare: Vec<usize>,
     _scratch: Option<Scratch>,
+}
+
+impl Rig {
+    /// The same, with connections that come from these addresses.
+    pub fn sending_from(mut self, sources: Sources) -> Self {
+        self.generator.sources = sources;
+        self
+    }
 }
 
 /// What is on other machines; none of it when everything is here.
@@ -190,7 +199,10 @@ pub fn rig(
         return Ok(Rig {
             placement: host.placement.to_string(),
             host: ServerPlace::Here(host),
-            generator: LoadPlace::Here(Local),
+            generator: SentFrom {
+                generator: LoadPlace::Here(Local),
+                sources: Sources::default(),
+            },
             spare,
             _scratch: Some(scratch),
         });
@@ -204,7 +216,10 @@ pub fn rig(
     };
     Ok(Rig {
         host,
-        generator: elsewhere.generator,
+        generator: SentFrom {
+            generator: elsewhere.generator,
+            sources: Sources::default(),
+        },
         placement: elsewhere.placement,
         spare: allowed_cpus(),
         _scratch: scratch,

@@ -46,5 +46,7 @@ pub use gather::Gather;
 pub use part::{Part, PartMessage};
 pub use plan::{Arrival, Dialogue, H2Requests, Plan, Target};
 pub use prony_record::load::Invalid;
-pub use run::{Detail, Error, Progress, available, run, run_part, run_with, transport};
+pub use run::{
+    Detail, Error, Progress, available, check_sources, run, run_part, run_with, transport,
+};
 pub use trace::{Opening, Sample};

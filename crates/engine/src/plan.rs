@@ -5,7 +5,7 @@ use crate::protocol::tls::TlsOptions;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where the server listens.
@@ -132,6 +132,10 @@ pub struct Plan {
     /// How it is encrypted; none: it is not.
     #[serde(default)]
     pub tls: Option<TlsOptions>,
+    /// The addresses of the machine that sends, of the target's family, which connections come from in turns; empty: the
+    /// kernel chooses. Each has its own ports, some 28,000 towards one target.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
     /// Of the gaps between Poisson arrivals: the same seed gives the same due times.
     pub seed: u64,
     /// The CPUs that the threads are pinned to in turn; empty: not pinned.
@@ -149,6 +153,7 @@ impl Plan {
             target,
             dialogue,
             tls: None,
+            sources: Vec::new(),
             seed: 0,
             cpus: Vec::new(),
             trace: false,
@@ -210,6 +215,7 @@ impl Plan {
                 found: "empty".into(),
             });
         }
+        self.check_families()?;
         let Load {
             connections,
             pipeline,
@@ -226,6 +232,28 @@ impl Plan {
             });
         }
         Ok(())
+    }
+}
+
+impl Plan {
+    /// Do the sources fit the target?
+    fn check_families(&self) -> Result<(), Invalid> {
+        let fits = |ip: &&IpAddr| match &self.target {
+            Target::Tcp(addr) => addr.is_ipv6() == ip.is_ipv6(),
+            Target::Unix(_) => false,
+        };
+        let must = match &self.target {
+            Target::Tcp(_) => "of the server's family, IPv4 or IPv6",
+            Target::Unix(_) => "left out for a unix socket",
+        };
+        match self.sources.iter().find(|ip| !fits(ip)) {
+            None => Ok(()),
+            Some(ip) => Err(Invalid {
+                option: "interface",
+                must,
+                found: format!("{ip}, for the server at {}", self.target),
+            }),
+        }
     }
 }
 

@@ -11,11 +11,12 @@ use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
 use crate::trace::{Opening, Sample};
-use crate::transport::{Came, Epoll, Transport, Uring};
+use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
 use crate::worker::{Event, Report, Worker};
 use prony_record::load::{Invalid, Load};
 use prony_record::{Observation, Outcomes, Transport as Kind, Window};
 use std::io;
+use std::net::IpAddr;
 use std::sync::mpsc;
 
 /// Why a load could not be carried out.
@@ -32,6 +33,14 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// Connections cannot come from one of the plan's [sources](Plan::sources).
+    #[error("connections cannot come from {address}: {}", unusable(.error))]
+    Source {
+        /// Which.
+        address: IpAddr,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// The plan's options of TLS cannot be carried out.
     #[error(transparent)]
     Tls(#[from] TlsInvalid),
@@ -41,6 +50,24 @@ pub enum Error {
     /// A part of the load that another process carries out could not go on.
     #[error("{0}")]
     Elsewhere(String),
+}
+
+/// Why connections cannot come from an address.
+fn unusable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => "the machine has no such address".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Can the connections of a load come from these addresses of this machine?
+///
+/// # Errors
+/// [`Error::Source`], for the first that they cannot come from.
+pub fn check_sources(sources: &[IpAddr]) -> Result<(), Error> {
+    let tried =
+        |&address: &IpAddr| try_source(address).map_err(|error| Error::Source { address, error });
+    sources.iter().try_for_each(tried)
 }
 
 /// What is known of a load beyond what is [recorded](Observation), for callers that report every
@@ -86,7 +113,7 @@ impl<F: FnMut(&Window)> Progress for F {
 /// from the load's start, as those of `control` do.
 ///
 /// # Errors
-/// When the plan is not valid, or a transport could not be had. A server that fails is not an
+/// When the plan is not valid, a source address is not this machine's, or a transport could not be had. A server that fails is not an
 /// error: its failures are counted.
 pub fn run(
     plan: &Plan,
@@ -111,6 +138,7 @@ pub fn run_part(
     mut hear: impl FnMut(PartMessage),
 ) -> Result<(), Error> {
     plan.validate()?;
+    check_sources(&plan.sources)?;
     speak(plan, part, control, &mut |told| hear(told.into()))
 }
 
@@ -182,6 +210,7 @@ fn gathered(
     workers: impl FnOnce(&mut dyn FnMut(Told)) -> Result<(), Error>,
 ) -> Result<(Observation, Detail), Error> {
     plan.validate()?;
+    check_sources(&plan.sources)?;
     let mut gather = Gather::new(plan, plan.load.threads);
     workers(&mut |told| {
         if gather.hear(told, control, progress) {
@@ -283,13 +312,18 @@ fn by_transport<P: Session>(
         (None, _) | (_, Target::Unix(_)) => Came::Read,
         _ => Came::Stamped,
     };
+    let ends = Endpoints {
+        target,
+        sources: &plan.sources,
+        first: share.worker,
+    };
     let report = match kind {
         Kind::Auto | Kind::Epoll => {
-            let transport = Epoll::new(target, n, came).map_err(unusable)?;
+            let transport = Epoll::new(&ends, n, came).map_err(unusable)?;
             by_arrival(plan, share, control, events, transport, protocol)
         }
         Kind::IoUring => {
-            let transport = Uring::new(target, n, plan.load.keepalive, came).map_err(unusable)?;
+            let transport = Uring::new(&ends, n, plan.load.keepalive, came).map_err(unusable)?;
             by_arrival(plan, share, control, events, transport, protocol)
         }
     };
@@ -344,7 +378,7 @@ pub fn available(kind: Kind) -> bool {
     let nowhere = Target::Tcp(([127, 0, 0, 1], 1).into());
     match kind {
         Kind::Auto | Kind::Epoll => true,
-        Kind::IoUring => Uring::new(&nowhere, 1, false, Came::Read).is_ok(),
+        Kind::IoUring => Uring::new(&Endpoints::to(&nowhere), 1, false, Came::Read).is_ok(),
     }
 }
 

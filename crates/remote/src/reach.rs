@@ -2,8 +2,9 @@
 
 use crate::link::Link;
 use crate::message::{Call, Reply};
+use prony_lab::interfaces::interfaces;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,35 +76,7 @@ pub(crate) fn connect(from: &Link, to: SocketAddr) -> Result<(), String> {
 /// # Errors
 /// When the system does not say.
 pub(crate) fn addresses() -> io::Result<Vec<IpAddr>> {
-    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: `list` is writable; what it is set to is freed below.
-    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let mut all = Vec::new();
-    let mut next = list;
-    // SAFETY: each entry is valid until the list is freed, and so is the address that it points to, whose family says
-    // of which type it is.
-    unsafe {
-        while let Some(entry) = next.as_ref() {
-            next = entry.ifa_next;
-            let Some(address) = entry.ifa_addr.as_ref() else {
-                continue;
-            };
-            match i32::from(address.sa_family) {
-                libc::AF_INET => {
-                    let v4 = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
-                    all.push(IpAddr::V4(Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr))));
-                }
-                libc::AF_INET6 => {
-                    let v6 = &*entry.ifa_addr.cast::<libc::sockaddr_in6>();
-                    all.push(IpAddr::V6(Ipv6Addr::from(v6.sin6_addr.s6_addr)));
-                }
-                _ => {}
-            }
-        }
-        libc::freeifaddrs(list);
-    }
+    let mut all: Vec<IpAddr> = interfaces()?.into_iter().map(|it| it.ip).collect();
     all.retain(|ip| match ip {
         IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local(),
         IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),

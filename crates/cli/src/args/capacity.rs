@@ -1,7 +1,7 @@
 //! `prony capacity` and `prony calibrate`.
 
 use super::Shown;
-use super::connect::Connect;
+use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::http2::Http2;
 use super::machines::Apart;
@@ -84,6 +84,8 @@ pub struct Capacity {
     pub http2: Http2,
     #[command(flatten)]
     pub connect: Connect,
+    #[command(flatten)]
+    pub origin: Origin,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Where connections go, when it is not where the URL says.
+//! Where connections go, when it is not where the URL says, and where they come from.
 
 use clap::Args;
 use std::net::IpAddr;
@@ -15,6 +15,20 @@ pub struct Connect {
     /// the URL's; may be repeated, as in curl
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = connect_to, help_heading = "Connections")]
     pub connect_to: Vec<ConnectTo>,
+}
+
+/// Where connections come from.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Origin {
+    /// Connect from these addresses of this machine, or from those of an interface, in turns: each has some 28,000 ports
+    /// towards one server
+    #[arg(
+        long,
+        value_name = "ADDR|NAME,…",
+        value_delimiter = ',',
+        help_heading = "Connections"
+    )]
+    pub interface: Vec<String>,
 }
 
 /// Addresses that are not looked up.

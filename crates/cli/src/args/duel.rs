@@ -1,7 +1,7 @@
 //! `prony duel`.
 
 use super::Shown;
-use super::connect::Connect;
+use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::http2::Http2;
 use super::machines::Apart;
@@ -137,6 +137,8 @@ pub struct Duel {
     pub http2: Http2,
     #[command(flatten)]
     pub connect: Connect,
+    #[command(flatten)]
+    pub origin: Origin,
     #[command(flatten)]
     pub apart: Apart,
     #[command(flatten)]

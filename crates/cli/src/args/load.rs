@@ -1,6 +1,6 @@
 //! `prony load`.
 
-use super::connect::Connect;
+use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::http2::Http2;
 use super::machines::LoadFrom;
@@ -32,6 +32,7 @@ use std::path::PathBuf;
     prony load --http2 https://localhost:8443/              HTTP/2 over TLS, docs/http2.md\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --resolve example.com:443:10.0.0.5 https://example.com/   docs/curl.md\n  \
+    prony load -c 80000 --interface 10.0.0.2,10.0.0.3,10.0.0.4 http://...   from several addresses\n  \
     prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5:8000/   from other machines, docs/hosts.md\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
@@ -101,7 +102,7 @@ pub struct Load {
     #[arg(
         long,
         value_name = "PATH",
-        conflicts_with_all = ["load_from", "resolve", "connect_to"],
+        conflicts_with_all = ["load_from", "resolve", "connect_to", "interface"],
         help_heading = "Request"
     )]
     pub unix: Option<PathBuf>,
@@ -136,6 +137,8 @@ pub struct Load {
     pub label: Option<String>,
     #[command(flatten)]
     pub connect: Connect,
+    #[command(flatten)]
+    pub origin: Origin,
     #[command(flatten)]
     pub from: LoadFrom,
     #[command(flatten)]

@@ -23,10 +23,11 @@ use std::sync::Arc;
 pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
+    let sources = args.origin.sources(&args.apart.from.load_from)?;
     let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
     let (side, manner) = sides::one(places, args, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
-    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?;
+    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?.sending_from(sources);
     let mut notebook = places.notebook()?;
     let limits = args.limits.limits();
     let names = [side.name.clone()];

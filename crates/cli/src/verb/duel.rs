@@ -27,10 +27,11 @@ use std::time::Instant;
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
+    let sources = args.origin.sources(&args.apart.from.load_from)?;
     let elsewhere = args.apart.reach(sides::any_starts(args), false)?;
     let chosen = sides::choose(places, args, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
-    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?;
+    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?.sending_from(sources);
     let mut notebook = places.notebook()?;
     let names: Vec<String> = chosen.sides.iter().map(|side| side.name.clone()).collect();
     let terms = terms::terms(args, &chosen.manner, &notebook)?;

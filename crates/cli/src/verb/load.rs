@@ -115,6 +115,10 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
         }
         (None, Some(fleet)) => args.connect.route(&address).from(fleet, args.timeout.0)?,
     };
+    let sources = args.origin.sources(&args.from.load_from)?;
+    let sources = sources
+        .toward(&target)
+        .map_err(|invalid| miette!("--{invalid}"))?;
     let url = (args.url.as_str(), &address);
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?;
     if address.h2c && fleet.is_none() {
@@ -122,6 +126,7 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     }
     let plan = Plan {
         tls,
+        sources,
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
         ..Plan::new(load, target, dialogue)

@@ -3,7 +3,11 @@
 use crate::http::{After, Constant};
 use crate::support::Place;
 use crate::tls::https_for;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
 /// `ada:secret` in base64.
@@ -225,4 +229,128 @@ fn rules_that_fit_nothing_are_errors() {
         done.stderr.contains("no URL with a host and a port"),
         "{done}"
     );
+}
+
+/// A server of HTTP whose connections' addresses are noted.
+fn noting() -> (String, Arc<Mutex<BTreeSet<IpAddr>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let peers = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&peers);
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let peer = stream.peer_addr().unwrap().ip();
+            let noted = Arc::clone(&noted);
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while let Ok(1..) = stream.read(&mut buffer) {
+                    noted.lock().unwrap().insert(peer);
+                    if stream.write_all(OK.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (url, peers)
+}
+
+#[test]
+fn connections_come_from_the_addresses_that_are_given() {
+    let place = Place::new();
+    let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
+    let capacity = [&["capacity"], &SOON[..]].concat();
+    let load = ["load", "-q", "--no-keep", "-n", "100", "-c", "4"];
+    let by = |transport| [&load[..], &["--transport", transport]].concat();
+    let away = [&load[..], &["--load-from", "a", "--host", "a=env"]].concat();
+    for (verb, sides) in [
+        (by("epoll"), 1),
+        (by("io_uring"), 1),
+        (by("epoll"), 1),
+        (duel, 2),
+        (capacity, 1),
+        (away, 1),
+    ] {
+        let (url, peers) = noting();
+        let option = "--interface=127.0.0.2,127.0.0.3";
+        let words = [&verb[..], &[option], &vec![&*url; sides]].concat();
+        let done = place.prony(&words);
+        let mut peers = peers.lock().unwrap().clone();
+        // A duel and a capacity search look at answers before they load.
+        peers.remove(&[127, 0, 0, 1].into());
+        let expected = [[127, 0, 0, 2].into(), [127, 0, 0, 3].into()];
+        assert_eq!(peers, expected.into(), "{verb:?}: {done}");
+    }
+    let (url, peers) = noting();
+    let words = [&load[..], &["--interface", "lo", &url]].concat();
+    place.prony(&words).with(0);
+    assert_eq!(*peers.lock().unwrap(), [[127, 0, 0, 1].into()].into());
+}
+
+#[test]
+fn connections_over_tls_come_from_the_addresses_too() {
+    let (port, _) = https_for("localhost");
+    let url = format!("https://127.0.0.1:{port}/");
+    let words = ["load", "--json", "--no-keep", "-n", "99", "--insecure"];
+    let words = [&words[..], &["--interface", "127.0.0.2", &url]].concat();
+    let report = Place::new().prony(&words).with(0).json();
+    assert_eq!(report["outcomes"]["ok"], 99);
+}
+
+#[test]
+fn addresses_that_connections_cannot_come_from_are_told_before_the_load() {
+    let place = Place::new();
+    let (url, peers) = noting();
+    for (words, why) in [
+        // RFC 5737: for documentation, and no machine's.
+        (
+            &["load", "--interface", "127.0.0.2,192.0.2.1"][..],
+            "192.0.2.1: the machine has no such",
+        ),
+        (
+            &["capacity", "--interface", "192.0.2.1"],
+            "192.0.2.1: the machine has no such",
+        ),
+        (
+            &["load", "--interface", "no-such"],
+            "\"no-such\" is neither an IP address nor an interface",
+        ),
+        (
+            &[
+                "load",
+                "--interface",
+                "lo",
+                "--load-from",
+                "a",
+                "--host",
+                "a=env",
+            ],
+            "interfaces of other machines",
+        ),
+        (
+            &[
+                "load",
+                "--interface",
+                "192.0.2.1",
+                "--load-from",
+                "a",
+                "--host",
+                "a=env",
+            ],
+            "192.0.2.1: the machine has no such",
+        ),
+    ] {
+        let done = place.prony(&[words, &[&url]].concat()).with(1);
+        assert!(done.stderr.contains(why), "{done}");
+    }
+    assert!(peers.lock().unwrap().is_empty());
+    if TcpListener::bind("[::1]:0").is_ok() {
+        let words = ["load", "--interface", "::1", &url];
+        let done = place.prony(&words).with(1);
+        assert!(
+            done.stderr
+                .contains("--interface must be of the server's family"),
+            "{done}"
+        );
+    }
 }

@@ -1,11 +1,11 @@
 //! `epoll_wait`, `recv`, `send`: level-triggered, one `recv` for each readiness, and no
 //! `epoll_ctl` while the kernel takes what is sent.
 
-use super::socket::{self, Address};
+use super::endpoints::{Endpoints, Sockets};
+use super::socket;
 use super::stamp::{self, Stamps};
 use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
-use crate::plan::Target;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -27,7 +27,7 @@ const TICKER: u64 = u64::MAX;
 
 pub(crate) struct Out {
     epoll: OwnedFd,
-    address: Address,
+    sockets: Sockets,
     came: Came,
     slots: Box<[Connection]>,
 }
@@ -46,7 +46,7 @@ struct Connection {
 impl Epoll {
     /// # Errors
     /// When the kernel has no more file descriptors to give.
-    pub(crate) fn new(target: &Target, connections: u32, came: Came) -> io::Result<Self> {
+    pub(crate) fn new(ends: &Endpoints<'_>, connections: u32, came: Came) -> io::Result<Self> {
         // SAFETY: a plain system call without pointers.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if fd < 0 {
@@ -65,7 +65,7 @@ impl Epoll {
         Ok(Self {
             out: Out {
                 epoll,
-                address: Address::new(target)?,
+                sockets: Sockets::new(ends)?,
                 came,
                 slots: (0..connections).map(|_| Connection::default()).collect(),
             },
@@ -172,12 +172,12 @@ impl Transport for Epoll {
 
 impl Outgoing for Out {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
-        let fd = self.address.socket()?;
+        let fd = self.sockets.socket()?;
         if self.came == Came::Stamped {
             stamp::ask(&fd);
         }
         let raw = fd.as_raw_fd();
-        let (address, length) = self.address.as_ptr();
+        let (address, length) = self.sockets.target();
         // SAFETY: the address is valid for the call, and its length is given.
         if unsafe { libc::connect(raw, address, length) } < 0 {
             let error = io::Error::last_os_error();

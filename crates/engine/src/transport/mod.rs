@@ -1,11 +1,13 @@
 //! How bytes travel. A transport knows connections by their slot and hands over what came *with
 //! the time at which it came*: when it was read, or when the kernel had it.
 
+mod endpoints;
 mod epoll;
 mod socket;
 mod stamp;
 mod uring;
 
+pub(crate) use endpoints::{Endpoints, try_source};
 pub(crate) use epoll::Epoll;
 pub(crate) use uring::Uring;
 
@@ -163,12 +165,13 @@ mod tests {
     fn what_is_read_late_came_in_time_if_that_is_asked() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let target = Target::Tcp(listener.local_addr().unwrap());
+        let ends = Endpoints::to(&target);
         for came in [Came::Read, Came::Stamped] {
-            let epoll = Epoll::new(&target, 1, came).unwrap();
+            let epoll = Epoll::new(&ends, 1, came).unwrap();
             let mut ages = vec![age(&listener, epoll)];
             if crate::available(prony_record::Transport::IoUring) {
                 for lasting in [false, true] {
-                    let uring = Uring::new(&target, 1, lasting, came).unwrap();
+                    let uring = Uring::new(&ends, 1, lasting, came).unwrap();
                     ages.push(age(&listener, uring));
                 }
             }

@@ -1,11 +1,10 @@
 //! `io_uring`: receives stay armed (multishot) and take their memory from a ring of buffers that
 //! all connections share; sends of a whole turn go to the kernel with the call that waits.
 
-use super::socket::Address;
+use super::endpoints::{Endpoints, Sockets};
 use super::stamp::{self, Stamps};
 use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
-use crate::plan::Target;
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use std::collections::HashMap;
@@ -40,8 +39,7 @@ pub(crate) struct Uring {
 
 pub(crate) struct Out {
     ring: IoUring,
-    /// Boxed, because the kernel reads it while a connect is under way.
-    address: Box<Address>,
+    sockets: Sockets,
     /// What is to be said beside the bytes, if anything is. Boxed, because the kernel reads it when a
     /// receive is armed.
     beside: Option<Box<libc::msghdr>>,
@@ -85,7 +83,7 @@ impl Uring {
     /// # Errors
     /// When the kernel has no `io_uring`, forbids it, or lacks what is used of it (Linux 6.1).
     pub(crate) fn new(
-        target: &Target,
+        ends: &Endpoints<'_>,
         connections: u32,
         lasting: bool,
         came: Came,
@@ -109,7 +107,7 @@ impl Uring {
         let mut this = Self {
             out: Out {
                 ring,
-                address: Box::new(Address::new(target)?),
+                sockets: Sockets::new(ends)?,
                 beside: (came == Came::Stamped).then(|| Box::new(stamp::template())),
                 slots: (0..connections).map(|_| Connection::default()).collect(),
                 orphans: HashMap::new(),
@@ -267,7 +265,7 @@ impl Transport for Uring {
 
 impl Outgoing for Out {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
-        let fd = self.address.socket()?;
+        let fd = self.sockets.socket()?;
         let raw = fd.as_raw_fd();
         if self.beside.is_some() {
             stamp::ask(&fd);
@@ -280,7 +278,7 @@ impl Outgoing for Out {
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.fd = Some(fd);
-        let (address, length) = self.address.as_ptr();
+        let (address, length) = self.sockets.target();
         let entry = opcode::Connect::new(self.file(slot, raw), address, length).build();
         self.push(entry, Kind::Connect, slot);
         Ok(())

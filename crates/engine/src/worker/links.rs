@@ -309,6 +309,10 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
 }
 
 fn describe(failure: Failure, error: &io::Error) -> String {
+    // Source addresses are tried before the load: what is not available is a port.
+    if failure == Failure::Connect && error.kind() == io::ErrorKind::AddrNotAvailable {
+        return "connecting: no port is left to connect from; prony load --interface takes more addresses".into();
+    }
     let doing = match failure {
         Failure::Connect => "connecting",
         Failure::Read => "reading",
@@ -316,4 +320,17 @@ fn describe(failure: Failure, error: &io::Error) -> String {
         Failure::Timeout => "waiting",
     };
     format!("{doing}: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lack_of_ports_is_told_with_its_remedy() {
+        let error = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
+        assert!(describe(Failure::Connect, &error).contains("--interface"));
+        let error = io::Error::from_raw_os_error(libc::ECONNREFUSED);
+        assert!(describe(Failure::Connect, &error).starts_with("connecting: Connection refused"));
+    }
 }

@@ -18,6 +18,7 @@ mod servers;
 mod session;
 mod sessions;
 mod sizes;
+mod sources;
 mod steering;
 mod support;
 mod tls;

@@ -2,7 +2,7 @@
 
 use prony_engine::Target;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -33,6 +33,11 @@ impl Connection {
         let n = (&*self.stream).read(buffer)?;
         self.count.bytes.fetch_add(n as u64, Relaxed);
         Ok(&buffer[..n])
+    }
+
+    /// Whose connection it is; over TCP only.
+    pub fn peer(&self) -> IpAddr {
+        self.stream.peer_addr().expect("it is connected").ip()
     }
 
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {

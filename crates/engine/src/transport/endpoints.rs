@@ -1,0 +1,90 @@
+//! Where a worker's connections come from and go to.
+
+use super::socket::{Address, switch_on};
+use crate::plan::Target;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Where a worker's connections come from and go to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Endpoints<'a> {
+    pub(crate) target: &'a Target,
+    /// The source addresses, taken in turns; none: the kernel chooses.
+    pub(crate) sources: &'a [IpAddr],
+    /// The source of the first connection, by its place among all, counted round: workers begin at different ones.
+    pub(crate) first: u32,
+}
+
+impl<'a> Endpoints<'a> {
+    /// From wherever the kernel chooses.
+    pub(crate) fn to(target: &'a Target) -> Self {
+        Self {
+            target,
+            sources: &[],
+            first: 0,
+        }
+    }
+}
+
+/// Makes sockets for the connections between these.
+pub(super) struct Sockets {
+    /// Boxed, because the kernel reads it while a connect is under way.
+    target: Box<Address>,
+    sources: Vec<Address>,
+    next: usize,
+}
+
+impl Sockets {
+    /// # Errors
+    /// When a unix path does not fit (107 bytes at most).
+    pub(super) fn new(endpoints: &Endpoints<'_>) -> io::Result<Self> {
+        let sources = endpoints.sources.iter().map(|&source| any_port(source));
+        Ok(Self {
+            target: Box::new(Address::new(endpoints.target)?),
+            sources: sources.collect::<io::Result<_>>()?,
+            next: endpoints.first as usize,
+        })
+    }
+
+    /// Where connections go; valid as long as `self` is there.
+    pub(super) fn target(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        self.target.as_ptr()
+    }
+
+    /// A socket to connect with, from the source whose turn it is.
+    pub(super) fn socket(&mut self) -> io::Result<OwnedFd> {
+        let socket = self.target.socket()?;
+        if !self.sources.is_empty() {
+            bind(&socket, &self.sources[self.next % self.sources.len()])?;
+            self.next = self.next.wrapping_add(1);
+        }
+        Ok(socket)
+    }
+}
+
+/// Can connections come from this address?
+///
+/// # Errors
+/// What the kernel says of it.
+pub(crate) fn try_source(source: IpAddr) -> io::Result<()> {
+    let address = any_port(source)?;
+    bind(&address.socket()?, &address)
+}
+
+fn any_port(source: IpAddr) -> io::Result<Address> {
+    Address::new(&Target::Tcp(SocketAddr::new(source, 0)))
+}
+
+/// Gives a socket its source address, and leaves the port open until it is connected: the kernel then needs a port that
+/// is free towards this target, and not one that nobody has at all.
+fn bind(socket: &OwnedFd, source: &Address) -> io::Result<()> {
+    // Of IPv6 sockets too: the kernel keeps one flag for both.
+    switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
+    let (address, length) = source.as_ptr();
+    // SAFETY: the address is valid for the call, and its length is given.
+    match unsafe { libc::bind(socket.as_raw_fd(), address, length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
