@@ -33,7 +33,7 @@ impl Manners<'_> {
                 "--http2 is for https:// URLs, and for servers that prony starts"
             ));
         }
-        let urls = sides.iter().filter(|side| side.contains("://"));
+        let urls = sides.iter().filter(|side| is_url(side));
         let urls: Vec<Address> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
         self.connect.fit(&urls)?;
         let number = sides.iter().filter(spoken).count();

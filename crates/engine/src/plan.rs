@@ -110,6 +110,12 @@ pub enum Arrival {
     Constant(f64),
     /// Open loop, evenly spaced at a rate that changes, by the stages of the [load](Load::stages).
     Staged,
+    /// Open loop, exponential gaps at a rate that changes, by the stages of the [load](Load::stages); the same seed gives
+    /// the same due times.
+    StagedPoisson {
+        /// Of the gaps.
+        seed: u64,
+    },
     /// Open loop, exponential gaps; the same seed gives the same due times.
     Poisson {
         /// Requests per second over all connections.
@@ -177,6 +183,9 @@ impl Plan {
             (None, _) => Arrival::Closed,
             (Some(_), Spacing::Constant) if !self.load.stages.is_empty() => Arrival::Staged,
             (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
+            (Some(_), Spacing::Poisson) if !self.load.stages.is_empty() => {
+                Arrival::StagedPoisson { seed: self.seed }
+            }
             (Some(rate), Spacing::Poisson) => Arrival::Poisson {
                 rate,
                 seed: self.seed,

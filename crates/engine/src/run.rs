@@ -9,7 +9,7 @@ use crate::protocol::h2::H2;
 use crate::protocol::mix::Users;
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::{Echo, Http, Mixed, Session};
-use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged};
+use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged, StagedPoisson};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
 use crate::worker::{Event, Report, Worker};
@@ -364,6 +364,10 @@ fn by_arrival<T: Transport, P: Session>(
         ),
         Arrival::Staged => {
             let schedule = Staged::new(&plan.load.stages, share);
+            go(plan, share, control, events, transport, schedule, protocol)
+        }
+        Arrival::StagedPoisson { seed } => {
+            let schedule = StagedPoisson::new(&plan.load.stages, share, seed);
             go(plan, share, control, events, transport, schedule, protocol)
         }
         Arrival::Poisson { rate, seed } => {

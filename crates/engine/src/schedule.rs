@@ -135,8 +135,9 @@ impl Schedule for Closed {
 /// When each of all workers' requests is due, in closed form: computed from its number each time rather
 /// than summed up, so it cannot drift.
 pub trait Pace: Clone {
-    /// When the `nth` is due (0-based), in nanoseconds since the load began. Never before the one before it.
-    fn due_of(&self, nth: u64) -> Nanos;
+    /// When the `nth` is due (0-based), in nanoseconds since the load began; with a fraction, when so much is due. Never
+    /// before what is before it.
+    fn due_of(&self, nth: f64) -> Nanos;
 
     /// About how many are due before `until`.
     fn count_before(&self, until: Nanos) -> f64;
@@ -151,8 +152,8 @@ pub struct Steady {
 
 impl Pace for Steady {
     #[inline]
-    fn due_of(&self, nth: u64) -> Nanos {
-        (nth as f64 * self.interval) as Nanos
+    fn due_of(&self, nth: f64) -> Nanos {
+        (nth * self.interval) as Nanos
     }
 
     #[inline]
@@ -178,11 +179,19 @@ pub type Constant = Even<Steady>;
 /// A rate that changes.
 pub type Staged = Even<Stages>;
 
+impl Steady {
+    /// Requests per second over all workers.
+    fn at(rate: f64) -> Self {
+        Self {
+            interval: SECOND as f64 / rate,
+        }
+    }
+}
+
 impl Constant {
     /// `rate` requests per second over all workers.
     pub fn new(rate: f64, share: Share) -> Self {
-        let interval = SECOND as f64 / rate;
-        Self::at(Steady { interval }, share)
+        Self::at(Steady::at(rate), share)
     }
 }
 
@@ -214,7 +223,7 @@ impl<P: Pace> Even<P> {
     /// When the `nth` of all workers' requests is due.
     #[inline]
     fn due_of(&self, nth: u64) -> Nanos {
-        self.pace.due_of(nth)
+        self.pace.due_of(nth as f64)
     }
 
     /// The first of all workers' requests that is due at `until` or later.
@@ -294,29 +303,52 @@ impl<P: Pace> Schedule for Even<P> {
 /// So many skipped arrivals are drawn one by one; the number of the others is drawn.
 const ONE_BY_ONE: u64 = 1 << 20;
 
-/// Poisson arrivals: independent exponential gaps.
+/// Poisson arrivals: independent exponential gaps, at any [`Pace`].
 ///
-/// One process of the worker's whole rate, each arrival given to a uniformly drawn connection, is
+/// One process of the worker's whole share, each arrival given to a uniformly drawn connection, is
 /// the same process as independent ones per connection (superposition and thinning), and needs no
-/// priority queue.
+/// priority queue. Where the rate changes, a process of rate 1 is drawn and each of its arrivals is due when as much is due
+/// at that pace: the inverse of the mean function (Çinlar 1975).
 #[derive(Debug, Clone)]
-pub struct Poisson {
+pub struct Random<P> {
+    pace: P,
     rng: Xoshiro256PlusPlus,
-    mean_gap: f64,
+    /// How much is due of all workers for each arrival of this one, on average.
+    spread: f64,
     connections: u32,
+    /// Of the process of rate 1.
     elapsed: f64,
     next: Arrival,
 }
 
+/// Poisson arrivals at a constant rate.
+pub type Poisson = Random<Steady>;
+
+/// Poisson arrivals at a rate that changes.
+pub type StagedPoisson = Random<Stages>;
+
 impl Poisson {
     /// `rate` requests per second over all workers; the same `seed` gives the same due times.
     pub fn new(rate: f64, share: Share, seed: u64) -> Self {
-        let own = rate * f64::from(share.connections()) / f64::from(share.total);
+        Self::at(Steady::at(rate), share, seed)
+    }
+}
+
+impl StagedPoisson {
+    /// These stages, of all workers' requests; at least one. The same `seed` gives the same due times.
+    pub fn new(stages: &[Stage], share: Share, seed: u64) -> Self {
+        Self::at(Stages::new(stages), share, seed)
+    }
+}
+
+impl<P: Pace> Random<P> {
+    fn at(pace: P, share: Share, seed: u64) -> Self {
         let mut this = Self {
+            pace,
             rng: Xoshiro256PlusPlus::seed_from_u64(
                 seed ^ u64::from(share.worker).wrapping_mul(0x9E37_79B9_7F4A_7C15),
             ),
-            mean_gap: SECOND as f64 / own,
+            spread: f64::from(share.total) / f64::from(share.connections()),
             connections: share.connections(),
             elapsed: 0.0,
             next: Arrival {
@@ -329,7 +361,7 @@ impl Poisson {
     }
 }
 
-impl Schedule for Poisson {
+impl<P: Pace> Schedule for Random<P> {
     const CLOSED: bool = false;
 
     #[inline]
@@ -341,9 +373,9 @@ impl Schedule for Poisson {
     fn advance(&mut self) {
         let uniform: f64 = self.rng.random();
         // 1 − u lies in (0, 1], so the logarithm is finite.
-        self.elapsed -= (1.0 - uniform).ln() * self.mean_gap;
+        self.elapsed -= (1.0 - uniform).ln();
         self.next = Arrival {
-            due: self.elapsed as Nanos,
+            due: self.pace.due_of(self.elapsed * self.spread),
             connection: self.rng.random_range(0..self.connections),
         };
     }
@@ -364,12 +396,13 @@ impl Schedule for Poisson {
         if self.next.due < until {
             // Of a Poisson process the number of arrivals in an interval is a Poisson variate, and of so
             // many that is a normal one (Box and Muller 1958).
-            let mean = (until - self.next.due) as f64 / self.mean_gap;
+            let before = |time| self.pace.count_before(time) / self.spread;
+            let mean = before(until) - before(self.next.due);
             let (u, v): (f64, f64) = (self.rng.random(), self.rng.random());
             let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos();
             skipped.count += 1 + (mean + mean.sqrt() * normal).round().max(0.0) as u64;
             skipped.last = until - 1;
-            self.elapsed = until as f64;
+            self.elapsed = self.pace.count_before(until) / self.spread;
             self.advance();
         }
         skipped

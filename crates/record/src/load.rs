@@ -333,12 +333,6 @@ impl Load {
                 stages::shown(&self.stages),
             ),
             (
-                "arrival",
-                self.stages.is_empty() || self.arrival == Spacing::Constant,
-                "constant where the rate changes",
-                self.arrival.to_string(),
-            ),
-            (
                 "warmup",
                 self.stages.is_empty() || self.warmup.0.is_zero(),
                 "0s where the rate changes: its first stage is the warm-up",
@@ -405,9 +399,9 @@ impl fmt::Display for Load {
             write!(f, " {}", stages::shown(&self.stages))?;
         } else if let Some(rate) = self.rate {
             write!(f, " {rate}/s")?;
-            if self.arrival == Spacing::Poisson {
-                write!(f, " poisson")?;
-            }
+        }
+        if self.rate.is_some() && self.arrival == Spacing::Poisson {
+            write!(f, " poisson")?;
         }
         if !self.keepalive {
             write!(f, " no-keepalive")?;

@@ -214,9 +214,10 @@ impl LoadReport {
                 [] => writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival),
                 stages => writeln!(
                     out,
-                    "target rate  {}: {} on average",
+                    "target rate  {}: {} on average, {}",
                     stages::shown(stages),
-                    show::rate(rate)
+                    show::rate(rate),
+                    self.arrival
                 ),
             };
         }

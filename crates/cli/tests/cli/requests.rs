@@ -245,6 +245,20 @@ fn a_rate_that_changes_is_shown_over_time() {
     let asked = |at: usize| over_time[at]["rate_asked"].as_f64().unwrap();
     assert!((asked(0) - 500.0).abs() < 1.0, "{}", asked(0));
     assert!(asked(12) > 1_000.0 && asked(17) < 200.0, "{over_time:?}");
+    let random = load(&[
+        "--json",
+        "--arrival",
+        "poisson",
+        "--seed",
+        "3",
+        "--rate",
+        stages,
+    ]);
+    let random = random.with(0).json();
+    assert_eq!(random["arrival"], "poisson", "{random:#}");
+    // 800 on average; a seed gives the same arrivals, and so the same number.
+    let count = ended(&random);
+    assert!((600..1_000).contains(&count) && count != 800, "{random:#}");
     // Nothing before the last stage was as slow as it is.
     assert_eq!(report["recoveries"].as_array().unwrap().len(), 0);
     let spike = load(&["--rate", "100 for 300ms, 900 for 200ms, 100 for 500ms"]).with(0);
@@ -262,7 +276,6 @@ fn a_rate_that_changes_is_shown_over_time() {
     for wrong in [
         &["--rate", "100 for 1s", "-d", "1s"][..],
         &["--rate", "100..200", "-n", "10"],
-        &["--rate", "100..200", "--arrival", "poisson"],
         &["--rate", "100..200", "--warmup", "1s"],
     ] {
         load(wrong).with(1);

@@ -58,8 +58,7 @@ impl Stages {
 
 impl Pace for Stages {
     #[inline]
-    fn due_of(&self, nth: u64) -> Nanos {
-        let nth = nth as f64;
+    fn due_of(&self, nth: f64) -> Nanos {
         let part = self.part(|part| part.before <= nth);
         let n = nth - part.before;
         // Rounding may take the root of the last request of a fall a little below zero.

@@ -221,6 +221,11 @@ proptest! {
         let skipped = staged.skip(until);
         prop_assert_eq!((skipped.count, staged.peek()), (expected.count, next));
         prop_assert!(skipped.count == 0 || skipped == expected);
+        let mut random = StagedPoisson::new(&stages, share, until);
+        (0..before).for_each(|_| random.advance());
+        let (expected, next) = count(random.clone(), until);
+        let skipped = random.skip(until);
+        prop_assert_eq!((skipped.count, random.peek()), (expected.count, next));
     }
 
     #[test]
@@ -231,5 +236,52 @@ proptest! {
         for (one, other) in staged.iter().zip(take(Constant::new(rate, share), n)) {
             prop_assert!(one.due.abs_diff(other.due) <= 1, "{:?} {:?}", one, other);
         }
+    }
+}
+
+/// Seen on the clock of the stages, which goes as fast as requests fall due, the arrivals of all workers together are a
+/// Poisson process of rate 1.
+#[test]
+fn poisson_arrivals_follow_the_stages() {
+    let stage = |from, to, seconds| Stage {
+        from,
+        to,
+        duration: prony_record::Span(std::time::Duration::from_secs(seconds)),
+    };
+    let stages = [
+        stage(1_000.0, 9_000.0, 20),
+        stage(100.0, 100.0, 20),
+        stage(8_000.0, 2_000.0, 20),
+    ];
+    let mut due: Vec<Nanos> = (0..3)
+        .flat_map(|worker| {
+            let share = Share {
+                worker,
+                workers: 3,
+                total: 10,
+            };
+            take(StagedPoisson::new(&stages, share, 5), 90_000)
+        })
+        .map(|arrival| arrival.due)
+        .filter(|&due| due < 60 * SECOND)
+        .collect();
+    due.sort_unstable();
+    let passed = |due: Nanos| prony_record::stages::due_in(&stages, due as f64 / 1e9);
+    let gaps: Vec<f64> = due
+        .windows(2)
+        .map(|pair| passed(pair[1]) - passed(pair[0]))
+        .collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    assert!((mean - 1.0).abs() < 0.01, "mean gap {mean}");
+    assert!((variance.sqrt() / mean - 1.0).abs() < 0.01, "{variance}");
+    // 100,000, 2,000 and 100,000 in the three stages, within five standard deviations.
+    for (at, expected) in [100_000.0_f64, 2_000.0, 100_000.0].into_iter().enumerate() {
+        let stage = 20 * SECOND * at as u64..20 * SECOND * (at as u64 + 1);
+        let n = due.iter().filter(|due| stage.contains(due)).count() as f64;
+        assert!(
+            (n - expected).abs() < 5.0 * expected.sqrt(),
+            "stage {at}: {n}"
+        );
     }
 }

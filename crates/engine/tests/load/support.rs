@@ -56,9 +56,10 @@ pub trait With: Sized {
                 // The rate and its stages are set apart.
                 Arrival::Staged => (plan.load.rate, Spacing::Constant),
                 Arrival::Constant(rate) => (Some(rate), Spacing::Constant),
+                Arrival::StagedPoisson { .. } => (plan.load.rate, Spacing::Poisson),
                 Arrival::Poisson { rate, .. } => (Some(rate), Spacing::Poisson),
             };
-            if let Arrival::Poisson { seed, .. } = arrival {
+            if let Arrival::Poisson { seed, .. } | Arrival::StagedPoisson { seed } = arrival {
                 plan.seed = seed;
             }
         })
