@@ -5,6 +5,7 @@ use crate::connect::Route;
 use miette::{Result, miette};
 use percent_encoding::percent_decode_str;
 use prony_engine::Target;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -143,10 +144,13 @@ impl Address {
                 } else {
                     format!("{name} ({address})")
                 };
-                miette!(
-                    help = "is the server running, and on this port?",
-                    "cannot connect to {shown}: {error}"
-                )
+                let help = match error.kind() {
+                    ErrorKind::AddrNotAvailable => {
+                        "no port is left to connect from: other connections to this server have them, or had them a moment ago"
+                    }
+                    _ => "is the server running, and on this port?",
+                };
+                miette!(help = help, "cannot connect to {shown}: {error}")
             }
             None => miette!("{host:?} has no address"),
         })

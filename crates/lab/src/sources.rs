@@ -117,6 +117,10 @@ impl<G: Generator> Generator for SentFrom<G> {
         interrupt: &Interrupt,
         steer: &mut dyn Steer,
     ) -> Result<Observation, Error> {
+        // A plan may have large bodies: it is not copied for nothing.
+        if self.sources == Sources::default() {
+            return self.generator.load(plan, interrupt, steer);
+        }
         let plan = Plan {
             sources: self.sources.toward(&plan.target)?,
             ..plan.clone()
