@@ -2,12 +2,13 @@
 
 use super::usage::USAGE;
 use crate::shared::address::{BadUrl, Url, split_port};
-use crate::shared::flags::{Instead, name, number, text};
+use crate::shared::flags::{Instead, fitting, name, not_taken, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lexopt::Arg;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// The exit status after a command line that cannot be understood.
 const STATUS_USAGE: u8 = 22;
@@ -156,29 +157,33 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
     let value = |parser: &mut lexopt::Parser| text(parser).map_err(wrong);
     match letter {
         'n' => {
-            flags.requests = number(parser)
-                .map_err(wrong)?
-                .filter(|&n| n > 0)
-                .ok_or_else(|| plain("Invalid number of requests"))?;
+            flags.requests = value_of(
+                letter,
+                parser,
+                |&n| n > 0,
+                || plain("Invalid number of requests"),
+            )?;
         }
         'c' => {
-            flags.concurrency = number(parser)
-                .map_err(wrong)?
-                .filter(|c| (1..=MOST).contains(c))
-                .ok_or_else(|| usage(&format!("Invalid Concurrency [Range 0..{MOST}]")))?;
+            flags.concurrency = value_of(
+                letter,
+                parser,
+                |c| (1..=MOST).contains(c),
+                || usage(&format!("Invalid Concurrency [Range 0..{MOST}]")),
+            )?;
         }
         't' => {
-            let limit: u64 = whole(parser, "time limit")?;
+            let limit: u64 = value_of(letter, parser, |_| true, || plain("Invalid time limit"))?;
             flags.time_limit = (limit > 0).then_some(limit);
             flags.requests = WITH_LIMIT;
         }
         's' => {
-            flags.timeout = whole(parser, "time-out")?;
-            if flags.timeout == 0 {
-                return Err(plain("Invalid time-out"));
-            }
+            flags.timeout = value_of(letter, parser, |&s| s > 0, || plain("Invalid time-out"))?;
         }
-        'v' => flags.verbosity = whole(parser, "verbosity")?,
+        'v' => {
+            let invalid = || plain("Invalid verbosity");
+            flags.verbosity = value_of(letter, parser, |_| true, invalid)?;
+        }
         'k' => flags.keepalive = true,
         'q' => flags.progress = false,
         'r' => flags.keep_going = true,
@@ -231,10 +236,15 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
     Ok(())
 }
 
-fn whole<T: std::str::FromStr>(parser: &mut lexopt::Parser, what: &str) -> Result<T, Instead> {
-    number(parser)
-        .map_err(wrong)?
-        .ok_or_else(|| plain(&format!("Invalid {what}")))
+/// The number after a flag, if it fits; otherwise what the original says, and the value.
+fn value_of<T: FromStr>(
+    letter: char,
+    parser: &mut lexopt::Parser,
+    fits: impl Fn(&T) -> bool,
+    otherwise: impl Fn() -> Instead,
+) -> Result<T, Instead> {
+    let number = fitting(parser, fits).map_err(wrong)?;
+    number.map_err(|given| otherwise().and(&not_taken(letter, &given)))
 }
 
 fn attribute(html: &mut bool, place: &mut String, value: String) {
@@ -344,6 +354,12 @@ mod tests {
             ("-n x h/", 1, "Invalid number of requests"),
             ("-c 0 h/", 22, "Invalid Concurrency"),
             ("-s 0 h/", 1, "Invalid time-out"),
+            ("-n x h/", 1, "\nprony: -n x: not a value that it takes\n"),
+            (
+                "-cabc h/",
+                22,
+                "\nprony: -c abc: not a value that it takes\n",
+            ),
             ("https://h/", 1, "TLS"),
             ("-B 1.2.3.4 h/", 1, "-B is not supported"),
             ("-p /nonexistent h/", 1, "Could not open POST data file"),

@@ -19,6 +19,17 @@ pub(crate) enum Instead {
 }
 
 impl Instead {
+    /// With one more line at its end.
+    pub(crate) fn and(self, line: &str) -> Self {
+        match self {
+            Self::Wrong { text, status } => Self::Wrong {
+                text: format!("{text}{line}\n"),
+                status,
+            },
+            said @ Self::Said(_) => said,
+        }
+    }
+
     /// Says it and gives the exit status.
     pub(crate) fn say(&self, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
         // If the reader has closed the stream, there is no one to report the error to.
@@ -48,9 +59,19 @@ pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, lexopt::Error>
     Ok(parser.value()?.to_string_lossy().into_owned())
 }
 
-/// The value of the flag just read as a number; `None` when it is none.
-pub(crate) fn number<T: FromStr>(parser: &mut lexopt::Parser) -> Result<Option<T>, lexopt::Error> {
-    Ok(text(parser)?.trim().parse().ok())
+/// The value of the flag just read as a number that fits; else what was given.
+pub(crate) fn fitting<T: FromStr>(
+    parser: &mut lexopt::Parser,
+    fits: impl Fn(&T) -> bool,
+) -> Result<Result<T, String>, lexopt::Error> {
+    let given = text(parser)?;
+    let number = given.trim().parse().ok().filter(fits);
+    Ok(number.ok_or(given))
+}
+
+/// What is said of a value that a flag does not take, beside what the original says, which does not name it.
+pub(crate) fn not_taken(flag: char, value: &str) -> String {
+    format!("prony: -{flag} {value}: not a value that it takes")
 }
 
 /// The name among `names` that `given` abbreviates; an exact one abbreviates nothing else.

@@ -1,7 +1,7 @@
 //! The command line of `weighttp`, and the request that it asks for.
 
 use crate::shared::address::{BadUrl, Url};
-use crate::shared::flags::{Instead, name, number, text};
+use crate::shared::flags::{Instead, fitting, name, not_taken, text};
 use lexopt::Arg;
 use std::ffi::OsString;
 
@@ -50,9 +50,9 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
     let mut parser = lexopt::Parser::from_args(args);
     while let Some(arg) = parser.next().map_err(|error| wrong(&error.to_string()))? {
         match arg {
-            Arg::Short('n') => requests = count(&mut parser)?,
-            Arg::Short('t') => threads = count(&mut parser)?,
-            Arg::Short('c') => clients = count(&mut parser)?,
+            Arg::Short('n') => requests = count('n', &mut parser)?,
+            Arg::Short('t') => threads = count('t', &mut parser)?,
+            Arg::Short('c') => clients = count('c', &mut parser)?,
             Arg::Short('H') => {
                 headers.push(text(&mut parser).map_err(|error| wrong(&error.to_string()))?);
             }
@@ -105,10 +105,9 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
     })
 }
 
-fn count(parser: &mut lexopt::Parser) -> Result<u64, Instead> {
-    number(parser)
-        .map_err(|error| wrong(&error.to_string()))?
-        .ok_or_else(|| wrong("insane arguments"))
+fn count(letter: char, parser: &mut lexopt::Parser) -> Result<u64, Instead> {
+    let number = fitting(parser, |_| true).map_err(|error| wrong(&error.to_string()))?;
+    number.map_err(|given| wrong("insane arguments").and(&not_taken(letter, &given)))
 }
 
 fn wrong(what: &str) -> Instead {
@@ -200,6 +199,7 @@ mod tests {
             ("-n|5|-c|10|h", "insane"),
             ("-n|5|-c|2|-t|3|h", "insane"),
             ("-n|x|h", "insane"),
+            ("-n|x|h", "\nprony: -n x: not a value that it takes\n"),
             ("-n|5|-c|0|h", "clients has to be > 0"),
             ("-n|5|-x|h", "unknown option: -x"),
             ("-n|5|https://h/", "no ssl"),

@@ -2,7 +2,7 @@
 
 use super::units::{scan_metric, scan_time};
 use super::url::Url;
-use crate::shared::flags::{abbreviated, ambiguous};
+use crate::shared::flags::{abbreviated, ambiguous, not_taken};
 use lexopt::Arg;
 use prony_record::Spacing;
 use std::ffi::OsString;
@@ -122,7 +122,7 @@ fn parse(args: Vec<OsString>, version: &mut bool) -> Result<Args, Option<String>
         };
         let mut value = || parser.value().map_err(complain).and_then(text);
         // The original answers a value that is none with the usage alone.
-        let bad = |value: &str| Some(format!("prony: -{flag} {value}: not a value that it takes"));
+        let bad = |value: &str| Some(not_taken(flag, value));
         let metric = |value: String| scan_metric(&value).ok_or_else(|| bad(&value));
         let time = |value: String| scan_time(&value).ok_or_else(|| bad(&value));
         match flag {
