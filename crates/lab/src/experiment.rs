@@ -7,9 +7,9 @@ use crate::catalog::{Catalog, Server};
 use crate::contract::Contract;
 use crate::load_table::LoadTable;
 use crate::placement::{Placement, Sharing, allowed_cpus};
+use crate::requests::Folder;
 use crate::requests::verify::Asked;
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
-use asked::asked;
 use prony_record::Load;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::inert;
@@ -18,7 +18,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shipped::{locate, published};
+use shipped::{Found, locate, published};
 use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Spanned;
@@ -189,8 +189,16 @@ impl Experiment {
         catalog: &Catalog,
         imported: &Imported<'_>,
     ) -> Result<Self, ExperimentError> {
-        let (stem, source) = locate(name)?;
-        Ok(Self::parse(&stem, &source, catalog, imported)?)
+        let Found {
+            stem,
+            source,
+            inside,
+        } = locate(name)?;
+        let folder = match inside {
+            true => Folder::Program(shipped::inside()),
+            false => asked::folder_of(&source),
+        };
+        Ok(Self::parse_in((&stem, &source), folder, catalog, imported)?)
     }
 
     /// Reads an experiment and checks it against the catalog.
@@ -200,6 +208,16 @@ impl Experiment {
     pub fn parse(
         name: &str,
         source: &Source,
+        catalog: &Catalog,
+        imported: &Imported<'_>,
+    ) -> Result<Self, Mistake> {
+        Self::parse_in((name, source), asked::folder_of(source), catalog, imported)
+    }
+
+    /// The same; the file of requests is seen from `folder`.
+    fn parse_in(
+        (name, source): (&str, &Source),
+        folder: Folder<'_>,
         catalog: &Catalog,
         imported: &Imported<'_>,
     ) -> Result<Self, Mistake> {
@@ -238,6 +256,10 @@ impl Experiment {
             }
             loads.extend(grid);
         }
+        if contract == Contract::Http && file.requests.is_none() {
+            let label = "http says nothing of what is asked: requests = \"…\" does".to_owned();
+            return Err(wrong(file.contract.span(), label, None));
+        }
         let upstream = upstream(&file, catalog, &wrong)?;
         let entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
         let published = match &file.published {
@@ -275,7 +297,7 @@ impl Experiment {
             requests: file
                 .requests
                 .as_ref()
-                .map(|path| asked(path, source, &loads, &wrong))
+                .map(|path| asked::read(path, folder, &loads, &wrong))
                 .transpose()?,
             entrants,
             baseline,

@@ -219,14 +219,10 @@ fn as_candidate(
     })
 }
 
-/// A contract by its name; that of the user's own requests has one too.
+/// A contract by its name.
 fn contract(name: &str) -> Result<Contract, String> {
-    match name == Contract::Http.name() {
-        true => Ok(Contract::Http),
-        false => name
-            .parse()
-            .map_err(|error: prony_lab::contract::UnknownContract| error.to_string()),
-    }
+    name.parse()
+        .map_err(|error: prony_lab::contract::UnknownContract| error.to_string())
 }
 
 fn ask(asked: &Asked) -> Result<Ask, String> {

@@ -10,6 +10,7 @@
 //! listen for what must not come less sharp, but lets no honest server fail.
 
 mod answer;
+mod any_http;
 mod fibonacci;
 mod fixture;
 mod http;
@@ -73,20 +74,20 @@ pub enum Contract {
     Weather,
     /// `GET /weather.json` is answered with that file, as it is now.
     WeatherUpstream,
-    /// Whatever the user asks for over HTTP; nothing is verified. Not for files.
-    #[serde(skip)]
+    /// Any answers over HTTP/1.1: what is asked and answered, a file of requests says.
     Http,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::TcpEcho,
         Self::HttpEcho,
         Self::StaticFile,
         Self::Fibonacci,
         Self::Weather,
         Self::WeatherUpstream,
+        Self::Http,
     ];
 
     /// The name used in files and on the command line.
@@ -134,7 +135,7 @@ impl Contract {
             Self::Fibonacci => fibonacci::SCRIPT,
             Self::Weather => weather::SCRIPT,
             Self::WeatherUpstream => weather_upstream::SCRIPT,
-            Self::Http => &[],
+            Self::Http => any_http::SCRIPT,
         }
     }
 }
@@ -270,7 +271,6 @@ impl<'a> Inspection<'a> {
         let visit = self.visit(contract, addr, fixture);
         let exchanges = match contract {
             Contract::TcpEcho => return Ok(Dialogue::Echo(message.as_bytes().to_vec())),
-            Contract::Http => unreachable!("what is asked is the user's"),
             Contract::HttpEcho => http_echo::exchanges(addr, keepalive, self.seed),
             Contract::StaticFile => {
                 let other = visit.is_known_limit(static_file::BODY);
@@ -280,6 +280,7 @@ impl<'a> Inspection<'a> {
                 .map_err(|fault| contract.script()[0].violated(fault))?,
             Contract::Weather => weather::exchanges(addr, keepalive, self.seed),
             Contract::WeatherUpstream => weather_upstream::exchanges(addr, keepalive),
+            Contract::Http => any_http::exchanges(addr, keepalive),
         };
         Ok(Dialogue::Http {
             exchanges,
@@ -436,12 +437,13 @@ impl Visit<'_> {
     /// where the contract has a place for them.
     fn case(&mut self, size: usize) -> Case {
         match self.contract {
-            Contract::TcpEcho | Contract::Http => unreachable!("it has no steps over HTTP"),
+            Contract::TcpEcho => unreachable!("it has no steps over HTTP"),
             Contract::HttpEcho => http_echo::case(self, size),
             Contract::StaticFile => static_file::case(self),
             Contract::Fibonacci => fibonacci::case(self, size),
             Contract::Weather => weather::case(self, size),
             Contract::WeatherUpstream => weather_upstream::case(self),
+            Contract::Http => any_http::case(),
         }
     }
 

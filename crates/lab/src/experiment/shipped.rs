@@ -11,30 +11,49 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments")
 /// What others have published, as it was when this program was built.
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../published");
 
-/// The name and the text of an experiment: a file's, or an experiment's of the project or of this
-/// program.
-pub(super) fn locate(name: &str) -> Result<(String, Source), ExperimentError> {
+/// An experiment that was found.
+pub(super) struct Found {
+    /// What it is called.
+    pub stem: String,
+    /// Its text.
+    pub source: Source,
+    /// It is inside this program, with the files that it names.
+    pub inside: bool,
+}
+
+/// The folder of the experiments inside this program.
+pub(super) fn inside() -> &'static Dir<'static> {
+    &EMBEDDED
+}
+
+/// An experiment: a file, or one of the project or of this program.
+pub(super) fn locate(name: &str) -> Result<Found, ExperimentError> {
     let path = Path::new(name);
     let stem = path
         .file_stem()
         .and_then(|stem| stem.to_str())
         .unwrap_or(name)
         .to_owned();
+    let found = |source, inside| Found {
+        stem: stem.clone(),
+        source,
+        inside,
+    };
     if path.is_file() {
-        return Ok((stem, Source::read(path)?));
+        return Ok(found(Source::read(path)?, false));
     }
     let file = format!("{name}.toml");
     if let Some(path) = project_folder()
         .map(|folder| folder.join(&file))
         .filter(|p| p.is_file())
     {
-        return Ok((stem, Source::read(&path)?));
+        return Ok(found(Source::read(&path)?, false));
     }
     if let Some(text) = EMBEDDED
         .get_file(&file)
         .and_then(|file| file.contents_utf8())
     {
-        return Ok((stem, Source::new(file, text)));
+        return Ok(found(Source::new(file, text), true));
     }
     let names = names();
     let known = || names.iter().map(String::as_str);

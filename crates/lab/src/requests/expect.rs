@@ -1,8 +1,9 @@
 //! What must be answered.
 
+use super::template::Place;
 use super::{Reading, is_token};
 use crate::source::Mistake;
-use prony_engine::protocol::mix::{Expected, JsonValue};
+use prony_engine::protocol::mix::{Expected, JsonPath, JsonValue, Own, Part, Piece};
 use regex::bytes::Regex;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ pub(super) struct ExpectKeys {
 }
 
 impl Reading<'_> {
-    pub(super) fn expected(&self, keys: &ExpectKeys) -> Result<Expected, Mistake> {
+    pub(super) fn expected(&mut self, keys: &ExpectKeys) -> Result<Expected, Mistake> {
         let status = match &keys.status {
             None => Vec::new(),
             Some(status) => self.statuses(status)?,
@@ -30,52 +31,105 @@ impl Reading<'_> {
             let what = "the whole body is given already";
             return Err(self.wrong(length.span(), what, None));
         }
+        let mut own = Vec::new();
         let mut headers = Vec::new();
         for (name, value) in &keys.headers {
             if !is_token(name) {
                 let what = format!("{name:?} is not the name of a header field");
                 return Err(self.wrong(value.span(), what, None));
             }
-            let value = (value.get_ref() != "*").then(|| value.get_ref().clone());
-            headers.push((name.clone(), value));
+            match self.own(value)? {
+                Some(text) => own.push(Own {
+                    part: Part::Header(name.clone()),
+                    text,
+                }),
+                None => {
+                    let value = (value.get_ref() != "*").then(|| value.get_ref().clone());
+                    headers.push((name.clone(), value));
+                }
+            }
         }
-        let matches = self.texts(keys.matches.as_ref())?;
-        for text in &matches {
-            if let (Err(error), Some(at)) = (Regex::new(text), &keys.matches) {
+        let mut body = None;
+        if let Some(text) = &keys.body {
+            match self.own(text)? {
+                Some(text) => own.push(Own {
+                    part: Part::Body,
+                    text,
+                }),
+                None => body = Some(text.get_ref().clone().into()),
+            }
+        }
+        let mut contains = Vec::new();
+        for text in self.texts(keys.contains.as_ref())? {
+            match self.own(&text)? {
+                Some(text) => own.push(Own {
+                    part: Part::Contains,
+                    text,
+                }),
+                None => contains.push(text.into_inner().into_bytes()),
+            }
+        }
+        let mut matches = Vec::new();
+        for text in self.texts(keys.matches.as_ref())? {
+            if let Err(error) = Regex::new(text.get_ref()) {
                 let last = error.to_string();
                 let last = last.lines().last().unwrap_or_default().to_owned();
                 let what = format!("is not a regular expression: {last}");
-                return Err(self.wrong(at.span(), what, None));
+                return Err(self.wrong(text.span(), what, None));
             }
+            matches.push(text.into_inner());
         }
         let mut json = Vec::new();
         for (path, value) in &keys.json {
-            let Some(pointer) = pointer(path) else {
+            let Some(path) = json_path(path) else {
                 let what = format!("{path:?} is not a path such as $.items[0].name");
                 return Err(self.wrong(value.span(), what, None));
             };
-            let document = serde_json::to_value(value.get_ref()).map_err(|error| {
-                self.wrong(value.span(), format!("is not a JSON value: {error}"), None)
-            })?;
-            json.push(JsonValue {
-                path: path.clone(),
-                pointer,
-                value: document,
-            });
+            match self.json(value)? {
+                Json::Own(text) => own.push(Own {
+                    part: Part::Json(path),
+                    text,
+                }),
+                Json::Fixed(value) => json.push(JsonValue { path, value }),
+            }
         }
         Ok(Expected {
             status,
             headers,
-            body: keys.body.as_ref().map(|body| body.get_ref().clone().into()),
+            body,
             length: keys.length.as_ref().map(|length| *length.get_ref()),
-            contains: self
-                .texts(keys.contains.as_ref())?
-                .into_iter()
-                .map(String::into_bytes)
-                .collect(),
+            contains,
             matches,
             json,
+            own,
         })
+    }
+
+    /// A text with values of the request in it; none without any.
+    fn own(&mut self, text: &Spanned<String>) -> Result<Option<Vec<Piece>>, Mistake> {
+        match text.get_ref().contains("{{") {
+            true => self.template(text, Place::Expected).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// A value of a JSON document.
+    fn json(&mut self, value: &Spanned<Value>) -> Result<Json, Mistake> {
+        if let Value::String(text) = value.get_ref() {
+            let text = Spanned::new(value.span(), text.clone());
+            if let Some(text) = self.own(&text)? {
+                return Ok(Json::Own(text));
+            }
+        }
+        let fixed = serde_json::to_value(value.get_ref()).map_err(|error| {
+            self.wrong(value.span(), format!("is not a JSON value: {error}"), None)
+        })?;
+        if fixed.to_string().contains("{{") {
+            let what = "a value of the request stands alone, not in a list or a table";
+            let help = "give it a path of its own, such as \"$.items[0].id\" = \"{{id}}\"";
+            return Err(self.wrong(value.span(), what, Some(help)));
+        }
+        Ok(Json::Fixed(fixed))
     }
 
     /// A status, a class, or a list of both.
@@ -100,18 +154,36 @@ impl Reading<'_> {
         })
     }
 
-    /// A text, or a list of texts.
-    fn texts(&self, value: Option<&Spanned<Value>>) -> Result<Vec<String>, Mistake> {
+    /// A text, or a list of texts, each with the place of the whole.
+    fn texts(&self, value: Option<&Spanned<Value>>) -> Result<Vec<Spanned<String>>, Mistake> {
         let Some(value) = value else {
             return Ok(Vec::new());
         };
-        let one = |value: &Value| value.as_str().map(str::to_owned);
-        let all: Option<Vec<String>> = match value.get_ref() {
+        let one = |text: &Value| Some(Spanned::new(value.span(), text.as_str()?.to_owned()));
+        let all: Option<Vec<Spanned<String>>> = match value.get_ref() {
             Value::Array(list) => list.iter().map(one).collect(),
             other => one(other).map(|one| vec![one]),
         };
         all.ok_or_else(|| self.wrong(value.span(), "expected a text, or a list of texts", None))
     }
+}
+
+/// What a JSON document must have in a place.
+enum Json {
+    /// A value.
+    Fixed(serde_json::Value),
+    /// What this says, with values of the request.
+    Own(Vec<Piece>),
+}
+
+/// A path, at whose end `.length()` asks for the number of elements or members.
+fn json_path(path: &str) -> Option<JsonPath> {
+    let whole = path.strip_suffix(".length()");
+    Some(JsonPath {
+        shown: path.to_owned(),
+        pointer: pointer(whole.unwrap_or(path))?,
+        length: whole.is_some(),
+    })
 }
 
 /// A path such as `$.items[0].name` as a JSON pointer (RFC 6901). Names with dots or brackets in them

@@ -3,6 +3,7 @@
 pub mod begun;
 mod expect;
 pub mod from;
+mod names;
 mod session;
 mod table;
 mod template;
@@ -12,6 +13,8 @@ use crate::source::{Mistake, Source, Unreadable};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use expect::ExpectKeys;
+use include_dir::Dir;
+use names::Names;
 use prony_engine::protocol::mix::{
     CYCLE, MILLION, MixRequest, MixSession, Shares, exact_shares, text,
 };
@@ -111,14 +114,40 @@ struct RequestKeys {
     redirects: Option<Spanned<u32>>,
 }
 
+/// Where the files are that requests name.
+#[derive(Debug, Clone, Copy)]
+pub enum Folder<'a> {
+    /// On a disk.
+    Disk(&'a Path),
+    /// Inside this program.
+    Program(&'a Dir<'a>),
+}
+
+impl Folder<'_> {
+    /// The content of a file, or why it cannot be read.
+    fn read(&self, file: &Path) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Disk(folder) => {
+                let path = folder.join(file);
+                std::fs::read(&path)
+                    .map_err(|error| format!("cannot read {}: {error}", path.display()))
+            }
+            Self::Program(folder) => match folder.get_file(folder.path().join(file)) {
+                Some(file) => Ok(file.contents().to_vec()),
+                None => Err(format!("there is no {} in this program", file.display())),
+            },
+        }
+    }
+}
+
 /// A file that is being read.
 struct Reading<'a> {
     source: &'a Source,
     /// The folder that its paths are seen from.
-    folder: &'a Path,
+    folder: Folder<'a>,
     tables: Tables,
-    /// What earlier steps of the session have taken, by its place.
-    taken: Vec<String>,
+    /// What the request has named, and earlier steps of the session have named or taken.
+    taken: Names,
 }
 
 impl Reading<'_> {
@@ -145,12 +174,20 @@ pub fn read(path: &Path, server: &Server) -> Result<Mix, RequestsError> {
 /// # Errors
 /// The first mistake, with its place.
 pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mistake> {
+    parse_in(source, Folder::Disk(folder), server)
+}
+
+/// Reads requests. Paths in them are seen from `folder`.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub fn parse_in(source: &Source, folder: Folder<'_>, server: &Server) -> Result<Mix, Mistake> {
     let file: File = source.parse()?;
     let mut reading = Reading {
         source,
         folder,
         tables: Tables::default(),
-        taken: Vec::new(),
+        taken: Names::default(),
     };
     match (file.request.first(), file.session.first()) {
         (None, None) => {
@@ -175,6 +212,7 @@ pub fn parse(source: &Source, folder: &Path, server: &Server) -> Result<Mix, Mis
     let mut requests: Vec<MixRequest> = Vec::new();
     for keys in &file.request {
         reading.stands_alone(keys.get_ref())?;
+        reading.taken.clear();
         let request = reading.request(keys.get_ref(), server)?;
         reading.add(&mut requests, request, keys.get_ref())?;
     }
@@ -291,12 +329,9 @@ impl Reading<'_> {
                 self.template(body, Place::Body(kind))?
             }
             (None, Some(file), None) => {
-                let path = self.folder.join(file.get_ref());
-                let bytes = std::fs::read(&path).map_err(|error| {
-                    let what = format!("cannot read {}: {error}", path.display());
-                    self.wrong(file.span(), what, None)
-                })?;
-                vec![text(bytes)]
+                let bytes = self.folder.read(file.get_ref());
+                let wrong = |what| self.wrong(file.span(), what, None);
+                vec![text(bytes.map_err(wrong)?)]
             }
             (None, None, None) => Vec::new(),
         };
@@ -305,6 +340,11 @@ impl Reading<'_> {
             Some(weight) if *weight.get_ref() > 0 => *weight.get_ref(),
             Some(weight) => return Err(self.wrong(weight.span(), "must be at least 1", None)),
         };
+        let mut takes = keys.take.iter();
+        if let Some((name, take)) = takes.find(|(name, _)| self.taken.is_named(name)) {
+            let what = format!("a request has a value {name:?} already");
+            return Err(self.wrong(take.span(), what, None));
+        }
         Ok(MixRequest {
             name: name.clone(),
             method: method.to_owned(),

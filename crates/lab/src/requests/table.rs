@@ -1,13 +1,14 @@
 //! CSV files that values come from: read once, and only the columns that are used.
 
+use super::Folder;
 use super::template::Encoding;
 use crate::source::did_you_mean;
 use prony_engine::protocol::mix::{Column, Table};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file with the columns that are used so far.
 struct Known {
-    path: PathBuf,
+    file: String,
     names: Vec<String>,
     rows: Vec<csv::StringRecord>,
     /// Which column, and how its values are written.
@@ -26,17 +27,16 @@ impl Tables {
     /// The places of a table and of a column in it.
     pub(super) fn column(
         &mut self,
-        folder: &Path,
+        folder: Folder<'_>,
         file: &str,
         column: &str,
         once: bool,
         encoding: Encoding,
     ) -> Result<(usize, usize), Wrong> {
-        let path = folder.join(file);
-        let at = match self.0.iter().position(|known| known.path == path) {
+        let at = match self.0.iter().position(|known| known.file == file) {
             Some(at) => at,
             None => {
-                self.0.push(open(&path, file)?);
+                self.0.push(open(folder, file)?);
                 self.0.len() - 1
             }
         };
@@ -76,9 +76,12 @@ impl Tables {
     }
 }
 
-fn open(path: &Path, file: &str) -> Result<Known, Wrong> {
-    let wrong = |error: csv::Error| (format!("cannot read {}: {error}", path.display()), None);
-    let mut reader = csv::Reader::from_path(path).map_err(wrong)?;
+fn open(folder: Folder<'_>, file: &str) -> Result<Known, Wrong> {
+    let wrong = |error: csv::Error| (format!("cannot read {file}: {error}"), None);
+    let bytes = folder
+        .read(Path::new(file))
+        .map_err(|error| (error, None))?;
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
     let names = reader.headers().map_err(wrong)?;
     let names = names.iter().map(|name| name.trim().to_owned()).collect();
     let rows = reader.records().collect::<Result<Vec<_>, _>>();
@@ -88,7 +91,7 @@ fn open(path: &Path, file: &str) -> Result<Known, Wrong> {
         return Err((what, None));
     }
     Ok(Known {
-        path: path.to_owned(),
+        file: file.to_owned(),
         names,
         rows,
         used: Vec::new(),

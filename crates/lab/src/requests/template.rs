@@ -1,6 +1,8 @@
 //! `{{…}}` in paths, headers and bodies: compiled once.
 
 use super::Reading;
+use super::names::Named;
+use super::table::Wrong;
 use crate::source::{Mistake, did_you_mean};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_engine::protocol::mix::{Piece, Written, text};
@@ -20,6 +22,8 @@ pub(super) enum Place {
     Header,
     /// A body of this kind.
     Body(Kind),
+    /// What is expected of an answer.
+    Expected,
 }
 
 /// Kinds of bodies that say how values are written in them.
@@ -129,7 +133,7 @@ impl Cursor {
             Place::Path | Place::Body(Kind::Form) => Encoding::Percent,
             Place::Header => Encoding::Line,
             Place::Body(Kind::Json) if self.in_string => Encoding::Json,
-            Place::Body(_) => Encoding::Plain,
+            Place::Body(_) | Place::Expected => Encoding::Plain,
         }
     }
 }
@@ -159,6 +163,23 @@ fn split_end(text: &str) -> Option<(&str, &str)> {
     None
 }
 
+/// A value in an expectation: one that the request has sent, not another one.
+fn as_sent(piece: Piece) -> Result<Piece, Wrong> {
+    fn is_sent(piece: &Piece) -> bool {
+        match piece {
+            Piece::Text(_) | Piece::Row { .. } | Piece::Seq | Piece::Taken(..) => true,
+            Piece::Base64(inner) => inner.iter().all(is_sent),
+            Piece::Int(..) | Piece::Uuid | Piece::Now | Piece::Named(..) | Piece::Cookies => false,
+        }
+    }
+    if is_sent(&piece) {
+        return Ok(piece);
+    }
+    let what = "this would be another value than the one that was sent";
+    let help = "name it in the request, as in {{id = int 1 1000}}, and write {{id}} here";
+    Err((what.into(), Some(help.into())))
+}
+
 impl Reading<'_> {
     /// Compiles a template.
     pub(super) fn template(
@@ -176,7 +197,13 @@ impl Reading<'_> {
                 let at = self.place_of(&template.span(), "{{");
                 return Err(self.wrong(at, "has no end: expected }}", None));
             };
-            match self.value(inside.trim(), cursor.encoding()) {
+            let value =
+                self.value(inside.trim(), cursor.encoding())
+                    .and_then(|piece| match place {
+                        Place::Expected => as_sent(piece),
+                        _ => Ok(piece),
+                    });
+            match value {
                 Ok(piece) => pieces.push(piece),
                 Err((what, help)) => {
                     let at = self.place_of(&template.span(), &format!("{{{{{inside}}}}}"));
@@ -198,19 +225,54 @@ impl Reading<'_> {
         }
     }
 
-    /// What stands between the braces.
-    fn value(
-        &mut self,
-        inside: &str,
-        encoding: Encoding,
-    ) -> Result<Piece, (String, Option<String>)> {
+    /// What stands between the braces: a value, or a name for one.
+    fn value(&mut self, inside: &str, encoding: Encoding) -> Result<Piece, Wrong> {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        let named = inside.split_once('=').filter(|(name, _)| {
+            // A text in base64 may begin with an equals sign.
+            name.trim_end().chars().all(plain) && name.trim_end() != "base64"
+        });
+        match named {
+            Some((name, value)) => self.named(name.trim_end(), value.trim(), encoding),
+            None => self.unnamed(inside, encoding),
+        }
+    }
+
+    /// `NAME = VALUE`: the value, which can be repeated by its name from here on.
+    fn named(&mut self, name: &str, value: &str, encoding: Encoding) -> Result<Piece, Wrong> {
+        if name.is_empty() || KNOWN.contains(&name) {
+            let what = format!("{name:?} cannot be the name of a value");
+            return Err((what, Some("such as {{id = int 1 1000}}".into())));
+        }
+        if self.taken.get(name).is_some() {
+            return Err((format!("there is a value {name:?} already"), None));
+        }
+        match self.unnamed(value, encoding)? {
+            Piece::Taken(..) => Err((format!("{value} is a name already"), None)),
+            piece @ Piece::Row { .. } => {
+                let mut words = value.split_whitespace().skip(1).map(str::to_owned);
+                let mut word = || words.next().unwrap_or_default();
+                let (file, column) = (word(), word());
+                self.taken
+                    .name(name.to_owned(), Named::Row { file, column });
+                Ok(piece)
+            }
+            piece => {
+                let place = self.taken.name(name.to_owned(), Named::Drawn);
+                Ok(Piece::Named(place, Box::new(piece)))
+            }
+        }
+    }
+
+    fn unnamed(&mut self, inside: &str, encoding: Encoding) -> Result<Piece, Wrong> {
         let mut words = inside.split_whitespace();
         let name = words.next().unwrap_or_default();
         let words: Vec<&str> = words.collect();
         let wrong = |what: &str| Err((what.to_owned(), None));
-        if let Some(place) = self.taken.iter().position(|known| known == name) {
-            return match words.as_slice() {
-                [] => Ok(Piece::Taken(place, encoding.written())),
+        if let Some((place, known)) = self.taken.get(name) {
+            return match (words.as_slice(), known.clone()) {
+                ([], Named::Row { file, column }) => self.row(&file, &column, false, encoding),
+                ([], Named::Taken | Named::Drawn) => Ok(Piece::Taken(place, encoding.written())),
                 _ => wrong("expected nothing after the name"),
             };
         }
@@ -253,7 +315,7 @@ impl Reading<'_> {
         column: &str,
         once: bool,
         encoding: Encoding,
-    ) -> Result<Piece, (String, Option<String>)> {
+    ) -> Result<Piece, Wrong> {
         let (table, column) = self
             .tables
             .column(self.folder, file, column, once, encoding)?;
@@ -261,7 +323,7 @@ impl Reading<'_> {
     }
 
     /// A text with values in single braces.
-    fn base64(&mut self, inner: &str) -> Result<Piece, (String, Option<String>)> {
+    fn base64(&mut self, inner: &str) -> Result<Piece, Wrong> {
         let mut pieces = Vec::new();
         let mut rest = inner;
         while let Some((before, after)) = rest.split_once('{') {

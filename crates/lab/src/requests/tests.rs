@@ -1,6 +1,8 @@
 use super::*;
 use prony_engine::protocol::mix::Piece;
 
+mod own;
+
 fn server() -> Server {
     Server {
         host: "h".into(),
@@ -61,7 +63,7 @@ expect.json = { "$.items[0].id" = 5, "$.ok" = true }
     assert_eq!((order.method.as_str(), order.weight), ("POST", 1));
     assert_eq!(order.expected.status, [(201, 201), (400, 499)]);
     assert_eq!(order.expected.headers[1], ("ETag".into(), None));
-    assert_eq!(order.expected.json[0].pointer, "/items/0/id");
+    assert_eq!(order.expected.json[0].path.pointer, "/items/0/id");
     assert_eq!(order.expected.json[1].value, true);
     assert!(order.path.contains(&Piece::Int(1, 9)));
     // In the path the city is encoded, in the body it is not; the name is a third column.

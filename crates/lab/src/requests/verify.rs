@@ -3,9 +3,9 @@
 
 mod sessions;
 
-use super::{RequestsError, Server};
+use super::{Folder, RequestsError, Server};
 use crate::contract::{Depth, SILENCE_LIMIT};
-use crate::source::Source;
+use crate::source::{Mistake, Source};
 use prony_engine::protocol::mix::{MILLION, MixConn, Think};
 use prony_engine::protocol::tls::{TlsOptions, TlsStream};
 use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
@@ -110,10 +110,22 @@ impl Asked {
     /// # Errors
     /// The first mistake in it, with its place.
     pub fn read(path: &Path, server: &Server, ways: Vec<Way>) -> Result<Self, RequestsError> {
-        let shown = path.display().to_string();
         let source = Source::read(path)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let mut mix = super::parse(&source, folder, server)?;
+        let folder = Folder::Disk(path.parent().unwrap_or(Path::new("")));
+        Ok(Self::of(&source, folder, server, ways)?)
+    }
+
+    /// Reads the text of a file. Paths in it are seen from `folder`.
+    ///
+    /// # Errors
+    /// The first mistake in it, with its place.
+    pub fn of(
+        source: &Source,
+        folder: Folder<'_>,
+        server: &Server,
+        ways: Vec<Way>,
+    ) -> Result<Self, Mistake> {
+        let mut mix = super::parse_in(source, folder, server)?;
         let mut paused = false;
         let steps = mix.sessions.iter_mut().flat_map(|one| &mut one.steps);
         for step in steps {
@@ -121,7 +133,7 @@ impl Asked {
             step.think = Think::None;
         }
         Ok(Self {
-            file: inert::line(&shown).into_owned(),
+            file: inert::line(source.name()).into_owned(),
             mix,
             ways,
             paused,

@@ -1,5 +1,7 @@
 //! The requests in flight on one connection, with what is shown of them when an answer is wrong.
 
+use super::table::Column;
+
 /// Bytes of a request that are shown.
 const SHOWN: usize = 256;
 
@@ -10,6 +12,8 @@ pub(super) struct Flight {
     pub(super) kind: u32,
     /// Its answer's body is searched.
     pub(super) search: bool,
+    /// If it is searched: what its own values make of what is expected.
+    pub(super) own: Column,
     shown: Vec<u8>,
     /// There is more of it.
     cut: bool,
@@ -57,8 +61,9 @@ impl Flights {
         self.len -= 1;
     }
 
+    /// Adds a request that was sent.
     #[inline]
-    pub(super) fn push(&mut self, kind: u32, search: bool, request: &[u8]) {
+    pub(super) fn push(&mut self, kind: u32, search: bool, request: &[u8]) -> &mut Flight {
         if self.len == self.ring.len() {
             self.grow();
         }
@@ -76,6 +81,7 @@ impl Flights {
             .shown
             .extend_from_slice(&request[..request.len().min(SHOWN)]);
         self.len += 1;
+        flight
     }
 
     #[cold]

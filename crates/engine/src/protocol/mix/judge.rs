@@ -1,9 +1,12 @@
 //! What the answers to one kind of request must be.
 
 use super::super::Expect;
+use super::own::{Own, Owns};
+use super::table::Column;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Bytes of a body that are shown.
 const SHOWN: usize = 60;
@@ -27,17 +30,64 @@ pub struct Expected {
     pub matches: Vec<String>,
     /// The body is JSON in which each path has this value. Searched on a sample.
     pub json: Vec<JsonValue>,
+    /// What has values of the request itself in it. Compared on a sample.
+    #[serde(default)]
+    pub own: Vec<Own>,
+}
+
+/// A place in a JSON document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JsonPath {
+    /// As it was written.
+    pub shown: String,
+    /// As a JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// Not what stands there, but how many elements or members that has.
+    pub length: bool,
 }
 
 /// A value in a JSON document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JsonValue {
-    /// The path as it was written.
-    pub path: String,
-    /// The path as a JSON pointer (RFC 6901).
-    pub pointer: String,
+    /// Where it is.
+    pub path: JsonPath,
     /// The value.
     pub value: Value,
+}
+
+impl JsonPath {
+    /// What stands there.
+    pub(super) fn find<'a>(&self, document: &'a Value) -> Option<Cow<'a, Value>> {
+        let found = document.pointer(&self.pointer)?;
+        if !self.length {
+            return Some(Cow::Borrowed(found));
+        }
+        let length = match found {
+            Value::Array(elements) => elements.len(),
+            Value::Object(members) => members.len(),
+            _ => return None,
+        };
+        Some(Cow::Owned(length.into()))
+    }
+
+    /// What is wrong there: `is_right` says whether what is found is `expected`.
+    pub(super) fn wrong(
+        &self,
+        (document, body): (&Value, &[u8]),
+        expected: impl FnOnce() -> Value,
+        is_right: impl FnOnce(&Value) -> bool,
+    ) -> Option<String> {
+        let path = &self.shown;
+        match self.find(document) {
+            Some(found) if is_right(&found) => None,
+            Some(found) => Some(format!("{path}: expected {}, found {found}", expected())),
+            None => Some(format!(
+                "{path}: expected {}, found nothing in {}",
+                expected(),
+                shown(body)
+            )),
+        }
+    }
 }
 
 impl Expected {
@@ -74,6 +124,7 @@ pub(super) struct Checks {
     contains: Vec<memchr::memmem::Finder<'static>>,
     matches: Vec<Regex>,
     json: Vec<JsonValue>,
+    pub(super) own: Owns,
 }
 
 impl Checks {
@@ -90,13 +141,17 @@ impl Checks {
             contains: expected.contains.iter().map(finder).collect(),
             matches: expected.matches.iter().map(regex).collect(),
             json: expected.json.clone(),
+            own: Owns::new(expected.own.clone()),
         }
     }
 
     /// Are bodies searched at all?
     #[inline]
     pub(super) fn searches(&self) -> bool {
-        !(self.contains.is_empty() && self.matches.is_empty() && self.json.is_empty())
+        !(self.contains.is_empty()
+            && self.matches.is_empty()
+            && self.json.is_empty()
+            && self.own.is_empty())
     }
 
     /// What is wrong with a status, where several are right.
@@ -128,34 +183,21 @@ impl Checks {
     /// What is wrong with a head.
     #[cold]
     pub(super) fn head(&mut self, head: &[u8]) -> Option<String> {
-        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
-        let mut response = httparse::Response::new(&mut fields);
-        // The reader has parsed it before.
-        let _ = response.parse(head);
-        for (name, expected) in &self.headers {
-            let mut values = response
-                .headers
-                .iter()
-                .filter(|field| field.name.eq_ignore_ascii_case(name))
-                .map(|field| field.value.trim_ascii())
-                .peekable();
-            let Some(&first) = values.peek() else {
-                return Some(format!("no header field {name}"));
-            };
-            if let Some(expected) = expected
-                && !values.any(|value| value == expected.as_bytes())
-            {
-                let found = String::from_utf8_lossy(first).into_owned();
-                return Some(format!("{name}: expected {expected:?}, found {found:?}"));
-            }
-        }
-        self.known.clear();
-        self.known.extend_from_slice(head);
-        None
+        with_fields(head, |fields| {
+            let mut headers = self.headers.iter();
+            headers.find_map(|(name, expected)| {
+                wrong_field(fields, name, expected.as_ref().map(String::as_bytes))
+            })
+        })
+        .or_else(|| {
+            self.known.clear();
+            self.known.extend_from_slice(head);
+            None
+        })
     }
 
-    /// What is wrong with a whole body.
-    pub(super) fn search(&self, body: &[u8]) -> Option<String> {
+    /// What is wrong with a whole body; `own` is what the request's own values make of what is expected.
+    pub(super) fn search(&self, body: &[u8], own: &Column) -> Option<String> {
         let missing = |finder: &&memchr::memmem::Finder<'_>| finder.find(body).is_none();
         if let Some(finder) = self.contains.iter().find(missing) {
             let expected = finder.needle().escape_ascii();
@@ -170,7 +212,10 @@ impl Checks {
                 shown(body)
             ));
         }
-        if self.json.is_empty() {
+        if let Some(wrong) = self.own.text(body, own) {
+            return Some(wrong);
+        }
+        if self.json.is_empty() && !self.own.has_json() {
             return None;
         }
         let document: Value = match serde_json::from_slice(body) {
@@ -179,33 +224,57 @@ impl Checks {
                 return Some(format!("expected JSON ({error}), found {}", shown(body)));
             }
         };
-        self.json.iter().find_map(|one| {
-            let JsonValue {
-                path,
-                pointer,
-                value,
-            } = one;
-            match document.pointer(pointer) {
-                Some(found) if same(found, value) => None,
-                Some(found) => Some(format!("{path}: expected {value}, found {found}")),
-                None => Some(format!(
-                    "{path}: expected {value}, found nothing in {}",
-                    shown(body)
-                )),
-            }
-        })
+        let place = (&document, body);
+        let mut fixed = self.json.iter();
+        fixed
+            .find_map(|JsonValue { path, value }| {
+                path.wrong(place, || value.clone(), |found| same(found, value))
+            })
+            .or_else(|| self.own.json(place, own))
     }
 }
 
+/// Looks at the header fields of a head, which the reader has parsed before.
+pub(super) fn with_fields<T>(head: &[u8], look: impl FnOnce(&[httparse::Header<'_>]) -> T) -> T {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut response = httparse::Response::new(&mut fields);
+    let _ = response.parse(head);
+    look(response.headers)
+}
+
+/// What is wrong with a header field, which must be there, with this value if there is one.
+pub(super) fn wrong_field(
+    fields: &[httparse::Header<'_>],
+    name: &str,
+    expected: Option<&[u8]>,
+) -> Option<String> {
+    let mut values = fields
+        .iter()
+        .filter(|field| field.name.eq_ignore_ascii_case(name))
+        .map(|field| field.value.trim_ascii())
+        .peekable();
+    let Some(&first) = values.peek() else {
+        return Some(format!("no header field {name}"));
+    };
+    let expected = expected?;
+    if values.any(|value| value == expected) {
+        return None;
+    }
+    let shown = |value| String::from_utf8_lossy(value).into_owned();
+    let (expected, found) = (shown(expected), shown(first));
+    Some(format!("{name}: expected {expected:?}, found {found:?}"))
+}
+
 /// Equal as JSON has it: 1 and 1.0 are the same number.
-fn same(found: &Value, expected: &Value) -> bool {
+pub(super) fn same(found: &Value, expected: &Value) -> bool {
+    // Whole numbers are compared as such: beyond 2^53 several have the same double.
     match (found.as_f64(), expected.as_f64()) {
-        (Some(found), Some(expected)) if found == expected => true,
+        (Some(one), Some(other)) if found.is_f64() || expected.is_f64() => one == other,
         _ => found == expected,
     }
 }
 
-fn shown(body: &[u8]) -> String {
+pub(super) fn shown(body: &[u8]) -> String {
     let bytes = body[..body.len().min(SHOWN)].escape_ascii();
     match body.len() > SHOWN {
         true => format!("\"{bytes}\"… ({} bytes)", body.len()),

@@ -2,8 +2,9 @@
 
 use super::flights::Flights;
 use super::judge::{self, Checks};
+use super::table::Column;
 use super::tally::Tally;
-use super::template::Template;
+use super::template::{Filler, Template};
 use super::{MILLION, Mix, MixRequest};
 use crate::protocol::{
     Answer, Booked, Ending, Expect, Fault, HttpReader, HttpState, Keep, Mismatch,
@@ -93,13 +94,40 @@ impl Kinds {
         self.dice.random()
     }
 
-    /// A request of this kind is sent.
+    /// How many places there must be for the values that requests remember.
+    pub(super) fn places(&self) -> usize {
+        let places = self.all.iter().map(|kind| kind.template.places());
+        places.max().unwrap_or_default()
+    }
+
+    /// A request of this kind is sent, which the filler has just filled.
     #[inline]
-    pub(super) fn sent(&mut self, conn: &mut MixConn, kind: usize, request: &[u8]) {
+    pub(super) fn sent(
+        &mut self,
+        conn: &mut MixConn,
+        kind: usize,
+        request: &[u8],
+        filler: &mut Filler,
+    ) {
         let it = &self.all[kind];
         let search = it.checks.searches()
             && (it.tally.is_first() || self.dice.random_range(0..MILLION) < self.sample);
-        conn.flights.push(kind as u32, search, request);
+        let flight = conn.flights.push(kind as u32, search, request);
+        if search {
+            it.checks.own.fill(filler, &mut flight.own);
+        }
+    }
+
+    /// What is expected by the oldest request in flight's own values, if its answer is searched.
+    pub(super) fn own(conn: &MixConn) -> Option<Column> {
+        let flight = conn.flights.oldest();
+        flight.search.then(|| flight.own.clone())
+    }
+
+    /// A request of this kind is sent on to another place: what is expected is what was expected before.
+    pub(super) fn sent_on(conn: &mut MixConn, kind: usize, request: &[u8], own: Option<Column>) {
+        let flight = conn.flights.push(kind as u32, own.is_some(), request);
+        flight.own = own.unwrap_or_default();
     }
 
     /// Reads the answer to the oldest request in flight, of which there must be one: gives how many bytes, and the
@@ -119,6 +147,7 @@ impl Kinds {
             checks: &mut kind.checks,
             wrong: &mut conn.wrong,
             head,
+            own: flight.search.then_some(&flight.own),
             body: (flight.search || body).then_some(&mut conn.body),
         };
         kind.reader
@@ -157,7 +186,7 @@ impl Kinds {
         } else if let Some(text) = kind.checks.status(answer.status) {
             wrong = Some(text);
         } else if flight.search && !kind.head && wrong.is_none() {
-            wrong = kind.checks.search(&conn.body);
+            wrong = kind.checks.search(&conn.body, &flight.own);
         }
         wrong = wrong.or_else(|| surplus.map(ToString::to_string));
         let wrong = wrong.map(|wrong| judge::with_request(&kind.name, &wrong, flight.shown()));
@@ -218,6 +247,8 @@ struct Look<'a> {
     checks: &'a mut Checks,
     wrong: &'a mut Option<String>,
     head: Option<&'a mut Vec<u8>>,
+    /// If the answer is searched: what its request's own values make of what is expected.
+    own: Option<&'a Column>,
     body: Option<&'a mut Vec<u8>>,
 }
 
@@ -226,6 +257,9 @@ impl Keep for Look<'_> {
     fn head(&mut self, bytes: &[u8]) {
         if !self.checks.head_is_known(bytes) {
             *self.wrong = self.checks.head(bytes);
+        }
+        if let (Some(own), None) = (self.own, &self.wrong) {
+            *self.wrong = self.checks.own.head(bytes, own);
         }
         if let Some(head) = &mut self.head {
             head.clear();

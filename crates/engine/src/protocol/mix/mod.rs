@@ -9,7 +9,9 @@ mod flights;
 mod judge;
 mod kind;
 mod order;
+mod own;
 mod redirect;
+mod table;
 mod tally;
 mod template;
 mod user;
@@ -25,10 +27,12 @@ use prony_record::ByRequest;
 use serde::{Deserialize, Serialize};
 use template::{Filler, Template};
 
-pub use judge::{Expected, JsonValue};
+pub use judge::{Expected, JsonPath, JsonValue};
 pub use kind::MixConn;
 pub use order::{CYCLE, Shares, exact_shares};
-pub use template::{Column, Piece, Table, Written, text};
+pub use own::{Own, Part};
+pub use table::{Column, Table};
+pub use template::{Piece, Written, text};
 pub use user::{Origin, Take, Think};
 pub use users::{MixSession, MixStep, UserConn, Users};
 
@@ -125,10 +129,13 @@ impl Mixed {
     pub fn new(mix: &Mix, seed: u64, worker: u32, workers: u32) -> Self {
         let own = seed ^ u64::from(worker).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let weights: Vec<u32> = mix.requests.iter().map(|request| request.weight).collect();
+        let kinds = Kinds::new(mix, own);
+        let mut filler = Filler::new(mix.tables.clone(), own, worker, workers);
+        filler.remember(kinds.places());
         Self {
-            kinds: Kinds::new(mix, own),
+            kinds,
             order: Order::new(&weights, mix.shares, own),
-            filler: Filler::new(mix.tables.clone(), own, worker, workers),
+            filler,
             in_flight: 0,
         }
     }
@@ -181,7 +188,7 @@ impl Session for Mixed {
         let from = out.len();
         self.kinds.get(kind).template.fill(&mut self.filler, out);
         self.in_flight += 1;
-        self.kinds.sent(conn, kind, &out[from..]);
+        self.kinds.sent(conn, kind, &out[from..], &mut self.filler);
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Requests with values in them: compiled once to pieces, and filled without an interpreter.
 
 use super::MixRequest;
+use super::table::{Column, Table};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rand::{Rng, RngExt, SeedableRng};
@@ -32,7 +33,9 @@ pub enum Piece {
     Now,
     /// What these are, in base64.
     Base64(Vec<Piece>),
-    /// A value that was taken from the answer to an earlier step, by its place.
+    /// A value that is remembered in this place, for what comes later in the request or session.
+    Named(usize, Box<Piece>),
+    /// A value that was remembered, or taken from the answer to an earlier step, by its place.
     Taken(usize, Written),
     /// The user's cookies, as a header field; nothing without any.
     Cookies,
@@ -69,52 +72,6 @@ impl Written {
 /// A text as a piece.
 pub fn text(text: impl Into<Vec<u8>>) -> Piece {
     Piece::Text(text.into())
-}
-
-/// Rows of values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
-    /// What it is called: its file.
-    pub name: String,
-    /// The columns that are used, all of one length and not empty.
-    pub columns: Vec<Column>,
-    /// The load ends after the last row, which is otherwise followed by the first.
-    pub once: bool,
-}
-
-/// The values of a column, one after the other.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Column {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Column {
-    /// Adds a value.
-    pub fn push(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// How many values there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// There are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The value in a row, from 0 on, which must be there.
-    #[inline]
-    #[must_use]
-    pub fn value(&self, row: usize) -> &[u8] {
-        let from = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[from..self.ends[row]]
-    }
 }
 
 /// A request's pieces in the order in which they are sent, neighbouring texts joined.
@@ -155,6 +112,10 @@ impl Template {
         let mut tables = Vec::new();
         used(&head, &mut tables);
         used(&body, &mut tables);
+        // What is expected is of the same rows as what is sent.
+        for own in &request.expected.own {
+            used(&own.text, &mut tables);
+        }
         let takes_body = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
         let lengthy = (takes_body || !body.is_empty()) && !has("transfer-encoding");
         let fixed = match body.as_slice() {
@@ -189,6 +150,11 @@ impl Template {
     /// The tables that it uses, each once.
     pub(super) fn tables(&self) -> &[usize] {
         &self.tables
+    }
+
+    /// How many places there must be for the values that it remembers.
+    pub(super) fn places(&self) -> usize {
+        places(&self.head).max(places(&self.body))
     }
 
     /// The length of what does not vary.
@@ -234,9 +200,20 @@ fn used(pieces: &[Piece], tables: &mut Vec<usize>) {
         match piece {
             Piece::Row { table, .. } if !tables.contains(table) => tables.push(*table),
             Piece::Base64(inner) => used(inner, tables),
+            Piece::Named(_, inner) => used(std::slice::from_ref(inner), tables),
             _ => {}
         }
     }
+}
+
+/// How many places there must be for the values that these pieces remember.
+fn places(pieces: &[Piece]) -> usize {
+    let needed = |piece: &Piece| match piece {
+        Piece::Named(place, inner) => (place + 1).max(places(std::slice::from_ref(inner))),
+        Piece::Base64(inner) => places(inner),
+        _ => 0,
+    };
+    pieces.iter().map(needed).max().unwrap_or_default()
 }
 
 /// Neighbouring texts as one, what is constant encoded now, and no empty texts.
@@ -271,7 +248,7 @@ pub(super) struct Filler {
     used_up: bool,
     body: Vec<u8>,
     encoded: Vec<u8>,
-    /// Of the user whose request is filled.
+    /// What the request that is filled has named, or its user remembers.
     pub(super) taken: Vec<Vec<u8>>,
     pub(super) cookies: Vec<u8>,
 }
@@ -358,8 +335,13 @@ impl Filler {
         }
     }
 
+    /// Makes room for the values that requests remember.
+    pub(super) fn remember(&mut self, places: usize) {
+        self.taken.resize_with(places, Vec::new);
+    }
+
     #[inline]
-    fn put(&mut self, piece: &Piece, out: &mut Vec<u8>) {
+    pub(super) fn put(&mut self, piece: &Piece, out: &mut Vec<u8>) {
         match piece {
             Piece::Text(bytes) => out.extend_from_slice(bytes),
             Piece::Int(low, high) => {
@@ -392,6 +374,13 @@ impl Filler {
                     .encode_slice(&plain, &mut out[from..])
                     .expect("there is room for four bytes for every three");
                 self.encoded = plain;
+            }
+            Piece::Named(place, inner) => {
+                let from = out.len();
+                self.put(inner, out);
+                let value = &mut self.taken[*place];
+                value.clear();
+                value.extend_from_slice(&out[from..]);
             }
             Piece::Taken(value, written) => {
                 if let Some(value) = self.taken.get(*value) {

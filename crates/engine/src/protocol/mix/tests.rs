@@ -3,6 +3,8 @@ use crate::protocol::Pace;
 use crate::protocol::seen::Seen;
 use proptest::prelude::*;
 
+mod own;
+
 fn request(name: &str, path: Vec<Piece>, weight: u32) -> MixRequest {
     MixRequest {
         name: name.into(),
@@ -256,8 +258,11 @@ fn a_wrong_answer_is_shown_with_its_request() {
     const OK: &str = "HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 17\n\n{\"a\":[1,{\"b\":2}]}";
     let json = |pointer: &str, value: serde_json::Value| Expected {
         json: vec![JsonValue {
-            path: "$.path".into(),
-            pointer: pointer.into(),
+            path: JsonPath {
+                shown: "$.path".into(),
+                pointer: pointer.into(),
+                length: false,
+            },
             value,
         }],
         ..Expected::default()

@@ -1,6 +1,7 @@
 //! What a user of a session remembers between its steps.
 
 use super::redirect::following;
+use super::table::Column;
 use super::template::Filler;
 use crate::clock::Nanos;
 use regex::bytes::Regex;
@@ -163,6 +164,8 @@ pub(super) struct User {
     pub(super) rows: Vec<usize>,
     /// The request that was sent, where redirects of its answer are followed.
     pub(super) sent: Vec<u8>,
+    /// What is expected by its own values, if its answer is searched.
+    pub(super) own: Option<Column>,
     /// Redirects that were followed from the step.
     pub(super) followed: u32,
     /// The request that follows a redirect, and is sent next; empty without one.

@@ -146,6 +146,7 @@ impl Users {
         let courses: Vec<Course> = mix.sessions.iter().map(course).collect();
         let weights: Vec<u32> = mix.sessions.iter().map(|session| session.weight).collect();
         let takes = mix.sessions.iter().flat_map(|session| &session.steps);
+        let places = kinds.places();
         let last = takes.flat_map(|step| &step.takes).map(|take| take.value);
         Self {
             kinds,
@@ -154,7 +155,7 @@ impl Users {
             filler: Filler::new(open.tables, own, worker, workers),
             users: Vec::new(),
             active: 0,
-            values: last.max().map_or(0, |last| last + 1),
+            values: last.max().map_or(0, |last| last + 1).max(places),
             keepalive,
         }
     }
@@ -217,6 +218,7 @@ impl Users {
         let mut over = match (&judged.wrong, redirect) {
             (Some(_), _) => Some(Over::Failed(format!("{name}: wrong answer"))),
             (None, Some(location)) => {
+                user.own = Kinds::own(&conn.mix);
                 let followed = user.follow(step.redirects, answer.status, location, course.cookies);
                 followed
                     .err()
@@ -317,7 +319,8 @@ impl Session for Users {
             user.sent.clear();
             user.sent.append(&mut user.next);
             let step = &self.courses[user.session].steps[user.step - 1];
-            return self.kinds.sent(&mut conn.mix, step.kind, &out[from..]);
+            let own = user.own.take();
+            return Kinds::sent_on(&mut conn.mix, step.kind, &out[from..], own);
         }
         if user.step == 0 {
             let session = self.order.next();
@@ -335,6 +338,9 @@ impl Session for Users {
         user.swap(&mut self.filler);
         let kind = self.kinds.get(step.kind);
         kind.template.fill_with_rows(&mut self.filler, out);
+        let request = &out[from..];
+        self.kinds
+            .sent(&mut conn.mix, step.kind, request, &mut self.filler);
         user.swap(&mut self.filler);
         user.step += 1;
         user.thought = false;
@@ -343,7 +349,6 @@ impl Session for Users {
             user.sent.clear();
             user.sent.extend_from_slice(&out[from..]);
         }
-        self.kinds.sent(&mut conn.mix, step.kind, &out[from..]);
     }
 
     fn received(

@@ -1,0 +1,44 @@
+//! `http`: any server that speaks HTTP/1.1. Whatever it answers is right, as long as each request has one answer that is
+//! framed as the protocol says. What the answers are is for a file of requests to say.
+
+use std::net::SocketAddr;
+
+use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+
+use super::http::{self, Case};
+use super::wire::Fault;
+use super::{Act, Depth, Visit};
+
+pub(super) const SCRIPT: &[Act] = &[
+    Act {
+        name: "answer",
+        tried: "GET /",
+        from: Depth::Quick,
+        run: answer,
+    },
+    http::COMPLETE_REQUEST,
+    http::FRAGMENTS,
+    http::KEEP_ALIVE,
+    http::PIPELINED_REQUESTS,
+    http::INTERLEAVED_CONNECTIONS,
+    http::CLOSE,
+    http::HTTP_1_0,
+];
+
+/// The request that every server has an answer to.
+pub(super) fn case() -> Case {
+    Case::get("/", |_| Ok(()))
+}
+
+/// What a load without a file of requests asks for.
+pub(super) fn exchanges(addr: SocketAddr, keepalive: bool) -> Vec<HttpExchange> {
+    let mut request = HttpRequest::get(addr.to_string(), "/");
+    request.keepalive = keepalive;
+    vec![HttpExchange::new(&request, Expect::default())]
+}
+
+fn answer(visit: &mut Visit<'_>) -> Result<(), Fault> {
+    let mut listener = case().ask(visit)?;
+    listener.answer()?;
+    listener.expect_nothing_more()
+}
