@@ -211,3 +211,41 @@ fn figures_may_be_imported() {
             .is_some()
     );
 }
+
+#[test]
+fn an_experiment_inside_the_program_brings_its_requests_along() {
+    let parse = |name: &str, text: &str, folder: Folder<'_>| {
+        let source = Source::new(name, text);
+        Experiment::parse_in(("shop", &source), folder, &catalog(), &|_| None)
+    };
+    let file = shipped::inside().get_file("shop.toml").unwrap();
+    let text = file.contents_utf8().unwrap();
+    let inside = parse("shop.toml", text, Folder::Program(shipped::inside())).unwrap();
+    let disk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let outside = parse("shop.toml", text, Folder::Disk(&disk)).unwrap();
+    let requests = |experiment: &Experiment| experiment.requests.as_ref().unwrap().mix.clone();
+    assert_eq!(requests(&inside), requests(&outside));
+    assert!(
+        requests(&inside)
+            .tables
+            .iter()
+            .any(|table| table.name == "items.csv")
+    );
+    let missing = text.replace("shop/requests.toml", "shop/none.toml");
+    let error = parse("shop.toml", &missing, Folder::Program(shipped::inside())).unwrap_err();
+    let shown = format!("{:?}", miette::Report::new(error));
+    assert!(
+        shown.contains("there is no shop/none.toml in this program"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_contract_http_needs_requests() {
+    let text = GOOD.replace("tcp-echo", "http");
+    let said = parse(&text).unwrap_err();
+    assert!(
+        said.contains("line 3") && said.contains("http says nothing of what is asked"),
+        "{said}"
+    );
+}
