@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use prony_notebook::{Notebook, NotebookError, RunId};
+use prony_record::by_request::RequestReport;
 use prony_record::published::Published;
 use prony_record::service::Limits;
 use prony_record::times::EffectiveSamples;
@@ -42,6 +43,8 @@ pub struct Plan {
     pub service: Option<Limits>,
     /// What a check says of the first server.
     pub check: Option<String>,
+    /// The names of its requests, which have equal shares; empty: all are of one kind.
+    pub requests: Vec<String>,
 }
 
 impl Plan {
@@ -64,6 +67,7 @@ impl Plan {
             failed: None,
             service: None,
             check: None,
+            requests: Vec::new(),
         }
     }
 }
@@ -230,6 +234,7 @@ fn trial(
             ..Durations::default()
         },
         warmed_up: true,
+        requests: by_name(&plan.requests, answers, &response),
         ..Measurement::default()
     };
     if let Some(text) = plan.check.as_ref().filter(|_| *name == plan.servers[0].0) {
@@ -271,6 +276,31 @@ fn trial(
         windows: windows(plan.windows, rate, seed),
         histograms: times,
     }
+}
+
+/// Results by request: each name's times are longer than those of the one before it.
+fn by_name(names: &[String], answers: u64, response: &Percentiles) -> Vec<RequestReport> {
+    let share = 1.0 / names.len().max(1) as f64;
+    let longer = |ns: Option<u64>, nth: u64| ns.map(|ns| ns * (nth + 1));
+    let one = |(nth, name): (u64, &String)| RequestReport {
+        name: name.clone(),
+        share_asked: share,
+        share: Some(share),
+        outcomes: Outcomes {
+            ok: (answers as f64 * share) as u64,
+            ..Outcomes::default()
+        },
+        response: Percentiles {
+            p50: longer(response.p50, nth),
+            p90: longer(response.p90, nth),
+            p99: longer(response.p99, nth),
+            max: longer(response.max, nth),
+            ..response.clone()
+        },
+        searched: 0,
+        wrong_answers: Vec::new(),
+    };
+    (0..).zip(names).map(one).collect()
 }
 
 /// Windows of 100 ms; in one trial of five the rate changes while it is measured.

@@ -65,6 +65,7 @@ fn hostile_texts_do_not_become_markup() {
     hostile.name = EVIL.into();
     hostile.loads[0].0 = EVIL.into();
     hostile.check = Some(EVIL.into());
+    hostile.requests = vec![EVIL.into(), "b".into()];
     hostile.failed = Some((EVIL.into(), EVIL.into(), format!("{EVIL}\x1b[31mred\0")));
     let material = material(&hostile);
     let page = html(&material).unwrap();
@@ -254,4 +255,28 @@ fn a_long_run_stays_small() {
         page.len()
     );
     assert!(page.contains("server-19, round 50: "));
+}
+
+#[test]
+fn results_by_request_have_a_section_a_chart_and_a_table() {
+    let mut named = plan();
+    named.requests = vec!["home".into(), "order".into()];
+    let material = material(&named);
+    let chart = prony_pages::chart::chart(&material, "requests-c64").unwrap();
+    let table = chart.table.markup("").into_string();
+    // Two names of three servers.
+    assert_eq!(table.matches("<tr>").count(), 1 + 6, "{table}");
+    assert_eq!(table.matches("50.0 %").count(), 6, "{table}");
+    let home = table.find("home").unwrap();
+    assert!(home < table.find("order").unwrap(), "{table}");
+    let drawing = chart.drawing.into_string();
+    assert!(drawing.contains("order · beta, round 3: p99 "), "{drawing}");
+    assert!(
+        drawing.contains("home · alpha: median of p99 "),
+        "{drawing}"
+    );
+    let page = html(&material).unwrap();
+    assert!(page.contains("<h2>By request</h2>") && page.contains("href=\"#requests\""));
+    let plain = html(&self::material(&plan())).unwrap();
+    assert!(!plain.contains("By request"), "a section without requests");
 }

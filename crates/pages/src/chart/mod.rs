@@ -13,6 +13,7 @@ mod mark;
 mod memory;
 mod published;
 mod rate;
+mod requests;
 mod rows;
 mod scaling;
 mod table;
@@ -34,6 +35,8 @@ pub enum Kind {
     Throughput,
     /// Response times.
     Latency,
+    /// Response times by the name of the request.
+    Requests,
     /// CPU time per request, memory.
     Cost,
     /// Throughput and latency over several loads.
@@ -84,6 +87,7 @@ pub fn charts(material: &Material) -> Vec<Chart> {
     all.extend(published::chart(material));
     all.extend(rate::charts(material));
     all.extend(latency::charts(material));
+    all.extend(requests::charts(material));
     all.extend(efficiency::charts(material));
     all.extend(memory::charts(material));
     all.extend(grid::charts(material));

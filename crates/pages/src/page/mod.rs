@@ -106,6 +106,11 @@ const SECTIONS: &[Section] = &[
         kind: Kind::Latency,
     },
     Section {
+        id: "requests",
+        title: "By request",
+        kind: Kind::Requests,
+    },
+    Section {
         id: "cost",
         title: "What it costs",
         kind: Kind::Cost,
