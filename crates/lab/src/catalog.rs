@@ -260,6 +260,7 @@ mod tests {
             (Contract::HttpEcho, 10),
             (Contract::Fibonacci, 3),
             (Contract::Weather, 4),
+            (Contract::Http, 2),
         ] {
             assert!(catalog.of(contract).count() >= least, "{contract}");
         }
