@@ -39,10 +39,12 @@ pub fn main(args: &Verify) -> Result<Ended> {
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, false))?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways = ways(args.no_pipelining);
-    let all = verify(&mix, &target, tls.as_ref(), seed, args.timeout.0, &ways);
-    for tried in &all {
+    let tls = tls.as_ref();
+    let told = &mut |tried: &Tried| {
         println!("{}", line(tried));
-    }
+        true
+    };
+    let all = verify(&mix, &target, tls, seed, args.timeout.0, &ways, told);
     let failed = all.iter().filter(|tried| tried.wrong.is_some()).count();
     if failed == 0 {
         return Ok(Ended::Done);

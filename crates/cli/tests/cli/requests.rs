@@ -183,6 +183,23 @@ fn a_limit_of_one_request_and_a_wrong_answer() {
     );
 }
 
+/// A server that says nothing costs one time-out, not one for each request of the file.
+#[test]
+fn a_silent_server_is_told_before_a_load() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (place, file) = shop(SHOP);
+    let done = load(&place, &file, &url, &["--timeout", "1200ms"]).with(1);
+    let text = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in [
+        "1 of 3 in",
+        "said nothing for too long",
+        "2 were not tried after that",
+    ] {
+        assert!(text.contains(word), "{word}: {done}");
+    }
+}
+
 #[test]
 fn a_table_that_is_used_once_ends_the_load() {
     let http = Served::start(&["http-echo"]);

@@ -156,7 +156,9 @@ impl Asked {
             Depth::Full | Depth::Thorough => self.ways.as_slice(),
         };
         let mix = self.mix.for_host(host, true);
-        let all = verify(&mix, target, tls, seed, SILENCE_LIMIT, ways);
+        // The first that fails is what is told.
+        let go_on = &mut |tried: &Tried| tried.wrong.is_none();
+        let all = verify(&mix, target, tls, seed, SILENCE_LIMIT, ways, go_on);
         let failed = all
             .into_iter()
             .find_map(|tried| Some((tried.wrong?, tried.name, tried.way)));
@@ -179,6 +181,9 @@ impl Asked {
     }
 }
 
+/// Hears what came of a request sent in one way; false: nothing else is to be tried.
+pub type Told<'a> = &'a mut dyn FnMut(&Tried) -> bool;
+
 /// Sends every request of a mix in these ways, over TLS if there are options of it. `silence` is how long the server may say nothing. The same
 /// seed sends the same bytes.
 pub fn verify(
@@ -188,6 +193,7 @@ pub fn verify(
     seed: u64,
     silence: Duration,
     ways: &[Way],
+    told: Told<'_>,
 ) -> Vec<Tried> {
     let mut all = Vec::new();
     let searched = Mix {
@@ -195,7 +201,7 @@ pub fn verify(
         ..mix.clone()
     };
     if !mix.sessions.is_empty() {
-        return sessions::verify(&searched, (target, tls), seed, silence, ways);
+        return sessions::verify(&searched, (target, tls), seed, (silence, ways), told);
     }
     let mut attempts = 0..;
     for (kind, request) in mix.requests.iter().enumerate() {
@@ -209,12 +215,17 @@ pub fn verify(
                 Ok(()) => seen.wrong,
                 Err(error) => Some(seen.wrong.unwrap_or_else(|| error.to_string())),
             };
-            all.push(Tried {
+            let tried = Tried {
                 name: request.name.clone(),
                 way,
                 right: seen.right,
                 wrong,
-            });
+            };
+            let go_on = told(&tried);
+            all.push(tried);
+            if !go_on {
+                return all;
+            }
         }
     }
     all

@@ -4,6 +4,10 @@ use miette::{Result, miette};
 use prony_engine::{Dialogue, Plan};
 use prony_lab::requests::verify::{Tried, Way, verify};
 use prony_record::inert;
+use std::time::{Duration, Instant};
+
+/// After a request that failed for longer than this the others are not tried: the server most likely says nothing at all.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Proves that every request, or session, of a file is answered rightly at all: what no answer meets is found in the file
 /// before a load is made with it. One that is answered rightly now and then is loaded, which counts how often. Tables of
@@ -17,8 +21,19 @@ pub fn verified(file: &str, plan: &Plan) -> Result<()> {
     }
     let silence = plan.load.timeout.0;
     let tls = plan.tls.as_ref();
+    let mut begun = Instant::now();
+    let go_on = &mut |tried: &Tried| {
+        let silent = tried.wrong.is_some() && begun.elapsed() > PATIENCE;
+        begun = Instant::now();
+        !silent
+    };
     // Not the values that the load will send.
-    let all = verify(mix, &plan.target, tls, !plan.seed, silence, &[Way::Whole]);
+    let (target, seed) = (&plan.target, !plan.seed);
+    let all = verify(mix, target, tls, seed, silence, &[Way::Whole], go_on);
+    let kinds = match mix.sessions.len() {
+        0 => mix.requests.len(),
+        n => n,
+    };
     let never = |tried: &Tried| match &tried.wrong {
         Some(wrong) if tried.right == 0 => {
             let wrong = inert::line(wrong);
@@ -35,10 +50,13 @@ pub fn verified(file: &str, plan: &Plan) -> Result<()> {
         0 => Ok(()),
         n => Err(miette!(
             help = "`prony verify FILE URL` tries them in every way; --no-verify loads the server as it is",
-            "{n} of {} in {} are not answered rightly:{}",
-            all.len(),
+            "{n} of {kinds} in {} are not answered rightly:{}{}",
             inert::line(file),
-            failed.concat()
+            failed.concat(),
+            match kinds - all.len() {
+                0 => String::new(),
+                rest => format!("\n{rest} were not tried after that"),
+            }
         )),
     }
 }

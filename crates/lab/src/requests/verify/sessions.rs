@@ -1,6 +1,6 @@
 //! Sessions: each from its first step to its last, several times, whole and in fragments.
 
-use super::{PAUSE, PIECES, REPEATS, Seen, Tried, Way, connect, count_from, hear};
+use super::{PAUSE, PIECES, REPEATS, Seen, Told, Tried, Way, connect, count_from, hear};
 use prony_engine::Target;
 use prony_engine::protocol::mix::{UserConn, Users};
 use prony_engine::protocol::tls::TlsOptions;
@@ -14,8 +14,8 @@ pub(super) fn verify(
     mix: &Mix,
     place: (&Target, Option<&TlsOptions>),
     seed: u64,
-    silence: Duration,
-    ways: &[Way],
+    (silence, ways): (Duration, &[Way]),
+    told: Told<'_>,
 ) -> Vec<Tried> {
     let mut all = Vec::new();
     let ways = ways.iter().filter(|&&way| way != Way::Pipelined);
@@ -30,12 +30,17 @@ pub(super) fn verify(
                 Ok(()) => seen.wrong,
                 Err(error) => Some(seen.wrong.unwrap_or_else(|| error.to_string())),
             };
-            all.push(Tried {
+            let tried = Tried {
                 name: name.clone(),
                 way,
                 right: seen.right,
                 wrong,
-            });
+            };
+            let go_on = told(&tried);
+            all.push(tried);
+            if !go_on {
+                return all;
+            }
         }
     }
     all
