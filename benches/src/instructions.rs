@@ -132,9 +132,10 @@ fn total(program: &Path, args: &[&str], requests: u64, rig: Rig) -> Result<u64> 
         .ok_or_else(|| child.complaint(&ended, "failed"))
 }
 
-/// The first and the last line: what was tried, and what the program said last. Valgrind says much between.
+/// The first and the last line: what was tried, and what the program said last. Valgrind says much between, and after it.
 fn ends(text: &str) -> String {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let own = |line: &&str| !line.trim().is_empty() && !line.starts_with("==");
+    let mut lines = text.lines().filter(own);
     let first = lines.next().unwrap_or_default();
     match lines.next_back() {
         Some(last) => format!("{first} … {last}"),
