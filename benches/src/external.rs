@@ -13,6 +13,9 @@ const AB_MOST_PER_SECOND: u64 = 400_000;
 /// A tool that takes so much longer than it was told to has hung.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// What oha calls a request that was in flight at the end.
+const OHA_ENDED: &str = "aborted due to deadline";
+
 /// A load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
@@ -22,10 +25,14 @@ pub enum Tool {
     H2load,
     /// ApacheBench, from Debian's `apache2-utils`.
     Ab,
+    /// gcannon echoing over WebSocket, which no distribution has: <https://github.com/MDA2AV/gcannon>.
+    Gcannon,
+    /// oha, a crate: `cargo install oha`.
+    Oha,
 }
 
 impl Tool {
-    /// All of them.
+    /// All that speak HTTP/1.1 here.
     pub const ALL: [Self; 3] = [Self::Wrk, Self::H2load, Self::Ab];
 
     /// As it is called.
@@ -34,6 +41,8 @@ impl Tool {
             Self::Wrk => "wrk",
             Self::H2load => "h2load",
             Self::Ab => "ab",
+            Self::Gcannon => "gcannon",
+            Self::Oha => "oha",
         }
     }
 
@@ -43,6 +52,8 @@ impl Tool {
             Self::Wrk => "wrk",
             Self::H2load => "nghttp2-client",
             Self::Ab => "apache2-utils",
+            Self::Gcannon => "none; https://github.com/MDA2AV/gcannon",
+            Self::Oha => "none; cargo install oha",
         }
     }
 
@@ -69,6 +80,13 @@ impl Tool {
                 .args(["-q", "-k", "-t", &seconds.to_string()])
                 .args(["-n", &(AB_MOST_PER_SECOND * seconds).to_string()])
                 .args(["-c", &connections.to_string()]),
+            Self::Gcannon => command
+                .args(["-t", "1", "-c", &connections.to_string()])
+                .args(["-d", &format!("{seconds}s"), "--ws"]),
+            Self::Oha => command
+                .args(["--no-tui", "--output-format", "json", "--insecure"])
+                .args(["-c", &connections.to_string()])
+                .args(["-z", &format!("{seconds}s")]),
         };
         command.arg(url);
         command
@@ -83,6 +101,8 @@ impl Tool {
             Self::Wrk => read_wrk(output),
             Self::H2load => read_h2load(output),
             Self::Ab => read_ab(output),
+            Self::Gcannon => read_gcannon(output),
+            Self::Oha => read_oha(output),
         }
     }
 }
@@ -162,6 +182,37 @@ fn read_wrk(output: &str) -> std::result::Result<Said, String> {
         total.and_then(|(count, _)| count.parse().ok()),
         after(output, "Requests/sec:").and_then(number),
     )
+}
+
+/// Of its JSON: rates are printed rounded elsewhere.
+fn read_gcannon(output: &str) -> std::result::Result<Said, String> {
+    let json: serde_json::Value =
+        serde_json::from_str(output).map_err(|error| format!("not JSON: {error}"))?;
+    for failure in ["connect", "read", "timeout"] {
+        match json["errors"][failure].as_u64() {
+            Some(0) => {}
+            found => return Err(format!("errors of {failure}: {found:?}")),
+        }
+    }
+    said(json["ws_frames"].as_u64(), json["rps"].as_f64())
+}
+
+/// Of its JSON. What is in flight at the end is an error there, as many as there are connections.
+fn read_oha(output: &str) -> std::result::Result<Said, String> {
+    let json: serde_json::Value =
+        serde_json::from_str(output).map_err(|error| format!("not JSON: {error}"))?;
+    let counts = |of: &str| {
+        let found = json[of].as_object().into_iter().flatten();
+        found.map(|(name, count)| (name.clone(), count.as_u64().unwrap_or(0)))
+    };
+    if let Some((error, n)) = counts("errorDistribution").find(|(error, _)| error != OHA_ENDED) {
+        return Err(format!("{n} × {error}"));
+    }
+    if let Some((status, n)) = counts("statusCodeDistribution").find(|(it, _)| it != "200") {
+        return Err(format!("{n} × status {status}"));
+    }
+    let answered = counts("statusCodeDistribution").map(|(_, n)| n).sum();
+    said(Some(answered), json["summary"]["requestsPerSec"].as_f64())
 }
 
 fn read_h2load(output: &str) -> std::result::Result<Said, String> {
@@ -295,6 +346,34 @@ mod tests {
             "Keep-Alive requests:    0",
         );
         assert!(Tool::Ab.read(&closed).unwrap_err().contains("kept open"));
+    }
+
+    #[test]
+    fn only_what_was_in_flight_at_the_end_may_fail_in_oha() {
+        let output = |statuses: &str, errors: &str| {
+            format!(
+                r#"{{"summary": {{"successRate": 1.0, "requestsPerSec": 1837.2}},
+                "statusCodeDistribution": {{{statuses}}}, "errorDistribution": {{{errors}}}}}"#
+            )
+        };
+        let ended = format!(r#""{OHA_ENDED}": 4"#);
+        let said = Tool::Oha.read(&output(r#""200": 1836"#, &ended));
+        assert_eq!(
+            said,
+            Ok(Said {
+                requests: 1_836,
+                per_second: 1_837.2
+            })
+        );
+        let refused = output(r#""200": 1836"#, r#""connection refused": 2"#);
+        assert_eq!(
+            Tool::Oha.read(&refused),
+            Err("2 × connection refused".to_owned())
+        );
+        let wrong = output(r#""200": 1836, "503": 7"#, &ended);
+        assert_eq!(Tool::Oha.read(&wrong), Err("7 × status 503".to_owned()));
+        assert!(Tool::Oha.read(&output("", "")).is_err());
+        assert!(Tool::Oha.read("no JSON").is_err());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What do several generators cost the one that coordinates them, and how well do they act together? All of them are
 //! processes on this machine, reached through a launcher that does nothing: this shows prony's part, without any network.
 
+mod clockwork;
+mod connections;
+
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::prony;
@@ -31,6 +34,9 @@ pub struct HostsFound {
     /// Wall time of a load beyond its length, in milliseconds: in this process, and from one agent.
     beyond_ms_here: Vec<f64>,
     beyond_ms_agent: Vec<f64>,
+    clockwork: clockwork::ClockworkFound,
+    /// None where a process may not have enough open files; that is said.
+    connections: Option<connections::ConnectionsFound>,
 }
 
 /// With so many agents.
@@ -49,11 +55,12 @@ struct Row {
     requests: (u64, u64),
 }
 
-/// Loads prony's ceiling server from 3 and from `most` agents.
+/// Loads prony's ceiling server from 3 and from `most` agents, the clockwork from 2, and a server of several processes over
+/// so many connections from 3.
 ///
 /// # Errors
 /// When a load cannot be carried out.
-pub fn run(rig: Rig, rounds: u32, seconds: f64, most: u32) -> Result<HostsFound> {
+pub fn run(rig: Rig, rounds: u32, seconds: f64, most: u32, connections: u32) -> Result<HostsFound> {
     let seconds = seconds.ceil().max(2.0);
     let length = Duration::from_secs_f64(seconds);
     let server = Ceiling::start(rig.server)?;
@@ -100,10 +107,22 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, most: u32) -> Result<HostsFound>
         here.push(beyond(&Local, &plan)?);
         agent.push(beyond(&one, &plan)?);
     }
+    drop(server);
+    let clockwork = clockwork::run(rig, rounds, length)?;
+    let connections = match connections::run(rig, connections, length) {
+        Ok(found) => Some(found),
+        Err(Error::Unusable(why)) => {
+            eprintln!("hosts: {why}");
+            None
+        }
+        Err(error) => return Err(error),
+    };
     Ok(HostsFound {
         fleets,
         beyond_ms_here: here,
         beyond_ms_agent: agent,
+        clockwork,
+        connections,
     })
 }
 
@@ -200,6 +219,11 @@ impl fmt::Display for HostsFound {
             "a load of {SHORT:?} takes this much longer, in ms: here {}, from an agent {}",
             show(Spread::of(self.beyond_ms_here.iter().copied()), 1),
             show(Spread::of(self.beyond_ms_agent.iter().copied()), 1)
-        )
+        )?;
+        write!(f, "{}", self.clockwork)?;
+        match &self.connections {
+            Some(connections) => write!(f, "{connections}"),
+            None => Ok(()),
+        }
     }
 }

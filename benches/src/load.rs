@@ -4,8 +4,12 @@
 use crate::bare::Span;
 use crate::error::{Error, Result};
 use crate::place::Rig;
-use prony_engine::protocol::{Expect, HttpRequest};
-use prony_engine::{Control, Detail, Dialogue, Nanos, Plan, Target, available, clock, run};
+use prony_engine::protocol::h2::{H2Exchange, WINDOW};
+use prony_engine::protocol::ws::{Upgrade, WsMessages};
+use prony_engine::protocol::{Expect, HttpRequest, Limits};
+use prony_engine::{
+    Control, Detail, Dialogue, H2Requests, Nanos, Plan, Target, available, clock, run,
+};
 use prony_record::{Observation, Transport, Window};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,6 +39,17 @@ pub fn span(seconds: f64) -> Span {
     }
 }
 
+/// Messages of this length over WebSocket, in bytes.
+pub fn ws(address: SocketAddr, size: usize) -> Dialogue {
+    let request = HttpRequest::get(address.to_string(), "/");
+    Dialogue::Ws(Box::new(WsMessages {
+        upgrade: Upgrade::new(&request, &[]).expect("no fields are given"),
+        text: false,
+        size: u32::try_from(size).unwrap_or(u32::MAX),
+        limits: Limits::default(),
+    }))
+}
+
 /// The request, addressed as the other clients address it.
 pub fn request(address: SocketAddr) -> HttpRequest {
     HttpRequest::get(address.to_string(), PATH)
@@ -43,15 +58,29 @@ pub fn request(address: SocketAddr) -> HttpRequest {
 /// The request, and an answer that is judged: its status, the length of its body, and how that
 /// begins.
 pub fn http(address: SocketAddr) -> Dialogue {
+    Dialogue::http(&request(address), echoed())
+}
+
+/// The same over HTTP/2, over TLS or not.
+pub fn h2(address: SocketAddr, secure: bool) -> Dialogue {
+    let exchange = H2Exchange::new(&request(address), secure, echoed());
+    Dialogue::H2(Box::new(H2Requests {
+        exchanges: vec![exchange.expect("it has no fields of its own")],
+        limits: Limits::default(),
+        window: WINDOW,
+    }))
+}
+
+/// What the answer of prony's own servers must be.
+fn echoed() -> Expect {
     let prefix = format!("{PATH} at ").into_bytes();
     let date = "Sun, 06 Nov 1994 08:49:37 GMT";
-    let expect = Expect {
+    Expect {
         status: Some((200, 200)),
         length: Some((prefix.len() + date.len()) as u64),
         prefix,
         ..Expect::default()
-    };
-    Dialogue::http(&request(address), expect)
+    }
 }
 
 /// A closed loop on the client's CPU.

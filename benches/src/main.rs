@@ -3,6 +3,7 @@
 //! | benchmark | question |
 //! |---|---|
 //! | [`peers`] | how much does prony cost, compared with a bare loop, wrk, h2load and ab? |
+//! | [`over`] | and over TLS, HTTP/2 and WebSocket? |
 //! | [`others`] | what do other load generators say of the same server? |
 //! | [`send_delay`] | does it send when it should? |
 //! | [`memory`] | what does a connection cost? |
@@ -24,6 +25,7 @@
 //! | [`faults`] | is anything lost or left behind when prony, or what it needs, fails? |
 //! | [`hosts`] | what do generators on several machines cost, and do they act together? |
 //! | [`soak`] | does anything grow, drift or get lost in a load of hours? |
+//! | [`why`] | does `duel --why` name what makes a server cost more? |
 //! | [`verify`] | does a verification fail because the machine is busy? |
 
 mod attribution;
@@ -42,10 +44,12 @@ mod gaps;
 mod hostile;
 mod hosts;
 mod instructions;
+mod k6;
 mod load;
 mod memory;
 mod mix;
 mod others;
+mod over;
 mod pages;
 mod peers;
 mod place;
@@ -63,11 +67,13 @@ mod truth;
 mod verdicts;
 mod verify;
 mod view;
+mod why;
 
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
 use gaps::Gaps;
 use place::Rig;
+use prony_record::load::Over;
 use quiet::Quiet;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -79,6 +85,7 @@ const EXAMPLES: &str = "\
 Examples:
   prony-benches peers                          five rounds of 2 s each, some seven minutes
   prony-benches others                         what wrk, oha, hey, ab and httperf say of one server; four minutes
+  prony-benches peers --over tls               over TLS, compared with wrk and oha; h2c and h2: with h2load; ws: with gcannon
   prony-benches peers --rounds 20 --json       more rounds, every sample as JSON
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
@@ -94,12 +101,16 @@ Examples:
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
+  prony-benches why --repeat 3 --only work     after `cargo build --release`; a minute for each duel; needs root and cc
   prony-benches hostile --short
+  prony-benches hostile --tls                  through TLS; seven minutes
   prony-benches faults --signals 20            after `cargo build --release`; some 20 faults in a minute
   prony-benches soak --minutes 10
   prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
+  prony-benches memory --over tls --connections 2000
+  prony-benches memory --over h2c              per stream in flight
   prony-benches all > figures.txt              everything; progress goes to standard error
 
 Servers run on the first CPU that this program may use, clients on the second, all on loopback.
@@ -130,26 +141,39 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Rate and CPU per request, compared with bare loops, wrk, h2load and ab, at 1 to 1,024 connections
-    Peers,
+    Peers {
+        /// Over TLS (against wrk, and oha if it is installed), HTTP/2 (against h2load) or WebSocket (against a bare loop, and gcannon if it is
+        /// installed) instead: tls, h2c, h2 or ws
+        #[arg(long)]
+        over: Option<over::Spoken>,
+    },
     /// Rates and response times as wrk, oha, hey, ab, httperf and prony report them of one server
     Others,
     /// How late requests are sent, open loop at 10, 50 and 80 % of the capacity
     #[command(alias = "lag")]
     SendDelay,
     /// Memory per connection at 10,000 connections
-    Memory,
+    Memory {
+        /// Over TLS instead, or per stream of HTTP/2, which wait on 10 connections: tls, h2c or h2
+        #[arg(long)]
+        over: Option<Over>,
+    },
     /// Reported percentiles, compared with those that a scripted server implies
     Truth,
     /// `prony wrk` compared with `prony load`, and with a script compared with wrk
     #[command(alias = "faces")]
     Compat,
-    /// A mix of 10 requests with values, compared with one fixed request and with the same as a Lua script
+    /// A mix of 10 requests with values, compared with one fixed request and with the same as a Lua script and, if k6 is installed, as one of k6
     Mix,
-    /// Loads from 3 and from many agents: the coordinator's CPU time, bytes, windows, starts
+    /// Loads from 3 and from many agents: the coordinator's CPU time, bytes, windows, starts; the clockwork from 2; and more
+    /// connections than one process may have
     Hosts {
         /// The most agents
         #[arg(long, value_name = "N", default_value_t = 32)]
         agents: u32,
+        /// Connections from 3 agents together
+        #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(31..))]
+        connections: u32,
     },
     /// Duels of identical servers: how often do they report a difference?
     Aa {
@@ -226,6 +250,22 @@ enum What {
         #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=100_000))]
         busy: u64,
     },
+    /// Duels of a server with one that has a cause of a higher cost planted: does `--why` name it?
+    Why {
+        /// Duels for each cause in each language, with as many rounds of `--why` (`--rounds`) and parts as long (`--seconds`) as
+        /// the cause needs
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        repeat: u32,
+        /// Only this cause; may be repeated
+        #[arg(long, value_name = "CAUSE", value_enum)]
+        only: Vec<why::Cause>,
+        /// Only servers in this language; may be repeated
+        #[arg(long, value_name = "LANGUAGE", value_enum)]
+        language: Vec<why::Language>,
+        /// Requests per second
+        #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(1..))]
+        rate: u32,
+    },
     /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
     Verify {
         /// Checks
@@ -240,6 +280,9 @@ enum What {
         /// In one way each, a different one for each server: some 20 seconds
         #[arg(long)]
         short: bool,
+        /// All of them through TLS
+        #[arg(long)]
+        tls: bool,
     },
     /// Signals at random moments, notebooks and outputs that cannot be written, too little of everything, clocks
     /// that jump: is every finished trial kept and every process ended, and does the next run work?
@@ -278,7 +321,11 @@ enum What {
     Plant(plant::PlantArgs),
     /// The ceiling as a process of its own.
     #[command(hide = true)]
-    Serve { contract: prony_reference::Contract },
+    Serve {
+        contract: prony_reference::Contract,
+        #[command(flatten)]
+        spoken: server::SpokenArgs,
+    },
     /// The clockwork as a process of its own.
     #[command(hide = true)]
     Clockwork(server::ClockworkArgs),
@@ -299,7 +346,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<ExitCode> {
     let served = match &cli.what {
-        What::Serve { contract } => Some(server::serve_ceiling(*contract)),
+        What::Serve { contract, spoken } => Some(server::serve_ceiling(*contract, spoken)),
         What::Clockwork(args) => Some(server::serve_clockwork(args)),
         What::Generate(args) => Some(memory::generate(args)),
         What::Plant(args) => Some(plant::grow(args)),
@@ -312,7 +359,11 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     let all = matches!(cli.what, What::All);
     let rounds = |default| cli.rounds.unwrap_or(default);
     let seconds = |default| cli.seconds.unwrap_or(default);
-    if all || matches!(cli.what, What::Peers) {
+    if let What::Peers { over: Some(over) } = cli.what {
+        bench.run("peers over", |rig| {
+            over::run(rig, rounds(5), seconds(2.0), over)
+        })?;
+    } else if all || matches!(cli.what, What::Peers { .. }) {
         bench.run("peers", |rig| peers::run(rig, rounds(5), seconds(2.0)))?;
     }
     if all || matches!(cli.what, What::SendDelay) {
@@ -320,9 +371,13 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             send_delay::run(rig, rounds(5), seconds(2.0))
         })?;
     }
-    if all || matches!(cli.what, What::Memory) {
+    if all || matches!(cli.what, What::Memory { .. }) {
+        let over = match cli.what {
+            What::Memory { over } => over.unwrap_or(Over::Plain),
+            _ => Over::Plain,
+        };
         bench.run("memory", |rig| {
-            memory::run(rig, rounds(3), seconds(3.0), cli.connections)
+            memory::run(rig, rounds(3), seconds(3.0), cli.connections, over)
         })?;
     }
     if all || matches!(cli.what, What::Truth) {
@@ -331,9 +386,12 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,
         What::Mix => bench.run("mix", |rig| mix::run(rig, rounds(10), seconds(2.0)))?,
-        What::Hosts { agents } => {
+        What::Hosts {
+            agents,
+            connections,
+        } => {
             bench.run("hosts", |rig| {
-                hosts::run(rig, rounds(5), seconds(5.0), agents)
+                hosts::run(rig, rounds(5), seconds(5.0), agents, connections)
             })?;
         }
         What::Aa { duels } => bench.run("aa", |rig| verdicts::aa(rig, duels, seconds(8.0)))?,
@@ -381,7 +439,23 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             };
             bench.run("capacity", |rig| capacity::run(rig, options))?;
         }
-        What::Hostile { short } => bench.run("hostile", |_| hostile::run(short))?,
+        What::Why {
+            repeat,
+            ref only,
+            ref language,
+            rate,
+        } => {
+            let options = why::Options {
+                repeat,
+                only: only.clone(),
+                languages: language.clone(),
+                rate: f64::from(rate),
+                rounds: cli.rounds,
+                seconds: cli.seconds,
+            };
+            bench.run("why", |_| why::run(&options))?;
+        }
+        What::Hostile { short, tls } => bench.run("hostile", |_| hostile::run(short, tls))?,
         What::Faults {
             signals,
             apart,

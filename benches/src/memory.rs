@@ -8,10 +8,15 @@ use crate::place::{self, Rig};
 use crate::server::{Ceiling, ourselves, say};
 use crate::spread::{Spread, number, show};
 use crate::table::Table;
+use prony_engine::protocol::tls::TlsOptions;
+use prony_lab::contract::Certificate;
 use prony_record::Transport;
+use prony_record::load::{KeyKind, Over};
+use prony_reference::Contract;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Connections of the smaller process.
@@ -50,31 +55,52 @@ struct Row {
 /// What this benchmark has shown.
 #[derive(Debug, Serialize)]
 pub struct Memory {
+    over: String,
+    /// Connections, or streams over HTTP/2.
     connections: u32,
     rows: Vec<Row>,
 }
 
 /// Runs a generator process with few and one with `connections` connections, per transport and
-/// round.
+/// round. Over HTTP/2 there are [`FEW`] connections, and as many streams on them instead.
 ///
 /// # Errors
 /// When not all `connections` can be opened, or not all of them are used.
-pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32) -> Result<Memory> {
+pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32, over: Over) -> Result<Memory> {
     let limit =
         place::raise_open_files().map_err(Error::io("cannot raise the limit of open files"))?;
     enough(limit, connections)?;
+    let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
+    let certificate = match over.is_tls() {
+        true => {
+            Some(Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?)
+        }
+        false => None,
+    };
+    let bench = Bench {
+        rig,
+        over,
+        certificate,
+        seconds,
+    };
+    let streams = connections / FEW;
+    // Connections, and requests in flight on each.
+    let all = match over.is_http2() {
+        true => (FEW, streams),
+        false => (connections, 1),
+    };
     let mut rows = Vec::new();
     for transport in load::transports() {
         let mut samples = Vec::new();
         for round in 1..=rounds {
             eprintln!("memory: round {round} of {rounds}, {transport}");
-            let few = peak(rig, transport, FEW, seconds)?;
-            let many = peak(rig, transport, connections, seconds)?;
+            let few = bench.peak(transport, (FEW, 1))?;
+            let many = bench.peak(transport, all)?;
             let growth = many.resident as f64 - few.resident as f64;
             samples.push(Sample {
                 few,
                 many,
-                bytes_per_connection: growth / f64::from(connections - FEW),
+                bytes_per_connection: growth / f64::from(all.0 * all.1 - FEW),
             });
         }
         rows.push(Row {
@@ -83,7 +109,11 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64, connections: u32) -> Result<Memo
             rounds: samples,
         });
     }
-    Ok(Memory { connections, rows })
+    Ok(Memory {
+        over: over.phrase().to_owned(),
+        connections: all.0 * all.1,
+        rows,
+    })
 }
 
 /// Are `limit` open files per process enough?
@@ -105,29 +135,47 @@ fn enough(limit: u64, connections: u32) -> Result<()> {
     Ok(())
 }
 
-fn peak(rig: Rig, transport: Transport, connections: u32, seconds: f64) -> Result<Peak> {
-    // A server of its own for each: no connection of the one before is still being closed, and the
-    // addresses that it left in TIME_WAIT are not in the way.
-    let server = Ceiling::start(rig.server)?;
-    let mut command = ourselves("generate")?;
-    command
-        .args(["--address", &server.address.to_string()])
-        .args(["--connections", &connections.to_string()])
-        .args(["--seconds", &seconds.to_string()]);
-    if transport == Transport::IoUring {
-        command.arg("--io-uring");
+struct Bench {
+    rig: Rig,
+    over: Over,
+    certificate: Option<Certificate>,
+    seconds: f64,
+}
+
+impl Bench {
+    /// The peak of a process with so many connections, and requests in flight on each.
+    fn peak(&self, transport: Transport, (connections, streams): (u32, u32)) -> Result<Peak> {
+        let (rig, seconds) = (self.rig, self.seconds);
+        // A server of its own for each: no connection of the one before is still being closed, and the
+        // addresses that it left in TIME_WAIT are not in the way.
+        let http2 = self.over.is_http2();
+        let certificate = self.certificate.as_ref();
+        let server = Ceiling::start_over(Contract::HttpEcho, http2, certificate, rig.server)?;
+        let mut command = ourselves("generate")?;
+        command
+            .args(["--address", &server.address.to_string()])
+            .args(["--connections", &connections.to_string()])
+            .args(["--streams", &streams.to_string()])
+            .args(["--seconds", &seconds.to_string()])
+            .args(["--over", self.over.word()]);
+        if let Some(certificate) = certificate {
+            command.arg("--ca").arg(certificate.path());
+        }
+        if transport == Transport::IoUring {
+            command.arg("--io-uring");
+        }
+        let mut child = Child::start(command, rig.client)?;
+        let ended = child.end(Duration::from_secs_f64(seconds) + PATIENCE)?;
+        let peak: Peak = serde_json::from_str(&ended.stdout)
+            .map_err(|_| child.complaint(&ended, "the generator process failed"))?;
+        if peak.connections_in_use < u64::from(connections) {
+            return Err(Error::Unusable(format!(
+                "only {} of {connections} connections over {transport} had an answer: measure for longer (--seconds)",
+                peak.connections_in_use
+            )));
+        }
+        Ok(peak)
     }
-    let mut child = Child::start(command, rig.client)?;
-    let ended = child.end(Duration::from_secs_f64(seconds) + PATIENCE)?;
-    let peak: Peak = serde_json::from_str(&ended.stdout)
-        .map_err(|_| child.complaint(&ended, "the generator process failed"))?;
-    if peak.connections_in_use < u64::from(connections) {
-        return Err(Error::Unusable(format!(
-            "only {} of {connections} connections over {transport} had an answer: measure for longer (--seconds)",
-            peak.connections_in_use
-        )));
-    }
-    Ok(peak)
 }
 
 /// The generator process's command line.
@@ -138,7 +186,13 @@ pub struct GenerateArgs {
     #[arg(long)]
     connections: u32,
     #[arg(long)]
+    streams: u32,
+    #[arg(long)]
     seconds: f64,
+    #[arg(long)]
+    over: Over,
+    #[arg(long)]
+    ca: Option<PathBuf>,
     #[arg(long)]
     io_uring: bool,
 }
@@ -154,7 +208,24 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
         Transport::Epoll
     };
     let rig = Rig::here().map_err(Error::io("cannot see the CPUs"))?;
-    let plan = load::closed(args.address, args.connections, transport, rig);
+    let mut plan = load::closed(args.address, args.connections, transport, rig);
+    if args.over.is_http2() {
+        plan.dialogue = load::h2(args.address, args.over.is_tls());
+        plan.load.pipeline = args.streams;
+    }
+    if let Some(ca) = &args.ca {
+        let ca = std::fs::read_to_string(ca).map_err(Error::io("cannot read the certificate"))?;
+        let alpn = if args.over.is_http2() {
+            "h2"
+        } else {
+            "http/1.1"
+        };
+        plan.tls = Some(TlsOptions {
+            ca: Some(ca),
+            alpn: vec![alpn.to_owned()],
+            ..TlsOptions::default()
+        });
+    }
     let seen = load::measure(&plan, load::span(args.seconds))?.observation;
     let status = std::fs::read_to_string("/proc/self/status")
         .map_err(Error::io("cannot read /proc/self/status"))?;
@@ -178,12 +249,14 @@ impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Peak resident memory of a fresh generator process (closed loop, HTTP, every connection in use).\n\
-             The kernel's own memory for sockets is not in it."
+            "{}: peak resident memory of a fresh generator process (closed loop, every connection in use). Over\n\
+             HTTP/2 there are {FEW} connections, and what is counted are streams in flight. The kernel's own memory for\n\
+             sockets is not in it.",
+            self.over
         )?;
         let many = format!("at {}, MiB", number(f64::from(self.connections), 0));
         let few = format!("at {FEW}, MiB");
-        let mut table = Table::new(["", &few, &many, "bytes per connection"]);
+        let mut table = Table::new(["", &few, &many, "bytes each"]);
         let mib = |rounds: &[Sample], which: fn(&Sample) -> u64| {
             let values = rounds.iter().map(|it| which(it) as f64 / 1_048_576.0);
             show(Spread::of(values), 2)

@@ -1,8 +1,10 @@
 //! What a mix of requests with values in them costs: compared with one fixed request, and with the same mix
-//! as a script of wrk.
+//! as a script of wrk and, where there is one, of k6.
 
 use crate::compat::{CONNECTIONS, Compat, load_command, measure, wrk};
 use crate::error::{Error, Result};
+use crate::external;
+use crate::k6;
 use crate::place::{self, Rig};
 use crate::prony;
 use std::fmt::Write;
@@ -88,7 +90,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
         wrk(command, Some(&script), address, seconds, rig)
     };
     let ours = ("prony load -f", &mix as crate::compat::Contestant<'_>);
-    let pairs = vec![
+    let mut pairs = vec![
         measure(
             "a mix of 10 requests with values compared with one fixed request",
             "at most 1.25",
@@ -106,10 +108,24 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
             rig,
         )?,
     ];
+    let k6 = external::find("k6");
+    if let Some(k6) = &k6 {
+        let theirs = |address| k6::mix(k6, folder, address, seconds, rig);
+        pairs.push(measure(
+            "the same mix compared with k6, a user for each connection",
+            "at most 0.10",
+            ours,
+            ("k6 run", &theirs),
+            rounds,
+            rig,
+        )?);
+    }
     Ok(Compat {
         connections: CONNECTIONS,
         seconds,
         pairs,
-        missing: None,
+        missing: k6
+            .is_none()
+            .then(|| "k6 is not on the PATH (go install go.k6.io/k6@latest)".into()),
     })
 }

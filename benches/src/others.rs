@@ -205,6 +205,8 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Others> {
         contract: Contract::HttpEcho,
         script,
         message: NonZeroUsize::MIN,
+        http2: false,
+        certificate: None,
     };
     let name = "answers after 1 ms, but stands still for 100 ms in every second";
     let block = others.block(name, &stalls, rounds, |way| {

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where it is.
@@ -13,6 +13,12 @@ pub fn program() -> Result<PathBuf> {
     let here = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
     let prony = here.with_file_name("prony");
     if prony.is_file() {
+        if older(&prony, &here) {
+            eprintln!(
+                "WARNING: {} is older than this program, and may be of an earlier version: `cargo build --release` builds both",
+                prony.display()
+            );
+        }
         return Ok(prony);
     }
     let message = format!(
@@ -20,6 +26,12 @@ pub fn program() -> Result<PathBuf> {
         prony.display()
     );
     Err(Error::Unusable(message))
+}
+
+/// Was a file written before another?
+fn older(file: &Path, other: &Path) -> bool {
+    let written = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+    written(file) < written(other)
 }
 
 /// What it prints with `--json`.

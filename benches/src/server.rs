@@ -3,12 +3,14 @@
 
 use crate::child::Child;
 use crate::error::{Error, Result};
+use prony_lab::contract::Certificate;
 use prony_reference::clockwork::{self, Script, Stall};
-use prony_reference::{Contract, ceiling};
+use prony_reference::{Contract, Over, ceiling};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -70,8 +72,22 @@ impl Ceiling {
     /// # Errors
     /// When it does not start.
     pub fn start_with(contract: Contract, cpu: usize) -> Result<Self> {
+        Self::start_over(contract, false, None, cpu)
+    }
+
+    /// The same over HTTP/2, or over TLS with this certificate.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_over(
+        contract: Contract,
+        http2: bool,
+        certificate: Option<&Certificate>,
+        cpu: usize,
+    ) -> Result<Self> {
         let mut command = ourselves("serve")?;
         command.arg(contract.to_string());
+        spoken(http2, certificate, &mut command);
         let (child, ready) = start(command, cpu)?;
         Ok(Self {
             address: ready.address,
@@ -84,9 +100,10 @@ impl Ceiling {
 ///
 /// # Errors
 /// When it cannot listen or serve.
-pub fn serve_ceiling(contract: Contract) -> Result<()> {
+pub fn serve_ceiling(contract: Contract, spoken: &SpokenArgs) -> Result<()> {
     let server = ceiling::Server::bind(&ceiling::Options {
         contract,
+        over: spoken.over(),
         ..ceiling::Options::new(loopback())
     })?;
     say(&Ready {
@@ -98,13 +115,17 @@ pub fn serve_ceiling(contract: Contract) -> Result<()> {
 
 /// What the clockwork is to do.
 #[derive(Debug, Clone, Copy)]
-pub struct Clockworks {
+pub struct Clockworks<'a> {
     /// What it answers.
     pub contract: Contract,
     /// When.
     pub script: Script,
     /// Bytes of an echo's request.
     pub message: NonZeroUsize,
+    /// What HTTP is spoken over.
+    pub http2: bool,
+    /// TLS, with this certificate.
+    pub certificate: Option<&'a Certificate>,
 }
 
 /// The clockwork, running.
@@ -122,13 +143,14 @@ impl Clockwork {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn start(what: &Clockworks, cpu: usize) -> Result<Self> {
+    pub fn start(what: &Clockworks<'_>, cpu: usize) -> Result<Self> {
         let mut command = ourselves("clockwork")?;
         command
             .args(["--contract", &what.contract.to_string()])
             .args(["--delay", &what.script.delay.to_string()])
             .args(["--seed", &what.script.seed.to_string()])
             .args(["--message", &what.message.to_string()]);
+        spoken(what.http2, what.certificate, &mut command);
         if what.script.queue {
             command.arg("--queue");
         }
@@ -170,6 +192,39 @@ pub struct ClockworkArgs {
     seed: u64,
     #[arg(long)]
     message: NonZeroUsize,
+    #[command(flatten)]
+    spoken: SpokenArgs,
+}
+
+/// What a server speaks, on its command line.
+#[derive(Debug, clap::Args)]
+pub struct SpokenArgs {
+    #[arg(long)]
+    http2: bool,
+    #[arg(long, requires = "key")]
+    cert: Option<PathBuf>,
+    #[arg(long)]
+    key: Option<PathBuf>,
+}
+
+impl SpokenArgs {
+    fn over(&self) -> Over {
+        Over {
+            http2: self.http2,
+            tls: self.cert.clone().zip(self.key.clone()),
+        }
+    }
+}
+
+/// Says on a server's command line what it speaks.
+fn spoken(http2: bool, certificate: Option<&Certificate>, command: &mut Command) {
+    if http2 {
+        command.arg("--http2");
+    }
+    if let Some(certificate) = certificate {
+        command.arg("--cert").arg(certificate.path());
+        command.arg("--key").arg(certificate.key_path());
+    }
 }
 
 /// What the hidden subcommand does: keeps the script until it is told to end, and reports.
@@ -187,6 +242,7 @@ pub fn serve_clockwork(args: &ClockworkArgs) -> Result<()> {
             seed: args.seed,
         },
         message: Some(args.message),
+        over: args.spoken.over(),
         note: true,
         ..clockwork::Options::new(loopback())
     })?;

@@ -38,13 +38,20 @@ fuzz_target!(|input: &[u8]| {
     let mut taken = 0;
     for part in wire.chunks(usize::from(how / 16) + 1) {
         taken += part.len();
-        if echo.received(&mut conn, 0, part, &mut out, &mut seen).is_err() {
+        if echo
+            .received(&mut conn, 0, part, &mut out, &mut seen)
+            .is_err()
+        {
             fault = true;
             break;
         }
     }
     assert!(seen.0.len() <= requests);
-    assert_eq!(fault, taken > requests * MESSAGE.len(), "surplus is a fault, and nothing else is");
+    assert_eq!(
+        fault,
+        taken > requests * MESSAGE.len(),
+        "surplus is a fault, and nothing else is"
+    );
     for (answer, bytes) in seen.0.iter().zip(wire.chunks(MESSAGE.len())) {
         if answer.wrong.is_none() {
             assert_eq!(bytes, MESSAGE, "a right answer is the message");

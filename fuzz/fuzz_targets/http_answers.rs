@@ -112,11 +112,10 @@ impl hyper::rt::Write for Said<'_> {
 fn as_hyper_reads(wire: &'static [u8]) -> Option<(u16, u64)> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
     runtime.block_on(async {
-        let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, Empty<Bytes>>(
-            Said(wire),
-        )
-        .await
-        .ok()?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake::<_, Empty<Bytes>>(Said(wire))
+                .await
+                .ok()?;
         let asked = hyper::Request::get("/").header("host", "h");
         let answer = sender.send_request(asked.body(Empty::new()).ok()?);
         let read = async {

@@ -1,29 +1,63 @@
-// An HTTP server on net/http that keeps one of two contracts.
+// An HTTP server on net/http that keeps one of three contracts.
 package main
 
 import (
+	"crypto/tls"
 	"log"
 	"net"
 	"net/http"
 	"os"
 )
 
-var contracts = map[string]http.HandlerFunc{
-	"http-echo": echo,
-	"fibonacci": fibonacci,
+// handler is what answers a contract; nil for one that is not kept here.
+func handler(contract, upstream string) http.HandlerFunc {
+	switch contract {
+	case "http-echo":
+		return echo
+	case "fibonacci":
+		return fibonacci
+	case "weather":
+		return weather(upstream)
+	}
+	return nil
+}
+
+// at gives an argument, or "" when there are not so many.
+func at(args []string, index int) string {
+	if index < len(args) {
+		return args[index]
+	}
+	return ""
 }
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 4 || contracts[os.Args[1]] == nil {
-		log.Fatal("usage: server http-echo|fibonacci HOST PORT")
+	args := os.Args[1:]
+	answer := handler(at(args, 0), at(args, 6))
+	if len(args) < 3 || answer == nil {
+		log.Fatal("usage: server http-echo|fibonacci|weather HOST PORT [plain|tls|h2 [CERT KEY [UPSTREAM]]]")
+	}
+	over := "plain"
+	if len(args) > 3 {
+		over = args[3]
 	}
 	server := &http.Server{
-		Addr: net.JoinHostPort(os.Args[2], os.Args[3]),
+		Addr: net.JoinHostPort(args[1], args[2]),
 		// A bare handler: http.ServeMux would clean paths and redirect.
-		Handler: contracts[os.Args[1]],
+		Handler: answer,
 		// net/http allows 4 KiB more than this: 16 KiB in all.
 		MaxHeaderBytes: 12 << 10,
 	}
-	log.Fatal(server.ListenAndServe())
+	switch over {
+	case "plain":
+		log.Fatal(server.ListenAndServe())
+	case "tls":
+		// With this, HTTP/2 is not offered.
+		server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+		log.Fatal(server.ListenAndServeTLS(args[4], args[5]))
+	case "h2":
+		log.Fatal(server.ListenAndServeTLS(args[4], args[5]))
+	default:
+		log.Fatalf("%s is not spoken here", over)
+	}
 }

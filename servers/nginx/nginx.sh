@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs nginx with a configuration of its own: nginx.sh CONTRACT HOST PORT DOCROOT WORKERS
+# Runs nginx with a configuration of its own: nginx.sh CONTRACT HOST PORT DOCROOT WORKERS [OVER CERT KEY]
 set -eu
-contract=$1 host=$2 port=$3 docroot=$4 workers=$5
+contract=$1 host=$2 port=$3 docroot=$4 workers=$5 over=${6:-plain} cert=${7:-} key=${8:-}
 
 case $contract in
     static-file) cache='open_file_cache max=1024;' ;;
@@ -19,6 +19,15 @@ user=
 # Several workers have a listener each, so that the kernel spreads the connections evenly.
 reuseport=
 [ "$workers" -eq 1 ] || reuseport=reuseport
+
+# Without TLS, a listener speaks either HTTP/1.1 or HTTP/2.
+case $over in
+    plain) speaks= tls= ;;
+    h2c) speaks=http2 tls= ;;
+    tls) speaks=ssl ;;
+    h2) speaks='ssl http2' ;;
+esac
+[ -z "$cert" ] || tls="ssl_certificate \"$cert\"; ssl_certificate_key \"$key\"; ssl_protocols TLSv1.2 TLSv1.3;"
 
 prefix=$(mktemp -d)
 trap 'rm -r "$prefix"' EXIT
@@ -53,7 +62,8 @@ http {
     scgi_temp_path temp;
 
     server {
-        listen $host:$port backlog=4096 $reuseport;
+        listen $host:$port backlog=4096 $reuseport $speaks;
+        $tls
         root "$docroot";
     }
 }

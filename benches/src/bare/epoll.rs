@@ -23,7 +23,7 @@ pub fn epoll(
     exchange: &Exchange,
     span: Span,
 ) -> io::Result<Floor> {
-    let streams = connect(addr, connections)?;
+    let streams = connect(addr, connections, exchange)?;
     // SAFETY: a plain system call without pointers.
     let raw = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
     if raw < 0 {

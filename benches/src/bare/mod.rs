@@ -53,6 +53,8 @@ pub struct Exchange {
     pub request: Vec<u8>,
     /// Bytes of each answer: all answers must be equally long.
     pub answer: usize,
+    /// Sent first on each connection, and answered by a head without a body.
+    pub handshake: Vec<u8>,
 }
 
 impl Exchange {
@@ -74,16 +76,30 @@ impl Exchange {
             _ => Ok(Self {
                 request: request.to_vec(),
                 answer,
+                handshake: Vec::new(),
             }),
         }
     }
 }
 
-fn connect(addr: SocketAddr, connections: usize) -> io::Result<Vec<TcpStream>> {
+fn connect(
+    addr: SocketAddr,
+    connections: usize,
+    exchange: &Exchange,
+) -> io::Result<Vec<TcpStream>> {
     (0..connections)
         .map(|_| {
-            let stream = TcpStream::connect(addr)?;
+            let mut stream = TcpStream::connect(addr)?;
             stream.set_nodelay(true)?;
+            if !exchange.handshake.is_empty() {
+                stream.write_all(&exchange.handshake)?;
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte)?;
+                    head.push(byte[0]);
+                }
+            }
             Ok(stream)
         })
         .collect()

@@ -31,7 +31,7 @@ pub fn uring(
     exchange: &Exchange,
     span: Span,
 ) -> io::Result<Floor> {
-    let streams = connect(addr, connections)?;
+    let streams = connect(addr, connections, exchange)?;
     let fds: Vec<_> = streams.iter().map(AsRawFd::as_raw_fd).collect();
     let silence = Timespec::new().sec(SILENCE_SECONDS);
     // Declared before the ring, hence dropped after it: the kernel writes to them.

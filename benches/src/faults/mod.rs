@@ -20,6 +20,13 @@ use std::time::Duration;
 /// duel or a capacity search.
 const MOMENTS: Duration = Duration::from_millis(2_500);
 
+/// How long a process is stopped.
+const MOMENT: Duration = Duration::from_millis(300);
+/// How long an agent is stopped that is to be lost by it: silence is borne for ten seconds.
+const LONG: Duration = Duration::from_secs(12);
+/// For so many signals to runs on other machines there is one such stop.
+const LONG_EVERY: u32 = 20;
+
 /// How much, and from which seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -82,9 +89,28 @@ pub fn run(options: Options) -> Result<Faults> {
         };
         let moment = MOMENTS.mul_f64(draw.random());
         let case = format!("{verb:?} after {} ms", moment.as_millis());
-        let wrong = signalled(&program, verb, whom, signal, moment)?;
+        let wrong = signalled(&program, verb, whom, signal, moment, MOMENT)?;
         found.book(&format!("{name} to {whom:?}"), &case, &wrong);
         progress(nth + 1, options.signals, "signals", &found);
+    }
+    // Stopped for longer than the other side waits, an agent is lost, and must not come back with figures.
+    let long = match options.apart {
+        true => options.signals.div_ceil(LONG_EVERY),
+        false => 0,
+    };
+    for nth in 0..long {
+        let moment = MOMENTS.mul_f64(draw.random());
+        let case = format!("after {} ms", moment.as_millis());
+        let wrong = signalled(
+            &program,
+            Verb::Apart,
+            Whom::Agent,
+            libc::SIGSTOP,
+            moment,
+            LONG,
+        )?;
+        found.book("STOP for 12 s, CONT to Agent", &case, &wrong);
+        progress(nth + 1, long, "long stops", &found);
     }
     let faults = fault::ALL.len() as u32 * options.times;
     for nth in 0..faults {
@@ -112,13 +138,14 @@ fn progress(done: u32, all: u32, what: &str, found: &Faults) {
     }
 }
 
-/// A signal to one of the processes.
+/// A signal to one of the processes. One that is stopped goes on after `hold`.
 fn signalled(
     program: &Path,
     verb: Verb,
     whom: Whom,
     signal: i32,
     moment: Duration,
+    hold: Duration,
 ) -> Result<Vec<String>> {
     let scene = Scene::new(program)?;
     let mut started = scene.start(verb, |command, _| command)?;
@@ -134,7 +161,7 @@ fn signalled(
     };
     send(signal);
     if signal == libc::SIGSTOP {
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(hold);
         send(libc::SIGCONT);
     }
     let ends_by_it = hit == Whom::Prony && signal != libc::SIGSTOP && signal != libc::SIGHUP;

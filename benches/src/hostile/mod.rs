@@ -2,16 +2,22 @@
 //!
 //! Each server is loaded in several ways over each transport. Whatever it does, the load comes to its end, every
 //! request is accounted for, and no more answers are right than the server has read requests; what else must be said
-//! stands beside each server ([`cases::Say`]).
+//! stands beside each server ([`cases::Say`]). The same servers speak through TLS as well.
 
 mod cases;
+mod line;
 mod script;
 
 use crate::error::{Error, Result};
 use crate::table::Table;
 use cases::{Case, Say};
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Nanos, Plan, Target, available, run as load};
+use prony_lab::contract::Certificate;
+use prony_record::load::KeyKind;
 use prony_record::{Extent, Observation, Span, Transport, Window};
+use prony_reference::Over;
+use rustls::ServerConfig;
 use script::Scripted;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -65,6 +71,8 @@ const WAYS: [(Way, &str); 5] = [
 pub struct Hostile {
     /// Servers.
     servers: usize,
+    /// They spoke through TLS.
+    tls: bool,
     /// By class of server: loads that were told as they should be, and others.
     classes: BTreeMap<&'static str, Told>,
     /// The longest that a load lasted beyond its length and time-out, in seconds.
@@ -90,12 +98,42 @@ struct Shown {
     overrun: Duration,
 }
 
-/// Loads every server in every way; `short`: in one way each, a different one for each server.
+/// How the servers speak through TLS, and are verified.
+struct Secured {
+    config: Arc<ServerConfig>,
+    options: TlsOptions,
+}
+
+impl Secured {
+    fn new() -> Result<Self> {
+        let scratch = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
+        let own =
+            Certificate::below(scratch.path(), KeyKind::EcdsaP256).map_err(Error::Unusable)?;
+        let over = Over {
+            http2: false,
+            tls: Some((own.path(), own.key_path())),
+        };
+        let config = over
+            .config()
+            .map_err(|error| Error::Unusable(error.to_string()))?;
+        Ok(Self {
+            config: config.ok_or_else(|| Error::Unusable("no configuration of TLS".into()))?,
+            options: own.options(false),
+        })
+    }
+}
+
+/// Loads every server in every way; `short`: in one way each, a different one for each server. `tls`: all of it through TLS.
 ///
 /// # Errors
 /// When something was not told as it is, or a server could not be started.
-pub fn run(short: bool) -> Result<Hostile> {
+pub fn run(short: bool, tls: bool) -> Result<Hostile> {
     let cases = cases::all();
+    let secured = match tls {
+        true => Some(Secured::new()?),
+        false => None,
+    };
+    let secured = secured.as_ref();
     let transports: Vec<Transport> = [Transport::Epoll, Transport::IoUring]
         .into_iter()
         .filter(|&kind| available(kind))
@@ -118,6 +156,7 @@ pub fn run(short: bool) -> Result<Hostile> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Hostile {
         servers: cases.len(),
+        tls,
         ..Hostile::default()
     });
     thread::scope(|scope| {
@@ -131,7 +170,7 @@ pub fn run(short: bool) -> Result<Hostile> {
                     if nth.is_multiple_of(250) {
                         eprintln!("hostile: {nth} of {} loads", jobs.len());
                     }
-                    let told = judge(case, *kind, *way);
+                    let told = judge(case, secured, *kind, *way);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     found.add(case, &format!("{name}, {kind}"), told);
                 }
@@ -194,10 +233,15 @@ fn plan(case: &Case, at: std::net::SocketAddr, kind: Transport, way: Way) -> Pla
     plan
 }
 
-fn judge(case: &Case, kind: Transport, way: Way) -> std::result::Result<Shown, String> {
+fn judge(
+    case: &Case,
+    secured: Option<&Secured>,
+    kind: Transport,
+    way: Way,
+) -> std::result::Result<Shown, String> {
     let mut tries = 1;
     loop {
-        let shown = show(case, kind, way)?;
+        let shown = show(case, secured, kind, way)?;
         let verdict = verdict(case.say, way, &shown);
         // When bytes come that nothing asked for is not certain, nor that they come while there is a connection; and on a
         // machine that is busy an answer may be late once, or nothing happen in so short a time.
@@ -221,10 +265,17 @@ fn judge(case: &Case, kind: Transport, way: Way) -> std::result::Result<Shown, S
     }
 }
 
-fn show(case: &Case, kind: Transport, way: Way) -> std::result::Result<Shown, String> {
-    let server =
-        Scripted::start(case.script.clone()).map_err(|error| format!("no server: {error}"))?;
-    let plan = plan(case, server.at, kind, way);
+fn show(
+    case: &Case,
+    secured: Option<&Secured>,
+    kind: Transport,
+    way: Way,
+) -> std::result::Result<Shown, String> {
+    let config = secured.map(|it| Arc::clone(&it.config));
+    let server = Scripted::start(case.script.clone(), config)
+        .map_err(|error| format!("no server: {error}"))?;
+    let mut plan = plan(case, server.at, kind, way);
+    plan.tls = secured.map(|it| it.options.clone());
     let length = match plan.load.extent {
         Extent::Duration(length) => Nanos::try_from(length.0.as_nanos()).expect("a short time"),
         Extent::Requests(_) => Nanos::MAX,
@@ -340,8 +391,9 @@ impl fmt::Display for Hostile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} servers that do what they should not, or what is seldom done.\n",
-            self.servers
+            "{} servers{} that do what they should not, or what is seldom done.\n",
+            self.servers,
+            if self.tls { " behind TLS" } else { "" }
         )?;
         let mut table = Table::new(["class", "loads", "told right", "told wrong"]);
         for (class, told) in &self.classes {

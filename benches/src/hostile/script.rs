@@ -1,7 +1,9 @@
 //! A server that follows a script, whatever it is asked, and counts what it was asked.
 
+use super::line::Line;
+use rustls::ServerConfig;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -61,11 +63,11 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Starts it, on a free port of this machine.
+    /// Starts it, on a free port of this machine; with a configuration, over TLS.
     ///
     /// # Errors
     /// When it cannot listen.
-    pub fn start(script: Script) -> io::Result<Self> {
+    pub fn start(script: Script, tls: Option<Arc<ServerConfig>>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         // SAFETY: a plain system call; listening again changes the backlog, which 128 connections at once fill.
         unsafe { libc::listen(listener.as_raw_fd(), 4_096) };
@@ -82,12 +84,15 @@ impl Scripted {
                     return;
                 }
                 let (script, requests) = (Arc::clone(&script), Arc::clone(&requests));
+                let tls = tls.clone();
+                // Handshakes need more.
+                let stack = if tls.is_some() { 512 << 10 } else { 128 << 10 };
                 let serve = move || {
                     let _ = stream.set_nodelay(true);
                     // A client that goes away is no mistake of the server's.
-                    let _ = serve(&stream, &script, &requests);
+                    let _ = serve(&mut Line::new(stream, tls), &script, &requests);
                 };
-                let thread = thread::Builder::new().stack_size(128 << 10);
+                let thread = thread::Builder::new().stack_size(stack);
                 if thread.spawn(serve).is_err() {
                     return;
                 }
@@ -105,8 +110,8 @@ impl Drop for Scripted {
     }
 }
 
-fn serve(mut stream: &TcpStream, script: &Script, requests: &AtomicU64) -> io::Result<()> {
-    act(stream, &script.first)?;
+fn serve(line: &mut Line, script: &Script, requests: &AtomicU64) -> io::Result<()> {
+    act(line, &script.first)?;
     let mut pending = Vec::new();
     let mut buffer = [0; 4_096];
     let mut answered = 0;
@@ -115,12 +120,12 @@ fn serve(mut stream: &TcpStream, script: &Script, requests: &AtomicU64) -> io::R
             pending.drain(..end);
             requests.fetch_add(1, Relaxed);
             act(
-                stream,
+                line,
                 &script.answers[answered.min(script.answers.len() - 1)],
             )?;
             answered += 1;
         }
-        match stream.read(&mut buffer)? {
+        match line.read(&mut buffer)? {
             0 => return Ok(()),
             n => pending.extend_from_slice(&buffer[..n]),
         }
@@ -135,40 +140,43 @@ fn whole(bytes: &[u8], unit: Unit) -> Option<usize> {
     }
 }
 
-fn act(mut stream: &TcpStream, steps: &[Step]) -> io::Result<()> {
+fn act(line: &mut Line, steps: &[Step]) -> io::Result<()> {
     let ended = || io::Error::from(io::ErrorKind::Other);
     for step in steps {
         match step {
-            Step::Write(bytes) => stream.write_all(bytes)?,
+            Step::Write(bytes) => line.write_all(bytes)?,
             Step::Drip(bytes, pause) => {
                 for byte in bytes {
                     thread::sleep(*pause);
-                    stream.write_all(&[*byte])?;
+                    line.write_all(&[*byte])?;
                 }
             }
             Step::Pause(length) => thread::sleep(*length),
             Step::Pour(bytes) => {
                 let many = bytes.repeat(1 + 4_096 / bytes.len());
                 loop {
-                    stream.write_all(&many)?;
+                    line.write_all(&many)?;
                 }
             }
             Step::End => {
-                stream.shutdown(Shutdown::Write)?;
-                swallow(stream)?;
+                line.end()?;
+                swallow(line)?;
                 return Err(ended());
             }
-            Step::Close => return Err(ended()),
+            Step::Close => {
+                line.notify()?;
+                return Err(ended());
+            }
             Step::Reset => {
-                reset(stream);
+                line.reset();
                 return Err(ended());
             }
             Step::Silence => {
-                swallow(stream)?;
+                swallow(line)?;
                 return Err(ended());
             }
             Step::Deafness => {
-                until_closed(stream);
+                line.wait_until_closed();
                 return Err(ended());
             }
         }
@@ -176,36 +184,8 @@ fn act(mut stream: &TcpStream, steps: &[Step]) -> io::Result<()> {
     Ok(())
 }
 
-fn swallow(mut stream: &TcpStream) -> io::Result<()> {
+fn swallow(line: &mut Line) -> io::Result<()> {
     let mut buffer = [0; 4_096];
-    while stream.read(&mut buffer)? > 0 {}
+    while line.read(&mut buffer)? > 0 {}
     Ok(())
-}
-
-/// The end of this connection becomes a reset.
-fn reset(stream: &TcpStream) {
-    let linger = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    // SAFETY: the option is valid for the call, and its size is given.
-    unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            size_of::<libc::linger>() as libc::socklen_t,
-        );
-    }
-}
-
-fn until_closed(stream: &TcpStream) {
-    let mut poll = libc::pollfd {
-        fd: stream.as_raw_fd(),
-        events: libc::POLLRDHUP,
-        revents: 0,
-    };
-    // SAFETY: one valid pollfd, and its number.
-    unsafe { libc::poll(&raw mut poll, 1, -1) };
 }

@@ -56,14 +56,20 @@ impl Family {
 }
 
 #[cfg(test)]
+impl Family {
+    /// Of these processes.
+    pub(crate) fn of<const N: usize>(pids: [u32; N]) -> Self {
+        Self { pids: pids.into() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn children_of_the_family_belong_to_it() {
-        let mut family = Family {
-            pids: BTreeSet::from([10]),
-        };
+        let mut family = Family::of([10]);
         family.forked(11, 10);
         family.forked(12, 11);
         family.forked(21, 20);

@@ -1,9 +1,9 @@
 //! What one request costs a server, part by part: samples of its stacks, and counts of what it asks of the
 //! kernel.
 //!
-//! A [`Probe`] looks at a process tree for one measurement, in one of three ways ([`Look`]): without disturbing
-//! it (what procfs counts anyway), by sampling stacks, or by counting system calls. Counting costs the server more than
-//! sampling does, and sampling more than nothing: so they are never done in the same measurement.
+//! A [`Probe`] looks at a process tree for one measurement, in one of four ways ([`Look`]): without disturbing
+//! it (what procfs counts anyway), by sampling stacks, by counting system calls, or by recording when threads wait. Counting
+//! costs the server more than sampling does, and sampling more than nothing: so they are never done in the same measurement.
 //!
 //! Samples and system calls come from `perf_event_open`, one event per CPU that the server may use rather than one
 //! per thread: a server may have thousands of threads, and an event of a thread is stopped and started at each of its
@@ -12,6 +12,8 @@
 
 mod counts;
 mod family;
+mod generated;
+mod jvm;
 mod perf;
 mod probe;
 mod records;
@@ -19,11 +21,12 @@ mod refused;
 mod symbols;
 mod tidy;
 mod tracepoint;
+mod waits;
 
 pub use counts::{Counts, THREADS, TcpCounts};
 pub use probe::{Look, Probe, Taken};
 pub use refused::Refused;
-pub use symbols::Namer;
+pub use symbols::{Namer, RUNNABLE, forget};
 
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds.
 pub type Nanos = u64;

@@ -56,6 +56,8 @@ pub(crate) enum Kind {
     Stacks(u64),
     /// Every hit of the tracepoint with this number, with its fields.
     Tracepoint(u64),
+    /// The same with the stack of what runs.
+    TracepointStacks(u64),
 }
 
 impl Kind {
@@ -65,6 +67,7 @@ impl Kind {
             | match self {
                 Self::Stacks(_) => SAMPLE_CALLCHAIN,
                 Self::Tracepoint(_) => SAMPLE_RAW,
+                Self::TracepointStacks(_) => SAMPLE_CALLCHAIN | SAMPLE_RAW,
             }
     }
 
@@ -72,7 +75,7 @@ impl Kind {
     const fn ring_bytes(self) -> usize {
         match self {
             Self::Stacks(_) => 1 << 20,
-            Self::Tracepoint(_) => 1 << 23,
+            Self::Tracepoint(_) | Self::TracepointStacks(_) => 1 << 23,
         }
     }
 }
@@ -94,7 +97,7 @@ impl Ring {
     pub(crate) fn open(kind: Kind, cpu: usize) -> io::Result<Self> {
         let (event_type, config, period) = match kind {
             Kind::Stacks(period) => (SOFTWARE, CPU_CLOCK, period),
-            Kind::Tracepoint(id) => (TRACEPOINT, id, 1),
+            Kind::Tracepoint(id) | Kind::TracepointStacks(id) => (TRACEPOINT, id, 1),
         };
         let attr = Attr {
             kind: event_type,

@@ -4,7 +4,9 @@ use crate::counts::Counts;
 use crate::family::Family;
 use crate::perf::{Kind, Ring};
 use crate::records::{self, Record, Sample};
-use crate::{Nanos, PERIOD, Refused, tracepoint};
+use crate::tracepoint::{self, SwitchFields};
+use crate::waits::{Switch, Waits};
+use crate::{Nanos, PERIOD, Refused};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -24,6 +26,8 @@ pub enum Look {
     Stacks,
     /// Its system calls, every single one.
     Calls,
+    /// How long its threads wait, and where: every time that one of them leaves its CPU.
+    Waits,
 }
 
 /// A stack of one process: addresses, innermost first.
@@ -32,6 +36,8 @@ pub(crate) struct Stack {
     pub pid: u32,
     pub kernel: Vec<u64>,
     pub user: Vec<u64>,
+    /// Of a wait: the thread could have run, and waited for a CPU.
+    pub runnable: bool,
 }
 
 /// What a probe has seen.
@@ -41,10 +47,11 @@ pub struct Taken {
     pub counts: BTreeMap<&'static str, f64>,
     /// System calls by number.
     pub calls: BTreeMap<i64, u64>,
-    /// How many samples there are.
+    /// How many samples there are; of [`Look::Waits`], how many waits.
     pub samples: u64,
     /// Records that did not fit into the ring.
     pub lost: u64,
+    /// Samples by stack; of [`Look::Waits`], nanoseconds.
     pub(crate) stacks: HashMap<Stack, u64>,
 }
 
@@ -61,23 +68,30 @@ impl Probe {
     /// # Errors
     /// When the kernel does not allow it.
     pub fn open(root: u32, with_root: bool, cpus: &[usize], look: Look) -> Result<Self, Refused> {
+        let tried = match look {
+            Look::Calls => "counting system calls",
+            Look::Waits => "recording when threads wait",
+            Look::Plain | Look::Stacks => "sampling stacks",
+        };
+        let refused = |error: std::io::Error| Refused::new(tried, &error);
+        let mut fields = None;
         let kind = match look {
             Look::Plain => None,
             Look::Stacks => Some(Kind::Stacks(PERIOD)),
             Look::Calls => {
-                let id = tracepoint::id("raw_syscalls/sys_enter")
-                    .map_err(|error| Refused::new("counting system calls", &error))?;
+                let id = tracepoint::id("raw_syscalls/sys_enter").map_err(refused)?;
                 Some(Kind::Tracepoint(id))
             }
-        };
-        let tried = match look {
-            Look::Calls => "counting system calls",
-            _ => "sampling stacks",
+            Look::Waits => {
+                let (id, known) = tracepoint::switches().map_err(refused)?;
+                fields = Some(known);
+                Some(Kind::TracepointStacks(id))
+            }
         };
         let mut rings = Vec::new();
         for &cpu in kind.map_or(&[][..], |_| cpus) {
             let ring = kind.map(|kind| Ring::open(kind, cpu)).transpose();
-            rings.extend(ring.map_err(|error| Refused::new(tried, &error))?);
+            rings.extend(ring.map_err(refused)?);
         }
         let (orders, inbox) = mpsc::channel();
         let sample_type = kind.map_or(0, Kind::sample_type);
@@ -85,6 +99,7 @@ impl Probe {
             family: Family::below(root, with_root),
             rings,
             sample_type,
+            fields,
             taken: Taken::default(),
         };
         let thread = std::thread::spawn(move || {
@@ -111,6 +126,8 @@ struct Eye {
     family: Family,
     rings: Vec<Ring>,
     sample_type: u64,
+    /// Of waits.
+    fields: Option<SwitchFields>,
     taken: Taken,
 }
 
@@ -126,26 +143,38 @@ impl Eye {
         }
         std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
         let before = Counts::of(self.family.pids());
+        let mut waits = Waits::new(from, until);
         loop {
             let left = Duration::from_nanos(until.saturating_sub(now()));
             let ended = inbox.recv_timeout(left.min(TURN)) != Err(RecvTimeoutError::Timeout);
-            self.read(from, until);
+            self.read(from, until, &mut waits);
             if ended || now() >= until {
                 break;
             }
+        }
+        if self.fields.is_some() {
+            let Self { family, taken, .. } = self;
+            let mut waited = |stack, time| taken.put(stack, time);
+            waits.go_on(Nanos::MAX, family, &mut waited);
+            waits.end(&mut waited);
         }
         let after = Counts::of(self.family.pids());
         self.rings.clear();
         self.taken.counts = after.since(&before);
     }
 
-    fn read(&mut self, from: Nanos, until: Nanos) {
+    fn read(&mut self, from: Nanos, until: Nanos, waits: &mut Waits) {
         let (family, taken) = (&mut self.family, &mut self.taken);
+        let begun = now();
         for ring in &mut self.rings {
             ring.drain(
                 |kind, body| match records::read(kind, body, self.sample_type) {
                     Some(Record::Fork { pid, parent }) => family.forked(pid, parent),
                     Some(Record::Lost(records)) => taken.lost += records,
+                    Some(Record::Sample(sample)) if self.fields.is_some() => {
+                        let switch = self.fields.and_then(|fields| Switch::of(sample, fields));
+                        switch.into_iter().for_each(|switch| waits.add(switch));
+                    }
                     Some(Record::Sample(sample))
                         if family.has(sample.pid) && (from..until).contains(&sample.time) =>
                     {
@@ -155,25 +184,34 @@ impl Eye {
                 },
             );
         }
+        if self.fields.is_some() {
+            waits.go_on(begun, family, &mut |stack, time| taken.put(stack, time));
+        }
     }
 }
 
 impl Taken {
     fn add(&mut self, sample: Sample) {
-        if let Some(call) = sample.syscall {
+        if let Some(call) = sample.syscall() {
             *self.calls.entry(call).or_default() += 1;
             return;
         }
-        self.samples += 1;
-        let mut stack = Stack {
+        let stack = Stack {
             pid: sample.pid,
             kernel: sample.kernel,
             user: sample.user,
+            runnable: false,
         };
+        self.put(stack, 1);
+    }
+
+    /// Adds a sample, or a wait of so many nanoseconds.
+    fn put(&mut self, mut stack: Stack, weight: u64) {
+        self.samples += 1;
         if self.stacks.len() >= MOST_STACKS && !self.stacks.contains_key(&stack) {
             stack.user.truncate(1);
         }
-        *self.stacks.entry(stack).or_default() += 1;
+        *self.stacks.entry(stack).or_default() += weight;
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum Record {
     Lost(u64),
 }
 
-/// A sample: who, when, and its stack or the number of the system call.
+/// A sample: who, when, and its stack or the fields of its tracepoint, or both.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub pid: u32,
@@ -29,8 +29,28 @@ pub(crate) struct Sample {
     pub kernel: Vec<u64>,
     /// Addresses in the process, innermost first.
     pub user: Vec<u64>,
-    /// Of `raw_syscalls:sys_enter`.
-    pub syscall: Option<i64>,
+    /// The fields of a tracepoint; empty without one.
+    pub fields: Vec<u8>,
+}
+
+impl Sample {
+    /// The number of the system call, of `raw_syscalls:sys_enter`: after eight bytes that all tracepoints have in common.
+    pub(crate) fn syscall(&self) -> Option<i64> {
+        let bytes = self.fields.get(8..16)?;
+        Some(i64::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
+    /// A field of four bytes.
+    pub(crate) fn u32(&self, at: usize) -> Option<u32> {
+        let bytes = self.fields.get(at..at + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
+    /// A field of eight bytes.
+    pub(crate) fn u64(&self, at: usize) -> Option<u64> {
+        let bytes = self.fields.get(at..at + 8)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    }
 }
 
 /// Reads a record's body; None of kinds that are not used, and of one that is cut short.
@@ -73,10 +93,8 @@ fn sample(body: &mut Body<'_>, sample_type: u64) -> Option<Sample> {
         }
     }
     if sample_type & SAMPLE_RAW != 0 {
-        body.u32()?;
-        // Eight bytes that all tracepoints have in common, then the number.
-        body.u64()?;
-        sample.syscall = Some(body.u64()? as i64);
+        let size = body.u32()? as usize;
+        sample.fields = body.0.get(..size)?.to_vec();
     }
     Some(sample)
 }
@@ -127,7 +145,7 @@ mod tests {
             time: 55,
             kernel: vec![0xffff_0001, 0xffff_0002],
             user: vec![1, 2],
-            syscall: None,
+            fields: Vec::new(),
         };
         assert_eq!(read_one(&bytes), Some(Record::Sample(expected)));
         // Cut short: no sample rather than a wrong one.
@@ -137,13 +155,16 @@ mod tests {
     #[test]
     fn a_system_call_has_its_number_after_what_all_have_in_common() {
         let mut bytes = body([7, 8], &[55]);
-        bytes.extend(28_u32.to_ne_bytes());
+        bytes.extend(16_u32.to_ne_bytes());
         bytes.extend(0_u64.to_ne_bytes());
         bytes.extend(233_u64.to_ne_bytes());
-        let Some(Record::Sample(sample)) = read(SAMPLE, &bytes, SAMPLE_RAW) else {
+        let read_one = |bytes: &[u8]| read(SAMPLE, bytes, SAMPLE_RAW);
+        let Some(Record::Sample(sample)) = read_one(&bytes) else {
             panic!("no sample");
         };
-        assert_eq!(sample.syscall, Some(233));
+        assert_eq!(sample.syscall(), Some(233));
+        assert_eq!((sample.u32(8), sample.u32(13)), (Some(233), None));
+        assert_eq!(read_one(&bytes[..bytes.len() - 1]), None);
     }
 
     #[test]

@@ -1,21 +1,27 @@
 //! Names for addresses.
 
+use crate::generated::{Generated, left_by};
+use crate::jvm;
 use crate::probe::{Stack, Taken};
 use crate::tidy::tidy;
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
 /// What marks a frame of the kernel, as perf's scripts do.
 const KERNEL: &str = "_[k]";
+/// The innermost frame of a thread that waits although it could run: other threads have the CPU.
+pub const RUNNABLE: &str = "[waits for a CPU]";
 
 /// Knows the functions of programs and of the kernel. What it has read it keeps: one is enough for all measurements.
 pub struct Namer {
     symbolizer: Symbolizer,
-    kernel: std::cell::RefCell<HashMap<u64, Vec<String>>>,
+    kernel: RefCell<HashMap<u64, Vec<String>>>,
+    unnamed: RefCell<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for Namer {
@@ -31,14 +37,15 @@ impl Default for Namer {
                 .enable_code_info(false)
                 .enable_inlined_fns(true)
                 .build(),
-            kernel: std::cell::RefCell::default(),
+            kernel: RefCell::default(),
+            unnamed: RefCell::default(),
         }
     }
 }
 
 impl Namer {
     /// The stacks with names, folded: frames from the outermost to the innermost, separated by semicolons, kernel
-    /// frames ending in `_[k]`; and how many samples each has. The processes must still be there: of one that has ended
+    /// frames ending in `_[k]`; and how many samples each has, or nanoseconds of waits. The processes must still be there: of one that has ended
     /// only its number is known.
     #[must_use]
     pub fn folded(&self, taken: &Taken) -> BTreeMap<String, u64> {
@@ -65,12 +72,22 @@ impl Namer {
                 let known = kernel.get(&address).into_iter().flatten();
                 frames.extend(known.map(|name| format!("{name}{KERNEL}")));
             }
+            if stack.runnable {
+                frames.push(RUNNABLE.to_owned());
+            }
             if frames.is_empty() {
                 frames.push("[unknown]".to_owned());
             }
             *folded.entry(frames.join(";")).or_default() += samples;
         }
         folded
+    }
+
+    /// Why functions have no names, in words; each reason once.
+    pub fn unnamed(&self) -> Vec<String> {
+        std::mem::take(&mut *self.unnamed.borrow_mut())
+            .into_iter()
+            .collect()
     }
 
     fn learn_kernel(&self, taken: &Taken) {
@@ -95,12 +112,26 @@ impl Namer {
             .flat_map(|stack: &Stack| lookups(&stack.user))
             .collect();
         let addresses: Vec<u64> = all.into_iter().collect();
+        let written = jvm::ask(pid).unwrap_or_else(|why| {
+            self.unnamed.borrow_mut().insert(why);
+            None
+        });
+        let generated = Generated::of(pid);
+        drop(written);
         let maps = Maps::of(pid);
         let Some(number) = std::num::NonZeroU32::new(pid) else {
             return HashMap::new();
         };
-        let source = Source::Process(Process::new(Pid::Pid(number)));
-        self.symbolize(&source, &addresses, |address| maps.name(address))
+        let mut process = Process::new(Pid::Pid(number));
+        // Read here: blazesym takes no name from a map of which one line is not whole.
+        process.perf_map = false;
+        let source = Source::Process(process);
+        self.symbolize(&source, &addresses, |address| {
+            match generated.name(address) {
+                Some(name) => name.to_owned(),
+                None => maps.name(address),
+            }
+        })
     }
 
     /// Names, outermost first where functions are inlined; what has none gets one from `unknown`.
@@ -123,6 +154,13 @@ impl Namer {
             (address, names)
         };
         addresses.iter().map(named).collect()
+    }
+}
+
+/// Removes the maps of generated code that processes have left behind which have ended.
+pub fn forget(ended: &[i32]) {
+    for pid in ended.iter().filter_map(|pid| u32::try_from(*pid).ok()) {
+        let _ = fs::remove_file(left_by(pid));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Probes on real processes: this test program again, as a child that does what its environment tells it.
 
 use prony_anatomy::{Look, Namer, Probe, Refused, Taken, call_name};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 const DO: &str = "PRONY_ANATOMY_TEST_CHILD";
 /// The child ends by itself after this, should nothing end it.
 const LIFE: Duration = Duration::from_secs(120);
+/// Of `many_threads`.
+const THREADS: usize = 2_000;
 
 #[inline(never)]
 fn an_expensive_function(rounds: u64) -> u64 {
@@ -23,6 +26,33 @@ fn system_calls() {
     }
 }
 
+/// One thread sleeps while it holds a lock, and this one waits for it.
+fn wait_for_a_lock() {
+    let lock = std::sync::Mutex::new(());
+    std::thread::scope(|scope| {
+        for _ in 0..10 {
+            let held = lock.lock().unwrap();
+            let waiter = scope.spawn(|| drop(lock.lock().unwrap()));
+            std::thread::sleep(Duration::from_millis(20));
+            drop(held);
+            waiter.join().unwrap();
+        }
+    });
+}
+
+/// Many threads that wake up now and then, and this one, which works.
+fn many_threads() {
+    for _ in 0..THREADS {
+        let napping = || loop {
+            std::thread::sleep(Duration::from_secs(1));
+        };
+        // Small stacks: there are many of them.
+        let thread = std::thread::Builder::new().stack_size(64 << 10);
+        thread.spawn(napping).unwrap();
+    }
+    std::hint::black_box(an_expensive_function(u64::MAX));
+}
+
 #[test]
 fn child() {
     let Ok(what) = std::env::var(DO) else {
@@ -34,6 +64,8 @@ fn child() {
             "work" => drop(std::hint::black_box(
                 an_expensive_function(1_000_000).to_string(),
             )),
+            "wait" => wait_for_a_lock(),
+            "threads" => many_threads(),
             _ => system_calls(),
         }
     }
@@ -44,7 +76,11 @@ struct Running(Child);
 
 impl Running {
     fn start(what: &str) -> Self {
-        let child = Command::new(std::env::current_exe().unwrap())
+        Self::of(&std::env::current_exe().unwrap(), what)
+    }
+
+    fn of(program: &Path, what: &str) -> Self {
+        let child = Command::new(program)
             .args(["child", "--exact", "--nocapture"])
             .env(DO, what)
             .stdin(Stdio::null())
@@ -141,4 +177,98 @@ fn a_process_that_has_ended_leaves_its_samples() {
         let folded = Namer::default().folded(&taken);
         assert_eq!(folded.values().sum::<u64>(), taken.samples);
     }
+}
+
+#[test]
+fn threads_wait_where_they_left_their_cpu() {
+    let child = Running::start("wait");
+    let time = |taken: &Taken, call: &str| -> u64 {
+        let folded = Namer::default().folded(taken);
+        let of_call = folded.iter().filter(|(stack, _)| stack.contains(call));
+        of_call.map(|(_, ns)| ns).sum()
+    };
+    // A wait is known when it has begun within the look, or just before.
+    let enough = |taken: &Taken| taken.samples > 20 && time(taken, "futex") > 0;
+    let Some(taken) = look(&child, Look::Waits, enough) else {
+        return;
+    };
+    let (sleeps, locks) = (time(&taken, "nanosleep"), time(&taken, "futex"));
+    // A waiter waits about as long as the holder of the lock sleeps; it begins later, and may be woken later.
+    assert!(
+        taken.lost > 0 || (sleeps / 4..=sleeps * 4).contains(&locks),
+        "{sleeps} ns asleep and {locks} ns in wait of the lock"
+    );
+}
+
+#[test]
+fn a_process_that_ends_meanwhile_ends_nothing_else() {
+    let mut child = Running::start("work");
+    let cpus: Vec<usize> = (0..std::thread::available_parallelism().unwrap().get()).collect();
+    for kind in [Look::Plain, Look::Stacks, Look::Calls, Look::Waits] {
+        let Ok(probe) = Probe::open(child.0.id(), true, &cpus, kind) else {
+            continue;
+        };
+        let from = now();
+        probe.measure(from, from + 60_000_000_000);
+        std::thread::sleep(Duration::from_millis(100));
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
+        let taken = probe.finish();
+        assert!(
+            now() - from < 60_000_000_000,
+            "{kind:?}: did not end at once"
+        );
+        let weight: u64 = Namer::default().folded(&taken).values().sum();
+        assert!(
+            kind == Look::Waits || weight == taken.samples,
+            "{kind:?}: {weight}"
+        );
+        child = Running::start("work");
+    }
+}
+
+#[test]
+fn code_without_symbols_has_the_name_of_its_file() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let stripped = folder.join("prony-anatomy-stripped");
+    let strip = Command::new("strip")
+        .arg("-o")
+        .args([&stripped, &std::env::current_exe().unwrap()])
+        .status();
+    match strip {
+        Ok(status) => assert!(status.success(), "strip: {status}"),
+        Err(error) => {
+            println!("skipped: strip: {error}");
+            return;
+        }
+    }
+    let child = Running::of(&stripped, "work");
+    let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+        return;
+    };
+    let folded = Namer::default().folded(&taken);
+    let innermost = |stack: &&String| stack.ends_with("[prony-anatomy-stripped]");
+    let found: u64 = folded
+        .keys()
+        .filter(innermost)
+        .map(|stack| folded[stack])
+        .sum();
+    assert!(2 * found > taken.samples, "{found} of {folded:#?}");
+}
+
+#[test]
+fn thousands_of_threads_are_one_server() {
+    let child = Running::start("threads");
+    let worked = |taken: &Taken| taken.counts.get("threads that worked").copied();
+    // They wake up once a second.
+    let many = |taken: &Taken| worked(taken).is_some_and(|n| n > 0.9 * THREADS as f64);
+    look(&child, Look::Plain, many).expect("procfs is always allowed");
+    let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+        return;
+    };
+    let folded = Namer::default().folded(&taken);
+    let works = folded
+        .keys()
+        .any(|stack| stack.contains("an_expensive_function"));
+    assert!(works, "{folded:#?}");
 }

@@ -1,5 +1,7 @@
 //! An audit: the documents, what the checks say of them, and both as text.
 
+mod text;
+
 use crate::check;
 use crate::document::Document;
 use crate::figures::figures;
@@ -9,7 +11,6 @@ use prony_checks::{Finding, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// What is wrong with some texts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -142,40 +143,7 @@ impl Suite {
             of,
         }
     }
-
-    fn text(&self) -> String {
-        let widest = self
-            .systems
-            .iter()
-            .map(|system| system.name.chars().count());
-        let widest = widest.max().unwrap_or(0).min(NAME);
-        let mut out = format!(
-            "{}: {} of {} have findings of their own:\n",
-            printable(&self.file),
-            self.systems.len(),
-            counted(self.of, "system", "systems"),
-        );
-        for system in self.systems.iter().take(SYSTEMS) {
-            let findings = system.findings.iter().map(|(name, n)| match n {
-                1 => name.clone(),
-                n => format!("{name} ×{n}"),
-            });
-            let findings: Vec<String> = findings.collect();
-            let name: String = printable(&system.name).chars().take(NAME).collect();
-            let _ = writeln!(out, "    {name:widest$}  {}", findings.join(", "));
-        }
-        if let Some(more @ 1..) = self.systems.len().checked_sub(SYSTEMS) {
-            let _ = writeln!(out, "    and {more} more");
-        }
-        out.push('\n');
-        out
-    }
 }
-
-/// A suite's table has at most this many systems; JSON has them all.
-const SYSTEMS: usize = 40;
-/// Their names are cut to this many characters.
-const NAME: usize = 40;
 
 /// What looks like figures, and was not understood.
 fn unread(document: &Document) -> Vec<Unread> {
@@ -223,11 +191,6 @@ impl ReadFile {
     }
 }
 
-/// The text lists at most this many lines; JSON has them all.
-const LISTED: usize = 8;
-/// The text is at most this wide, in characters.
-const WIDEST: usize = 100;
-
 impl Audit {
     /// Is something of it serious: do figures not mean what they seem to mean?
     pub fn serious(&self) -> bool {
@@ -235,162 +198,6 @@ impl Audit {
             .iter()
             .any(|remark| remark.finding.severity == Severity::Serious)
     }
-
-    /// As text for a terminal of this many columns: each remark with its lines, and what was read.
-    pub fn text(&self, width: usize) -> String {
-        let mut out = String::new();
-        for remark in &self.remarks {
-            let Finding {
-                name,
-                severity,
-                text,
-            } = &remark.finding;
-            let severity = match severity {
-                Severity::Serious => "serious",
-                Severity::Warning => "warning",
-                Severity::Note => "note",
-            };
-            let _ = writeln!(
-                out,
-                "{}:{}: {severity}: {name}",
-                printable(&remark.file),
-                ranges(&remark.lines)
-            );
-            out += &wrapped(&printable(text), width.min(WIDEST));
-            out.push('\n');
-        }
-        for suite in &self.suites {
-            out += &suite.text();
-        }
-        out += &self.summary();
-        for file in self.files.iter().filter(|file| !file.unread.is_empty()) {
-            let told = file.unread.iter().take(LISTED);
-            let told: Vec<String> = told
-                .map(|unread| format!("{}, line {}", unread.what, unread.line))
-                .collect();
-            let more = match file.unread.len().saturating_sub(LISTED) {
-                0 => String::new(),
-                more => format!("; and {more} more"),
-            };
-            let text = format!(
-                "Not audited in {}: {}{more}.",
-                printable(&file.name),
-                told.join("; ")
-            );
-            out += wrapped(&text, width.min(WIDEST))
-                .replace("\n    ", "\n")
-                .trim_start();
-        }
-        out
-    }
-
-    fn summary(&self) -> String {
-        let mut outputs: BTreeMap<&str, u32> = BTreeMap::new();
-        for (tool, n) in self.files.iter().flat_map(|file| &file.outputs) {
-            *outputs.entry(tool).or_default() += n;
-        }
-        let mut parts: Vec<String> = outputs
-            .iter()
-            .map(|(tool, n)| {
-                counted(
-                    *n,
-                    &format!("output of {tool}"),
-                    &format!("outputs of {tool}"),
-                )
-            })
-            .collect();
-        let tables = self.files.iter().map(|file| file.tables).sum();
-        let commands = self.files.iter().map(|file| file.commands).sum();
-        for (n, one, many) in [
-            (tables, "table", "tables"),
-            (commands, "command line", "command lines"),
-        ] {
-            if n > 0 {
-                parts.push(counted(n, one, many));
-            }
-        }
-        let read = if parts.is_empty() {
-            "no output of a load generator, no table of figures, no command line".to_owned()
-        } else {
-            parts.join(", ")
-        };
-        let with = |severity| {
-            let all = self.remarks.iter();
-            all.filter(|remark| remark.finding.severity == severity)
-                .count()
-        };
-        let (serious, warnings, notes) = (
-            with(Severity::Serious),
-            with(Severity::Warning),
-            with(Severity::Note),
-        );
-        let nothing = self.files.iter().all(|file| !file.says_something());
-        let found = if nothing {
-            "nothing, because nothing was audited".to_owned()
-        } else if self.remarks.is_empty() && outputs.is_empty() && self.figures == 0 {
-            "nothing, because no figures were read".to_owned()
-        } else if self.remarks.is_empty() {
-            "nothing wrong was found, which does not make it right".to_owned()
-        } else {
-            format!("{serious} serious, {warnings} to be warned of, {notes} to be noted")
-        };
-        format!("Read: {read}.\nFound: {found}.\n")
-    }
-}
-
-fn counted(n: u32, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-/// `3-5,9 and 4 more`
-fn ranges(lines: &[usize]) -> String {
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for &line in lines {
-        match ranges.last_mut() {
-            Some((_, last)) if line == *last + 1 || line == *last => *last = line,
-            _ => ranges.push((line, line)),
-        }
-    }
-    let shown: Vec<String> = ranges
-        .iter()
-        .take(LISTED)
-        .map(|&(first, last)| {
-            if first == last {
-                first.to_string()
-            } else {
-                format!("{first}-{last}")
-            }
-        })
-        .collect();
-    match ranges.len().saturating_sub(LISTED) {
-        0 => shown.join(","),
-        more => format!("{} and {more} more", shown.join(",")),
-    }
-}
-
-/// Names and texts come from files; what controls a terminal does not reach it.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
-
-/// Indented, in lines of at most `limit` characters.
-fn wrapped(text: &str, limit: usize) -> String {
-    let mut out = String::new();
-    let mut width = limit;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if width + 1 + length > limit {
-            out += if out.is_empty() { "    " } else { "\n    " };
-            width = 4;
-        } else {
-            out.push(' ');
-            width += 1;
-        }
-        out += word;
-        width += length;
-    }
-    out.push('\n');
-    out
 }
 
 #[cfg(test)]
@@ -441,18 +248,5 @@ mod tests {
             "{text}"
         );
         assert!(text.lines().count() < 40, "{text}");
-    }
-
-    #[test]
-    fn lines_are_gathered() {
-        assert_eq!(ranges(&[3, 4, 5, 9]), "3-5,9");
-        let many: Vec<usize> = (0..20).map(|n| 2 * n + 1).collect();
-        assert_eq!(ranges(&many), "1,3,5,7,9,11,13,15 and 12 more");
-        let long = wrapped(&"word ".repeat(60), WIDEST);
-        assert!(
-            long.lines()
-                .all(|line| line.len() <= WIDEST && line.starts_with("    word"))
-        );
-        assert!(long.lines().count() > 2);
     }
 }

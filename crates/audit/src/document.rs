@@ -19,8 +19,19 @@ pub struct Document {
     pub commands: Vec<Command>,
     /// What is claimed of ratios.
     pub claims: Vec<Claim>,
+    /// Lines that say that this machine is loaded: `Base URL: http://localhost:3000`, `client and server are on the
+    /// same machine`.
+    pub targets: Vec<usize>,
+    /// Lines that say how many requests were sent, and how many.
+    pub stated: Vec<(usize, u64)>,
+    /// Lines that say how long each run lasted, and how many seconds.
+    pub lasting: Vec<(usize, f64)>,
     /// Lines with pictures of results.
     pub pictures: Vec<usize>,
+    /// One of them is of a rate or a time, below a heading of results.
+    pub charted: bool,
+    /// It has a link to a file of results.
+    pub linked: bool,
     /// How often everything was run, if a sentence says so.
     pub repetitions: Option<u64>,
     /// Requests that failed, as sentences say.
@@ -38,7 +49,7 @@ pub struct Failure {
     pub line: usize,
     /// How many failed.
     pub failed: u64,
-    /// Of how many.
+    /// Of how many; 0 where that is not said.
     pub of: u64,
     /// They took too long.
     pub timed_out: bool,
@@ -75,7 +86,12 @@ impl Document {
             tables: Vec::new(),
             commands: Vec::new(),
             claims: Vec::new(),
+            targets: Vec::new(),
+            stated: Vec::new(),
+            lasting: Vec::new(),
             pictures: Vec::new(),
+            charted: false,
+            linked: false,
             repetitions: None,
             failures: Vec::new(),
             unread: Vec::new(),

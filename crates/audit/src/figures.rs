@@ -1,14 +1,15 @@
 //! Figures: every rate in the documents, with the system that reached it and the load it was under,
 //! whether an output says so or a table.
 
-use crate::document::Document;
+use crate::apart::{by_endpoint, tell_apart};
+use crate::document::{Document, Place};
 use crate::load::{Kind, Load};
-use crate::names::{System, stem, system, words};
-use crate::read::command::{Command, is_this_machine, parts_of};
+use crate::names::{System, is_generic, stem, system, words};
+use crate::read::command::Command;
 use crate::read::number::Printed;
 use crate::tabled::of_table;
 use crate::tool::Tool;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A rate.
 #[derive(Debug, Clone)]
@@ -52,14 +53,22 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                 threads: (block.threads.map(|n| n.what))
                     .or_else(|| command.and_then(Command::threads))
                     .or_else(|| label.and_then(|load| load.threads)),
-                // Runs at two rates are not runs of one load.
-                other: (block.asked.map(|n| n.what))
-                    .or_else(|| command.and_then(Command::rate))
+                // Runs at two rates are not runs of one load. vegeta prints the rate that it reached.
+                other: (command.and_then(Command::rate))
+                    .or_else(|| block.asked.map(|n| n.what))
                     .map(|rate| (Kind::Rate, rate.round() as u64)),
             };
             let mut system = system(&found.place, None, &file);
-            // Their rows are pages of one system: they are not compared with each other.
-            system.unsure |= matches!(block.tool, Tool::Locust | Tool::Jmeter);
+            if matches!(block.tool, Tool::Locust | Tool::Jmeter | Tool::Hyperfoil) {
+                // Their rows are pages: each is compared with the same page of others, if headings name these.
+                match (found.place.headings.last(), &block.name) {
+                    (Some(heading), Some(page)) if !is_generic(&heading.0) => {
+                        system.section = format!("{} / {}", system.section, page.what).into();
+                        system.name = heading.0.as_str().into();
+                    }
+                    _ => system.unsure = true,
+                }
+            }
             all.push(Figure {
                 document: index,
                 line: rate.line,
@@ -70,66 +79,35 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                 repeated: false,
             });
         }
-        by_address(document, &mut all[from..]);
+        tell_apart(document, &mut all[from..]);
+        let mut again = Repeated::default();
         for (table, place) in &document.tables {
-            all.extend(of_table(table, place, index, &file));
+            let mut found = of_table(table, place, index, &file);
+            if let Some(line) = again.line(place) {
+                for figure in &mut found {
+                    let section = format!("{} (line {line})", figure.system.section);
+                    figure.system.section = section.into();
+                }
+            }
+            all.extend(found);
         }
+        by_endpoint(&mut all[from..]);
     }
     all
 }
 
-/// Outputs of several addresses that nothing else tells apart are of several systems: two servers on
-/// two ports, two pages of one.
-fn by_address(document: &Document, figures: &mut [Figure]) {
-    let address = |figure: &Figure| {
-        let output = &document.outputs[figure.output?];
-        let url = output.block.url.as_ref().map(|url| url.what.as_str());
-        parts_of(url.or_else(|| output.command.as_ref()?.url())?)
-    };
-    let mut seen: BTreeMap<System, BTreeSet<(String, String)>> = BTreeMap::new();
-    let mut hosts: BTreeMap<System, BTreeSet<String>> = BTreeMap::new();
-    for figure in figures.iter() {
-        if let Some((host, port, path)) = address(figure) {
-            let others = seen.entry(figure.system.clone()).or_default();
-            others.insert((port, path));
-            // The same machine has several names.
-            let host = if is_this_machine(&host) {
-                String::new()
-            } else {
-                host
-            };
-            hosts.entry(figure.system.clone()).or_default().insert(host);
-        }
-    }
-    for figure in figures {
-        let system = &figure.system;
-        let Some((host, port, path)) = address(figure) else {
-            continue;
-        };
-        let several = |set: &BTreeSet<String>| set.len() > 1;
-        let own = &seen[system];
-        let ports: BTreeSet<String> = own.iter().map(|(port, _)| port.clone()).collect();
-        let paths: BTreeSet<String> = own.iter().map(|(_, path)| path.clone()).collect();
-        let mut more = Vec::new();
-        // Under a heading that names a system, several machines are a finding of their own.
-        let file = system.origin.rsplit('/').next().unwrap_or("");
-        if several(&hosts[system]) && *system.name == *file {
-            more.push(host);
-        }
-        if several(&ports) {
-            more.push(format!("port {port}"));
-        }
-        let mut section = system.section.clone();
-        if several(&paths) {
-            // Pages of one server are not compared with each other.
-            section = format!("{section}{path}").into();
-            more.push(path);
-        }
-        if !more.is_empty() {
-            let name = format!("{}, {}", system.name, more.join(" "));
-            figure.system.name = name.into();
-            figure.system.section = section;
-        }
+/// Headings that stand twice below the same ones: what is below the second is of something else than what is below the
+/// first, whatever that is.
+#[derive(Default)]
+struct Repeated(BTreeMap<(Vec<usize>, String), usize>);
+
+impl Repeated {
+    /// The line of the innermost heading, if another one was called the same.
+    fn line(&mut self, place: &Place) -> Option<usize> {
+        let (own, above) = place.headings.split_last()?;
+        let above = above.iter().map(|heading| heading.1).collect();
+        let first = *self.0.entry((above, own.0.clone())).or_insert(own.1);
+        (first != own.1).then_some(own.1)
     }
 }
 
@@ -164,9 +142,29 @@ pub(crate) fn rate_unit(text: &str) -> Option<f64> {
         "transactions/s",
         "messages/s",
     ];
+    /// The same in the languages in which results are published most.
+    const ELSEWHERE: [&str; 14] = [
+        "초당",
+        "每秒请求",
+        "每秒處理",
+        "每秒处理",
+        "毎秒",
+        "秒間リクエスト",
+        "запросов/с",
+        "запросов в сек",
+        "anfragen pro s",
+        "anfragen/s",
+        "requêtes par s",
+        "requêtes/s",
+        "requisições por s",
+        "peticiones por s",
+    ];
     const WORDS: [&str; 6] = ["rps", "qps", "tps", "throughput", "krps", "reqs"];
     let parts: Vec<&str> = words(&text).collect();
-    let said = SAID.iter().any(|rate| text.contains(rate))
+    let said = SAID
+        .iter()
+        .chain(&ELSEWHERE)
+        .any(|rate| text.contains(rate))
         || parts.iter().any(|word| WORDS[..5].contains(word));
     said.then_some(())?;
     const BYTES: [&str; 11] = [
@@ -328,6 +326,61 @@ mod tests {
     }
 
     #[test]
+    fn loads_in_brackets() {
+        let text = "| Metric | Baseline (5 VUs) | Load test (100 VUs) |\n|--|--|--|\n\
+            | Requests per second | 57.2 | 48.1 |\n| Mean ms | 24 | 848 |\n";
+        let expected = [
+            row("Baseline (5 VUs)", "c5", 57.2),
+            row("Load test (100 VUs)", "c100", 48.1),
+        ];
+        assert_eq!(seen("x", text), expected);
+    }
+
+    #[test]
+    fn rows_below_a_row_that_names_them() {
+        let text = "| Query | server | req/s |\n|--|--|--|\n| 1 | posts |\n|| A | 20 |\n|| B | 10 |\n\
+            | 2 | greetings |\n|| A | 200 |\n|| B | 100 |\n";
+        let figures = figures(&[read("x", text)]);
+        let sections: std::collections::BTreeSet<&str> =
+            figures.iter().map(|f| &*f.system.section).collect();
+        assert_eq!((figures.len(), sections.len()), (4, 2));
+        assert!(
+            figures
+                .iter()
+                .all(|f| ["A", "B"].contains(&&*f.system.name))
+        );
+    }
+
+    #[test]
+    fn loads_in_front_of_systems_are_no_ranks() {
+        for (name, loads) in [("Connections", ["c50", "c100"]), ("Rows", ["50", "100"])] {
+            let text = format!(
+                "| {name} | server | req/s | min |\n|--|--|--|--|\n\
+                 | 50 | A | 20 | 1 |\n| 50 | B | 10 | 1 |\n| 100 | A | 21 | 1 |\n| 100 | B | 11 | 1 |\n"
+            );
+            let expected = [
+                row("A", loads[0], 20.0),
+                row("B", loads[0], 10.0),
+                row("A", loads[1], 21.0),
+                row("B", loads[1], 11.0),
+            ];
+            assert_eq!(seen("x", &text), expected);
+        }
+        // Runs in front of systems are dropped as places are.
+        let text = "| Run | server | req/s |\n|--|--|--|\n| 1 | A | 20 |\n| 1 | B | 10 |\n| 2 | A | 21 |\n| 2 | B | 11 |\n";
+        let rows: Vec<_> = seen("x", text);
+        assert!(
+            rows.iter().all(|(_, load, _)| load == "any load"),
+            "{rows:?}"
+        );
+        // Two in the first place.
+        let text =
+            "| # | server | req/s |\n|--|--|--|\n| 1 | A | 20 |\n| 1 | B | 20 |\n| 3 | C | 10 |\n";
+        let names: Vec<String> = seen("x", text).into_iter().map(|row| row.0).collect();
+        assert_eq!(names, ["A", "B", "C"]);
+    }
+
+    #[test]
     fn loads_beside_each_other() {
         let text = "# Requests per second\n\n| Concurrent Connections | 50 | 100 | 500 |\n|--|--|--|--|\n\
             | A | 10 | 20 | 30 |\n| B | 11 | 21 | 31 |\n";
@@ -375,6 +428,44 @@ mod tests {
         );
         let same = run("http://h:8080/") + &run("http://h:8080/");
         assert_eq!(seen("x", &same)[1], row("x", "c2", 5.0));
+    }
+
+    #[test]
+    fn a_command_in_a_block_of_its_own_is_of_the_blocks_below() {
+        let siege = |rate: f64| {
+            format!(
+                "```\nTransactions: 200 hits\nElapsed time: 3.2 secs\nTransaction rate: {rate} trans/sec\n```\n"
+            )
+        };
+        let text = format!(
+            "# One\n\n```\nsiege -c 100 http://h/\n```\n\na\n{}\nb\n{}\n# Two\n\nc\n{}",
+            siege(62.5),
+            siege(120.5),
+            siege(70.5)
+        );
+        let expected = [
+            row("One, a", "c100", 62.5),
+            row("One, b", "c100", 120.5),
+            row("Two, c", "any load", 70.5),
+        ];
+        assert_eq!(seen("x", &text), expected);
+    }
+
+    #[test]
+    fn quantities_below_each_other() {
+        let text = "| Metric | nginx | caddy |\n|--|--|--|\n| Requests/sec | 200 | 100 |\n\
+            | p99 (ms) | 3 | 4 |\n| CPU % | 50 | 60 |\n";
+        let expected = [
+            row("nginx", "any load", 200.0),
+            row("caddy", "any load", 100.0),
+        ];
+        assert_eq!(seen("x", text), expected);
+        let text = "| Param | Value |\n|--|--|\n| Framework | gin |\n| Connections | 64 |\n\
+            | Requests/sec | 213.00 |\n| Memory, MiB | 119 |\n";
+        assert_eq!(seen("x", text), [row("gin", "c64", 213.0)]);
+        let text = "## gin\n\n| Metric | Value |\n|--|--|\n| Requests/sec | 213.00 |\n\
+            | Mean latency | 4.2 ms |\n";
+        assert_eq!(seen("x", text), [row("gin", "any load", 213.0)]);
     }
 
     #[test]

@@ -26,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod audit;
 mod axis;
 mod check;

@@ -1,5 +1,6 @@
 //! The load that a figure was measured under.
 
+use crate::names::is_generic;
 use crate::read::number::whole;
 use std::fmt;
 
@@ -39,14 +40,16 @@ impl Load {
             .filter(|word| !word.is_empty())
             .collect();
         // `connections/s` is a rate, and `clients served` is none.
-        if words.len() > 4 || name.contains("/s") || words.contains(&"per") {
+        // The size of a pool is a setting of the server.
+        let none = ["per", "pool"].iter().any(|word| words.contains(word));
+        if words.len() > 4 || name.contains("/s") || none {
             return None;
         }
         let is = |list: &[&str]| words.iter().any(|word| list.contains(word));
         let mut load = Self::default();
         if is(&CONNECTIONS) {
             load.connections = Some(n);
-        } else if is(&["thread", "threads"]) {
+        } else if is(&THREADS) {
             load.threads = Some(n);
         } else {
             let kind = if is(&WORKERS) {
@@ -71,9 +74,14 @@ impl Load {
         }
     }
 
-    /// A load by its label: `c64-t8`, `t1-c1`, `256 connections`, `Concurrency: 1k`. None when the
+    /// A load by its label: `c64-t8`, `t1-c1`, `256 connections`, `Concurrency: 1k`, also with how much
+    /// was asked: `n=10000, c=100`, `Test: threads=2, connections=100, duration=60s`. None when the
     /// label is about something else as well.
     pub(crate) fn parse(label: &str) -> Option<Self> {
+        let label = match label.split_once(':') {
+            Some((title, rest)) if is_generic(title) => rest,
+            _ => label,
+        };
         let mut load = Self::default();
         // A number stands before its name or behind it.
         let (mut number, mut named) = (None, None);
@@ -85,12 +93,19 @@ impl Load {
                 .find(|c: char| c.is_ascii_digit())
                 .unwrap_or(word.len());
             let (name, n) = word.split_at(digits);
+            // `10并发`: numbers and words need no space between them.
+            let (n, name) = match n.find(|c: char| !c.is_ascii()) {
+                Some(at) if name.is_empty() && at > 0 => (&n[..at], &n[at..]),
+                _ => (n, name),
+            };
+            let amount = matches!(named, Some(Field::Amount));
             let n = match n.strip_suffix(['k', 'K']) {
                 Some(thousands) => Some(whole(thousands)?.checked_mul(1_000)?),
                 None if n.is_empty() => None,
+                None if amount => Some(whole(n.trim_end_matches(['s', 'm', 'h']))?),
                 None => Some(whole(n)?),
             };
-            let name = name.to_ascii_lowercase();
+            let name = name.to_lowercase();
             match (name.as_str(), n) {
                 ("with" | "and" | "at", None) => {}
                 ("", Some(n)) => match named.take() {
@@ -114,6 +129,8 @@ impl Load {
         let field = match field {
             Field::Connections => &mut self.connections,
             Field::Threads => &mut self.threads,
+            Field::Amount => return Some(()),
+            Field::Rate => return self.other.replace((Kind::Rate, n)).is_none().then_some(()),
         };
         field.replace(n).is_none().then_some(())
     }
@@ -124,20 +141,27 @@ impl Load {
 enum Field {
     Connections,
     Threads,
+    /// Requests, or users, that begin in a second: Artillery's.
+    Rate,
+    /// How long it lasted, or how many requests were sent: not how many at once.
+    Amount,
 }
 
 impl Field {
     fn of(name: &str) -> Option<Self> {
         match name {
             "c" => Some(Self::Connections),
-            "t" | "thread" | "threads" => Some(Self::Threads),
+            "t" => Some(Self::Threads),
+            name if THREADS.contains(&name) => Some(Self::Threads),
+            "n" | "requests" | "duration" => Some(Self::Amount),
+            "arrivalrate" => Some(Self::Rate),
             name => CONNECTIONS.contains(&name).then_some(Self::Connections),
         }
     }
 }
 
 /// Names of what is in flight at once, in small letters.
-const CONNECTIONS: [&str; 15] = [
+const CONNECTIONS: [&str; 27] = [
     "conn",
     "conns",
     "connection",
@@ -153,6 +177,31 @@ const CONNECTIONS: [&str; 15] = [
     "parallel",
     "parallelism",
     "simultaneous",
+    "соединение",
+    "соединения",
+    "соединений",
+    "пользователей",
+    "并发",
+    "并发数",
+    "连接",
+    "连接数",
+    "conexiones",
+    "conexões",
+    "connexions",
+    "verbindungen",
+];
+
+/// Names of threads, in small letters.
+const THREADS: [&str; 9] = [
+    "thread",
+    "threads",
+    "поток",
+    "потока",
+    "потоков",
+    "线程",
+    "线程数",
+    "hilos",
+    "threads数",
 ];
 
 /// Names of what a server runs on, in small letters.
@@ -217,6 +266,14 @@ mod tests {
         );
         assert_eq!(load("Concurrency: 1k"), Some((Some(1_000), None)));
         assert_eq!(load("100 users"), Some((Some(100), None)));
+        assert_eq!(load("4 потока, 16 соединений"), Some((Some(16), Some(4))));
+        assert_eq!(load("并发数: 100"), Some((Some(100), None)));
+        assert_eq!(load("100并发"), Some((Some(100), None)));
+        assert_eq!(load("n=10000, c=100"), Some((Some(100), None)));
+        assert_eq!(
+            load("Benchmarking: threads=2, connections=100, duration=60s"),
+            Some((Some(100), Some(2)))
+        );
         for label in [
             "",
             "nginx",

@@ -26,7 +26,12 @@ pub(crate) fn system(place: &Place, column: Option<&str>, file: &str) -> System 
         .label
         .as_ref()
         .map(|label| label.0.as_str())
-        .filter(|label| Load::parse(label).is_none() && !counts(label) && !is_ordinal(label));
+        .filter(|label| {
+            Load::parse(label).is_none()
+                && !counts(label)
+                && !is_ordinal(label)
+                && !is_duration(label)
+        });
     let mut headings: Vec<&str> = place
         .headings
         .iter()
@@ -40,10 +45,13 @@ pub(crate) fn system(place: &Place, column: Option<&str>, file: &str) -> System 
     let base = file.rsplit('/').next().unwrap_or(file);
     let mut unsure = false;
     let name = match (column, heading, label) {
-        (Some(column), heading, _) => {
+        (Some(column), heading, label) => {
+            // The table may be one of several below a heading: of another machine, or another page.
             headings.extend(heading);
+            headings.extend(label);
             column.to_owned()
         }
+        (None, Some(heading), Some(label)) if heading == label => heading.to_owned(),
         (None, Some(heading), Some(label)) => format!("{heading}, {label}"),
         (None, None, Some(label)) => label.to_owned(),
         (None, heading, None) => {
@@ -65,11 +73,55 @@ pub(crate) fn system(place: &Place, column: Option<&str>, file: &str) -> System 
     }
 }
 
+/// Does a label only say how long it lasted: `Duration: 30 s`, `5 minutes`, `Длительность - 1 минута`, `时长 30 秒`?
+fn is_duration(label: &str) -> bool {
+    const UNITS: [&str; 19] = [
+        "s", "sec", "second", "m", "min", "minut", "мин", "сек", "segundo", "sekund", "seconde",
+        "h", "hour", "分钟", "秒", "分", "час", "stunde", "hora",
+    ];
+    const NAMES: [&str; 12] = [
+        "duration",
+        "длительность",
+        "dauer",
+        "durée",
+        "duración",
+        "duração",
+        "durata",
+        "时长",
+        "for",
+        "test",
+        "run",
+        "время",
+    ];
+    let label = label.to_lowercase();
+    let is_unit = |word: &str| {
+        let endings = [
+            "", "s", "e", "en", "a", "ы", "а", "у", "унд", "ут", "унда", "ута", "уты", "унды",
+            "es", "o", "os",
+        ];
+        UNITS.iter().any(|unit| {
+            word.strip_prefix(unit)
+                .is_some_and(|rest| endings.contains(&rest))
+        })
+    };
+    let mut long = false;
+    let only = words(&label).all(|word| {
+        let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        let counted = number.len() < word.len();
+        long |= counted;
+        NAMES.contains(&word) || counted && (number.is_empty() || is_unit(number)) || is_unit(word)
+    });
+    let united =
+        words(&label).any(|word| is_unit(word.trim_start_matches(|c: char| c.is_ascii_digit())));
+    only && long && united
+}
+
 /// Does a heading only say that results follow, and not of what?
-fn is_generic(heading: &str) -> bool {
-    const WORDS: [&str; 33] = [
+pub(crate) fn is_generic(heading: &str) -> bool {
+    const WORDS: [&str; 36] = [
         "and",
         "benchmark",
+        "benchmarking",
         "benchmarks",
         "bench",
         "data",
@@ -101,6 +153,8 @@ fn is_generic(heading: &str) -> bool {
         "test",
         "tests",
         "the",
+        "value",
+        "values",
     ];
     let heading = heading.to_lowercase();
     words(&heading).all(|word| WORDS.contains(&word))
@@ -134,9 +188,9 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|b| b.is_ascii_digit()) && word.len() <= 4
 }
 
-/// Words for one of several runs.
+/// Words for one of several runs, in the languages in which results are published most.
 pub(crate) fn is_run(word: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 29] = [
         "run",
         "runs",
         "execution",
@@ -151,12 +205,47 @@ pub(crate) fn is_run(word: &str) -> bool {
         "benchmark",
         "test",
         "try",
+        "durchlauf",
+        "lauf",
+        "versuch",
+        "essai",
+        "prueba",
+        "ejecución",
+        "corrida",
+        "execução",
+        "teste",
+        "prova",
+        "próba",
+        "замер",
+        "запуск",
+        "прогон",
+        "тест",
     ];
-    WORDS.iter().any(|run| word.eq_ignore_ascii_case(run))
+    let word = word.to_lowercase();
+    WORDS.contains(&word.as_str())
 }
 
-/// `1st`, `#2`, `run 3`, `4`, `Test 2:`, `bench1`.
+/// `第一次`, `第2轮测试`, `3回目`, `2차`: Chinese, Japanese and Korean for one of several runs.
+fn is_ordinal_in_cjk(text: &str) -> bool {
+    const NUMERALS: &str = "一二三四五六七八九十";
+    const COUNTED: [&str; 10] = [
+        "回目", "번째", "次", "回", "轮", "輪", "遍", "趟", "차", "회",
+    ];
+    const MEASURED: [&str; 7] = ["", "测试", "測試", "压测", "运行", "運行", "结果"];
+    let text = text.trim_matches(|c: char| !c.is_alphanumeric());
+    let number = text.strip_prefix(['第', '제']).unwrap_or(text).trim_start();
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit() || NUMERALS.contains(c));
+    let counted = COUNTED
+        .iter()
+        .find_map(|word| rest.trim_start().strip_prefix(word));
+    rest.len() < number.len() && counted.is_some_and(|rest| MEASURED.contains(&rest.trim_start()))
+}
+
+/// `1st`, `#2`, `run 3`, `4`, `Test 2:`, `bench1`, `第一次`.
 pub(crate) fn is_ordinal(text: &str) -> bool {
+    if is_ordinal_in_cjk(text) {
+        return true;
+    }
     let mut parts = words(text);
     let (Some(first), second, None) = (parts.next(), parts.next(), parts.next()) else {
         return false;
@@ -246,8 +335,21 @@ mod tests {
     #[test]
     fn what_counts_names_nothing() {
         for ordinal in [
-            "1st", "#2", "run 3", "4", "Round 2", "r1", "3rd run", "Test 2:", "bench 5", "take 3",
+            "1st",
+            "#2",
+            "run 3",
+            "4",
+            "Round 2",
+            "r1",
+            "3rd run",
+            "Test 2:",
+            "bench 5",
+            "take 3",
             "bench1",
+            "**第一次**",
+            "第 3 轮测试：",
+            "2回目",
+            "Запуск 2",
         ] {
             assert!(is_ordinal(ordinal), "{ordinal}");
         }
@@ -262,6 +364,8 @@ mod tests {
             "1.10",
             "8%",
             "utf8",
+            "第一服务器",
+            "三次握手",
         ] {
             assert!(!is_ordinal(other), "{other}");
         }

@@ -31,6 +31,8 @@ pub struct Evidence {
     pub unsolicited: u64,
     /// The first of these bytes, in words.
     pub unsolicited_examples: Vec<String>,
+    /// Times that the server had to wait for room in a window of flow control of the client, since the load began.
+    pub stalled: u64,
     /// Requests that ended without an answer, and how.
     pub timeouts: u64,
     /// The same: no connection, connection broken while reading or writing.
@@ -80,6 +82,10 @@ pub struct Evidence {
     pub co_located: Option<bool>,
     /// Length of a window, in seconds.
     pub window: f64,
+    /// Bytes per second that the load moved between the machines, in the direction that had more.
+    pub moved: f64,
+    /// What the network between them moved each way when it was tried before, in bytes per second.
+    pub link: Option<f64>,
     /// What each machine saw, where others sent the load.
     pub generators: Vec<OneGenerator>,
 }
@@ -119,6 +125,15 @@ pub struct Tcp {
     pub retransmits: u64,
 }
 
+/// Bytes per second in the direction that had more, since the load began: warm-up included, as the bytes are counted.
+fn moved(seen: &Observation) -> f64 {
+    let seconds: f64 = seen.windows.iter().map(prony_record::Window::seconds).sum();
+    match seconds > 0.0 {
+        true => seen.bytes_received.max(seen.bytes_sent) as f64 / seconds,
+        false => 0.0,
+    }
+}
+
 /// The least time that TCP waits before it sends data again (Linux: 200 ms), in seconds.
 const RETRANSMISSION: f64 = 0.2;
 
@@ -140,6 +155,7 @@ impl Evidence {
             wrong_examples: seen.wrong_answers.clone(),
             unsolicited: outcomes.unsolicited,
             unsolicited_examples: seen.unsolicited.clone(),
+            stalled: seen.stalled,
             timeouts: outcomes.timeout,
             socket_errors: outcomes.socket_errors(),
             errors: seen
@@ -174,19 +190,26 @@ impl Evidence {
                     median_response: at(&host.times.response, 0.5),
                 })
                 .collect(),
+            moved: moved(seen),
+            link: (seen.by_host.first()).and_then(|host| host.link_bytes_per_second),
             median_response: at(&times.response, 0.5),
             generator_busy: seen.generator.busy,
             generator_waiting: seen.generator.waiting,
             connect_max: at(&times.connect, 1.0),
-            per_connection: seen.per_connection.clone(),
-            // A rate that changes is not steady, and is not meant to be.
-            window_rates: match load.stages.as_slice() {
-                [] => seen
+            // Connections that were there for a part of the time have fewer answers.
+            per_connection: match load.connection_stages.as_slice() {
+                [] => seen.per_connection.clone(),
+                _ => Vec::new(),
+            },
+            // A load that changes is not steady, and is not meant to be.
+            window_rates: match load.changes() {
+                None => seen
                     .measured_windows()
                     .map(prony_record::Window::rate)
                     .collect(),
-                _ => Vec::new(),
+                Some(_) => Vec::new(),
             },
+            connections: load.connections_over(seen.seconds()).round() as u32,
             rate: load.rate_over(seen.seconds()),
             ..Self::of_load(load)
         }

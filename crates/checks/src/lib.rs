@@ -11,7 +11,9 @@ mod ceiling;
 mod clock_uncertain;
 mod co_located;
 mod errors;
+mod flow_control_stalls;
 mod generator_saturated;
+mod link_saturated;
 mod listen_overflow;
 mod littles_law;
 mod noisy_host;
@@ -19,6 +21,7 @@ mod not_steady;
 mod oversubscribed;
 mod rate_missed;
 mod retransmits;
+mod rigs_differ;
 mod schedule_lag;
 mod server_idle;
 mod spread_exceeds_effect;
@@ -34,6 +37,7 @@ pub use evidence::{Evidence, OneGenerator, Server, Tcp};
 pub use explanation::Explanation;
 pub use littles_law::littles_law;
 pub use prony_record::{Finding, Severity};
+pub use rigs_differ::rigs_differ;
 pub use spread_exceeds_effect::spread_exceeds_effect;
 
 /// A check of one measurement.
@@ -41,7 +45,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 22] = [
+const CHECKS: [(Explanation, Option<Check>); 25] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -55,8 +59,13 @@ const CHECKS: [(Explanation, Option<Check>); 22] = [
     (start_skew::EXPLANATION, Some(start_skew::check)),
     (clock_uncertain::EXPLANATION, Some(clock_uncertain::check)),
     (littles_law::EXPLANATION, Some(littles_law::check)),
+    (link_saturated::EXPLANATION, Some(link_saturated::check)),
     (listen_overflow::EXPLANATION, Some(listen_overflow::check)),
     (retransmits::EXPLANATION, Some(retransmits::check)),
+    (
+        flow_control_stalls::EXPLANATION,
+        Some(flow_control_stalls::check),
+    ),
     (server_idle::EXPLANATION, Some(server_idle::check)),
     (not_steady::EXPLANATION, Some(not_steady::check)),
     (noisy_host::EXPLANATION, Some(noisy_host::check)),
@@ -69,6 +78,7 @@ const CHECKS: [(Explanation, Option<Check>); 22] = [
     (too_few_samples::EXPLANATION, Some(too_few_samples::check)),
     (too_short::EXPLANATION, Some(too_short::check)),
     (ceiling::EXPLANATION, None),
+    (rigs_differ::EXPLANATION, None),
     (spread_exceeds_effect::EXPLANATION, None),
 ];
 

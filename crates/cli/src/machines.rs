@@ -4,14 +4,18 @@ use crate::args::Places;
 use crate::args::machines::{Apart, LoadFrom, Machines};
 use crate::place::local_host;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::experiment::Place;
 use prony_lab::generator::Local;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::leftovers::Scratch;
 use prony_lab::placement::{Placement, Sharing, allowed_cpus};
 use prony_lab::sources::{SentFrom, Sources};
+use prony_remote::check::network;
+use prony_remote::host::Beyond;
 use prony_remote::place::{LoadPlace, ServerPlace};
 use prony_remote::reach::reached;
 use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -100,23 +104,73 @@ pub struct Elsewhere {
 }
 
 impl Apart {
+    /// As the command line says, and otherwise as an experiment does.
+    pub fn or(&self, place: &Place) -> Self {
+        let mut apart = self.clone();
+        if apart.server_on.is_none() {
+            apart.server_on.clone_from(&place.server_on);
+        }
+        if apart.upstream_on.is_none() {
+            apart.upstream_on.clone_from(&place.upstream_on);
+        }
+        apart.server_cpus = apart.server_cpus.or(place.server_cpus.map(NonZeroU32::get));
+        if apart.from.load_from.is_empty() {
+            apart.from.load_from.clone_from(&place.load_from);
+        }
+        apart
+    }
+
+    /// Refuses `--why`, which samples processes of this machine, where servers are started by agents.
+    pub fn without_why(&self, why: bool) -> Result<()> {
+        match why && (self.server_on.is_some() || !self.from.load_from.is_empty()) {
+            true => Err(miette!(
+                help = "leave out --server-on and --load-from to look into the same servers on this machine, or run the same \
+                        command with --why on the servers' machine",
+                "--why looks into servers that are started on this machine and loaded from it"
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Reaches the machines that the command line names. `starts`: prony starts servers, which then have to be reached
     /// from where the load comes; `upstream`: behind a gateway there is one more.
     pub fn reach(&self, starts: bool, upstream: bool) -> Result<Option<Elsewhere>> {
-        let load_from = &self.from.load_from;
-        if self.server_on.is_none() && load_from.is_empty() {
-            return Ok(None);
-        }
-        if !starts && self.server_on.is_some() {
+        if !starts && (self.server_on.is_some() || self.server_cpus.is_some()) {
             return Err(miette!(
                 help = "--load-from says where the load comes from",
-                "--server-on is for servers that prony starts, and these run already"
+                "--server-on and --server-cpus are for servers that prony starts, and these run already"
             ));
         }
+        if self.upstream_on.is_some() && !upstream {
+            return Err(miette!(
+                help = "experiments with gateways and an upstream, such as weather, have one",
+                "--upstream-on: there is no upstream here"
+            ));
+        }
+        if self.server_on.is_none() && self.from.load_from.is_empty() {
+            return match &self.upstream_on {
+                None => Ok(None),
+                Some(name) => Err(miette!(
+                    help = "--server-on local is this machine, as the others reach it",
+                    "--upstream-on {name} needs --server-on"
+                )),
+            };
+        }
         let registry = self.from.machines.registry()?;
+        self.reach_by(&registry, starts, upstream).map(Some)
+    }
+
+    /// The same by these agents, when a machine is named.
+    pub fn reach_by(
+        &self,
+        registry: &Arc<Registry>,
+        starts: bool,
+        upstream: bool,
+    ) -> Result<Elsewhere> {
+        let load_from = &self.from.load_from;
         let fleet = match load_from.as_slice() {
             [] => None,
-            _ => Some(self.from.fleet_of(&registry)?),
+            _ => Some(self.from.fleet_of(registry)?),
         };
         let senders = fleet.as_ref().map_or(Ok(Vec::new()), Fleet::links);
         let senders = senders.map_err(|error| miette!("{error}"))?;
@@ -125,41 +179,93 @@ impl Apart {
             names => format!("generators on {}", names.join(", ")),
         };
         if !starts {
-            return Ok(Some(Elsewhere {
+            return Ok(Elsewhere {
                 host: None,
                 generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),
                 placement: from,
-            }));
+            });
         }
         let name = self.server_on.as_deref().unwrap_or(LOCAL);
         registry.known(name).into_diagnostic()?;
         let told = |error: String| miette!("{error}");
         let link = registry.link(name).map_err(told)?;
         let ip = reached(&link, &senders).map_err(told)?;
-        let shared = senders.iter().any(|sender| sender.name() == name)
-            || (senders.is_empty() && link.host().launch.is_empty());
-        let placement = placed(&link, shared, upstream);
-        let words = format!("server on {name} ({} CPUs), {from}", placement.server.len());
-        let fleet = fleet.map(|fleet| match shared {
+        let is_shared = |link: &Link| {
+            senders.iter().any(|sender| sender.name() == link.name())
+                || (senders.is_empty() && link.host().launch.is_empty())
+        };
+        let shared = is_shared(&link);
+        // Beside the server it is on the server's machine, on other CPUs.
+        let upstream_on = self.upstream_on.as_deref().filter(|it| *it != name);
+        let beside = upstream && upstream_on.is_none();
+        let placement = placed(&link, shared, beside, self.server_cpus)?;
+        let mut words = format!("server on {name} ({} CPUs), ", placement.server.len());
+        let mut fleet = fleet.map(|fleet| match shared {
             true => fleet.beside(name, placement.pinned()),
             false => fleet,
         });
-        let host = RemoteHost::new(registry, name, ip, placement, shared).map_err(told)?;
-        Ok(Some(Elsewhere {
+        let mut host =
+            RemoteHost::new(Arc::clone(registry), name, ip, placement, shared).map_err(told)?;
+        if let Some(name) = upstream_on {
+            registry.known(name).into_diagnostic()?;
+            let behind = registry.link(name).map_err(told)?;
+            let ways = (
+                reached(&behind, &[Arc::clone(&link)]).map_err(told)?,
+                // Its verification comes back from there.
+                reached(&link, &[Arc::clone(&behind)]).map_err(told)?,
+            );
+            let shared = is_shared(&behind);
+            let halves = placed(&behind, shared, false, None)?;
+            words += &format!("upstream on {name} ({} CPUs), ", halves.server.len());
+            fleet = fleet.map(|fleet| match shared {
+                true => fleet.beside(name, halves.pinned()),
+                false => fleet,
+            });
+            let placement = Placement {
+                upstream: halves.server.clone(),
+                ..halves
+            };
+            let beyond = Beyond::new(Arc::clone(registry), name, ways, placement, shared);
+            host = host.before(beyond.map_err(told)?);
+        }
+        words += &from;
+        // So that a load that fills it is told from one that fills a CPU. One that is not known is not judged.
+        let apart = senders.iter().any(|sender| sender.name() != name);
+        fleet = fleet.map(|fleet| match apart {
+            true => match network(&fleet, &link, ip, &Interrupt::default()) {
+                Ok(bytes) => fleet.over(bytes),
+                Err(_) => fleet,
+            },
+            false => fleet,
+        });
+        // From a generator's machine, if there is another and the server's reaches it.
+        if let Some(sender) = senders.iter().find(|sender| sender.name() != name) {
+            let witness = sender.name();
+            match reached(sender, &[link]) {
+                Ok(ip) => host = host.verified_from(witness, ip),
+                Err(_) => words += &format!(", verified on {name}, which does not reach {witness}"),
+            }
+        }
+        Ok(Elsewhere {
             host: Some(host),
             generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),
             placement: words,
-        }))
+        })
     }
 }
 
 /// Which CPUs of a machine are the server's, its upstream's and, when they are there too, the generators'.
-fn placed(link: &Link, shared: bool, upstream: bool) -> Placement {
+fn placed(
+    link: &Link,
+    shared: bool,
+    upstream: bool,
+    server_cpus: Option<u32>,
+) -> Result<Placement> {
     let cpus = match link.host().cpus.as_slice() {
         [] => &link.hello().cpus,
         cpus => cpus,
     };
-    match (shared, upstream) {
+    let placement = match (shared, upstream) {
         (true, _) => Sharing::Split.of(cpus, upstream),
         (false, false) => Placement {
             server: cpus.to_vec(),
@@ -174,6 +280,20 @@ fn placed(link: &Link, shared: bool, upstream: bool) -> Placement {
                 generator: Vec::new(),
             }
         }
+    };
+    fewer(placement, server_cpus).map_err(|error| miette!("on host {}: {error}", link.name()))
+}
+
+/// A placement whose server has only so many of its CPUs, if that is said.
+fn fewer(placement: Placement, server_cpus: Option<u32>) -> Result<Placement> {
+    match server_cpus {
+        None => Ok(placement),
+        Some(cpus) => placement.with_server_cpus(cpus as usize).map_err(|there| {
+            miette!(
+                help = "a load from other machines (--load-from) leaves the server all CPUs of its own",
+                "--server-cpus {cpus}: there are {there} for the server"
+            )
+        }),
     }
 }
 
@@ -185,15 +305,17 @@ impl Elsewhere {
 }
 
 /// With what servers are measured: `placement` says how this machine's CPUs are divided if they run here, for loads of
-/// so many threads.
+/// so many threads; the server has only `server_cpus` of its own, if that is said.
 pub fn rig(
     places: &Places,
     interrupt: &Arc<Interrupt>,
     placement: Placement,
     threads: u32,
     elsewhere: Option<Elsewhere>,
+    server_cpus: Option<u32>,
 ) -> Result<Rig> {
     let Some(elsewhere) = elsewhere else {
+        let placement = fewer(placement, server_cpus)?;
         let spare = placement.spare(threads).to_vec();
         let (host, scratch) = local_host(places, interrupt, placement)?;
         return Ok(Rig {
@@ -208,7 +330,7 @@ pub fn rig(
         });
     };
     let (host, scratch) = match elsewhere.host {
-        Some(host) => (ServerPlace::There(host), None),
+        Some(host) => (ServerPlace::There(Box::new(host)), None),
         None => {
             let (host, scratch) = local_host(places, interrupt, placement)?;
             (ServerPlace::Here(host), Some(scratch))

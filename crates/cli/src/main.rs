@@ -9,6 +9,7 @@ mod complete;
 mod connect;
 mod gate;
 mod git;
+mod grpc;
 mod http2;
 mod journal;
 mod live;
@@ -16,11 +17,13 @@ mod locale;
 mod machines;
 mod place;
 mod request;
+mod rigs;
 mod target;
 mod texts;
 mod tls;
 mod typed;
 mod verb;
+mod ws;
 
 use args::{Cli, Command};
 use clap::error::ErrorKind;
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::View(args) => verb::view::main(&cli.places, &args),
         Command::EchoClient(args) => verb::echo_client::main(&args),
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
+        Command::Why(args) => verb::why::main(&cli.places, &args),
         Command::Calibrate(args) => verb::calibrate::main(&cli.places, &args),
         Command::Compare(args) => verb::compare::main(&cli.places, &args),
         Command::Explain(args) => verb::explain::main(&args),
@@ -107,6 +111,7 @@ fn main() -> ExitCode {
         Command::Ab(args) => return Tool::Ab.main(&args.arguments),
         Command::Weighttp(args) => return Tool::Weighttp.main(&args.arguments),
         Command::Httperf(args) => return Tool::Httperf.main(&args.arguments),
+        Command::H2load(args) => return Tool::H2load.main(&args.arguments),
         Command::Serve(args) => verb::serve::main(&args),
         Command::Schema(args) => verb::schema::main(&args),
         Command::Completions(args) => verb::completions::main(&args),

@@ -43,6 +43,15 @@ pub fn out(text: Arguments<'_>) {
     }
 }
 
+/// The same of what need not be text.
+pub fn bytes(content: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(content).and_then(|()| stdout.flush());
+    if let Err(error) = written {
+        note(&error);
+    }
+}
+
 /// Standard output could not be written.
 pub fn note(error: &std::io::Error) {
     if error.kind() != ErrorKind::BrokenPipe && !FAILED.swap(true, Ordering::Relaxed) {
@@ -100,21 +109,22 @@ pub fn err(text: Arguments<'_>) {
 /// Writes a file: a regular one, or one that is new, whole and in one go, so that its readers have the old
 /// one or the new one; a link where it leads to; anything else, such as a device or a pipe, as it is. `-` is
 /// standard output.
-pub fn write_file(path: &Path, text: &str) -> miette::Result<()> {
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> miette::Result<()> {
+    let content = content.as_ref();
     if path.as_os_str() == "-" {
-        out(format_args!("{text}"));
+        bytes(content);
         return Ok(());
     }
-    write_through(path, text)
+    write_through(path, content)
         .map_err(|error| miette::miette!("{} cannot be written: {error}", path.display()))
 }
 
-fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_through(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let found = match path.canonicalize() {
         Ok(path) => path,
         // A link that leads to nothing yet makes what it leads to.
         Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
-            return std::fs::write(path, text);
+            return std::fs::write(path, content);
         }
         Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
         Err(error) => return Err(error),
@@ -122,7 +132,7 @@ fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
     match std::fs::metadata(&found) {
         Ok(what) if !what.is_file() => {
             let mut file = std::fs::OpenOptions::new().write(true).open(&found)?;
-            return file.write_all(text.as_bytes());
+            return file.write_all(content);
         }
         _ => {}
     }
@@ -133,7 +143,7 @@ fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o644))
         .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     file.persist(&found).map_err(|error| error.error)?;
     Ok(())
 }

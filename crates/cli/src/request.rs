@@ -1,6 +1,6 @@
 //! A request from the command line, with what is expected of its answer.
 
-use crate::args::request::{Login, Request, Statuses};
+use crate::args::request::{Encoding, Login, Request, Statuses};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use miette::{Result, miette};
@@ -14,10 +14,10 @@ pub const PAUSES: &str = "the pauses of the sessions are left out: with them the
 impl Request {
     /// Has the user said anything about it?
     pub fn is_given(&self) -> bool {
-        self.is_described() || self.login.user.is_some()
+        self.is_described() || self.login.user.is_some() || self.encoding.compressed
     }
 
-    /// Has the user said what is asked or expected? Who asks is not counted.
+    /// Has the user said what is asked or expected? Who asks is not counted, nor how answers may come.
     pub fn is_described(&self) -> bool {
         self.method.is_some()
             || !self.headers.is_empty()
@@ -75,18 +75,38 @@ impl Request {
         }
     }
 
+    /// Puts what holds for a file's requests too into them: who asks, and how answers may come.
+    pub fn settle(&self, mix: &mut Mix) -> Result<()> {
+        self.login.authorize(mix)?;
+        self.encoding.settle(mix);
+        Ok(())
+    }
+
     /// What every answer must be.
     pub fn expect(&self) -> Result<Expect> {
         let expect = match &self.expect_body {
             Some(body) => Expect::body(text_or_file(body)?),
             None => Expect::default(),
         };
-        Ok(Expect {
-            status: self
-                .expect_status
-                .map(|Statuses(first, last)| (first, last)),
-            ..expect
-        })
+        let status = match self.expect_status {
+            None => None,
+            Some(Statuses::Http(first, last)) => Some((first, last)),
+            Some(Statuses::Grpc(status)) => {
+                return Err(miette!(
+                    "--expect-status {status}: that is a status of gRPC, expected one of HTTP such as 200 or 2xx"
+                ));
+            }
+        };
+        Ok(Expect { status, ..expect })
+    }
+}
+
+impl Encoding {
+    /// Has the answers of a file's requests judged decoded, if they may come compressed.
+    pub fn settle(self, mix: &mut Mix) {
+        if self.compressed {
+            mix.decode();
+        }
     }
 }
 

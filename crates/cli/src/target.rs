@@ -21,6 +21,10 @@ pub struct Address {
     pub tls: bool,
     /// HTTP/2 without TLS, with prior knowledge.
     pub h2c: bool,
+    /// Calls of gRPC; the path is the method's.
+    pub grpc: bool,
+    /// WebSocket, upgraded from HTTP/1.1.
+    pub ws: bool,
     /// A unix socket instead of host and port.
     pub unix: Option<PathBuf>,
     /// The host as it is looked up.
@@ -46,7 +50,17 @@ pub fn parse(text: &str) -> Result<Address> {
         let plain = parse(&format!("http://{rest}"))?;
         return Ok(Address { h2c: true, ..plain });
     }
-    let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, h2c://HOST[:PORT]/PATH for HTTP/2 without TLS, or tcp://HOST:PORT for a raw echo; over a unix socket \
+    for (scheme, as_http) in [("grpc://", "http://"), ("grpcs://", "https://")] {
+        if let Some(rest) = text.strip_prefix(scheme) {
+            let address = parse(&format!("{as_http}{rest}"))?;
+            return Ok(Address {
+                grpc: true,
+                h2c: !address.tls,
+                ..address
+            });
+        }
+    }
+    let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, h2c://HOST[:PORT]/PATH for HTTP/2 without TLS, grpc://HOST:PORT/package.Service/Method or grpcs:// for gRPC, ws://HOST[:PORT]/PATH or wss:// for WebSocket, or tcp://HOST:PORT for a raw echo; over a unix socket \
                 http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
     let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
     let url = Url::parse(text).map_err(|error| match error {
@@ -55,9 +69,10 @@ pub fn parse(text: &str) -> Result<Address> {
         }
         other => wrong(other.to_string()),
     })?;
-    let tls = url.scheme() == "https";
+    let tls = matches!(url.scheme(), "https" | "wss");
+    let ws = matches!(url.scheme(), "ws" | "wss");
     let http = match url.scheme() {
-        "http" | "https" => true,
+        "http" | "https" | "ws" | "wss" => true,
         "tcp" => false,
         "unix" => return Ok(Address::over_unix(false, url.path().into(), "/".into())),
         "http+unix" => {
@@ -96,6 +111,8 @@ pub fn parse(text: &str) -> Result<Address> {
         http,
         tls,
         h2c: false,
+        grpc: false,
+        ws,
         unix: None,
         host,
         port,
@@ -114,6 +131,8 @@ impl Address {
             http,
             tls: false,
             h2c: false,
+            grpc: false,
+            ws: false,
             unix: Some(socket),
             host: String::new(),
             port: 0,
@@ -210,12 +229,23 @@ mod tests {
             ("::1", 8080, "/")
         );
         assert_eq!(it.authority, "[::1]:8080");
+        let it = parse("ws://localhost/chat").unwrap();
+        assert!(it.http && it.ws && !it.tls);
+        assert_eq!((it.port, it.path.as_str()), (80, "/chat"));
+        let it = parse("wss://localhost").unwrap();
+        assert!(it.ws && it.tls);
+        assert_eq!((it.port, it.path.as_str()), (443, "/"));
         let it = parse("h2c://127.0.0.1:8080/a").unwrap();
         assert!(it.http && it.h2c && !it.tls);
         assert_eq!(
             (it.host.as_str(), it.port, it.path.as_str()),
             ("127.0.0.1", 8080, "/a")
         );
+        let it = parse("grpc://127.0.0.1:8080/a.B/C").unwrap();
+        assert!(it.grpc && it.h2c && !it.tls);
+        assert_eq!((it.port, it.path.as_str()), (8080, "/a.B/C"));
+        let it = parse("grpcs://localhost/a.B/C").unwrap();
+        assert!(it.grpc && it.tls && !it.h2c && it.port == 443);
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
     }

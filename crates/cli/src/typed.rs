@@ -17,6 +17,7 @@ fn hidden(words: Vec<String>) -> Vec<String> {
         Ok(Command::Load(args)) => args.request.login.user,
         Ok(Command::Duel(args)) => args.request.login.user,
         Ok(Command::Capacity(args)) => args.request.login.user,
+        Ok(Command::Why(args)) => args.request.login.user,
         _ => None,
     };
     let Some((user, name)) = user
@@ -46,6 +47,7 @@ mod tests {
             ("load -qu ada:secret x", "load -qu ada:*** x"),
             ("load -uada:secret x", "load -uada:*** x"),
             ("duel --user=:secret x y", "duel --user=:*** x y"),
+            ("why x -u ada:secret", "why x -u ada:***"),
             ("capacity x --user ada:", "capacity x --user ada:***"),
             ("load -H x:secret x", "load -H x:secret x"),
             ("runs", "runs"),

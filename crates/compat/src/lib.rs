@@ -4,6 +4,7 @@
 pub mod ab;
 mod console;
 pub mod echo_client;
+pub mod h2load;
 pub mod httperf;
 mod shared;
 pub mod weighttp;

@@ -6,6 +6,7 @@ use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
 use crate::part::Told;
 use crate::plan::Plan;
+use crate::protocol::{HeadBytes, PlainBytes};
 use crate::recorder::{Record, Slice};
 use crate::run::{Detail, Error, Progress};
 use crate::trace::Opening;
@@ -14,7 +15,7 @@ use batches::Batches;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
-use prony_record::{ByRequest, BySession, Generator, Observation, Tls, Transport, Window};
+use prony_record::{ByRequest, BySession, Generator, Grpc, Observation, Tls, Transport, Window};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -178,6 +179,8 @@ impl<'a> Gather<'a> {
                 .collect(),
             bytes_received: record.bytes_received,
             bytes_sent: record.bytes_sent,
+            sent_again: record.sent_again,
+            stalled: record.stalled,
             body_bytes: record.body_bytes,
             errors: record.errors,
             wrong_answers: record.wrong,
@@ -185,6 +188,7 @@ impl<'a> Gather<'a> {
             by_request: by_request(&self.reports),
             by_session: by_session(&self.reports),
             tls: tls(&self.reports, record.handshakes),
+            grpc: grpc(&self.reports),
             by_host: Vec::new(),
         };
         let whole = clock::nanos(self.plan.load.window.0);
@@ -205,6 +209,16 @@ impl<'a> Gather<'a> {
                 .find(|head| !head.is_empty())
                 .cloned()
                 .unwrap_or_default(),
+            heads: self
+                .reports
+                .iter()
+                .map(|report| report.heads)
+                .fold(HeadBytes::default(), HeadBytes::merge),
+            plain: self
+                .reports
+                .iter()
+                .filter_map(|report| report.plain)
+                .reduce(PlainBytes::merge),
             opening: self
                 .reports
                 .iter()
@@ -236,6 +250,16 @@ fn by_session(reports: &[Report]) -> Vec<BySession> {
         prony_record::by_session::merge(&mut all, &report.by_session);
     }
     all
+}
+
+/// What all workers saw of gRPC.
+fn grpc(reports: &[Report]) -> Option<Grpc> {
+    let mut seen = reports.iter().filter_map(|report| report.grpc.as_ref());
+    let mut all = seen.next()?.clone();
+    for grpc in seen {
+        all.merge(grpc);
+    }
+    Some(all)
 }
 
 /// What all workers saw of TLS.

@@ -44,7 +44,7 @@ pub use clock::Nanos;
 pub use control::Control;
 pub use gather::Gather;
 pub use part::{Part, PartMessage};
-pub use plan::{Arrival, Dialogue, H2Requests, Plan, Target};
+pub use plan::{Arrival, Dialogue, H2Requests, Plan, Target, Trace};
 pub use prony_record::load::Invalid;
 pub use run::{
     Detail, Error, Progress, available, check_sources, run, run_part, run_with, transport,

@@ -1,7 +1,11 @@
 //! What the engine carries out: a load shape, a target and a dialogue, and nothing of who answers.
 
+use crate::clock::Nanos;
+use crate::protocol::grpc::GrpcExpect;
 use crate::protocol::h2::H2Exchange;
+use crate::protocol::mix::{Recorded, RecordedRequest};
 use crate::protocol::tls::TlsOptions;
+use crate::protocol::ws::WsMessages;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
@@ -43,6 +47,10 @@ pub enum Dialogue {
     /// These requests in turn, over HTTP/2: the load's `pipeline` is the number of streams in flight on each
     /// connection.
     H2(Box<H2Requests>),
+    /// These calls of gRPC in turn, over HTTP/2.
+    Grpc(Box<H2Requests<GrpcExpect>>),
+    /// Messages over WebSocket, which must come back.
+    Ws(Box<WsMessages>),
     /// Several kinds of requests, each with its share of all.
     Mix(Box<Mix>),
     /// What the caller of [`run_with`](crate::run_with) supplies.
@@ -51,14 +59,22 @@ pub enum Dialogue {
 
 /// Requests over HTTP/2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct H2Requests {
+pub struct H2Requests<E = Expect> {
     /// The requests, at least one.
-    pub exchanges: Vec<H2Exchange>,
+    pub exchanges: Vec<H2Exchange<E>>,
     /// How much of an answer is accepted.
     pub limits: Limits,
     /// The window of each stream and of each connection, in bytes, at least 1 and at most 2^31 − 1; a connection has at
     /// least 65,535.
     pub window: u32,
+}
+
+impl<E> H2Requests<E> {
+    /// The longest request, in bytes.
+    fn longest(&self) -> u64 {
+        let lengths = self.exchanges.iter().map(H2Exchange::length);
+        lengths.max().unwrap_or_default()
+    }
 }
 
 impl Dialogue {
@@ -79,12 +95,9 @@ impl Dialogue {
                 .map(HttpExchange::length)
                 .max()
                 .unwrap_or_default(),
-            Self::H2(it) => it
-                .exchanges
-                .iter()
-                .map(H2Exchange::length)
-                .max()
-                .unwrap_or_default(),
+            Self::H2(it) => it.longest(),
+            Self::Grpc(it) => it.longest(),
+            Self::Ws(it) => it.length(),
             Self::Mix(mix) => mix.longest(),
             Self::Own => 0,
         }
@@ -95,8 +108,9 @@ impl Dialogue {
             Self::Echo(message) => message.is_empty(),
             Self::Http { exchanges, .. } => exchanges.is_empty(),
             Self::H2(it) => it.exchanges.is_empty(),
+            Self::Grpc(it) => it.exchanges.is_empty(),
             Self::Mix(mix) => mix.requests.is_empty(),
-            Self::Own => false,
+            Self::Ws(_) | Self::Own => false,
         }
     }
 }
@@ -116,6 +130,8 @@ pub enum Arrival {
         /// Of the gaps.
         seed: u64,
     },
+    /// Open loop, at the times of a [recording](crate::protocol::mix::Recorded).
+    Recorded,
     /// Open loop, exponential gaps; the same seed gives the same due times.
     Poisson {
         /// Requests per second over all connections.
@@ -123,6 +139,20 @@ pub enum Arrival {
         /// Of the gaps.
         seed: u64,
     },
+}
+
+/// Which requests' times are kept, 64 bytes each: see [`Detail::trace`](crate::Detail::trace).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trace {
+    /// None.
+    #[default]
+    None,
+    /// Of the first request on each connection that ends in the measurement: for set-up times and times to the first
+    /// byte, without the memory that all requests need.
+    FirstOnConnection,
+    /// Of every request that ends in the measurement.
+    All,
 }
 
 /// A load of a target: three parts, each of which can be written down and sent elsewhere, and what is
@@ -146,9 +176,16 @@ pub struct Plan {
     pub seed: u64,
     /// The CPUs that the threads are pinned to in turn; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// Keep the times of every request that ends in the measurement, 64 bytes each: see
-    /// [`Detail::trace`](crate::Detail::trace).
-    pub trace: bool,
+    /// Which requests' times are kept.
+    pub trace: Trace,
+    /// Before a connection is tried again that brought no answer the last time, in nanoseconds.
+    #[serde(default = "retry")]
+    pub retry: Nanos,
+}
+
+/// 20 ms, so that a server that refuses connections is not asked by a loop without an end.
+fn retry() -> Nanos {
+    20_000_000
 }
 
 impl Plan {
@@ -162,7 +199,8 @@ impl Plan {
             sources: Vec::new(),
             seed: 0,
             cpus: Vec::new(),
-            trace: false,
+            trace: Trace::None,
+            retry: retry(),
         }
     }
 
@@ -181,6 +219,7 @@ impl Plan {
     pub fn arrival(&self) -> Arrival {
         match (self.load.rate, self.load.arrival) {
             (None, _) => Arrival::Closed,
+            _ if self.recorded().is_some() => Arrival::Recorded,
             (Some(_), Spacing::Constant) if !self.load.stages.is_empty() => Arrival::Staged,
             (Some(rate), Spacing::Constant) => Arrival::Constant(rate),
             (Some(_), Spacing::Poisson) if !self.load.stages.is_empty() => {
@@ -190,6 +229,14 @@ impl Plan {
                 rate,
                 seed: self.seed,
             },
+        }
+    }
+
+    /// The recording that is sent, if it is one.
+    pub(crate) fn recorded(&self) -> Option<&Recorded> {
+        match &self.dialogue {
+            Dialogue::Mix(mix) => mix.recorded.as_deref(),
+            _ => None,
         }
     }
 
@@ -225,6 +272,7 @@ impl Plan {
             });
         }
         self.check_families()?;
+        self.check_recorded()?;
         let Load {
             connections,
             pipeline,
@@ -232,6 +280,13 @@ impl Plan {
         } = self.load;
         let in_flight = u64::from(connections) * u64::from(pipeline);
         let bytes = in_flight.saturating_mul(self.dialogue.longest());
+        if matches!(self.dialogue, Dialogue::Ws(_)) && bytes > MOST_BYTES {
+            return Err(Invalid {
+                option: "size",
+                must: "small enough that the messages in flight over all connections have at most 1 GiB",
+                found: format!("one that makes {bytes} bytes"),
+            });
+        }
         // One request per connection may have any length: the user's file of that length is in memory anyway.
         if pipeline > 1 && bytes > MOST_BYTES {
             return Err(Invalid {
@@ -245,6 +300,30 @@ impl Plan {
 }
 
 impl Plan {
+    /// Is what was recorded whole?
+    fn check_recorded(&self) -> Result<(), Invalid> {
+        let Some(recorded) = self.recorded() else {
+            return Ok(());
+        };
+        let requests = match &self.dialogue {
+            Dialogue::Mix(mix) => mix.requests.len(),
+            _ => 0,
+        };
+        let known = |it: &RecordedRequest| (it.request as usize) < requests;
+        let whole = !recorded.due.is_empty()
+            && recorded.due.len() == recorded.requests.len()
+            && recorded.due.is_sorted()
+            && recorded.requests.iter().all(known);
+        match whole && self.load.rate.is_some() {
+            true => Ok(()),
+            false => Err(Invalid {
+                option: "the recording",
+                must: "requests of the mix with their times, in order, at their mean rate",
+                found: "something else".into(),
+            }),
+        }
+    }
+
     /// Do the sources fit the target?
     fn check_families(&self) -> Result<(), Invalid> {
         let fits = |ip: &&IpAddr| match &self.target {

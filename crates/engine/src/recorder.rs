@@ -139,6 +139,10 @@ pub(crate) struct Record {
     pub bytes_received: u64,
     pub bytes_sent: u64,
     pub body_bytes: u64,
+    /// Requests that the server had left out, on another connection.
+    pub sent_again: u64,
+    /// Times that a server had to wait for room in a window of this side.
+    pub stalled: u64,
     pub wrong: Vec<String>,
     pub unsolicited: Vec<String>,
     pub errors: BTreeMap<String, u64>,
@@ -155,6 +159,8 @@ impl Record {
             bytes_received: 0,
             bytes_sent: 0,
             body_bytes: 0,
+            sent_again: 0,
+            stalled: 0,
             wrong: Vec::new(),
             unsolicited: Vec::new(),
             errors: BTreeMap::new(),
@@ -169,6 +175,8 @@ impl Record {
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
         self.body_bytes += other.body_bytes;
+        self.sent_again += other.sent_again;
+        self.stalled += other.stalled;
         self.handshakes += other.handshakes;
         for text in &other.wrong {
             keep_example(&mut self.wrong, text.clone());
@@ -214,6 +222,14 @@ impl Recorder {
     #[inline]
     pub(crate) fn measured(&self, at: Nanos) -> bool {
         at >= self.from && at < self.until
+    }
+
+    /// A stop ended the measurement at `until`, when the first worker saw it. This one may have counted
+    /// something a moment later, before it was told; so that the counts, the windows and the length agree, its
+    /// own measurement reaches until that.
+    #[cold]
+    pub(crate) fn end(&mut self, until: Nanos) {
+        self.until = until.max(self.record.last_finish.saturating_add(1));
     }
 
     /// An answer came, not before its request was sent.

@@ -5,11 +5,15 @@ use crate::control::Control;
 use crate::gather::Gather;
 use crate::part::{Part, PartMessage, Told};
 use crate::plan::{Arrival, Dialogue, Plan, Target};
-use crate::protocol::h2::H2;
-use crate::protocol::mix::Users;
+use crate::protocol::grpc::Grpc;
+use crate::protocol::h2::{H2, Plain};
+use crate::protocol::mix::{Users, over_h2};
 use crate::protocol::tls::{Connector, Tls, TlsInvalid};
-use crate::protocol::{Echo, Http, Mixed, Session};
-use crate::schedule::{Closed, Constant, Poisson, Schedule, Share, Staged, StagedPoisson};
+use crate::protocol::ws::Ws;
+use crate::protocol::{Echo, HeadBytes, Http, Mixed, PlainBytes, Session};
+use crate::schedule::{
+    Closed, Constant, Poisson, Replayed, Schedule, Share, Staged, StagedPoisson,
+};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
 use crate::worker::{Event, Report, Worker};
@@ -81,12 +85,16 @@ pub struct Detail {
     /// Answers, right or wrong, per second of each worker in each of its whole windows inside the
     /// measurement, in no particular order.
     pub worker_rates: Vec<f64>,
-    /// Every request that was answered or took too long in the measurement, worker by worker, in
-    /// the order in which they ended; empty unless the [plan](Plan::trace) asks for it. One that
+    /// The requests that were answered or took too long in the measurement, worker by worker, in
+    /// the order in which they ended: those that the [plan](Plan::trace) asks for. One that
     /// met an error, or an answer that breaks the protocol, is not here.
     pub trace: Vec<Sample>,
     /// The head of the first answer, where the protocol has heads.
     pub first_head: Vec<u8>,
+    /// Header blocks of answers, where the protocol compresses them.
+    pub heads: HeadBytes,
+    /// What went through TLS, without its handshakes and records; none without it.
+    pub plain: Option<PlainBytes>,
     /// How connections were opened.
     pub opening: Opening,
 }
@@ -161,25 +169,62 @@ fn speak(
         }
         Dialogue::H2(it) => {
             let session = |_| {
-                let h2 = H2::new(it.exchanges.clone(), it.limits, it.window);
+                let h2 = H2::<Plain>::new(it.exchanges.clone(), it.limits, it.window);
                 (plan.target.clone(), h2)
             };
             carry_out(plan, part, control, session, hear)
         }
-        Dialogue::Mix(mix) if !mix.sessions.is_empty() => {
-            let keepalive = plan.load.keepalive;
-            let session = |worker| {
-                let users = Users::new(mix, plan.seed, (worker, part.workers), keepalive);
-                (plan.target.clone(), users)
+        Dialogue::Grpc(it) => {
+            let session = |_| {
+                let h2 = H2::<Grpc>::new(it.exchanges.clone(), it.limits, it.window);
+                (plan.target.clone(), h2)
             };
             carry_out(plan, part, control, session, hear)
         }
-        Dialogue::Mix(mix) => {
-            let session = |worker| {
-                let mixed = Mixed::new(mix, plan.seed, worker, part.workers);
-                (plan.target.clone(), mixed)
-            };
+        Dialogue::Ws(messages) => {
+            let calls = (!plan.load.keepalive).then_some(plan.load.calls);
+            let session = |_| (plan.target.clone(), Ws::new((**messages).clone(), calls));
             carry_out(plan, part, control, session, hear)
+        }
+        Dialogue::Mix(mix) if !mix.sessions.is_empty() => {
+            let keepalive = plan.load.keepalive;
+            let users = |worker| Users::new(mix, plan.seed, (worker, part.workers), keepalive);
+            let target = || plan.target.clone();
+            match mix.http2 {
+                None => {
+                    let session = |worker| (target(), users(worker));
+                    carry_out(plan, part, control, session, hear)
+                }
+                Some(_) => {
+                    let session = |worker| (target(), over_h2(users(worker), mix));
+                    carry_out(plan, part, control, session, hear)
+                }
+            }
+        }
+        Dialogue::Mix(mix) => {
+            let mixed = |worker| {
+                let mixed = Mixed::new(mix, plan.seed, worker, part.workers);
+                let share = Share {
+                    worker,
+                    workers: part.workers,
+                    total: plan.load.connections,
+                };
+                match &mix.recorded {
+                    Some(recorded) => mixed.recorded(recorded, share),
+                    None => mixed,
+                }
+            };
+            let target = || plan.target.clone();
+            match mix.http2 {
+                None => {
+                    let session = |worker| (target(), mixed(worker));
+                    carry_out(plan, part, control, session, hear)
+                }
+                Some(_) => {
+                    let session = |worker| (target(), over_h2(mixed(worker), mix));
+                    carry_out(plan, part, control, session, hear)
+                }
+            }
         }
         Dialogue::Own => Err(Plan::without_dialogue().into()),
     }
@@ -259,7 +304,8 @@ fn start<P: Session>(
                 workers: part.workers,
                 total: plan.load.connections,
             };
-            scope.spawn(move || {
+            let failed = sender.clone();
+            let work = move || {
                 settle(plan, thread);
                 let events = |event| {
                     // The receiver is gone only when the whole load is being given up.
@@ -274,7 +320,11 @@ fn start<P: Session>(
                     Ok((transport, report)) => Told::Done(transport, Box::new(report)),
                     Err(error) => Told::Failed(error),
                 });
-            });
+            };
+            // There may be too little memory for another thread.
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                let _ = failed.send(Told::Failed(Error::Worker(error)));
+            }
         }
         drop(sender);
         receiver.into_iter().for_each(hear);
@@ -362,6 +412,11 @@ fn by_arrival<T: Transport, P: Session>(
             Constant::new(rate, share),
             protocol,
         ),
+        Arrival::Recorded => {
+            let due = plan.recorded().map_or(&[][..], |recorded| &recorded.due);
+            let schedule = Replayed::new(due, share);
+            go(plan, share, control, events, transport, schedule, protocol)
+        }
         Arrival::Staged => {
             let schedule = Staged::new(&plan.load.stages, share);
             go(plan, share, control, events, transport, schedule, protocol)

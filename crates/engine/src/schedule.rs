@@ -3,7 +3,9 @@
 //! A closed loop has no times of its own: a request is due as soon as its connection is free. An
 //! open loop has a rate, and every request has a due time that nothing the server does can move.
 
+mod population;
 mod stages;
+mod times;
 
 use crate::clock::{Nanos, SECOND};
 use prony_record::Stage;
@@ -37,6 +39,11 @@ impl Share {
         (self.total + self.workers - 1 - self.worker) / self.workers
     }
 
+    /// Is the `nth` of all workers' evenly spaced requests (0-based) due on one of its connections?
+    pub fn has(&self, nth: u64) -> bool {
+        nth % u64::from(self.total) % u64::from(self.workers) == u64::from(self.worker)
+    }
+
     /// The index among all connections of this worker's connection `local`.
     pub fn global(&self, local: u32) -> u32 {
         local * self.workers + self.worker
@@ -60,7 +67,9 @@ pub trait Schedule {
     fn skip(&mut self, until: Nanos) -> Skipped;
 }
 
+pub use population::Population;
 pub use stages::Stages;
+pub use times::Times;
 
 /// Requests that a schedule has passed over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -176,6 +185,9 @@ pub struct Even<P> {
 /// A constant rate.
 pub type Constant = Even<Steady>;
 
+/// Times that were recorded.
+pub type Replayed = Even<Times>;
+
 /// A rate that changes.
 pub type Staged = Even<Stages>;
 
@@ -199,6 +211,13 @@ impl Staged {
     /// These stages, of all workers' requests; at least one.
     pub fn new(stages: &[Stage], share: Share) -> Self {
         Self::at(Stages::new(stages), share)
+    }
+}
+
+impl Replayed {
+    /// These times of all workers' requests, in order.
+    pub fn new(due: &[Nanos], share: Share) -> Self {
+        Self::at(Times::new(due), share)
     }
 }
 

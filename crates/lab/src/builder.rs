@@ -5,6 +5,7 @@ mod folder;
 mod shell;
 
 use crate::catalog::Server;
+use crate::container::Container;
 use crate::manifest::{Fill, fill};
 use error::file;
 pub use error::{BuildError, Missing};
@@ -32,6 +33,9 @@ pub struct Built {
     pub version: String,
     /// Was it there already?
     pub cached: bool,
+    /// It runs in this; none: as a process of this machine.
+    #[serde(default)]
+    pub container: Option<Container>,
 }
 
 /// Builds below a cache folder.
@@ -190,6 +194,7 @@ impl Builder {
             shared: self.shared.clone(),
             version,
             cached,
+            container: None,
         };
         if done.is_file() {
             return Ok(built(true));

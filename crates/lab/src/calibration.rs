@@ -128,6 +128,7 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                 started: bout.started,
                 command: bout.command.clone(),
                 version: side.version().to_owned(),
+                rig: None,
             };
             *ordinal += 1;
             journal.add(&part_recording(&slot, measured, bout.durations, found))?;

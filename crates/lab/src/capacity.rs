@@ -354,11 +354,14 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             },
             load: Load {
                 contract: Some(manner.ask.to_string()),
+                over: side.over(),
+                key: side.key.unwrap_or_default(),
                 ..load
             },
             started,
             command: self.up.command(),
             version: side.version().to_owned(),
+            rig: None,
         };
         let recording = part_recording(&slot, &measured, Durations::default(), found.clone());
         self.journal.add(&recording)?;

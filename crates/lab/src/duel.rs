@@ -310,11 +310,14 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                     cell: label(load),
                     load: Load {
                         contract: Some(self.manner.ask.to_string()),
+                        over: side.over(),
+                        key: side.key.unwrap_or_default(),
                         ..load.clone()
                     },
                     started: bout.started,
                     command: bout.command.clone(),
                     version: side.version().to_owned(),
+                    rig: None,
                 };
                 *ordinal += 1;
                 let recording = part_recording(&slot, measured, bout.durations, found);

@@ -49,6 +49,20 @@ pub enum Event<'a> {
     },
     /// A trial is left out, because its server has failed for good.
     LeftOut,
+    /// Something happens on one of several rigs, which measure side by side.
+    OnRig {
+        /// Its name.
+        rig: &'a str,
+        /// What happens.
+        event: &'a Event<'a>,
+    },
+    /// A rig measures no more.
+    RigLost {
+        /// Its name.
+        rig: &'a str,
+        /// Why.
+        why: &'a str,
+    },
     /// A round of a duel is over.
     Compared {
         /// What is known now.

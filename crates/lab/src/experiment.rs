@@ -1,6 +1,8 @@
 //! Experiment files: servers × loads × rounds, and the order of their trials.
 
 mod asked;
+mod over;
+mod place;
 mod shipped;
 
 use crate::catalog::{Catalog, Server};
@@ -10,6 +12,7 @@ use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::requests::Folder;
 use crate::requests::verify::Asked;
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
+use over::Unspoken;
 use prony_record::Load;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::inert;
@@ -23,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Spanned;
 
+pub use place::Place;
 pub use shipped::{names, shipped_figures};
 
 /// An experiment file.
@@ -69,6 +73,9 @@ pub struct ExperimentFile {
     /// `"shared"`, all of them for both.
     #[serde(default)]
     pub placement: Sharing,
+    /// The machines on which it is measured, if not on this one alone.
+    #[serde(default)]
+    pub place: Place,
     /// The load; lists in it make a grid.
     #[serde(default = "default_load")]
     #[schemars(with = "LoadTable")]
@@ -136,6 +143,8 @@ pub struct Experiment {
     pub rounds: u32,
     /// How CPUs are shared out.
     pub placement: Sharing,
+    /// On which machines it is measured.
+    pub place: Place,
     /// The text of what others published.
     pub published: Option<Source>,
 }
@@ -261,7 +270,22 @@ impl Experiment {
             return Err(wrong(file.contract.span(), label, None));
         }
         let upstream = upstream(&file, catalog, &wrong)?;
-        let entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
+        let mut entrants = entrants(&file, catalog, contract, upstream.as_ref(), &wrong)?;
+        let unspoken = over::fit(contract, &loads, &mut entrants);
+        unspoken.map_err(|unspoken| match unspoken {
+            Unspoken::Load(why) => {
+                let table = file.loads.first().map_or(file.load.span(), Spanned::span);
+                wrong(place_of("over", table, source.text()), why, None)
+            }
+            Unspoken::Server(at, why) => {
+                let name = &entrants[at].server.name;
+                let named = |entry: &&Spanned<String>| {
+                    entry.get_ref().split('@').next() == Some(name.as_str())
+                };
+                let span = file.servers.iter().find(named).map_or(0..1, Spanned::span);
+                wrong(span, why, None)
+            }
+        })?;
         let published = match &file.published {
             None => None,
             Some(name) => {
@@ -305,6 +329,7 @@ impl Experiment {
             loads,
             rounds: file.rounds.into_inner(),
             placement: file.placement,
+            place: file.place,
             published,
         })
     }
@@ -312,13 +337,6 @@ impl Experiment {
     /// Who runs on which of this process's CPUs.
     pub fn placement(&self) -> Placement {
         self.placement.of(&allowed_cpus(), self.upstream.is_some())
-    }
-
-    /// Every entrant under every load.
-    pub fn cells(&self) -> Vec<Cell> {
-        (0..self.loads.len())
-            .flat_map(|load| (0..self.entrants.len()).map(move |entrant| Cell { entrant, load }))
-            .collect()
     }
 
     /// The trials in their order: each round has every cell once, in an order of its own

@@ -29,6 +29,14 @@ pub trait Generator {
     fn reserve(&self, connections: u64) -> Result<(), TooFewDescriptors> {
         descriptors::reserve(connections)
     }
+
+    /// Can it still carry out loads? Machines that were lost are reached again if they can be.
+    ///
+    /// # Errors
+    /// Why not.
+    fn reachable(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Hears how a load goes, and says when it is measured and when it ends.

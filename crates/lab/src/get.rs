@@ -1,12 +1,13 @@
 //! A request that a user gives, and what is known of its answer: not a contract, but enough to tell
 //! a server that answers from one that does not.
 
-mod over_h2;
-
-use crate::contract::fetch;
+use crate::contract::{SILENCE_LIMIT, fetch};
+use crate::over_h2;
 use crate::side::Http2;
+use prony_engine::protocol::encoding::ACCEPTED;
 use prony_engine::protocol::h2::H2Exchange;
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
+use prony_engine::protocol::mix::MixH2;
+use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
 use prony_engine::{Dialogue, H2Requests};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -27,6 +28,9 @@ pub struct Get {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+    /// Ask for compressed answers, and judge bodies without their content codings.
+    #[serde(default)]
+    pub compressed: bool,
     /// What every answer must be. Where it leaves the status or the body open, what the server answers
     /// at first is expected from then on.
     pub expect: Expect,
@@ -43,11 +47,31 @@ pub struct Spoken<'a> {
     pub http2: Option<Http2>,
 }
 
+impl Spoken<'_> {
+    /// A mix, spoken so.
+    ///
+    /// # Errors
+    /// When it has a field that HTTP/2 has no place for, in words.
+    pub fn mix(&self, mut mix: Mix) -> Result<Mix, String> {
+        if let Some(Http2 { window }) = self.http2 {
+            let secure = self.tls;
+            mix.speak_http2(MixH2 { window, secure })
+                .map_err(|forbidden| forbidden.to_string())?;
+        }
+        Ok(mix)
+    }
+}
+
 impl Get {
     fn request(&self, authority: &str) -> HttpRequest {
+        let mut headers = self.headers.clone();
+        let accepts = |(name, _): &(String, String)| name.eq_ignore_ascii_case("accept-encoding");
+        if self.compressed && !headers.iter().any(accepts) {
+            headers.push(("Accept-Encoding".to_owned(), ACCEPTED.to_owned()));
+        }
         HttpRequest {
             method: self.method.clone(),
-            headers: self.headers.clone(),
+            headers,
             body: self.body.clone(),
             ..HttpRequest::get(authority, self.path.as_str())
         }
@@ -64,14 +88,21 @@ impl Get {
         let over_h2 = |expect| {
             H2Exchange::new(&request, spoken.tls, expect).map_err(|forbidden| forbidden.to_string())
         };
+        let limits = Limits::default();
+        let decoded = self.compressed.then_some(limits.body);
         let answers = match spoken.http2 {
             None => (0..SAMPLES)
-                .map(|_| fetch(addr, &self.method, &request.encode()))
-                .collect::<Result<Vec<_>, _>>()?,
+                .map(|_| fetch(addr, &self.method, &request.encode(), decoded))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|wrong| format!("{} {}: {wrong}", self.method, self.path))?,
             Some(_) => {
                 // A field that cannot be sent is told before anything is.
                 over_h2(self.expect.clone())?;
-                over_h2::fetch(addr, &request, spoken.tls, SAMPLES)?
+                over_h2::fetch(addr, &request, spoken.tls, SAMPLES, SILENCE_LIMIT)?
+                    .into_iter()
+                    .map(|answer| Ok((answer.status, answer.decoded(decoded)?)))
+                    .collect::<Result<Vec<_>, String>>()
+                    .map_err(|wrong| format!("{} {}: {wrong}", self.method, self.path))?
             }
         };
         for (status, body) in &answers {
@@ -101,8 +132,12 @@ impl Get {
             status: self.expect.status.or(Some((*status, *status))),
             ..expect
         };
-        let limits = Limits::default();
         Ok(match spoken.http2 {
+            _ if self.compressed => {
+                let mut mix = Mix::one("request", &request, &expect, limits);
+                mix.decode();
+                Dialogue::Mix(Box::new(spoken.mix(mix)?))
+            }
             None => Dialogue::Http {
                 exchanges: vec![HttpExchange::new(&request, expect)],
                 limits,

@@ -1,7 +1,7 @@
 //! Something that the user may interrupt.
 
 use prony_engine::Control;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Something that the user may interrupt.
 #[derive(Debug, Default)]
@@ -12,15 +12,16 @@ pub struct Interrupt {
 #[derive(Debug, Default)]
 struct Interrupted {
     fired: bool,
-    load: Option<Arc<Control>>,
+    /// Those under way: one, or one for each rig.
+    loads: Vec<Weak<Control>>,
 }
 
 impl Interrupt {
-    /// Ends the load under way, if there is one, and every one after it.
+    /// Ends the loads under way, and every one after them.
     pub fn fire(&self) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.fired = true;
-        if let Some(load) = &inner.load {
+        for load in inner.loads.iter().filter_map(Weak::upgrade) {
             load.stop();
         }
     }
@@ -39,6 +40,27 @@ impl Interrupt {
         if inner.fired {
             load.stop();
         }
-        inner.load = Some(Arc::clone(load));
+        inner.loads.retain(|old| old.strong_count() > 0);
+        inner.loads.push(Arc::downgrade(load));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_load_under_way_is_stopped_and_those_that_come_after() {
+        let interrupt = Interrupt::default();
+        let (first, second) = (Arc::new(Control::default()), Arc::new(Control::default()));
+        interrupt.guard(&first);
+        interrupt.guard(&second);
+        interrupt.guard(&Arc::new(Control::default()));
+        assert!(!first.stopped() && !second.stopped());
+        interrupt.fire();
+        assert!(first.stopped() && second.stopped());
+        let late = Arc::new(Control::default());
+        interrupt.guard(&late);
+        assert!(late.stopped());
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The variable that every process below a supervisor has.
-const MARK: &str = "PRONY_SUPERVISOR";
+pub(crate) const MARK: &str = "PRONY_SUPERVISOR";
 /// What temporary folders are called at first.
 const PREFIX: &str = "prony-";
 /// The file in a temporary folder that its prony holds locked while it uses the folder.

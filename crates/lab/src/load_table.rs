@@ -1,6 +1,6 @@
 //! The load of an experiment, as a file says it: lists make a grid.
 
-use prony_record::load::{Invalid, Spacing, Transport};
+use prony_record::load::{Invalid, KeyKind, Over, Spacing, Transport};
 use prony_record::{Extent, Load, Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,20 @@ pub struct LoadTable {
     /// [64, 8]]`. Instead of `connections` and `threads`.
     #[serde(default)]
     pub points: Vec<(u32, u32)>,
+    /// What HTTP is spoken over: `plain` (HTTP/1.1), `tls` (HTTP/1.1 over TLS), `h2c` (HTTP/2 without TLS), `h2` (HTTP/2
+    /// over TLS). A server is left out of what its manifest does not say that it speaks.
+    #[serde(default = "plain")]
+    pub over: OneOrMore<Over>,
+    /// The key of the certificate that servers are given, over TLS.
+    #[serde(default = "default_key")]
+    pub key: OneOrMore<KeyKind>,
+    /// Over TLS, connections resume earlier sessions where the server allows it. With `false` every handshake is a full
+    /// one.
+    #[serde(default = "yes")]
+    pub resumption: bool,
+    /// Requests in flight per connection over HTTP/2, as streams; those of `pipeline` unless said otherwise.
+    #[serde(default)]
+    pub streams: Option<OneOrMore<u32>>,
     /// Connections; 64 unless said otherwise.
     #[serde(default = "default_connections")]
     pub connections: OneOrMore<u32>,
@@ -64,6 +78,12 @@ pub struct LoadTable {
     /// What is echoed, for tcp-echo; "hello\n" unless said otherwise.
     #[serde(default)]
     pub message: Option<String>,
+    /// Length of each message's payload, for ws-echo, in bytes; 32 unless said otherwise.
+    #[serde(default = "default_size")]
+    pub size: u32,
+    /// Messages are text, for ws-echo; otherwise binary.
+    #[serde(default)]
+    pub text: bool,
     /// After this, a request is given up.
     #[serde(default = "default_timeout")]
     pub timeout: Span,
@@ -95,12 +115,24 @@ fn one() -> OneOrMore<u32> {
     OneOrMore::One(1)
 }
 
+fn plain() -> OneOrMore<Over> {
+    OneOrMore::One(Over::Plain)
+}
+
+fn default_key() -> OneOrMore<KeyKind> {
+    OneOrMore::One(KeyKind::default())
+}
+
 fn yes() -> bool {
     true
 }
 
 fn default_timeout() -> Span {
     Load::default().timeout
+}
+
+fn default_size() -> u32 {
+    Load::default().size
 }
 
 fn default_warmup() -> Span {
@@ -134,23 +166,30 @@ impl LoadTable {
         let (mut grid, default) = (Vec::new(), Load::default());
         for (connections, threads) in self.pairs()? {
             for &rate in &rates {
-                for pipeline in self.pipeline.values() {
+                for (over, key, pipeline) in self.spoken()? {
                     let load = Load {
                         name: self
                             .name
                             .as_deref()
                             .map(|name| inert::line(name).into_owned()),
                         contract: None,
+                        over,
+                        key,
+                        resumption: self.resumption,
                         connections,
                         threads,
                         rate,
+                        connection_stages: Vec::new(),
                         stages: Vec::new(),
+                        replay: None,
                         arrival: self.arrival,
                         pipeline,
                         keepalive: self.keepalive,
                         calls: 1,
                         extent,
                         message: self.message.clone().unwrap_or(default.message.clone()),
+                        size: self.size,
+                        text: self.text,
                         timeout: self.timeout,
                         warmup: self.warmup,
                         window,
@@ -172,7 +211,42 @@ impl LoadTable {
     }
 }
 
+/// What it is spoken over, the certificate's key, and requests in flight on a connection.
+type Spoken = (Over, KeyKind, u32);
+
 impl LoadTable {
+    /// What it is spoken over, with which key, and how many requests are in flight on a connection.
+    fn spoken(&self) -> Result<Vec<Spoken>, (&'static str, String)> {
+        let (overs, keys) = (self.over.values(), self.key.values());
+        if overs.is_empty() {
+            return Err(("over", "needs at least one value".into()));
+        }
+        if self.streams.is_some() && !overs.iter().any(|over| over.is_http2()) {
+            return Err(("streams", "is for HTTP/2: over = \"h2c\" or \"h2\"".into()));
+        }
+        let tls = overs.iter().any(|over| over.is_tls());
+        if !tls && (self.key != default_key() || !self.resumption) {
+            let option = if self.resumption { "key" } else { "resumption" };
+            return Err((option, "is for TLS: over = \"tls\" or \"h2\"".into()));
+        }
+        let mut spoken = Vec::new();
+        for over in overs {
+            // A key is nothing to what is not encrypted.
+            let keys = match over.is_tls() {
+                true => keys.clone(),
+                false => vec![KeyKind::default()],
+            };
+            let in_flight = match &self.streams {
+                Some(streams) if over.is_http2() => streams.values(),
+                _ => self.pipeline.values(),
+            };
+            for key in keys {
+                spoken.extend(in_flight.iter().map(|&n| (over, key, n)));
+            }
+        }
+        Ok(spoken)
+    }
+
     /// Connections and threads of every point.
     fn pairs(&self) -> Result<Vec<(u32, u32)>, (&'static str, String)> {
         let default = (default_connections(), one());
@@ -228,6 +302,31 @@ mod tests {
             ("points = [[1, 2]]", "threads"),
             ("points = [[1, 1]]\nconnections = 5", "points"),
             ("name = 'x'\nconnections = [1, 2]", "name"),
+        ] {
+            assert_eq!(table(text).grid().unwrap_err().0, key, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_spoken_over_makes_a_grid() {
+        let grid =
+            table("over = ['plain', 'tls', 'h2']\nkey = ['ecdsa-p256', 'rsa2048']\nstreams = 8")
+                .grid()
+                .unwrap();
+        let labels: Vec<String> = grid.iter().map(Load::to_string).collect();
+        let expected = [
+            "c64",
+            "c64 tls",
+            "c64 tls rsa2048",
+            "c64 s8 h2",
+            "c64 s8 h2 rsa2048",
+        ];
+        assert_eq!(labels, expected);
+        for (text, key) in [
+            ("over = []", "over"),
+            ("streams = 2", "streams"),
+            ("key = 'rsa2048'", "key"),
+            ("over = 'h2c'\nresumption = false", "resumption"),
         ] {
             assert_eq!(table(text).grid().unwrap_err().0, key, "{text}");
         }

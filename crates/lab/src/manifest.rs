@@ -2,6 +2,7 @@
 
 use crate::contract::Contract;
 use crate::source::{Mistake, Source};
+use prony_record::load::Over;
 use prony_record::{Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,10 @@ use std::time::Duration;
 
 /// How long a server may be idle before it answers, unless its manifest says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn only_plain() -> Vec<Over> {
+    vec![Over::Plain]
+}
 
 /// A server of the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +28,9 @@ pub struct Manifest {
     pub language: String,
     /// What it can answer; at least one.
     pub contracts: Vec<Contract>,
+    /// What HTTP it can be spoken to over, for contracts of HTTP: HTTP/1.1 without TLS (`plain`) unless said otherwise.
+    #[serde(default = "only_plain")]
+    pub speaks: Vec<Over>,
     /// Its concurrency model, in a few words.
     #[serde(deserialize_with = "inert::read_line")]
     pub model: String,
@@ -51,6 +59,9 @@ pub struct Manifest {
     /// Environment variables it is started with.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// What is added when `--why` samples its stacks.
+    #[serde(default)]
+    pub profile: Profile,
     /// How many workers it can have. Absent: its model has exactly one.
     #[serde(default)]
     pub workers: Option<Workers>,
@@ -63,6 +74,15 @@ pub struct Manifest {
     #[serde(default)]
     #[serde(alias = "limits")]
     pub expected_failures: BTreeMap<String, String>,
+}
+
+/// What makes a server name its functions, when its stacks are sampled. What that costs is measured and said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Environment variables; a variable that the server has anyway gets this appended, after a space.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
 }
 
 /// What a server needs from the registry of its language. Servers that say the same share it.
@@ -108,8 +128,16 @@ pub struct Fill {
     pub port: u16,
     /// `{workers}`.
     pub workers: u32,
+    /// `{cpus}`: the CPUs that it may use, as a list such as `0,1`.
+    pub cpus: String,
     /// `{contract}`.
     pub contract: String,
+    /// `{over}`: what HTTP is to be spoken over, `plain`, `tls`, `h2c` or `h2`.
+    pub over: String,
+    /// `{cert}`: over TLS, the file of its certificate, as PEM.
+    pub cert: String,
+    /// `{key}`: over TLS, the file of the certificate's key, as PEM (PKCS #8).
+    pub key: String,
     /// `{prony}`: this program.
     pub prony: String,
     /// `{docroot}`: the folder to be served, for static-file and weather-upstream.
@@ -132,7 +160,7 @@ pub enum CommandError {
     Split(String),
     /// An unknown placeholder.
     #[error(
-        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{host}}, {{port}}, {{workers}}, {{contract}}, {{docroot}}, {{upstream}} and {{prony}}"
+        "{{{0}}} is not a placeholder: there are {{build}}, {{src}}, {{deps}}, {{cache}}, {{packages}}, {{host}}, {{port}}, {{workers}}, {{cpus}}, {{contract}}, {{over}}, {{cert}}, {{key}}, {{docroot}}, {{upstream}} and {{prony}}"
     )]
     Placeholder(String),
 }
@@ -183,12 +211,29 @@ impl Manifest {
             return wrong_key("run", error.to_string());
         }
         let install = this.dependencies.as_ref().map(|wanted| &wanted.install);
-        for text in this.build.iter().chain(install).chain(this.env.values()) {
+        let env = this.env.values().chain(this.profile.env.values());
+        for text in this.build.iter().chain(install).chain(env) {
             if let Err(error) = fill(text, &Fill::default()) {
                 return wrong(text, error.to_string());
             }
         }
-        let steps = || this.contracts.iter().flat_map(Contract::steps);
+        if this.speaks.is_empty() {
+            return wrong_key(
+                "speaks",
+                "at least one of plain, tls, h2c and h2 is needed".into(),
+            );
+        }
+        let http = this.contracts.iter().any(|contract| contract.is_http());
+        if !http && this.speaks != only_plain() {
+            return wrong_key(
+                "speaks",
+                "this is for contracts of HTTP, and it keeps none of them".into(),
+            );
+        }
+        let steps = || {
+            let of = |contract: &Contract| contract.steps(&this.speaks);
+            this.contracts.iter().flat_map(of)
+        };
         if let Some(unknown) = this
             .expected_failures
             .keys()
@@ -201,6 +246,14 @@ impl Manifest {
             );
         }
         Ok(this)
+    }
+
+    /// What it can be spoken to over under this contract.
+    pub fn speaks(&self, contract: Contract) -> &[Over] {
+        match contract.is_http() {
+            true => &self.speaks,
+            false => &[Over::Plain],
+        }
     }
 
     /// How long it may be idle before it answers.
@@ -270,7 +323,11 @@ pub fn fill(text: &str, with: &Fill) -> Result<String, CommandError> {
             "host" => out.push_str(&with.host),
             "port" => out.push_str(&with.port.to_string()),
             "workers" => out.push_str(&with.workers.to_string()),
+            "cpus" => out.push_str(&with.cpus),
             "contract" => out.push_str(&with.contract),
+            "over" => out.push_str(&with.over),
+            "cert" => out.push_str(&with.cert),
+            "key" => out.push_str(&with.key),
             "prony" => out.push_str(&with.prony),
             "docroot" => out.push_str(&with.docroot),
             "upstream" => out.push_str(&with.upstream),

@@ -74,6 +74,18 @@ impl Placement {
         }
     }
 
+    /// The same with only the first CPUs of the server's for it, as on a smaller machine.
+    ///
+    /// # Errors
+    /// How many there are, when that is fewer.
+    pub fn with_server_cpus(mut self, cpus: usize) -> Result<Self, usize> {
+        if cpus > self.server.len() {
+            return Err(self.server.len());
+        }
+        self.server.truncate(cpus);
+        Ok(self)
+    }
+
     /// The CPUs that generator threads are pinned to, one each. Those that share their CPUs with a
     /// server are not pinned: the kernel may move them out of its way.
     pub fn pinned(&self) -> &[usize] {
@@ -113,12 +125,6 @@ impl Placement {
 
 impl std::fmt::Display for Placement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let list = |cpus: &[usize]| -> String {
-            cpus.iter()
-                .map(usize::to_string)
-                .collect::<Vec<_>>()
-                .join(",")
-        };
         let generator = list(&self.generator);
         if self.share(&self.server) {
             return write!(f, "server and generator share CPU {generator}");
@@ -140,11 +146,19 @@ impl std::fmt::Display for Placement {
 
 /// The CPUs that this process may use.
 pub fn allowed_cpus() -> Vec<usize> {
+    match allowed_cpus_of(0) {
+        cpus if cpus.is_empty() => vec![0],
+        cpus => cpus,
+    }
+}
+
+/// The CPUs that this thread may use, 0 being the calling one; none when it is gone.
+pub(crate) fn allowed_cpus_of(thread: libc::pid_t) -> Vec<usize> {
     // SAFETY: an all-zero cpu_set_t is valid, and its size is given.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) < 0 {
-            return vec![0];
+        if libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), &raw mut set) < 0 {
+            return Vec::new();
         }
         set
     };
@@ -172,6 +186,13 @@ pub fn bind(cpus: &[usize]) -> io::Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// CPUs as a list: `0,2,3`.
+#[must_use]
+pub fn list(cpus: &[usize]) -> String {
+    let each: Vec<String> = cpus.iter().map(usize::to_string).collect();
+    each.join(",")
 }
 
 /// A list of CPUs as people write it: `0,2-3`.

@@ -2,6 +2,7 @@
 
 use crate::builder::tail;
 use crate::leftovers;
+use crate::placement;
 use crate::supervisor::wait_for;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -48,10 +49,9 @@ impl Process {
     /// # Errors
     /// When its program cannot be run, or the supervisor cannot.
     pub fn start(prony: &Path, launch: &Launch) -> io::Result<Self> {
-        let cpus: Vec<String> = launch.cpus.iter().map(usize::to_string).collect();
         let mut supervisor = Command::new(prony)
             .arg("supervisor")
-            .arg(cpus.join(","))
+            .arg(placement::list(&launch.cpus))
             .args(&launch.command)
             .envs(&launch.env)
             .current_dir(&launch.folder)
@@ -149,6 +149,14 @@ fn last_output(log: &Path) -> String {
         Ok(tail(&String::from_utf8_lossy(&bytes), SHOWN as usize))
     };
     read().unwrap_or_default()
+}
+
+/// [`free_port`], drawn at random.
+///
+/// # Errors
+/// When none is found.
+pub fn any_free_port() -> io::Result<u16> {
+    free_port(&mut rand::rng())
 }
 
 /// A free port below the range that the kernel hands out to clients, where a port that was free a

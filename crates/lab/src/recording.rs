@@ -33,6 +33,8 @@ pub struct Slot {
     pub command: String,
     /// What the server says its version is; empty when that is not known.
     pub version: String,
+    /// The rig that it is measured on, where there are several.
+    pub rig: Option<String>,
 }
 
 /// What a trial is to its run.
@@ -99,9 +101,11 @@ impl Slot {
             errors: seen.errors.clone(),
             wrong_answers: seen.wrong_answers.clone(),
             unsolicited: seen.unsolicited.clone(),
+            tls: seen.tls.clone(),
             requests: RequestReport::all(&seen.by_request),
             sessions: SessionReport::all(&seen.by_session),
             per_connection: seen.per_connection_range(),
+            rig: self.rig.clone(),
             checks,
         };
         let (status, failure) = match (interrupted, figures.throughput.is_some()) {

@@ -1,5 +1,7 @@
 //! Runs: every server of an experiment under every load, round after round.
 
+pub mod rigs;
+
 use crate::builder::{BuildError, Built};
 use crate::contract::{Contract, Depth};
 use crate::event::{Event, Journal, JournalError, Observer};
@@ -13,6 +15,7 @@ use jiff::Timestamp;
 use prony_record::{Failure, Load, Recording, Step, TrialStatus};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A run of an experiment.
 #[derive(Debug)]
@@ -39,15 +42,37 @@ pub enum RunError {
     /// What was measured could not be kept.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// Every rig was lost.
+    #[error("no rig is left: {why}; rounds that were not measured: {rounds}")]
+    NoRig {
+        /// How many rounds no rig has begun.
+        rounds: usize,
+        /// Why the last of them was lost.
+        why: String,
+    },
 }
 
-/// A run under way.
+/// Measures the trials of a run with one lab.
 struct Session<'a, 'o, H, G> {
-    run: &'a Run<'a, H, G>,
-    journal: &'a mut dyn Journal,
+    lab: Lab<'a, H, G>,
+    experiment: &'a Experiment,
+    /// The rig that this is, where there are several.
+    rig: Option<&'a str>,
+    journal: &'o mut dyn Journal,
     observer: Observer<'o>,
-    ordinal: u32,
+    /// The next trial's place in the run.
+    ordinals: &'a AtomicU32,
     upstream: Option<Built>,
+}
+
+/// How a trial went, as far as those after it are concerned.
+enum After {
+    /// They go on.
+    GoOn,
+    /// Its server fails for good.
+    Broken,
+    /// The machines that measure are lost, and why.
+    Lost(String),
 }
 
 impl<H: Host, G: Generator> Run<'_, H, G> {
@@ -62,24 +87,26 @@ impl<H: Host, G: Generator> Run<'_, H, G> {
         journal: &mut dyn Journal,
         observer: Observer<'_>,
     ) -> Result<(), RunError> {
+        let experiment = self.experiment;
+        let ordinals = AtomicU32::new(0);
         let mut session = Session {
-            run: self,
+            lab: self.lab,
+            experiment,
+            rig: None,
             journal,
             observer,
-            ordinal: 0,
+            ordinals: &ordinals,
             upstream: None,
         };
-        if let Some(server) = &self.experiment.upstream {
-            let built = self.lab.host.build(server);
-            session.upstream = Some(built.map_err(|error| RunError::Upstream {
-                server: server.name.clone(),
-                error,
-            })?);
-        }
-        let built = session.build()?;
+        session.build_upstream()?;
+        let (built, _) = session.build()?;
+        let cells = experiment.cells();
+        let cells = cells.iter().filter(|cell| built[cell.entrant].is_some());
+        let trials = cells.count() as u64 * u64::from(experiment.rounds);
+        (session.observer)(Event::Trials(trials));
         // A server that breaks its contract breaks it again: one trial tells that.
         let mut out: HashSet<Cell> = HashSet::new();
-        for (round, cell) in self.experiment.plan(self.seed) {
+        for (round, cell) in experiment.plan(self.seed) {
             if self.lab.interrupt.fired() {
                 break;
             }
@@ -90,7 +117,7 @@ impl<H: Host, G: Generator> Run<'_, H, G> {
                 (session.observer)(Event::LeftOut);
                 continue;
             }
-            if let Some(Step::Verify) = session.trial(round, cell, built)? {
+            if let After::Broken = session.trial(round, cell, built)? {
                 out.insert(cell);
             }
         }
@@ -99,17 +126,30 @@ impl<H: Host, G: Generator> Run<'_, H, G> {
 }
 
 impl<H: Host, G: Generator> Session<'_, '_, H, G> {
-    /// Builds every server; those that cannot be built are recorded and left out.
-    fn build(&mut self) -> Result<Vec<Option<Built>>, JournalError> {
+    /// Builds the server behind all gateways, if there is one.
+    fn build_upstream(&mut self) -> Result<(), RunError> {
+        if let Some(server) = &self.experiment.upstream {
+            let built = self.lab.host.build_upstream(server);
+            self.upstream = Some(built.map_err(|error| RunError::Upstream {
+                server: server.name.clone(),
+                error,
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Builds every server; those that cannot be built are recorded and left out. Also gives why the machines that measure
+    /// are lost, if they are.
+    fn build(&mut self) -> Result<(Vec<Option<Built>>, Option<String>), JournalError> {
         let mut all = Vec::new();
-        let experiment = self.run.experiment;
+        let experiment = self.experiment;
         for (index, entrant) in experiment.entrants.iter().enumerate() {
-            if self.run.lab.interrupt.fired() {
+            if self.lab.interrupt.fired() {
                 all.push(None);
                 continue;
             }
             (self.observer)(Event::Building(&entrant.server.name));
-            match self.run.lab.host.build(&entrant.server) {
+            match self.lab.host.build(&entrant.server) {
                 Ok(built) => all.push(Some(built)),
                 Err(error) => {
                     // A server that is not set up takes no part, which is not its failure.
@@ -118,30 +158,27 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                     } else {
                         TrialStatus::Failed
                     };
+                    let lost = self.lost();
                     let cell = Cell {
                         entrant: index,
                         load: 0,
                     };
                     let slot = self.slot(0, cell, entrant, "");
-                    self.failed(&slot, entrant, status, Failure::from(error))?;
+                    let failure = self.told(Failure::from(error), lost.as_deref());
+                    self.failed(&slot, entrant, status, failure)?;
                     all.push(None);
+                    if lost.is_some() {
+                        return Ok((all, lost));
+                    }
                 }
             }
         }
-        let servers = all.iter().flatten().count() as u64;
-        let trials = servers * u64::from(experiment.rounds) * experiment.loads.len() as u64;
-        (self.observer)(Event::Trials(trials));
-        Ok(all)
+        Ok((all, None))
     }
 
-    /// One trial; gives the step at which it failed.
-    fn trial(
-        &mut self,
-        round: u32,
-        cell: Cell,
-        built: &Built,
-    ) -> Result<Option<Step>, JournalError> {
-        let experiment = self.run.experiment;
+    /// One trial.
+    fn trial(&mut self, round: u32, cell: Cell, built: &Built) -> Result<After, JournalError> {
+        let experiment = self.experiment;
         let entrant = &experiment.entrants[cell.entrant];
         let load = &experiment.loads[cell.load];
         let label = entrant.label();
@@ -165,16 +202,42 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                         trial: &recording.trial,
                     }),
                 }
-                self.add(&recording)?;
-                Ok(None)
+                self.journal.add(&recording)?;
+                Ok(After::GoOn)
             }
-            Err(_) if self.run.lab.interrupt.fired() => Ok(None),
+            Err(_) if self.lab.interrupt.fired() => Ok(After::GoOn),
             Err(failure) => {
-                let step = failure.step;
+                let (step, lost) = (failure.step, self.lost());
+                let failure = self.told(failure, lost.as_deref());
                 self.failed(&slot, entrant, TrialStatus::Failed, failure)?;
-                Ok(Some(step))
+                Ok(match (lost, step) {
+                    (Some(why), _) => After::Lost(why),
+                    (None, Step::Verify) => After::Broken,
+                    (None, _) => After::GoOn,
+                })
             }
         }
+    }
+
+    /// Why this rig is lost, if it is one and is lost. The machines of a run that has no other are tried again and again.
+    fn lost(&self) -> Option<String> {
+        self.rig?;
+        let (host, generator) = (self.lab.host, self.lab.generator);
+        let there = host.reachable().and_then(|()| generator.reachable());
+        there.err()
+    }
+
+    /// A failure, with where it happened.
+    fn told(&self, failure: Failure, lost: Option<&str>) -> Failure {
+        let Some(rig) = self.rig else { return failure };
+        let message = match lost {
+            Some(why) => format!(
+                "rig {rig} is lost ({why}), and what it has not measured of its round is given up: {}",
+                failure.message
+            ),
+            None => format!("on rig {rig}: {}", failure.message),
+        };
+        Failure { message, ..failure }
     }
 
     /// Brings a server up, measures it, and proves it again.
@@ -185,9 +248,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         load: &Load,
         slot: &Slot,
     ) -> Result<Recording, Failure> {
-        let Run {
-            lab, experiment, ..
-        } = self.run;
+        let (lab, experiment) = (self.lab, self.experiment);
         let upstream = experiment.upstream.as_ref().zip(self.upstream.as_ref());
         let upstream = upstream.map(|(server, built)| Candidate {
             server,
@@ -196,6 +257,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             contract: Contract::WeatherUpstream,
             role: Role::Upstream,
             http2: false,
+            key: None,
         });
         // The upstream by itself is measured where it stands behind the others.
         let itself = upstream.is_some_and(|up| up.server.name == entrant.server.name);
@@ -203,19 +265,16 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             true => (Contract::WeatherUpstream, Role::Upstream, None),
             false => (entrant.contract, Role::Server, upstream),
         };
-        let side = Side {
-            name: entrant.label(),
-            what: What::Started {
-                server: Box::new(entrant.server.clone()),
-                built: Box::new(built.clone()),
-                workers: match upstream {
-                    Some(upstream) if itself => upstream.workers,
-                    _ => entrant.workers,
-                },
-            },
+        let built = upstream.filter(|_| itself).map_or(built, |it| it.built);
+        let mut side = Side {
             role,
-            http2: None,
+            ..Side::of_entrant(entrant, built).under(load)
         };
+        if let (true, Some(upstream), What::Started { workers, .. }) =
+            (itself, upstream, &mut side.what)
+        {
+            *workers = upstream.workers;
+        }
         let ask = match &experiment.requests {
             Some(asked) if !itself => Ask::Requests {
                 contract,
@@ -264,18 +323,13 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             status,
             failure: &failure,
         });
-        self.add(&slot.failed(status, failure))
-    }
-
-    fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
-        self.ordinal += 1;
-        self.journal.add(recording)
+        self.journal.add(&slot.failed(status, failure))
     }
 
     fn slot(&self, round: u32, cell: Cell, entrant: &Entrant, version: &str) -> Slot {
-        let load = &self.run.experiment.loads[cell.load];
+        let load = &self.experiment.loads[cell.load];
         Slot {
-            ordinal: self.ordinal,
+            ordinal: self.ordinals.fetch_add(1, Ordering::Relaxed),
             round,
             server: entrant.server.name.clone(),
             workers: entrant.workers,
@@ -284,6 +338,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             started: Timestamp::now(),
             command: String::new(),
             version: version.to_owned(),
+            rig: self.rig.map(ToOwned::to_owned),
         }
     }
 }

@@ -3,10 +3,17 @@
 use crate::builder::Built;
 use crate::catalog::Server;
 use crate::contract::Contract;
+use crate::experiment::Entrant;
 use crate::get::Get;
+use crate::grpc::Rpc;
 use crate::manifest::{Fill, Manifest, command};
 use crate::requests::verify::Asked;
+use crate::socket::Socket;
+use crate::tree::Attached;
+use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::tls::TlsOptions;
+use prony_record::Load;
+use prony_record::load::{KeyKind, Over};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,8 +34,10 @@ pub struct Candidate<'a> {
     pub contract: Contract,
     /// What it is there for, which decides its CPUs.
     pub role: Role,
-    /// It speaks HTTP/2, without TLS.
+    /// It speaks HTTP/2.
     pub http2: bool,
+    /// It speaks TLS, with a certificate of such a key.
+    pub key: Option<KeyKind>,
 }
 
 /// How HTTP/2 is spoken with a side.
@@ -58,6 +67,8 @@ pub struct Side {
     pub role: Role,
     /// How HTTP/2 is spoken with it; none: it speaks HTTP/1.1, or no HTTP at all.
     pub http2: Option<Http2>,
+    /// If prony starts it, it speaks TLS, with a certificate of such a key. Of a running one, [`Running::tls`] says so.
+    pub key: Option<KeyKind>,
 }
 
 /// What a side is.
@@ -85,6 +96,8 @@ pub struct Running {
     pub authority: String,
     /// How it speaks TLS; none: it does not.
     pub tls: Option<Box<TlsOptions>>,
+    /// Its first process on this machine; None: only its answers are known.
+    pub process: Option<Attached>,
 }
 
 /// What is asked of all sides.
@@ -94,6 +107,10 @@ pub enum Ask {
     Contract(Contract),
     /// A request.
     Get(Get),
+    /// A call of gRPC.
+    Call(Box<Rpc>),
+    /// Messages over WebSocket, which come back.
+    Socket(Socket),
     /// The requests of a file, which are verified.
     Requests {
         /// The contract by which a server of the catalog is started.
@@ -109,7 +126,8 @@ impl Ask {
     pub fn contract(&self) -> Contract {
         match self {
             Self::Contract(contract) | Self::Requests { contract, .. } => *contract,
-            Self::Get(_) => Contract::Http,
+            Self::Get(_) | Self::Call(_) => Contract::Http,
+            Self::Socket(_) => Contract::WsEcho,
         }
     }
 }
@@ -119,12 +137,32 @@ impl fmt::Display for Ask {
         match self {
             Self::Contract(contract) => contract.fmt(f),
             Self::Get(get) => write!(f, "{} {}", get.method, get.path),
+            Self::Call(rpc) => write!(f, "calls of {} over gRPC", rpc.call.path),
+            Self::Socket(socket) => socket.fmt(f),
             Self::Requests { asked, .. } => asked.fmt(f),
         }
     }
 }
 
 impl Side {
+    /// The same with what its manifest adds when stacks are sampled; None where that is nothing.
+    #[must_use]
+    pub fn profiled(&self) -> Option<Self> {
+        let mut side = self.clone();
+        let What::Started { server, .. } = &mut side.what else {
+            return None;
+        };
+        let manifest = &mut server.manifest;
+        for (name, more) in &manifest.profile.env {
+            let value = manifest.env.entry(name.clone()).or_default();
+            if !value.is_empty() {
+                value.push(' ');
+            }
+            value.push_str(more);
+        }
+        (!manifest.profile.env.is_empty()).then_some(side)
+    }
+
     /// A command line as a side: `{host}` and `{port}` in it, and the variables HOST and PORT, are where
     /// it must listen.
     ///
@@ -155,6 +193,7 @@ impl Side {
             shared: folder.to_owned(),
             version: String::new(),
             cached: true,
+            container: None,
         };
         Ok(Self {
             name: name.to_owned(),
@@ -165,7 +204,44 @@ impl Side {
             },
             role: Role::Server,
             http2: None,
+            key: None,
         })
+    }
+
+    /// A server of an experiment, with this build.
+    #[must_use]
+    pub fn of_entrant(entrant: &Entrant, built: &Built) -> Self {
+        Self {
+            name: entrant.label(),
+            what: What::Started {
+                server: Box::new(entrant.server.clone()),
+                built: Box::new(built.clone()),
+                workers: entrant.workers,
+            },
+            role: Role::Server,
+            http2: None,
+            key: None,
+        }
+    }
+
+    /// The same, started to be spoken to as a load says.
+    #[must_use]
+    pub fn under(self, load: &Load) -> Self {
+        Self {
+            http2: load.over.is_http2().then_some(Http2 { window: WINDOW }),
+            key: load.over.is_tls().then_some(load.key),
+            ..self
+        }
+    }
+
+    /// What HTTP is spoken with it over.
+    #[must_use]
+    pub fn over(&self) -> Over {
+        let tls = match &self.what {
+            What::Started { .. } => self.key.is_some(),
+            What::Running(running) => running.tls.is_some(),
+        };
+        Over::of(tls, self.http2.is_some())
     }
 
     /// Its workers, if it was given a number.

@@ -4,19 +4,17 @@
 //! sockets, and what each epoll instance watches. An epoll instance is an event loop; a process
 //! without one (blocking threads) counts as a single place.
 
-use crate::tree;
+use crate::sockets::{Sockets, inode};
+use crate::tree::Root;
 use std::collections::HashSet;
 use std::fs;
 
-/// `TCP_ESTABLISHED` and `TCP_LISTEN` as `/proc/net/tcp` writes them.
-const ESTABLISHED: &str = "01";
-const LISTEN: &str = "0A";
-
-/// The connections of each event loop of the processes below `root` that serve `port`, the most
+/// The connections of each event loop of a server's processes that serve `port`, the most
 /// first; empty when none can be seen.
-pub(crate) fn connections(root: libc::pid_t, port: u16) -> Vec<u32> {
-    let sockets = Sockets::of(port);
-    let mut loops: Vec<Loop> = tree::descendants(root)
+pub(crate) fn connections(root: Root, port: u16) -> Vec<u32> {
+    let sockets = Sockets::of(root.pid, port);
+    let mut loops: Vec<Loop> = root
+        .processes()
         .into_iter()
         .flat_map(|pid| loops(pid, &sockets))
         .collect();
@@ -29,39 +27,6 @@ pub(crate) fn connections(root: libc::pid_t, port: u16) -> Vec<u32> {
     let mut counts: Vec<u32> = loops.into_iter().map(|each| each.connections).collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
     counts
-}
-
-/// The server's sockets of a port, by their inodes.
-struct Sockets {
-    listening: HashSet<u64>,
-    connected: HashSet<u64>,
-}
-
-impl Sockets {
-    fn of(port: u16) -> Self {
-        let mut this = Self {
-            listening: HashSet::new(),
-            connected: HashSet::new(),
-        };
-        for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-            for line in fs::read_to_string(table).unwrap_or_default().lines() {
-                let words: Vec<&str> = line.split_ascii_whitespace().collect();
-                let [_, local, _, state, _, _, _, _, _, inode, ..] = words[..] else {
-                    continue;
-                };
-                let ours = local
-                    .rsplit_once(':')
-                    .is_some_and(|(_, hex)| u16::from_str_radix(hex, 16) == Ok(port));
-                let Ok(inode) = inode.parse() else { continue };
-                match state {
-                    ESTABLISHED if ours => drop(this.connected.insert(inode)),
-                    LISTEN if ours => drop(this.listening.insert(inode)),
-                    _ => {}
-                }
-            }
-        }
-        this
-    }
 }
 
 #[derive(Default)]
@@ -85,10 +50,7 @@ fn loops(pid: libc::pid_t, sockets: &Sockets) -> Vec<Loop> {
             continue;
         };
         let target = target.to_string_lossy();
-        let inode = target
-            .strip_prefix("socket:[")
-            .and_then(|rest| rest.strip_suffix(']')?.parse::<u64>().ok());
-        match inode {
+        match inode(&target) {
             Some(inode) if sockets.connected.contains(&inode) => drop(connected.insert(fd)),
             Some(inode) if sockets.listening.contains(&inode) => drop(listening.insert(fd)),
             None if target.contains("[eventpoll]") => polls.push(fd),
@@ -154,7 +116,7 @@ mod tests {
             .collect();
         let us = std::process::id() as libc::pid_t;
         let counts = || -> Vec<u32> {
-            let seen = loops(us, &Sockets::of(port));
+            let seen = loops(us, &Sockets::of(us, port));
             seen.iter().map(|each| each.connections).collect()
         };
         assert!(counts().contains(&5), "without a loop: {:?}", counts());

@@ -1,6 +1,121 @@
 //! A process and everything below it, as `/proc` shows them.
 
+use crate::placement::allowed_cpus_of;
+use std::collections::BTreeSet;
 use std::fs;
+
+/// The process that all processes of a server come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Root {
+    /// Everything below this process belongs to the server.
+    pub pid: libc::pid_t,
+    /// So does the process itself. A supervisor does not.
+    pub belongs: bool,
+}
+
+impl Root {
+    /// A supervisor, above the server.
+    #[must_use]
+    pub const fn above(pid: libc::pid_t) -> Self {
+        Self {
+            pid,
+            belongs: false,
+        }
+    }
+
+    /// The server's own first process.
+    #[must_use]
+    pub const fn itself(pid: libc::pid_t) -> Self {
+        Self { pid, belongs: true }
+    }
+
+    /// The server's processes now.
+    pub(crate) fn processes(self) -> Vec<libc::pid_t> {
+        let below = descendants(self.pid).into_iter();
+        self.belongs
+            .then_some(self.pid)
+            .into_iter()
+            .chain(below)
+            .collect()
+    }
+
+    /// The CPUs that any of its threads may use now, in order.
+    pub(crate) fn cpus(self) -> Vec<usize> {
+        let threads = self.processes().into_iter().flat_map(threads);
+        let all: BTreeSet<usize> = threads.flat_map(allowed_cpus_of).collect();
+        all.into_iter().collect()
+    }
+}
+
+/// A process that another program has started, and no other that gets its number later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attached {
+    /// Its number.
+    pub pid: libc::pid_t,
+    /// When it began, in clock ticks since the machine did.
+    begun: u64,
+}
+
+impl Attached {
+    /// The process with this number; None when there is none, or when it has ended.
+    #[must_use]
+    pub fn to(pid: libc::pid_t) -> Option<Self> {
+        let stat = Stat::of(pid).filter(|stat| !stat.ending())?;
+        Some(Self {
+            pid,
+            begun: stat.begun,
+        })
+    }
+
+    /// Is it still there, and not ending? A process that is killed closes its sockets before it is
+    /// gone: whoever has just lost a connection to it must not be told that it lives.
+    #[must_use]
+    pub fn lives(self) -> bool {
+        Stat::of(self.pid).is_some_and(|stat| stat.begun == self.begun && !stat.ending())
+    }
+}
+
+/// What procfs says of a process; fields as numbered in proc(5).
+struct Stat {
+    /// Field 3: a letter.
+    state: u8,
+    /// Field 9: the kernel's `PF_` flags.
+    flags: u32,
+    /// Field 22: when it began, in clock ticks since the machine did.
+    begun: u64,
+}
+
+impl Stat {
+    fn of(pid: libc::pid_t) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, field 2, stands in parentheses and may hold any others.
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        Some(Self {
+            state: *fields.next()?.as_bytes().first()?,
+            flags: fields.nth(5)?.parse().ok()?,
+            begun: fields.nth(12)?.parse().ok()?,
+        })
+    }
+
+    /// Its first thread has ended, or is on its way: `PF_EXITING` of linux/sched.h is set before
+    /// files are closed, and stays with what is left for the parent to collect.
+    fn ending(&self) -> bool {
+        const PF_EXITING: u32 = 0x4;
+        self.flags & PF_EXITING != 0 || matches!(self.state, b'Z' | b'X')
+    }
+}
+
+/// The threads of a process.
+fn threads(pid: libc::pid_t) -> Vec<libc::pid_t> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let id = |thread: fs::DirEntry| thread.file_name().to_str()?.parse().ok();
+    threads
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(id)
+        .collect()
+}
 
 /// All processes below `pid`, without itself.
 pub(crate) fn descendants(pid: libc::pid_t) -> Vec<libc::pid_t> {
@@ -182,6 +297,47 @@ mod tests {
         let (user, kernel) = ticks(u64::MAX / 2, 1).divide(u64::MAX);
         assert_eq!(user + kernel, u64::MAX);
         assert_eq!(ticks(3, 3).since(ticks(3, 4)).divide(99), (0, 0));
+    }
+
+    #[test]
+    fn a_process_is_known_until_it_ends() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as libc::pid_t;
+        let attached = Attached::to(pid).unwrap();
+        assert!(attached.lives());
+        assert_eq!(Root::itself(pid).processes(), [pid]);
+        assert!(Root::above(pid).processes().is_empty());
+        assert_eq!(Root::itself(pid).cpus(), crate::placement::allowed_cpus());
+        child.kill().unwrap();
+        // Before it has been waited for, it is a zombie.
+        while attached.lives() {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert_eq!(Attached::to(pid), None);
+        let other = Attached {
+            begun: 1,
+            ..Attached::to(std::process::id() as libc::pid_t).unwrap()
+        };
+        assert!(!other.lives(), "another process with its number");
+    }
+
+    #[test]
+    fn who_sees_a_killed_process_close_its_files_sees_that_it_ends() {
+        for _ in 0..100 {
+            let mut child = Command::new("sleep")
+                .arg("60")
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let attached = Attached::to(child.id() as libc::pid_t).unwrap();
+            child.kill().unwrap();
+            let mut output = String::new();
+            let mut pipe = child.stdout.take().unwrap();
+            std::io::Read::read_to_string(&mut pipe, &mut output).unwrap();
+            assert!(!attached.lives());
+            child.wait().unwrap();
+        }
     }
 
     #[test]

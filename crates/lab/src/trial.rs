@@ -12,7 +12,9 @@ use crate::host::{Host, Looks, Proof, Started, Watched};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::side::{Ask, Candidate, Http2, Side, What};
+use crate::tree::Root;
 use crate::warmup::{WarmUp, Warming, until};
+use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{
     Durations, Extent, Failure, Load, Observation, Phase, Resources, Span, Step, Window,
@@ -161,6 +163,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
                 contract: ask.contract(),
                 role: side.role,
                 http2: side.http2.is_some(),
+                key: side.key,
             })?,
         };
         told(Progress::Doing(Doing::Step(Step::Verify)));
@@ -202,8 +205,8 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         self.server.command().join(" ")
     }
 
-    /// The process below which everything belongs to it; None when it is not known.
-    pub fn root(&self) -> Option<libc::pid_t> {
+    /// The process that all of its processes come from; None when it is not known.
+    pub fn root(&self) -> Option<Root> {
         self.server.root()
     }
 
@@ -373,8 +376,12 @@ fn plan<H: Host, G>(
         Dialogue::Mix(mix) => begun::for_requests(load.clone(), mix),
         _ => load.clone(),
     };
+    let tls = server.tls().map(|options| TlsOptions {
+        resumption: options.resumption && load.resumption,
+        ..options
+    });
     Plan {
-        tls: server.tls(),
+        tls,
         seed: rand::random(),
         cpus: lab.host.placement().pinned().to_vec(),
         ..Plan::new(load, server.target(), dialogue.clone())

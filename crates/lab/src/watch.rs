@@ -5,7 +5,7 @@ use crate::host::{Looks, Watched};
 use crate::machine::{CpuAccounts, TcpCounters, cpu_pressure};
 use crate::placement::Placement;
 use crate::spread;
-use crate::tree::{self, Ticks};
+use crate::tree::{self, Root, Ticks};
 use prony_engine::{Nanos, clock};
 use prony_record::Resources;
 use serde::{Deserialize, Serialize};
@@ -34,10 +34,10 @@ pub struct Sample {
 /// What is watched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Roots {
-    /// Everything below this process belongs to the server.
-    pub server: libc::pid_t,
-    /// Everything below this one to its upstream.
-    pub upstream: Option<libc::pid_t>,
+    /// The server's processes.
+    pub server: Root,
+    /// Those of its upstream.
+    pub upstream: Option<Root>,
     /// The server's port.
     pub port: u16,
 }
@@ -197,13 +197,13 @@ fn sleep_until(at: Nanos) {
 
 /// Looks at a process tree and remembers the CPU time of processes that have ended since.
 struct Eye {
-    root: libc::pid_t,
+    root: Root,
     cpu: HashMap<libc::pid_t, Nanos>,
     ticks: HashMap<libc::pid_t, Ticks>,
 }
 
 impl Eye {
-    fn on(root: libc::pid_t) -> Self {
+    fn on(root: Root) -> Self {
         Self {
             root,
             cpu: HashMap::new(),
@@ -213,7 +213,7 @@ impl Eye {
 
     /// The tree now, and the sum of its processes' peak memory.
     fn look(&mut self) -> (Sample, u64) {
-        let pids = tree::descendants(self.root);
+        let pids = self.root.processes();
         // CPU time first and in one go: it is what has to be exact.
         for &pid in &pids {
             if let Some(cpu) = tree::cpu_time(pid) {
@@ -279,7 +279,7 @@ mod tests {
         // The tree below this test process is the child (and whatever other tests have started).
         let watch = ProcWatch::start(
             Roots {
-                server: std::process::id() as libc::pid_t,
+                server: Root::above(std::process::id() as libc::pid_t),
                 upstream: None,
                 port: 1,
             },
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn without_a_measured_part_nothing_was_seen() {
         let roots = Roots {
-            server: 1,
+            server: Root::above(1),
             upstream: None,
             port: 1,
         };

@@ -1,8 +1,8 @@
 //! Rounds that show what a request costs each server, part by part, at a rate that all of them keep.
 //!
 //! In a round every server is started anew and warmed up. Then each is loaded in short segments, some of them plain, some
-//! while its stacks are sampled, some while its system calls are counted, in a random order and its reverse. None of this
-//! happens while a duel measures.
+//! while its stacks are sampled, some while its system calls are counted, some while it is recorded when its threads wait, in a
+//! random order and its reverse. None of this happens while a duel measures.
 
 use crate::contract::Depth;
 use crate::duel::{DuelError, Manner, WINDOW};
@@ -10,12 +10,13 @@ use crate::event::{Event, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::side::Side;
+use crate::tree::Root;
 use crate::trial::{Doing, Lab, Measured, Progress, Up, part_of};
 pub use prony_anatomy::{Look, Refused};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
 use prony_engine::Nanos;
-use prony_record::Failure;
 use prony_record::anatomy::{Dissection, Dissections, Spent};
+use prony_record::{Failure, inert};
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,24 +24,29 @@ use std::time::Duration;
 /// Rounds unless asked otherwise.
 pub const ROUNDS: u32 = 8;
 /// Each way of looking, with its part of the time that a side is loaded in each half of a round. Samples need it most.
-const LOOKS: [(Look, f64); 3] = [
+const LOOKS: [(Look, f64); 4] = [
     (Look::Stacks, 0.75),
-    (Look::Plain, 0.4),
+    PLAIN,
     (Look::Calls, 0.25),
+    (Look::Waits, 0.25),
 ];
+const PLAIN: (Look, f64) = (Look::Plain, 0.4);
 
 /// Looks into servers.
 pub trait Anatomist {
-    /// Gets ready to look at everything below this process, which runs on these CPUs.
+    /// Gets ready to look at the processes that come from this one, which run on these CPUs.
     ///
     /// # Errors
     /// When the system does not allow it.
     fn probe(
         &self,
-        root: libc::pid_t,
+        root: Root,
         cpus: &[usize],
         look: Look,
     ) -> Result<Box<dyn Looking + '_>, Refused>;
+
+    /// Removes what these processes, which have ended, have left behind for those who look into them.
+    fn clean_up(&self, ended: &[libc::pid_t]);
 }
 
 /// A look at a server while it is measured.
@@ -55,7 +61,7 @@ pub trait Looking {
 /// What was seen of a server in one measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sight {
-    /// Samples by folded stack.
+    /// Samples by folded stack; of [`Look::Waits`], nanoseconds.
     pub stacks: BTreeMap<String, u64>,
     /// System calls by name.
     pub calls: BTreeMap<String, u64>,
@@ -63,6 +69,8 @@ pub struct Sight {
     pub counts: BTreeMap<String, f64>,
     /// Samples and system calls that were lost.
     pub lost: u64,
+    /// Why functions have no names, in words.
+    pub unnamed: Vec<String>,
 }
 
 /// This machine's kernel.
@@ -79,16 +87,19 @@ struct LocalLooking<'a> {
 impl Anatomist for LocalAnatomist {
     fn probe(
         &self,
-        root: libc::pid_t,
+        root: Root,
         cpus: &[usize],
         look: Look,
     ) -> Result<Box<dyn Looking + '_>, Refused> {
-        // The root of a server is its supervisor.
-        let probe = Probe::open(root.unsigned_abs(), false, cpus, look)?;
+        let probe = Probe::open(root.pid.unsigned_abs(), root.belongs, cpus, look)?;
         Ok(Box::new(LocalLooking {
             probe,
             namer: &self.namer,
         }))
+    }
+
+    fn clean_up(&self, ended: &[libc::pid_t]) {
+        prony_anatomy::forget(ended);
     }
 }
 
@@ -99,8 +110,14 @@ impl Looking for LocalLooking<'_> {
 
     fn finish(self: Box<Self>) -> Sight {
         let taken = self.probe.finish();
+        let mut stacks = BTreeMap::new();
+        for (stack, n) in self.namer.folded(&taken) {
+            // The names are the program's, which may call its functions anything.
+            *stacks.entry(inert::line(&stack).into_owned()).or_default() += n;
+        }
         Sight {
-            stacks: self.namer.folded(&taken),
+            stacks,
+            unnamed: self.namer.unnamed(),
             calls: (taken.calls.iter())
                 .map(|(number, n)| (call_name(*number), *n))
                 .collect(),
@@ -126,35 +143,99 @@ pub struct Why<'a, H, G> {
     pub rate: f64,
     /// How many rounds.
     pub rounds: u32,
+    /// How the first start of each server is verified; later ones only have to show that they answer.
+    pub depth: Depth,
+}
+
+/// What the rounds have shown, and why there are fewer than were asked for.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The whole rounds; perhaps none.
+    pub seen: Dissections,
+    /// The server that failed in the round after them, if one did.
+    pub failure: Option<DuelError>,
 }
 
 impl<H: Host, G: Generator> Why<'_, H, G> {
-    /// Carries it out. What the system does not allow is left out, and said in the result. An interrupt ends it; whole
-    /// rounds are kept.
-    ///
-    /// # Errors
-    /// When a server fails.
-    pub fn carry_out(&self, observer: Observer<'_>) -> Result<Dissections, DuelError> {
+    /// Carries it out. What the system does not allow is left out, and said in the result. An interrupt or a server that
+    /// fails ends it; whole rounds are kept.
+    pub fn carry_out(&self, observer: Observer<'_>) -> Outcome {
         let mut seen = Dissections {
             names: self.sides.iter().map(|side| side.name.clone()).collect(),
             rate: self.rate,
             ..Dissections::default()
         };
+        let profiled: Vec<Option<Side>> = self.sides.iter().map(Side::profiled).collect();
         let mut looks = LOOKS.to_vec();
+        let mut failure = None;
         for number in 0..self.rounds {
             observer(Event::Anatomy(number, self.rounds));
-            match self.round(&mut looks, &mut seen.refused, observer) {
+            let depth = if number == 0 {
+                self.depth
+            } else {
+                Depth::Quick
+            };
+            let round = self.round(depth, &profiled, &mut looks, &mut seen.refused, observer);
+            let round = round.and_then(|round| match round {
+                Some(mut round) => self
+                    .without(&profiled, &mut round, observer)
+                    .map(|whole| whole.then_some(round)),
+                None => Ok(None),
+            });
+            match round {
                 Ok(Some(round)) => seen.rounds.push(round),
                 Ok(None) => break,
                 Err(_) if self.lab.interrupt.fired() => break,
-                Err((side, failure)) => return Err(DuelError::Side { side, failure }),
+                Err((side, why)) => {
+                    failure = Some(DuelError::Side { side, failure: why });
+                    break;
+                }
             }
         }
-        Ok(seen)
+        Outcome { seen, failure }
+    }
+
+    /// Loads the servers to which their manifests add something also without it, one after the other; false: interrupted.
+    fn without(
+        &self,
+        profiled: &[Option<Side>],
+        round: &mut [Dissection],
+        observer: Observer<'_>,
+    ) -> Result<bool, (String, Failure)> {
+        let added = self.sides.iter().zip(profiled).zip(round);
+        for ((side, _), into) in added.filter(|((_, profiled), _)| profiled.is_some()) {
+            if self.lab.interrupt.fired() {
+                return Ok(false);
+            }
+            let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+            let plain = self.unprofiled(side, &mut told);
+            into.unprofiled = Some(plain.map_err(|failure| (side.name.clone(), failure))?);
+        }
+        Ok(true)
+    }
+
+    /// What requests cost a server without what its manifest adds.
+    fn unprofiled(
+        &self,
+        side: &Side,
+        told: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Spent, Failure> {
+        let (ask, load) = (&self.manner.ask, &self.manner.load);
+        let mut up = (self.lab).bring_up(side, ask, None, load, Depth::Quick, told)?;
+        up.warm_up(&part_of(load, None, WINDOW), told)?;
+        let mut seen = Dissection::default();
+        for _ in 0..2 {
+            told(Progress::Doing(Doing::Anatomy));
+            self.segment(&mut up, PLAIN, &mut seen, told)?;
+        }
+        up.take_down();
+        Ok(seen.plain)
     }
 
     fn round(
         &self,
+        depth: Depth,
+        profiled: &[Option<Side>],
         looks: &mut Vec<(Look, f64)>,
         refused: &mut Vec<String>,
         observer: Observer<'_>,
@@ -164,9 +245,8 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         for (i, side) in self.sides.iter().enumerate() {
             let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
             let (ask, load) = (&self.manner.ask, &self.manner.load);
-            let one = self
-                .lab
-                .bring_up(side, ask, None, load, Depth::Quick, &mut told);
+            let side = profiled[i].as_ref().unwrap_or(side);
+            let one = self.lab.bring_up(side, ask, None, load, depth, &mut told);
             up.push(one.map_err(failed(i))?);
         }
         for (i, (side, up)) in self.sides.iter().zip(&mut up).enumerate() {
@@ -193,11 +273,18 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             let name = &self.sides[i].name;
             observer(Event::Progress(name, Progress::Doing(Doing::Anatomy)));
             let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
-            self.segment(&mut up[i], look, &mut round[i], &mut told)
-                .map_err(failed(i))?;
+            let unnamed = self.segment(&mut up[i], look, &mut round[i], &mut told);
+            for why in unnamed.map_err(failed(i))? {
+                if !refused.contains(&why) {
+                    refused.push(why);
+                }
+            }
         }
-        for up in up {
+        for (up, profiled) in up.into_iter().zip(profiled) {
+            let root = up.root().filter(|_| profiled.is_some());
+            let processes = root.map_or_else(Vec::new, Root::processes);
             up.take_down();
+            self.anatomist.clean_up(&processes);
         }
         Ok(Some(round))
     }
@@ -214,7 +301,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             let Some(root) = up.first().and_then(Up::root).filter(|_| !unknown) else {
                 return *look == Look::Plain;
             };
-            match self.anatomist.probe(root, self.cpus(), *look) {
+            match self.anatomist.probe(root, &self.cpus(root), *look) {
                 Ok(_) => true,
                 Err(why) => {
                     refused.push(why.to_string());
@@ -224,18 +311,22 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         });
     }
 
-    fn cpus(&self) -> &[usize] {
-        &self.lab.host.placement().server
+    /// Those that a server runs on: as it was placed, or, when another program has started it, as that has.
+    fn cpus(&self, root: Root) -> Vec<usize> {
+        match root.belongs {
+            true => root.cpus(),
+            false => self.lab.host.placement().server.clone(),
+        }
     }
 
-    /// One measurement, seen in one way.
+    /// One measurement, seen in one way; gives why functions have no names.
     fn segment(
         &self,
         up: &mut Up<'_, H, G>,
         (look, part): (Look, f64),
         into: &mut Dissection,
         told: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<String>, Failure> {
         let load = part_of(
             &self.manner.load,
             Some(self.rate),
@@ -243,7 +334,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         );
         let probe = up
             .root()
-            .and_then(|root| self.anatomist.probe(root, self.cpus(), look).ok());
+            .and_then(|root| self.anatomist.probe(root, &self.cpus(root), look).ok());
         let measured = up.measure_beside(&load, told, &|from, until| {
             if let Some(probe) = &probe {
                 probe.measure(from, until);
@@ -251,7 +342,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         })?;
         let sight = probe.map(Looking::finish).unwrap_or_default();
         add(into, look, &measured, &sight);
-        Ok(())
+        Ok(sight.unnamed)
     }
 }
 
@@ -267,6 +358,10 @@ fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
         cpu_ns: measured.used.server_cpu_ns,
     };
     into.lost += sight.lost;
+    let outcomes = &measured.seen.outcomes;
+    into.requests += outcomes.finished();
+    into.failed += outcomes.failed();
+    into.unsent += outcomes.unsent_at_end;
     match look {
         Look::Plain => {
             into.plain.add(spent);
@@ -289,6 +384,10 @@ fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
             into.counted.add(spent);
             sum(&mut into.calls, &sight.calls);
         }
+        Look::Waits => {
+            into.waited.add(spent);
+            sum(&mut into.waits, &sight.stacks);
+        }
     }
 }
 
@@ -298,5 +397,13 @@ fn sum<V: Copy + Default + std::ops::AddAssign>(
 ) {
     for (key, value) in more {
         *into.entry(key.clone()).or_default() += *value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_thread_that_waits_for_a_cpu_has_one_mark() {
+        assert_eq!(prony_anatomy::RUNNABLE, prony_record::anatomy::RUNNABLE);
     }
 }

@@ -1,11 +1,13 @@
 //! Runs that were measured elsewhere, put in whole.
 
 use jiff::Timestamp;
+use prony_record::anatomy::Dissections;
 use prony_record::calibration::Calibration;
 use prony_record::{Recording, RunFacts, RunStatus};
 use rusqlite::{Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
+use crate::anatomy;
 use crate::column::{Json, Moment, Word};
 use crate::error::{Doing, NotebookError};
 use crate::open::Notebook;
@@ -39,6 +41,8 @@ pub struct Import {
     pub origin: Origin,
     /// Its trials.
     pub trials: Vec<Recording>,
+    /// What its rounds that say why have shown, if it had any.
+    pub anatomy: Option<Dissections>,
 }
 
 impl Notebook {
@@ -60,6 +64,9 @@ impl Notebook {
             let ordinal = trial.trial.ordinal;
             trial::insert(&transaction, id, trial)
                 .doing(|| format!("importing trial {ordinal} of the run {name:?}"))?;
+        }
+        if let Some(seen) = &import.anatomy {
+            anatomy::insert(&transaction, id, seen).doing(what)?;
         }
         let origin = &import.origin;
         transaction

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod anatomy;
 mod column;
 pub mod error;
 mod histogram;

@@ -11,6 +11,7 @@ pub(crate) const SCRIPTS: &[&str] = &[
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
 ];
 
 /// `PRAGMA application_id` of a notebook: "PRNY", as `schema/1.sql` sets it.

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use prony_notebook::{
     Import, Notebook, NotebookError, Origin, ProcessKey, RunId, StoredFigures, Wanted,
 };
+use prony_record::anatomy::{Dissection, Dissections};
 use prony_record::calibration::Calibration;
 use prony_record::published::Published;
 use prony_record::times::EffectiveSamples;
@@ -462,6 +463,36 @@ fn published_figures_stand_under_their_name() {
     assert_eq!(notebook.published("Mine").unwrap(), None);
 }
 
+/// A round of two servers.
+fn dissected() -> Dissections {
+    let one = Dissection {
+        samples: 3,
+        stacks: [("main;serve".to_owned(), 3)].into(),
+        ..Dissection::default()
+    };
+    Dissections {
+        names: vec!["a".into(), "b@2".into()],
+        rate: 0.1 + 0.2,
+        rounds: vec![vec![one.clone(), one]],
+        ..Dissections::default()
+    }
+}
+
+#[test]
+fn the_anatomy_of_a_run_comes_out_as_it_went_in() {
+    let notebook = Notebook::in_memory().unwrap();
+    let id = notebook.begin_run(&run("why")).unwrap();
+    assert_eq!(notebook.anatomy(id).unwrap(), None);
+    notebook.set_anatomy(id, &Dissections::default()).unwrap();
+    notebook.set_anatomy(id, &dissected()).unwrap();
+    assert_eq!(notebook.anatomy(id).unwrap(), Some(dissected()));
+    let error = notebook.set_anatomy(RunId(77), &dissected()).unwrap_err();
+    assert!(
+        error.to_string().contains("writing the anatomy of run 77"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
     let mut notebook = Notebook::in_memory().unwrap();
@@ -483,6 +514,7 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
             }),
         },
         trials: vec![trial(0), trial(3)],
+        anatomy: Some(dissected()),
     };
     assert_eq!(notebook.same_run(&import.facts).unwrap(), None);
     let id = notebook.import(&import).unwrap();
@@ -494,6 +526,7 @@ fn a_run_from_elsewhere_is_put_in_whole_or_not_at_all() {
     assert_eq!(there.result, import.result);
     notebook.set_result(mine, "it is slower").unwrap();
     assert_eq!(notebook.run(mine).unwrap().result.unwrap(), "it is slower");
+    assert_eq!(notebook.anatomy(id).unwrap(), import.anatomy);
     let trials = notebook.trials(id).unwrap();
     assert_eq!(trials.len(), 2);
     assert_eq!(trials[1].trial, import.trials[1].trial);

@@ -172,3 +172,43 @@ test("without its script it still says everything", async () => {
   assert.equal(await page.locator("#throughput figure table").count() > 0, true);
   await close();
 });
+
+test("flame graphs are searched and looked into", async () => {
+  const { page, wrong, asked, close } = await open(join("why", "flames"));
+  // The difference, then a graph for each server: the last is the second server's.
+  const graph = page.locator("svg.flame").last(), controls = page.locator(".flame-controls").last();
+  const box = (name) => graph.locator(`g[data-name="${name}"]`);
+  const wide = async (name) => Number(await box(name).locator("rect").getAttribute("width"));
+  const field = controls.getByRole("searchbox"), share = controls.locator("output");
+  // 20 of 100 samples in the function itself and 10 in what it calls: counted once.
+  await field.fill("json_encode|copy");
+  assert.equal(await share.textContent(), "30.0 % of the samples");
+  assert.equal(await graph.locator("rect.hit").count(), 2);
+  // What is no regular expression is searched for as it stands.
+  await field.fill("a<b>(c");
+  assert.equal(await share.textContent(), "10.0 % of the samples");
+  await field.fill("");
+  assert.equal(await share.textContent(), "");
+  // A click makes a box as wide as the graph; what is beside it goes, what calls it stays.
+  await box("json_encode").locator("rect").click();
+  assert.equal(await wide("json_encode"), 1200);
+  assert.equal(await wide("serve"), 1200);
+  assert.ok(await box("send").isHidden());
+  assert.ok(Math.abs((await wide("copy")) - 400) < 0.1);
+  // Keys: down to what is called, up again, out of it, along a row, into another.
+  await page.keyboard.press("ArrowDown");
+  const focused = () => page.evaluate(() => document.activeElement.dataset.name);
+  assert.equal(await focused(), "copy");
+  await page.keyboard.press("Escape");
+  assert.equal(await focused(), "all");
+  assert.ok(await box("send").isVisible());
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  const other = await focused();
+  assert.ok(["send", "serve"].includes(other), other);
+  assert.equal(await wide(other), 1200);
+  await controls.getByRole("button", { name: "Whole graph" }).click();
+  assert.ok(Math.abs((await wide("send")) - 720) < 0.1);
+  assert.deepEqual([wrong, asked], [[], []]);
+  await page.screenshot({ path: join(shots, "flames.png"), fullPage: true });
+  await close();
+});

@@ -6,8 +6,10 @@ use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_pages::sample::{Plan, write};
 use prony_record::Load;
+use prony_record::anatomy::{Dissection, Dissections};
 use prony_record::published::Published;
 use prony_record::service::{LatencyLimit, Limits};
+use prony_verdict::why::Anatomy;
 use serde_json::json;
 use std::error::Error;
 use std::path::Path;
@@ -41,7 +43,36 @@ fn main() -> Result<(), Box<dyn Error>> {
         });
         fs::write(folder.join(format!("{name}.json")), facts.to_string())?;
     }
+    fs::create_dir_all(folder.join("why"))?;
+    fs::write(
+        folder.join("why/flames.html"),
+        prony_pages::why::page(&dissected()),
+    )?;
     Ok(())
+}
+
+/// Two servers in three rounds, of which the second spends more in `json_encode`.
+fn dissected() -> Anatomy {
+    let round = |encode: u64| Dissection {
+        requests: 1_000,
+        samples: 100,
+        period_ns: 1_000_000,
+        stacks: [
+            ("main;serve;json_encode", encode),
+            ("main;serve;json_encode;copy", 10),
+            ("main;serve;a<b>(c)", 30 - encode),
+            ("main;send;tcp_sendmsg_[k]", 60),
+        ]
+        .map(|(stack, samples)| (stack.to_owned(), samples))
+        .into(),
+        ..Dissection::default()
+    };
+    prony_verdict::why::anatomy(&Dissections {
+        names: vec!["old".into(), "new".into()],
+        rate: 1_000.0,
+        rounds: vec![vec![round(10), round(20)]; 3],
+        ..Dissections::default()
+    })
 }
 
 fn plans() -> Result<Vec<(&'static str, Plan)>, Box<dyn Error>> {

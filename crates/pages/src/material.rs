@@ -3,6 +3,7 @@
 use crate::PageError;
 use crate::series::Series;
 use prony_notebook::{Notebook, Run, TrialId};
+use prony_record::anatomy::Dissections;
 use prony_record::calibration::Calibration;
 use prony_record::times::Encoded;
 use prony_record::{Distributions, Measurement, Recording, Subject, Trial};
@@ -27,6 +28,8 @@ pub struct Material {
     pub trials: Vec<Part>,
     /// The latency of each of the report's cells, in their order.
     pub times: Vec<Distributions>,
+    /// What rounds of `--why` have shown, if there were any.
+    pub anatomy: Option<Dissections>,
     /// The servers, each with the look that it has in every chart.
     pub series: Series,
 }
@@ -93,6 +96,7 @@ impl Material {
             report,
             duel: duel::read(notebook, run)?,
             calibration: calibration(notebook, run)?,
+            anatomy: notebook.anatomy(run.id)?,
             trials,
             times,
             series,

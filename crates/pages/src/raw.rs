@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::Timestamp;
+use prony_record::anatomy::Dissections;
 use prony_record::calibration::Calibration;
 use prony_record::times::Encoded;
 use prony_record::{Recording, RunFacts, RunStatus};
@@ -43,6 +44,9 @@ pub struct Raw<'a> {
     /// Histograms of cells, where those of single trials have been left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<RawCell>,
+    /// What rounds of `--why` have shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anatomy: Option<Cow<'a, Dissections>>,
 }
 
 /// A run.
@@ -91,12 +95,14 @@ impl<'a> Raw<'a> {
             trials: trials.map(|part| Cow::Borrowed(&part.recording)).collect(),
             calibration: material.calibration.as_ref().map(Cow::Borrowed),
             cells: Vec::new(),
+            anatomy: material.anatomy.as_ref().map(Cow::Borrowed),
         }
     }
 
     /// The same with the histograms of cells instead of those of trials.
     fn lean(material: &'a Material) -> Self {
         let mut raw = Self::whole(material);
+        raw.anatomy = None;
         for trial in &mut raw.trials {
             trial.to_mut().histograms = Encoded::default();
         }

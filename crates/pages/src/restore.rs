@@ -179,6 +179,7 @@ pub fn restore(notebook: &mut Notebook, raw: &Raw<'_>) -> Result<RunId, RestoreE
             calibration: raw.calibration.as_deref().cloned(),
         },
         trials,
+        anatomy: raw.anatomy.as_deref().cloned(),
     };
     // A run that cannot be reported is better refused now than found out later.
     let mut rehearsal = Notebook::in_memory()?;

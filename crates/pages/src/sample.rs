@@ -298,6 +298,7 @@ fn by_name(names: &[String], answers: u64, response: &Percentiles) -> Vec<Reques
             ..response.clone()
         },
         searched: 0,
+        encodings: std::collections::BTreeMap::new(),
         wrong_answers: Vec::new(),
     };
     (0..).zip(names).map(one).collect()

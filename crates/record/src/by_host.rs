@@ -21,6 +21,10 @@ pub struct ByHost {
     pub clock_error_ns: Nanos,
     /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
     pub late_start_ns: Nanos,
+    /// What all machines together moved each way between them and the server's when the network was tried before, with
+    /// nothing else to do, in bytes per second; none: it was not tried.
+    #[serde(default)]
+    pub link_bytes_per_second: Option<f64>,
 }
 
 impl ByHost {
@@ -33,6 +37,7 @@ impl ByHost {
         self.connections = self.connections.max(other.connections);
         self.clock_error_ns = self.clock_error_ns.max(other.clock_error_ns);
         self.late_start_ns = self.late_start_ns.max(other.late_start_ns);
+        self.link_bytes_per_second = self.link_bytes_per_second.or(other.link_bytes_per_second);
     }
 }
 

@@ -1,9 +1,11 @@
 //! What was seen of the requests of one name, where a load sends several.
 
+use crate::encoded::Encoded;
 use crate::observation::keep_example;
 use crate::{Distributions, Outcomes, Percentiles};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What was seen of the requests of one name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +20,9 @@ pub struct ByRequest {
     pub times: Distributions,
     /// Answers whose bodies were searched, for what is checked on a sample.
     pub searched: u64,
+    /// By content coding, where bodies are decoded: what those that were searched had.
+    #[serde(default)]
+    pub encodings: BTreeMap<String, Encoded>,
     /// The first wrong answers, in words.
     pub wrong_answers: Vec<String>,
 }
@@ -28,6 +33,9 @@ impl ByRequest {
         self.outcomes += &other.outcomes;
         self.times.merge(&other.times);
         self.searched += other.searched;
+        for (name, encoded) in &other.encodings {
+            encoded.count(name, &mut self.encodings);
+        }
         for text in &other.wrong_answers {
             keep_example(&mut self.wrong_answers, text.clone());
         }
@@ -60,6 +68,10 @@ pub struct RequestReport {
     /// Answers whose bodies were searched, where the file expects a text, a pattern or JSON. What else it
     /// expects is checked in every answer.
     pub searched: u64,
+    /// By content coding, where bodies were decoded (`--compressed`): what those that were searched had. `identity` is
+    /// none; several codings one on the other are separated by commas, in the order in which they were applied.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub encodings: BTreeMap<String, Encoded>,
     /// The first wrong answers, in words.
     pub wrong_answers: Vec<String>,
 }
@@ -85,6 +97,7 @@ impl RequestReport {
             response: Percentiles::of(&times.response)
                 .with_intervals(&times.response, &times.effective),
             searched: one.searched,
+            encodings: one.encodings.clone(),
             wrong_answers: one.wrong_answers.clone(),
         }
     }

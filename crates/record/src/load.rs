@@ -1,20 +1,20 @@
 //! What was asked: how requests are sent, and for how long.
 
+mod change;
+mod check;
+mod extent;
+mod over;
+
 use crate::{Span, Stage, stages};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// Windows in a measurement when nothing else is said, and the bounds of their length.
-const WINDOWS: u32 = 10;
-const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
-const LONGEST_WINDOW: Duration = Duration::from_secs(1);
-/// The window of a load whose length is not known beforehand.
-const UNKNOWN_LENGTH_WINDOW: Duration = Duration::from_millis(100);
-/// A shorter window holds too little to be a rate, and costs more than it shows.
-const LEAST_WINDOW: Duration = Duration::from_millis(10);
+pub use change::Change;
+pub use check::Invalid;
+pub use extent::Extent;
+pub use over::{KeyKind, Over};
 
 /// The most requests per second: one per nanosecond, the clock's resolution.
 pub const MOST_RATE: f64 = 1e9;
@@ -22,6 +22,11 @@ pub const MOST_RATE: f64 = 1e9;
 pub const MOST_IN_FLIGHT: u64 = 4 << 20;
 /// The most generator threads.
 pub const MOST_THREADS: u32 = 1024;
+
+/// Length of a payload over WebSocket unless said otherwise, in bytes: that of a chat line or a price.
+pub const USUAL_SIZE: u32 = 32;
+/// The largest, in bytes.
+pub const MOST_SIZE: u32 = 64 << 20;
 
 /// How a server is loaded: the shape of the load, without who is loaded and what is said.
 ///
@@ -36,8 +41,21 @@ pub struct Load {
     /// What is asked under it, where a run asks several things.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
-    /// Connections over all threads, at least 1.
+    /// What HTTP is spoken over to servers that prony starts.
+    #[serde(skip_serializing_if = "Over::is_plain")]
+    pub over: Over,
+    /// The key of the certificate that they are given, where they speak TLS.
+    #[serde(skip_serializing_if = "KeyKind::is_default")]
+    pub key: KeyKind,
+    /// Connections over TLS resume earlier sessions where the server allows it.
+    #[serde(skip_serializing_if = "is_true")]
+    pub resumption: bool,
+    /// Connections over all threads, at least 1; of a number that changes the largest.
     pub connections: u32,
+    /// A number of connections that changes, in a closed loop: stages one after the other, from the load's beginning on, whose
+    /// lengths make its duration. Empty: the same number throughout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connection_stages: Vec<Stage>,
     /// Generator threads, at least 1 and at most `connections` and 1,024.
     pub threads: u32,
     /// Requests per second over all connections, above 0 and at most 1,000,000,000; absent in a closed loop, in which a request
@@ -48,9 +66,12 @@ pub struct Load {
     /// make its duration; `rate` is then their mean. Empty: the same rate throughout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
+    /// What is sent again, at its own times, of which `rate` is the mean and `stages` are what fell due in each part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
     /// How requests at a rate are spaced.
     pub arrival: Spacing,
-    /// Requests in flight per connection, at least 1; over all connections at most 4,194,304.
+    /// Requests in flight per connection, over HTTP/2 as streams, at least 1; over all connections at most 4,194,304.
     pub pipeline: u32,
     /// Keep connections open, from before the load begins; otherwise each connection is made when it
     /// is due, for `calls` requests.
@@ -66,6 +87,12 @@ pub struct Load {
     pub extent: Extent,
     /// What is echoed, for tcp-echo.
     pub message: String,
+    /// Length of each message's payload over WebSocket, in bytes, at most 64 MiB.
+    #[serde(skip_serializing_if = "is_usual_size")]
+    pub size: u32,
+    /// Messages over WebSocket are text, of ASCII characters; otherwise binary.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub text: bool,
     /// A request, or a connection's set-up, that takes longer is given up.
     pub timeout: Span,
     /// The longest that the warm-up may take; it ends sooner when the load is steady.
@@ -81,6 +108,16 @@ fn is_one(calls: &u32) -> bool {
     *calls == 1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_usual_size(size: &u32) -> bool {
+    *size == USUAL_SIZE
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_true(yes: &bool) -> bool {
+    *yes
+}
+
 impl Default for Load {
     /// A closed loop of 64 connections on one thread for 10 seconds.
     fn default() -> Self {
@@ -88,20 +125,46 @@ impl Default for Load {
         Self {
             name: None,
             contract: None,
+            over: Over::Plain,
+            key: KeyKind::EcdsaP256,
+            resumption: true,
             connections: 64,
+            connection_stages: Vec::new(),
             threads: 1,
             rate: None,
             stages: Vec::new(),
+            replay: None,
             arrival: Spacing::Constant,
             pipeline: 1,
             keepalive: true,
             calls: 1,
             extent,
             message: "hello\n".into(),
+            size: USUAL_SIZE,
+            text: false,
             timeout: Span(Duration::from_secs(5)),
             warmup: Span(Duration::from_secs(3)),
             window: Span(extent.window()),
             transport: Transport::Auto,
+        }
+    }
+}
+
+/// A server's log that is sent again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Replay {
+    /// Its file.
+    pub log: String,
+    /// How many times as fast as it came, above 0.
+    pub speed: f64,
+}
+
+impl fmt::Display for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "replay of {}", self.log)?;
+        match self.speed {
+            1.0 => Ok(()),
+            speed => write!(f, " ×{speed}"),
         }
     }
 }
@@ -175,212 +238,6 @@ impl std::str::FromStr for Transport {
     }
 }
 
-/// How long a measurement lasts. In JSON one of the keys `duration` and `requests` beside the other
-/// options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// For a time.
-    Duration(Span),
-    /// For a number of requests, at least 1.
-    Requests(u64),
-}
-
-impl Default for Extent {
-    fn default() -> Self {
-        Self::Duration(Span(Duration::from_secs(10)))
-    }
-}
-
-impl Extent {
-    /// The window of a measurement of this length when nothing else is said: a tenth of it, from
-    /// 50 ms to 1 s.
-    #[must_use]
-    pub fn window(self) -> Duration {
-        match self {
-            Self::Duration(span) => (span.0 / WINDOWS).clamp(SHORTEST_WINDOW, LONGEST_WINDOW),
-            Self::Requests(_) => UNKNOWN_LENGTH_WINDOW,
-        }
-    }
-}
-
-/// The JSON form of [`Extent`].
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Extent")]
-struct ExtentKeys {
-    /// For a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    duration: Option<Span>,
-    /// For a number of requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    requests: Option<u64>,
-}
-
-impl Serialize for Extent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let keys = match *self {
-            Self::Duration(span) => ExtentKeys {
-                duration: Some(span),
-                requests: None,
-            },
-            Self::Requests(n) => ExtentKeys {
-                duration: None,
-                requests: Some(n),
-            },
-        };
-        keys.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Extent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let keys = ExtentKeys::deserialize(deserializer)?;
-        Ok(match (keys.duration, keys.requests) {
-            (Some(span), _) => Self::Duration(span),
-            (None, Some(n)) => Self::Requests(n),
-            (None, None) => Self::default(),
-        })
-    }
-}
-
-impl JsonSchema for Extent {
-    fn schema_name() -> Cow<'static, str> {
-        ExtentKeys::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        ExtentKeys::json_schema(generator)
-    }
-}
-
-/// An option of a load that cannot be carried out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{option} must be {must}, but is {found}")]
-pub struct Invalid {
-    /// The option's key.
-    pub option: &'static str,
-    /// What it must be.
-    pub must: &'static str,
-    /// What it is.
-    pub found: String,
-}
-
-impl Load {
-    /// Can it be carried out?
-    ///
-    /// # Errors
-    /// The first option that says no.
-    pub fn check(&self) -> Result<(), Invalid> {
-        let span = |span: Span| span.to_string();
-        let none = String::new;
-        let rate = self.rate.unwrap_or(1.0);
-        let in_flight = u64::from(self.connections) * u64::from(self.pipeline);
-        let extent = match self.extent {
-            Extent::Duration(length) => ("duration", !length.0.is_zero(), "longer than 0s", "0s"),
-            Extent::Requests(n) => ("requests", n > 0, "at least 1", "0"),
-        };
-        let rules = [
-            ("connections", self.connections >= 1, "at least 1", none()),
-            ("threads", self.threads >= 1, "at least 1", none()),
-            (
-                "threads",
-                self.threads <= self.connections,
-                "at most the number of connections: each thread needs one of its own",
-                self.threads.to_string(),
-            ),
-            (
-                "threads",
-                self.threads <= MOST_THREADS,
-                "at most 1024",
-                self.threads.to_string(),
-            ),
-            ("pipeline", self.pipeline >= 1, "at least 1", none()),
-            (
-                "pipeline",
-                in_flight <= MOST_IN_FLIGHT,
-                "small enough that at most 4194304 requests are in flight over all connections",
-                format!("{}, which makes {in_flight}", self.pipeline),
-            ),
-            (
-                "calls",
-                self.calls == 1 || (self.calls > 1 && !self.keepalive),
-                "at least 1, and 1 with keep-alive",
-                self.calls.to_string(),
-            ),
-            (
-                "pipeline",
-                self.keepalive || self.pipeline <= self.calls,
-                match self.calls {
-                    1 => {
-                        "1 without keep-alive: several requests in flight need a connection that is kept open"
-                    }
-                    _ => "at most the requests on a connection",
-                },
-                self.pipeline.to_string(),
-            ),
-            (
-                "rate",
-                rate > 0.0 && rate <= MOST_RATE,
-                "above 0 and at most 1000000000 requests per second, one per nanosecond",
-                rate.to_string(),
-            ),
-            (
-                "rate",
-                self.stages.iter().all(|stage| {
-                    let fits = |rate: f64| rate > 0.0 && rate <= MOST_RATE;
-                    fits(stage.from) && fits(stage.to) && !stage.duration.0.is_zero()
-                }),
-                "above 0 and at most 1000000000 requests per second in every stage, and every stage longer than 0s",
-                stages::shown(&self.stages),
-            ),
-            (
-                "warmup",
-                self.stages.is_empty() || self.warmup.0.is_zero(),
-                "0s where the rate changes: its first stage is the warm-up",
-                span(self.warmup),
-            ),
-            (extent.0, extent.1, extent.2, extent.3.to_owned()),
-            (
-                "timeout",
-                !self.timeout.0.is_zero(),
-                "longer than 0s",
-                span(self.timeout),
-            ),
-            (
-                "window",
-                self.window.0 >= LEAST_WINDOW,
-                "at least 10ms",
-                span(self.window),
-            ),
-            (
-                "message",
-                !self.message.is_empty(),
-                "at least one byte",
-                "empty".into(),
-            ),
-        ];
-        match rules.into_iter().find(|rule| !rule.1) {
-            Some((option, _, must, found)) => Err(Invalid {
-                option,
-                must,
-                found: if found.is_empty() { "0".into() } else { found },
-            }),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Load {
-    /// The mean rate over the first `seconds` of an open loop.
-    #[must_use]
-    pub fn rate_over(&self, seconds: f64) -> Option<f64> {
-        match self.stages.as_slice() {
-            [] => self.rate,
-            stages if seconds > 0.0 => Some(stages::due_in(stages, seconds) / seconds),
-            _ => self.rate,
-        }
-    }
-}
-
 impl fmt::Display for Load {
     /// Its name, or what tells it from other loads of its experiment, short: `c64`, `c100 t2
     /// 10000/s`.
@@ -388,14 +245,21 @@ impl fmt::Display for Load {
         if let Some(name) = &self.name {
             return f.write_str(name);
         }
-        write!(f, "c{}", self.connections)?;
+        match self.connection_stages.as_slice() {
+            [] => write!(f, "c{}", self.connections)?,
+            stages => write!(f, "c {}", stages::shown(stages))?,
+        }
         if self.threads > 1 {
             write!(f, " t{}", self.threads)?;
         }
-        if self.pipeline > 1 {
-            write!(f, " p{}", self.pipeline)?;
+        match self.pipeline {
+            0 | 1 => {}
+            streams if self.over.is_http2() => write!(f, " s{streams}")?,
+            requests => write!(f, " p{requests}")?,
         }
-        if !self.stages.is_empty() {
+        if let Some(replay) = &self.replay {
+            write!(f, " {replay}")?;
+        } else if !self.stages.is_empty() {
             write!(f, " {}", stages::shown(&self.stages))?;
         } else if let Some(rate) = self.rate {
             write!(f, " {rate}/s")?;
@@ -405,6 +269,15 @@ impl fmt::Display for Load {
         }
         if !self.keepalive {
             write!(f, " no-keepalive")?;
+        }
+        if !self.over.is_plain() {
+            write!(f, " {}", self.over)?;
+        }
+        if self.over.is_tls() && !self.key.is_default() {
+            write!(f, " {}", self.key)?;
+        }
+        if self.over.is_tls() && !self.resumption {
+            write!(f, " no-resumption")?;
         }
         Ok(())
     }
@@ -448,41 +321,28 @@ mod tests {
     }
 
     #[test]
+    fn a_label_says_what_it_is_over() {
+        let load = |over, key| Load {
+            over,
+            key,
+            pipeline: 8,
+            ..Load::default()
+        };
+        for (load, label) in [
+            (load(Over::Plain, KeyKind::Rsa2048), "c64 p8"),
+            (load(Over::Tls, KeyKind::EcdsaP256), "c64 p8 tls"),
+            (load(Over::H2c, KeyKind::Rsa2048), "c64 s8 h2c"),
+            (load(Over::H2, KeyKind::Rsa2048), "c64 s8 h2 rsa2048"),
+        ] {
+            assert_eq!(load.to_string(), label);
+        }
+    }
+
+    #[test]
     fn loads_of_earlier_duels_are_read() {
         let old = json!({"connections": 7, "threads": 2, "rate": null, "contract": "tcp-echo"});
         let load: Load = serde_json::from_value(old).unwrap();
         assert_eq!((load.connections, load.threads, load.rate), (7, 2, None));
         assert_eq!(load.contract.as_deref(), Some("tcp-echo"));
-    }
-
-    #[test]
-    fn what_cannot_be_carried_out_is_named() {
-        type Change = fn(&mut Load);
-        let cases: [(&str, Change); 12] = [
-            ("connections", |load| load.connections = 0),
-            ("threads", |load| load.threads = 65),
-            ("pipeline", |load| load.pipeline = 0),
-            ("pipeline", |load| {
-                (load.keepalive, load.pipeline) = (false, 2);
-            }),
-            ("pipeline", |load| load.pipeline = 100_000_000),
-            ("threads", |load| {
-                (load.threads, load.connections) = (1_025, 2_000);
-            }),
-            ("rate", |load| load.rate = Some(1e12)),
-            ("calls", |load| load.calls = 2),
-            ("rate", |load| load.rate = Some(f64::NAN)),
-            ("requests", |load| load.extent = Extent::Requests(0)),
-            ("window", |load| {
-                load.window = Span(Duration::from_millis(1));
-            }),
-            ("message", |load| load.message.clear()),
-        ];
-        assert_eq!(Load::default().check(), Ok(()));
-        for (option, change) in cases {
-            let mut load = Load::default();
-            change(&mut load);
-            assert_eq!(load.check().unwrap_err().option, option);
-        }
     }
 }

@@ -4,7 +4,7 @@ use crate::by_host::{self, ByHost};
 use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
 use crate::window::followed_by;
-use crate::{Distributions, Generator, Nanos, Outcomes, Phase, SECOND, Tls, Window};
+use crate::{Distributions, Generator, Grpc, Nanos, Outcomes, Phase, SECOND, Tls, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,6 +36,14 @@ pub struct Observation {
     pub bytes_sent: u64,
     /// Bytes of answers' bodies since the load began, without any transfer coding.
     pub body_bytes: u64,
+    /// Requests that a server had left out when it closed their connection, sent again on another one, since the load began;
+    /// HTTP/2 only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sent_again: u64,
+    /// Times since the load began that the server had to wait before it could go on with an answer, because it had used up a
+    /// window of flow control of this side; HTTP/2 only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stalled: u64,
     /// Errors by their text, with how often each occurred since the load began.
     pub errors: BTreeMap<String, u64>,
     /// The first wrong answers, in words.
@@ -52,9 +60,17 @@ pub struct Observation {
     /// What was seen of TLS; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
+    /// What was seen of gRPC; none with another protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<Grpc>,
     /// By machine; empty unless several carried the load out together, or another one did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_host: Vec<ByHost>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
@@ -127,6 +143,8 @@ impl Observation {
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
         self.body_bytes += other.body_bytes;
+        self.sent_again += other.sent_again;
+        self.stalled += other.stalled;
         for (text, n) in &other.errors {
             *self.errors.entry(text.clone()).or_default() += n;
         }
@@ -141,6 +159,9 @@ impl Observation {
         by_host::merge(&mut self.by_host, &other.by_host, lengths);
         if let Some(tls) = &other.tls {
             self.tls.get_or_insert_default().merge(tls);
+        }
+        if let Some(grpc) = &other.grpc {
+            self.grpc.get_or_insert_default().merge(grpc);
         }
     }
 }

@@ -1,24 +1,25 @@
-//! A rate that changes while a load lasts: stages one after the other, in each of which it grows or falls
-//! evenly.
+//! A rate, or a number of connections, that changes while a load lasts: stages one after the other, in each of which it
+//! grows or falls evenly.
 
 use crate::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A part of a load in which the rate goes evenly from one value to another.
+/// A part of a load in which the rate, or the number of connections, goes evenly from one value to another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
-    /// Requests per second at its beginning, above 0.
+    /// Requests per second at its beginning, above 0; or connections, at least 1.
     pub from: f64,
-    /// At its end, above 0.
+    /// At its end, likewise.
     pub to: f64,
     /// How long it is.
     pub duration: Span,
 }
 
 impl Stage {
-    /// How many requests fall due in its first `seconds`: the area below the rate.
+    /// How many requests fall due in its first `seconds`: the area below the rate. Of connections: how many seconds they all
+    /// have been there.
     #[must_use]
     pub fn due_in(&self, seconds: f64) -> f64 {
         let slope = (self.to - self.from) / self.duration.0.as_secs_f64();
@@ -36,7 +37,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// How many requests fall due in the first `seconds`; after the last stage its last rate goes on.
+/// How many requests fall due in the first `seconds`, see [`Stage::due_in`]; after the last stage its last value goes on.
 #[must_use]
 pub fn due_in(stages: &[Stage], seconds: f64) -> f64 {
     let mut left = seconds;
@@ -52,7 +53,7 @@ pub fn due_in(stages: &[Stage], seconds: f64) -> f64 {
     due + left * stages.last().map_or(0.0, |stage| stage.to)
 }
 
-/// The rate after so many seconds.
+/// The rate, or the number of connections, after so many seconds.
 #[must_use]
 pub fn rate_at(stages: &[Stage], seconds: f64) -> f64 {
     let mut left = seconds;

@@ -2,6 +2,7 @@
 
 use crate::by_request::RequestReport;
 use crate::by_session::SessionReport;
+use crate::tls::Tls;
 use crate::word::words;
 use crate::{
     Distributions, Failure, Finding, Generator, Load, Nanos, Observation, Outcomes, Resources,
@@ -165,6 +166,9 @@ pub struct Measurement {
     /// The first bytes that came unasked, in words.
     #[serde(default)]
     pub unsolicited: Vec<String>,
+    /// What connections over TLS agreed on, and how many handshakes there were; absent without TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
     /// By request, in the order of the file that has them; empty where all requests are of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestReport>,
@@ -173,6 +177,9 @@ pub struct Measurement {
     pub sessions: Vec<SessionReport>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
+    /// The rig that it was measured on, where rounds were divided among several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rig: Option<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
 }

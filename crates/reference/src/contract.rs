@@ -16,11 +16,14 @@ pub enum Contract {
     /// A malformed request (also HTTP/1.1 without exactly one `Host`) is answered `400`, a header
     /// section beyond 16 KiB `431`; the connection then ends.
     HttpEcho,
+    /// WebSocket, at any path: every message comes back, text as text and binary as binary; pings and close frames are
+    /// answered; what no client may send ends the connection.
+    WsEcho,
 }
 
 impl Contract {
     /// All contracts, in the order in which they are listed to users.
-    pub const ALL: [Self; 2] = [Self::TcpEcho, Self::HttpEcho];
+    pub const ALL: [Self; 3] = [Self::TcpEcho, Self::HttpEcho, Self::WsEcho];
 }
 
 impl fmt::Display for Contract {
@@ -28,6 +31,7 @@ impl fmt::Display for Contract {
         f.pad(match self {
             Self::TcpEcho => "tcp-echo",
             Self::HttpEcho => "http-echo",
+            Self::WsEcho => "ws-echo",
         })
     }
 }
@@ -51,7 +55,7 @@ mod tests {
         }
         assert_eq!(
             "echo".parse::<Contract>().unwrap_err().to_string(),
-            "`echo` is not a contract: expected tcp-echo or http-echo"
+            "`echo` is not a contract: expected tcp-echo or http-echo or ws-echo"
         );
     }
 }

@@ -31,6 +31,9 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error("TLS cannot be spoken with {0}")]
+    Tls(String),
     /// The options contradict themselves.
     #[error("{0}")]
     Options(&'static str),

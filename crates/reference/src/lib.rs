@@ -6,7 +6,7 @@
 //! limit rather than of the server. [`clockwork`] answers after delays and stalls that are a pure
 //! function of the arrival times, so what a load generator must report is known beforehand.
 //!
-//! Both speak the same two [`Contract`]s. What a connection answers is one state machine per
+//! Both speak the same [`Contract`]s. What a connection answers is one state machine per
 //! contract (`session`: bytes in, bytes out, no I/O); the [`ceiling::Model`]s differ only in how the
 //! bytes travel (`sys` holds the system calls).
 //!
@@ -28,6 +28,7 @@ mod contract;
 mod date;
 mod duration;
 mod error;
+mod over;
 mod session;
 mod slab;
 mod sys;
@@ -36,3 +37,4 @@ mod work;
 pub use contract::Contract;
 pub use date::Date;
 pub use error::{Error, ParseError};
+pub use over::Over;

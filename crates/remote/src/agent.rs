@@ -7,6 +7,9 @@ use crate::servers::Servers;
 use prony_engine::protocol::tls::probe;
 use prony_engine::{Control, Nanos, clock, descriptors, run_part};
 use prony_lab::placement::allowed_cpus;
+use prony_lab::process::any_free_port;
+use prony_lab::relay::Forward;
+use std::collections::HashMap;
 use std::io::{self, Stdout, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::process::exit;
@@ -119,6 +122,7 @@ fn reply(
     echo: &impl Fn(SocketAddr) -> io::Result<SocketAddr>,
 ) {
     let mut servers: Option<Servers> = None;
+    let mut relays: HashMap<SocketAddr, Forward> = HashMap::new();
     for (number, call) in calls {
         let reply = match call {
             Call::Host(placement) => {
@@ -129,8 +133,22 @@ fn reply(
                     Reply::Done
                 })
             }
-            Call::Connect { .. } | Call::Probe { .. } | Call::Serve(_) | Call::Addresses => {
-                answer(call, echo)
+            Call::Connect { .. }
+            | Call::Probe { .. }
+            | Call::Serve(_)
+            | Call::Addresses
+            | Call::FreePort(_) => answer(call, echo),
+            Call::Relay(at, to) => match Forward::open(at, to) {
+                Ok(relay) => {
+                    let addr = relay.addr();
+                    relays.insert(addr, relay);
+                    Ok(Reply::Address(addr))
+                }
+                Err(error) => Err(format!("cannot listen on {at}: {error}")),
+            },
+            Call::EndRelay(at) => {
+                drop(relays.remove(&at));
+                Ok(Reply::Done)
             }
             call => match &mut servers {
                 Some(servers) => servers.answer(call),
@@ -213,6 +231,9 @@ fn answer(
         Call::Serve(ip) => echo(SocketAddr::new(ip, 0))
             .map(Reply::Address)
             .map_err(|error| format!("cannot serve on {ip}: {error}")),
+        Call::FreePort(ip) => any_free_port()
+            .map(|port| Reply::Address(SocketAddr::new(ip, port)))
+            .map_err(|error| error.to_string()),
         Call::Addresses => addresses()
             .map(Reply::Addresses)
             .map_err(|error| format!("cannot tell the machine's addresses: {error}")),

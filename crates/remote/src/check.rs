@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How long each of the two loads of a pair is measured.
 const LENGTH: Duration = Duration::from_secs(1);
+/// How long the network is tried before a run.
+const MOMENT: Duration = Duration::from_millis(300);
 /// What is echoed to measure round trips.
 const SMALL: usize = 64;
 /// What is echoed to measure bandwidth, on this many connections.
@@ -74,18 +76,34 @@ pub fn pair(
     let (to, from) = (registry.link(server)?, registry.link(generator)?);
     let address = reached(&to, std::slice::from_ref(&from))?;
     let fleet = Fleet::new(Arc::clone(registry), vec![generator.to_owned()]);
-    let small = echo(&fleet, &to, address, (SMALL, 1), interrupt)?;
+    let small = echo(&fleet, &to, address, (SMALL, 1, LENGTH), interrupt)?;
     let times = small.times.percentiles().response;
     let p50 = times
         .p50
         .ok_or_else(|| failed(generator, server, address, &small))?;
-    let large = echo(&fleet, &to, address, (LARGE, STREAMS), interrupt)?;
+    let large = echo(&fleet, &to, address, (LARGE, STREAMS, LENGTH), interrupt)?;
     Ok(Path {
         address,
         p50,
         p99: times.p99,
         bytes_per_second: large.throughput() * LARGE as f64,
     })
+}
+
+/// How many bytes per second all of a fleet's machines together move each way to and from another, at this address: tried for
+/// a moment.
+///
+/// # Errors
+/// When they do not reach it.
+pub fn network(
+    fleet: &Fleet,
+    to: &Link,
+    address: IpAddr,
+    interrupt: &Interrupt,
+) -> Result<f64, String> {
+    let streams = STREAMS * fleet.names().len() as u32;
+    let seen = echo(fleet, to, address, (LARGE, streams, MOMENT), interrupt)?;
+    Ok(seen.throughput() * LARGE as f64)
 }
 
 fn failed(from: &str, to: &str, address: IpAddr, seen: &Observation) -> String {
@@ -97,12 +115,12 @@ fn failed(from: &str, to: &str, address: IpAddr, seen: &Observation) -> String {
     format!("{from} to {to} ({address}): {why}")
 }
 
-/// Echoes of so many bytes, on so many connections.
+/// Echoes of so many bytes, on so many connections, for so long.
 fn echo(
     fleet: &Fleet,
     to: &Link,
     address: IpAddr,
-    (size, connections): (usize, u32),
+    (size, connections, length): (usize, u32, Duration),
     interrupt: &Interrupt,
 ) -> Result<Observation, String> {
     let Reply::Address(target) = to.call(Call::Serve(address))? else {
@@ -110,8 +128,8 @@ fn echo(
     };
     let message = (0..size).map(|i| (i % 251) as u8).collect();
     let mut plan = Plan::closed(Target::Tcp(target), Dialogue::Echo(message), connections);
-    plan.load.extent = Extent::Duration(Span(LENGTH));
+    plan.load.extent = Extent::Duration(Span(length));
     fleet
-        .load(&plan, interrupt, &mut Briefly(LENGTH))
+        .load(&plan, interrupt, &mut Briefly(length))
         .map_err(|error| error.to_string())
 }

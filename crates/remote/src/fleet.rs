@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How long before something is to happen all agents are told, besides their round trips: what it takes busy machines to
 /// wake up.
 const NOTICE: Nanos = 50_000_000;
+/// So much earlier all hear of the measurement. More than of the beginning, as one that hears of it too late fails the load,
+/// and a busy machine may leave an agent without a CPU for a tenth of a second.
+const MEASURE_NOTICE: Nanos = 200_000_000;
 /// How often it is looked whether the load was interrupted, or an agent is lost.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -30,6 +33,8 @@ pub struct Fleet {
     names: Vec<String>,
     /// Of one that shares its machine with the server: which CPUs it has.
     beside: BTreeMap<String, Vec<usize>>,
+    /// Bytes per second each way that they together can move to and from the server's machine.
+    link: Option<f64>,
 }
 
 impl Fleet {
@@ -41,6 +46,16 @@ impl Fleet {
             registry,
             names,
             beside: BTreeMap::new(),
+            link: None,
+        }
+    }
+
+    /// With a network to the server's machine that was tried, and moved so many bytes per second each way.
+    #[must_use]
+    pub fn over(self, link: f64) -> Self {
+        Self {
+            link: Some(link),
+            ..self
         }
     }
 
@@ -188,12 +203,16 @@ impl Generator for Fleet {
             failed: None,
         };
         conversation.go_on(&heard);
-        conversation.end()
+        conversation.end(self.link)
     }
 
     /// Each agent does so for its own share.
     fn reserve(&self, _connections: u64) -> Result<(), TooFewDescriptors> {
         Ok(())
+    }
+
+    fn reachable(&self) -> Result<(), String> {
+        self.links().map(drop)
     }
 }
 
@@ -306,7 +325,7 @@ impl Conversation<'_, '_> {
     }
 
     /// What all have seen together.
-    fn end(self) -> Result<Observation, Error> {
+    fn end(self, link: Option<f64>) -> Result<Observation, Error> {
         if let Some(why) = self.failed {
             return Err(Error::Elsewhere(why));
         }
@@ -326,6 +345,7 @@ impl Conversation<'_, '_> {
                 generator: alone.generator,
                 clock_error_ns: member.offset.error,
                 late_start_ns: member.late_start,
+                link_bytes_per_second: link,
             });
         }
         Ok(seen)
@@ -368,7 +388,7 @@ impl Wheel for FleetWheel<'_> {
     }
 
     fn measure(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
-        let notice = NOTICE + 2 * self.slowest;
+        let notice = MEASURE_NOTICE + 2 * self.slowest;
         let late = (self.elapsed() + notice).saturating_sub(from);
         let (from, until) = self
             .control

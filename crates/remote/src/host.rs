@@ -10,14 +10,16 @@ use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
 use prony_lab::builder::{BuildError, Built, Missing};
 use prony_lab::catalog::Server;
-use prony_lab::host::{Host, Looks, Proof, Started, Watched};
+use prony_lab::contract::Contract;
+use prony_lab::host::{Host, Looks, Proof, Relayed, Started, Watched};
 use prony_lab::placement::Placement;
-use prony_lab::side::{Ask, Candidate, Running};
+use prony_lab::side::{Ask, Candidate, Role, Running};
+use prony_lab::tree::Root;
 use prony_record::{Failure, Load, Step};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,43 +28,26 @@ use std::time::Duration;
 /// The largest folder of sources that is sent, in bytes.
 const MOST_SOURCES: u64 = 64 << 20;
 
-/// Another machine.
-pub struct RemoteHost {
+/// A machine on which servers are built and started.
+struct Seat {
     registry: Arc<Registry>,
     name: String,
     /// Its agent, and the one that is started when this is lost.
     link: Mutex<Arc<Link>>,
-    /// How the generators reach it.
-    ip: IpAddr,
     placement: Placement,
-    /// Generators run there too.
-    shared: bool,
     /// Servers of the catalog that were built there.
     built: Mutex<BTreeSet<String>>,
 }
 
-impl RemoteHost {
-    /// A host of servers on this machine, which the generators reach at `ip`. `shared` says whether one of
-    /// them is on the same machine.
-    ///
-    /// # Errors
-    /// When the agent cannot be a host.
-    pub fn new(
-        registry: Arc<Registry>,
-        name: &str,
-        ip: IpAddr,
-        placement: Placement,
-        shared: bool,
-    ) -> Result<Self, String> {
+impl Seat {
+    fn new(registry: Arc<Registry>, name: &str, placement: Placement) -> Result<Self, String> {
         let link = registry.link(name)?;
         link.call(Call::Host(placement.clone()))?;
         Ok(Self {
             registry,
             name: name.to_owned(),
             link: Mutex::new(link),
-            ip,
             placement,
-            shared,
             built: Mutex::default(),
         })
     }
@@ -81,7 +66,38 @@ impl RemoteHost {
         Ok(Arc::clone(&link))
     }
 
-    fn start_by(&self, who: &Candidate<'_>) -> Start {
+    fn built(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.built.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn build(&self, server: &Server) -> Result<Built, BuildError> {
+        let elsewhere = |text: String| BuildError::Elsewhere(text, Missing(false));
+        let sources = sources(server).map_err(|error| elsewhere(error.to_string()))?;
+        let link = self.link().map_err(elsewhere)?;
+        link.call(Call::Adopt(Box::new(sources)))
+            .map_err(elsewhere)?;
+        match link
+            .call(Call::Build(server.name.clone()))
+            .map_err(elsewhere)?
+        {
+            Reply::Built(built) => {
+                self.built().insert(server.name.clone());
+                Ok(*built)
+            }
+            Reply::NotBuilt(failure, missing) => {
+                let at = &self.name;
+                let output = match failure.output.as_str() {
+                    "" => String::new(),
+                    output => format!("\n{output}"),
+                };
+                let text = format!("on host {at}: {}{output}", failure.message);
+                Err(BuildError::Elsewhere(text, missing))
+            }
+            other => Err(elsewhere(format!("an unexpected answer: {other:?}"))),
+        }
+    }
+
+    fn start_by(&self, who: &Candidate<'_>, at: SocketAddr, upstream: Option<Relayed>) -> Start {
         // What a user's command line names is there already, and runs where the agent does.
         let ours = self.built().contains(&who.server.name);
         Start {
@@ -92,12 +108,126 @@ impl RemoteHost {
             contract: who.contract.name().to_owned(),
             role: who.role,
             http2: who.http2,
-            ip: self.ip,
+            key: who.key,
+            at,
+            upstream,
+        }
+    }
+}
+
+/// Another machine.
+pub struct RemoteHost {
+    seat: Seat,
+    /// How the generators reach it.
+    ip: IpAddr,
+    /// Generators run there too.
+    shared: bool,
+    /// Where upstreams run, if not there.
+    beyond: Option<Beyond>,
+    /// The machine that its servers are verified from, and how it is reached; none: itself.
+    witness: Option<(String, IpAddr)>,
+}
+
+/// The machine of the upstreams behind a host's gateways.
+pub struct Beyond {
+    seat: Seat,
+    /// How the gateways reach it.
+    ip: IpAddr,
+    /// How it reaches the gateways' machine.
+    back: IpAddr,
+    /// Generators run there too.
+    shared: bool,
+}
+
+impl Beyond {
+    /// A machine of upstreams, which gateways reach at `ip`, and which reaches theirs at `back`. `shared` says whether a
+    /// generator is on it too.
+    ///
+    /// # Errors
+    /// When the agent cannot be a host.
+    pub fn new(
+        registry: Arc<Registry>,
+        name: &str,
+        (ip, back): (IpAddr, IpAddr),
+        placement: Placement,
+        shared: bool,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            seat: Seat::new(registry, name, placement)?,
+            ip,
+            back,
+            shared,
+        })
+    }
+
+    /// What comes to its upstream's place is passed on to prony's own upstream, on the gateway's machine.
+    fn relay(&self, gateway: &Link) -> Result<Forwarded, String> {
+        let own = address(gateway.call(Call::FreePort(self.back))?)?;
+        let link = self.seat.link()?;
+        let told = address(link.call(Call::FreePort(self.ip))?)?;
+        link.call(Call::Relay(told, own))?;
+        Ok(Forwarded {
+            link,
+            at: Relayed { own, told },
+            behind: None,
+        })
+    }
+}
+
+/// The place of an upstream on another machine.
+struct Forwarded {
+    link: Arc<Link>,
+    at: Relayed,
+    /// The real one that has it, by its number.
+    behind: Option<u32>,
+}
+
+fn address(reply: Reply) -> Result<SocketAddr, String> {
+    match reply {
+        Reply::Address(address) => Ok(address),
+        other => Err(format!("an agent gave no address, but {other:?}")),
+    }
+}
+
+impl RemoteHost {
+    /// A host of servers on this machine, which the generators reach at `ip`. `shared` says whether one of
+    /// them is on the same machine.
+    ///
+    /// # Errors
+    /// When the agent cannot be a host.
+    pub fn new(
+        registry: Arc<Registry>,
+        name: &str,
+        ip: IpAddr,
+        placement: Placement,
+        shared: bool,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            seat: Seat::new(registry, name, placement)?,
+            ip,
+            shared,
+            beyond: None,
+            witness: None,
+        })
+    }
+
+    /// With upstreams on a machine of their own.
+    #[must_use]
+    pub fn before(self, beyond: Beyond) -> Self {
+        Self {
+            beyond: Some(beyond),
+            ..self
         }
     }
 
-    fn built(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.built.lock().unwrap_or_else(PoisonError::into_inner)
+    /// With servers that are verified from another machine, a generator's, which this one reaches at `ip`: what verifies them
+    /// sends everything through it.
+    #[must_use]
+    pub fn verified_from(self, name: &str, ip: IpAddr) -> Self {
+        Self {
+            witness: Some((name.to_owned(), ip)),
+            ..self
+        }
     }
 
     /// Starts something by a call.
@@ -106,7 +236,9 @@ impl RemoteHost {
         match reply.map_err(|error| Failure::new(Step::Start, error))? {
             Reply::Server(up) => Ok(RemoteServer {
                 link,
-                up: *up,
+                up,
+                witness: None,
+                forwarded: None,
                 stopped: false,
             }),
             Reply::Failed(failure) => {
@@ -121,6 +253,16 @@ impl RemoteHost {
             }
             other => Err(unexpected(Step::Start, other)),
         }
+    }
+
+    /// A relay to a server on the machine that it is verified from.
+    fn witness(&self, server: SocketAddr) -> Result<Option<(Arc<Link>, SocketAddr)>, String> {
+        let Some((name, ip)) = &self.witness else {
+            return Ok(None);
+        };
+        let link = self.seat.registry.link(name)?;
+        let at = address(link.call(Call::Relay(SocketAddr::new(*ip, 0), server))?)?;
+        Ok(Some((link, at)))
     }
 }
 
@@ -176,49 +318,67 @@ impl Host for RemoteHost {
     type Watch = RemoteWatch;
 
     fn machine(&self) -> prony_record::Host {
-        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = self
+            .seat
+            .link
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         link.hello().machine.clone()
     }
 
     fn placement(&self) -> &Placement {
-        &self.placement
+        &self.seat.placement
     }
 
     fn build(&self, server: &Server) -> Result<Built, BuildError> {
-        let elsewhere = |text: String| BuildError::Elsewhere(text, Missing(false));
-        let sources = sources(server).map_err(|error| elsewhere(error.to_string()))?;
-        let link = self.link().map_err(elsewhere)?;
-        link.call(Call::Adopt(Box::new(sources)))
-            .map_err(elsewhere)?;
-        match link
-            .call(Call::Build(server.name.clone()))
-            .map_err(elsewhere)?
-        {
-            Reply::Built(built) => {
-                self.built().insert(server.name.clone());
-                Ok(*built)
-            }
-            Reply::NotBuilt(failure, missing) => {
-                let at = &self.name;
-                let output = match failure.output.as_str() {
-                    "" => String::new(),
-                    output => format!("\n{output}"),
-                };
-                let text = format!("on host {at}: {}{output}", failure.message);
-                Err(BuildError::Elsewhere(text, missing))
-            }
-            other => Err(elsewhere(format!("an unexpected answer: {other:?}"))),
+        self.seat.build(server)
+    }
+
+    fn build_upstream(&self, server: &Server) -> Result<Built, BuildError> {
+        match &self.beyond {
+            Some(beyond) => beyond.seat.build(server),
+            None => self.seat.build(server),
+        }
+    }
+
+    fn reachable(&self) -> Result<(), String> {
+        self.seat.link()?;
+        match &self.beyond {
+            Some(beyond) => beyond.seat.link().map(drop),
+            None => Ok(()),
         }
     }
 
     fn start(&self, who: &Candidate<'_>) -> Result<RemoteServer, Failure> {
-        let call = Call::Start(Box::new(self.start_by(who)));
-        let link = self.link();
-        Self::start_with(
-            link.map_err(|error| Failure::new(Step::Start, error))?,
-            call,
-            self.ip,
-        )
+        let failed = |error: String| Failure::new(Step::Start, error);
+        // An upstream that is measured by itself is where it stands behind the others.
+        let (seat, ip) = match &self.beyond {
+            Some(beyond) if who.role == Role::Upstream => (&beyond.seat, beyond.ip),
+            _ => (&self.seat, self.ip),
+        };
+        let link = seat.link().map_err(failed)?;
+        let forwarded = match &self.beyond {
+            Some(beyond) if who.contract == Contract::Weather => {
+                Some(beyond.relay(&link).map_err(failed)?)
+            }
+            _ => None,
+        };
+        let relayed = forwarded.as_ref().map(|it| it.at);
+        let start = seat.start_by(who, SocketAddr::new(ip, 0), relayed);
+        let started = Self::start_with(link, Call::Start(Box::new(start)), ip);
+        match started {
+            Ok(mut server) => {
+                server.forwarded = forwarded;
+                server.witness = self.witness(server.up.address).map_err(failed)?;
+                Ok(server)
+            }
+            Err(failure) => {
+                if let Some(it) = forwarded {
+                    let _ = it.link.call(Call::EndRelay(it.at.told));
+                }
+                Err(failure)
+            }
+        }
     }
 
     fn attach(&self, running: &Running, _ask: &Ask) -> Result<RemoteServer, Failure> {
@@ -234,9 +394,24 @@ impl Host for RemoteHost {
         gateway: &mut RemoteServer,
         upstream: &Candidate<'_>,
     ) -> Result<RemoteServer, Failure> {
-        let start = self.start_by(upstream);
-        let call = Call::PutBehind(gateway.up.number, Box::new(start));
-        Self::start_with(Arc::clone(&gateway.link), call, self.ip)
+        let (Some(beyond), Some(place)) = (&self.beyond, &mut gateway.forwarded) else {
+            // It takes the place of prony's own, whose address the agent knows.
+            let start = self
+                .seat
+                .start_by(upstream, SocketAddr::new(self.ip, 0), None);
+            let call = Call::PutBehind(gateway.up.number, Box::new(start));
+            return Self::start_with(Arc::clone(&gateway.link), call, self.ip);
+        };
+        let failed = |error: String| Failure::new(Step::Start, error);
+        let release = Call::Release(gateway.up.number);
+        gateway.link.call(release).map_err(failed)?;
+        let end = Call::EndRelay(place.at.told);
+        place.link.call(end).map_err(failed)?;
+        let start = beyond.seat.start_by(upstream, place.at.told, None);
+        let link = Arc::clone(&place.link);
+        let behind = Self::start_with(link, Call::Start(Box::new(start)), beyond.ip)?;
+        place.behind = Some(behind.up.number);
+        Ok(behind)
     }
 
     fn watch(
@@ -245,33 +420,71 @@ impl Host for RemoteHost {
         upstream: Option<&RemoteServer>,
         period: Duration,
     ) -> RemoteWatch {
-        let upstream = upstream.map(|upstream| upstream.up.number);
-        let number = server.up.number;
-        // A lost agent fails the load, which says so.
-        let link = Arc::clone(&server.link);
-        let watching = link.call(Call::Watch(number, upstream, period)).is_ok();
-        RemoteWatch {
-            offset: link.offset().ok().filter(|_| watching),
-            link,
-            number,
-            apart: !self.shared,
-        }
+        let apart = upstream.filter(|it| it.link.name() != server.link.name());
+        let beside = match apart {
+            Some(_) => None,
+            None => upstream.map(|it| it.up.number),
+        };
+        let mut watch = RemoteWatch::begin(server, beside, period, !self.shared);
+        watch.upstream = apart.map(|it| {
+            let shared = self.beyond.as_ref().is_some_and(|beyond| beyond.shared);
+            Box::new(RemoteWatch::begin(it, None, period, !shared))
+        });
+        watch
     }
 }
 
 /// A server on another machine.
 pub struct RemoteServer {
     link: Arc<Link>,
-    up: Up,
+    up: Box<Up>,
+    /// A relay on another machine, through which it is verified.
+    witness: Option<(Arc<Link>, SocketAddr)>,
+    /// Of a gateway whose upstream has a machine of its own: the place of that.
+    forwarded: Option<Forwarded>,
     stopped: bool,
 }
 
 impl RemoteServer {
     fn end(&mut self) {
         if !std::mem::replace(&mut self.stopped, true) {
-            // Without its agent it has ended already.
+            // Without its agent it has ended already, and so has a relay.
             let _ = self.link.call(Call::Stop(self.up.number));
+            if let Some((link, relay)) = &self.witness {
+                let _ = link.call(Call::EndRelay(*relay));
+            }
+            if let Some(place) = &self.forwarded {
+                let _ = place.link.call(Call::EndRelay(place.at.told));
+            }
         }
+    }
+
+    fn proven(&self, how: &Proof<'_>) -> Proven {
+        let through = self.witness.as_ref().map(|(_, relay)| *relay);
+        Proven {
+            through,
+            ..proven(how)
+        }
+    }
+
+    /// Puts prony's own upstream, which counts requests and changes its answers, back in the place of the real one, if that is
+    /// on another machine: only there could its file be changed.
+    fn take_back(&mut self, step: Step) -> Result<(), Failure> {
+        let number = self.up.number;
+        let Some(place) = &mut self.forwarded else {
+            return Ok(());
+        };
+        let Some(behind) = place.behind.take() else {
+            return Ok(());
+        };
+        let failed = |error: String| Failure::new(step, error);
+        place.link.call(Call::Stop(behind)).map_err(failed)?;
+        match self.link.call(Call::Resume(number)).map_err(failed)? {
+            Reply::Done => {}
+            other => return Err(unexpected(step, other)),
+        }
+        let relay = Call::Relay(place.at.told, place.at.own);
+        place.link.call(relay).map(drop).map_err(failed)
     }
 }
 
@@ -286,6 +499,8 @@ fn proven(how: &Proof<'_>) -> Proven {
         ask: match how.ask {
             Ask::Contract(contract) => Asked::Contract(contract.name().to_owned()),
             Ask::Get(get) => Asked::Get(Box::new(get.clone())),
+            Ask::Call(rpc) => Asked::Call(rpc.clone()),
+            Ask::Socket(socket) => Asked::Socket(Box::new(socket.clone())),
             Ask::Requests { contract, asked } => {
                 Asked::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
             }
@@ -293,6 +508,7 @@ fn proven(how: &Proof<'_>) -> Proven {
         http2: how.http2,
         depth: how.depth,
         seed: how.seed,
+        through: None,
     }
 }
 
@@ -302,7 +518,7 @@ impl Started for RemoteServer {
     }
 
     fn tls(&self) -> Option<TlsOptions> {
-        None
+        self.up.tls.clone()
     }
 
     fn command(&self) -> &[String] {
@@ -314,7 +530,8 @@ impl Started for RemoteServer {
     }
 
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
-        let call = Call::Verify(self.up.number, step, proven(how));
+        self.take_back(step)?;
+        let call = Call::Verify(self.up.number, step, self.proven(how));
         match self.link.call(call) {
             Ok(Reply::Done) => Ok(()),
             Ok(other) => Err(unexpected(step, other)),
@@ -323,7 +540,7 @@ impl Started for RemoteServer {
     }
 
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
-        let call = Call::Dialogue(self.up.number, proven(how), Box::new(load.clone()));
+        let call = Call::Dialogue(self.up.number, self.proven(how), Box::new(load.clone()));
         match self.link.call(call) {
             Ok(Reply::Dialogue(said)) => Ok(*said),
             Ok(other) => Err(unexpected(Step::Verify, other)),
@@ -331,7 +548,7 @@ impl Started for RemoteServer {
         }
     }
 
-    fn root(&self) -> Option<libc::pid_t> {
+    fn root(&self) -> Option<Root> {
         None
     }
 
@@ -363,6 +580,24 @@ pub struct RemoteWatch {
     offset: Option<Offset>,
     /// The generator is on another machine.
     apart: bool,
+    /// What watches its upstream, if that has a machine of its own.
+    upstream: Option<Box<Self>>,
+}
+
+impl RemoteWatch {
+    fn begin(server: &RemoteServer, beside: Option<u32>, period: Duration, apart: bool) -> Self {
+        let number = server.up.number;
+        // A lost agent fails the load, which says so.
+        let link = Arc::clone(&server.link);
+        let watching = link.call(Call::Watch(number, beside, period)).is_ok();
+        Self {
+            offset: link.offset().ok().filter(|_| watching),
+            link,
+            number,
+            apart,
+            upstream: None,
+        }
+    }
 }
 
 impl Looks for RemoteWatch {
@@ -377,6 +612,9 @@ impl Looks for RemoteWatch {
             );
             let _ = self.link.call(Call::WatchFrom(self.number, from, until));
         }
+        if let Some(upstream) = &self.upstream {
+            upstream.measure(from, until);
+        }
     }
 
     fn used(&self) -> Option<f64> {
@@ -387,6 +625,7 @@ impl Looks for RemoteWatch {
     }
 
     fn finish(self) -> Watched {
+        let behind = self.upstream.map(|upstream| upstream.finish());
         let (Some(offset), Ok(Reply::Watched(watched))) =
             (self.offset, self.link.call(Call::Watched(self.number)))
         else {
@@ -397,6 +636,17 @@ impl Looks for RemoteWatch {
             sample.at = offset.here(sample.at);
         }
         watched.apart = self.apart;
+        if let Some(behind) = behind {
+            watched.resources.upstream_cpu_ns = behind.resources.server_cpu_ns;
+            // Of a machine that has a generator too, it is not known who used the rest.
+            if behind.apart {
+                watched.all_cpus_busy += behind.all_cpus_busy;
+                watched.stolen += behind.stolen;
+                watched.cpus += behind.cpus;
+            } else {
+                watched.all_cpus_busy += behind.resources.server_cpu_ns;
+            }
+        }
         watched
     }
 }

@@ -149,7 +149,7 @@ pub(crate) fn launch(
     let mut output = child.stdout.take().expect("it is a pipe");
     let started = match installed {
         Some(_) => Ok(()),
-        None => bootstrap(&mut input, &mut output, program, copying),
+        None => bootstrap(&mut input, &mut output, &host.name, program, copying),
     };
     let mut output = Receiver::new(output);
     let found = started.and_then(|()| {
@@ -222,10 +222,11 @@ impl Trouble {
     }
 }
 
-/// Turns a shell into the agent.
+/// Turns a shell on the machine of this name into the agent.
 fn bootstrap(
     input: &mut impl Write,
     output: &mut impl Read,
+    name: &str,
     program: &Program,
     copying: &dyn Fn(u64),
 ) -> Result<(), Trouble> {
@@ -245,15 +246,18 @@ fn bootstrap(
         let size = file.metadata().map_err(here)?.len();
         copying(size);
         let failed = || Trouble::NotCopied("writing it failed".into());
-        // Copied beside and renamed, so that a copy that was cut off is not taken for the program; its length is
+        // Copied beside and renamed, so that a copy that was cut off is not taken for the program, under a name of the
+        // machine's own: several may have one cache, and processes of the same number. What another has put there meanwhile
+        // stays, since its agent runs by that name already and starts others by it. Its length is
         // looked at because `head` ends well when its input ends. Where `head` cannot write, the shell has to end, or
         // it would take the rest of the program for commands. Programs of a month ago are removed.
         ask(
             input,
             &format!(
-                "if mkdir -p \"$d\" && : > \"$p.$$\"; then echo 'prony: ready'; else exit 1; fi; \
-                 head -c {size} > \"$p.$$\" || exit 1; [ \"$(wc -c < \"$p.$$\")\" -eq {size} ] && \
-                 chmod 755 \"$p.$$\" && mv -f \"$p.$$\" \"$p\" || exit 1; echo 'prony: copied'; \
+                "if mkdir -p \"$d\" && t=\"$p.{name}.$$\" && : > \"$t\"; then echo 'prony: ready'; else exit 1; fi; \
+                 head -c {size} > \"$t\" || exit 1; [ \"$(wc -c < \"$t\")\" -eq {size} ] && \
+                 chmod 755 \"$t\" && {{ ln \"$t\" \"$p\" 2> /dev/null || [ -x \"$p\" ] || mv \"$t\" \"$p\"; }} || exit 1; \
+                 rm -f \"$t\"; echo 'prony: copied'; \
                  find \"$d/..\" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {{}} + 2> /dev/null"
             ),
         )?;

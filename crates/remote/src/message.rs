@@ -5,11 +5,14 @@ use prony_engine::{Dialogue, Nanos, Part, PartMessage, Plan, Target};
 use prony_lab::builder::{Built, Missing};
 use prony_lab::contract::Depth;
 use prony_lab::get::Get;
-use prony_lab::host::Watched;
+use prony_lab::grpc::Rpc;
+use prony_lab::host::{Relayed, Watched};
 use prony_lab::manifest::Manifest;
 use prony_lab::placement::Placement;
 use prony_lab::requests::verify::Asked as Requests;
 use prony_lab::side::{Http2, Role};
+use prony_lab::socket::Socket;
+use prony_record::load::KeyKind;
 use prony_record::{Failure, Load, Step};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -80,6 +83,13 @@ pub enum Call {
     Serve(IpAddr),
     /// Which addresses does the machine have? Answered by [`Reply::Addresses`].
     Addresses,
+    /// Finds a free port of this address of its own, below those of clients: answered by [`Reply::Address`].
+    FreePort(IpAddr),
+    /// Passes on what comes to the first address, where port 0 is a free one, to the second: answered by
+    /// [`Reply::Address`]. It lasts until [`Call::EndRelay`], or as long as the agent.
+    Relay(SocketAddr, SocketAddr),
+    /// Ends the relay of this address: answered by [`Reply::Done`].
+    EndRelay(SocketAddr),
     /// Becomes a host of servers, with these CPUs for them: answered by [`Reply::Done`].
     Host(Placement),
     /// Takes over the files of a server of the catalog: answered by [`Reply::Done`].
@@ -90,6 +100,10 @@ pub enum Call {
     Start(Box<Start>),
     /// Starts an upstream behind a gateway, by its number: answered by [`Reply::Server`].
     PutBehind(u32, Box<Start>),
+    /// Stops prony's own upstream behind a gateway, whose upstream has a machine of its own: answered by [`Reply::Done`].
+    Release(u32),
+    /// Starts it again: answered by [`Reply::Done`].
+    Resume(u32),
     /// Verifies a server: answered by [`Reply::Done`].
     Verify(u32, Step, Proven),
     /// What a load says to a server: answered by [`Reply::Dialogue`].
@@ -147,10 +161,14 @@ pub struct Start {
     pub contract: String,
     /// What it is there for.
     pub role: Role,
-    /// It speaks HTTP/2, without TLS.
+    /// It speaks HTTP/2.
     pub http2: bool,
-    /// Where it listens, on a free port.
-    pub ip: IpAddr,
+    /// It speaks TLS, with a certificate of such a key.
+    pub key: Option<KeyKind>,
+    /// Where it listens; port 0: on a free one.
+    pub at: SocketAddr,
+    /// Of a gateway whose upstream has a machine of its own: where the one that verifies it is.
+    pub upstream: Option<Relayed>,
 }
 
 /// How a server is verified.
@@ -164,6 +182,8 @@ pub struct Proven {
     pub depth: Depth,
     /// Of payloads that it cannot know.
     pub seed: u64,
+    /// Through which relay on another machine; none: on its own machine.
+    pub through: Option<SocketAddr>,
 }
 
 /// What a server must answer.
@@ -174,6 +194,10 @@ pub enum Asked {
     Contract(String),
     /// A request.
     Get(Box<Get>),
+    /// A call of gRPC.
+    Call(Box<Rpc>),
+    /// Messages over WebSocket.
+    Socket(Box<Socket>),
     /// The requests of a file, and the name of the contract by which servers are started.
     Requests(String, Box<Requests>),
 }
@@ -256,4 +280,6 @@ pub struct Up {
     pub command: Vec<String>,
     /// From its start until it answered, in nanoseconds.
     pub ready_ns: Nanos,
+    /// How it speaks TLS; none: it does not.
+    pub tls: Option<TlsOptions>,
 }

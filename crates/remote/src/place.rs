@@ -13,6 +13,7 @@ use prony_lab::host::{Host, LocalHost, LocalServer, LocalWatch, Looks, Proof, St
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::side::{Ask, Candidate, Running};
+use prony_lab::tree::Root;
 use prony_record::{Failure, Load, Observation, Step};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub enum ServerPlace {
     /// On this machine.
     Here(LocalHost),
     /// On another one.
-    There(RemoteHost),
+    There(Box<RemoteHost>),
 }
 
 /// A server on this machine or another one.
@@ -72,6 +73,14 @@ impl Host for ServerPlace {
 
     fn build(&self, server: &Server) -> Result<Built, BuildError> {
         either!(self, it => it.build(server))
+    }
+
+    fn build_upstream(&self, server: &Server) -> Result<Built, BuildError> {
+        either!(self, it => it.build_upstream(server))
+    }
+
+    fn reachable(&self) -> Result<(), String> {
+        either!(self, it => it.reachable())
     }
 
     fn start(&self, who: &Candidate<'_>) -> Result<PlacedServer, Failure> {
@@ -155,7 +164,7 @@ impl Started for PlacedServer {
         either!(self, it => it.dialogue(how, load))
     }
 
-    fn root(&self) -> Option<libc::pid_t> {
+    fn root(&self) -> Option<Root> {
         either!(self, it => it.root())
     }
 
@@ -198,5 +207,9 @@ impl Generator for LoadPlace {
 
     fn reserve(&self, connections: u64) -> Result<(), TooFewDescriptors> {
         either!(self, it => it.reserve(connections))
+    }
+
+    fn reachable(&self) -> Result<(), String> {
+        either!(self, it => it.reachable())
     }
 }

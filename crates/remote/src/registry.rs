@@ -11,13 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Tells what is going on while agents are started.
 pub type Told = Box<dyn Fn(&str) + Send + Sync>;
 
+/// The agent of one host, if it is there. Locked while it is started, so that it is started once.
+type Place = Arc<Mutex<Option<Arc<Link>>>>;
+
 /// The agents of this program.
 pub struct Registry {
     hosts: Hosts,
     program: Program,
     version: String,
     told: Told,
-    links: Mutex<BTreeMap<String, Arc<Link>>>,
+    links: Mutex<BTreeMap<String, Place>>,
 }
 
 impl fmt::Debug for Registry {
@@ -54,14 +57,18 @@ impl Registry {
         self.hosts.get(name).map(drop)
     }
 
-    /// The agent of this host, which is started unless it is there.
+    /// The agent of this host, which is started unless it is there. Those of several hosts can be started side by side.
     ///
     /// # Errors
     /// When there is no such host, or no agent can be started there.
     pub fn link(&self, name: &str) -> Result<Arc<Link>, String> {
         let host = self.hosts.get(name).map_err(|error| error.to_string())?;
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        match links.get(name) {
+        let place = {
+            let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(links.entry(name.to_owned()).or_default())
+        };
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        match place.as_ref() {
             Some(link) if link.lost().is_none() => return Ok(Arc::clone(link)),
             Some(_) => (self.told)(&format!("starting prony on {name} again")),
             None => {}
@@ -72,7 +79,7 @@ impl Registry {
         };
         let link = Link::open(&host, &self.program, &self.version, &copying)?;
         let link = Arc::new(link);
-        links.insert(name.to_owned(), Arc::clone(&link));
+        *place = Some(Arc::clone(&link));
         Ok(link)
     }
 }

@@ -14,7 +14,6 @@ use prony_lab::side::{Ask, Candidate};
 use prony_record::Failure;
 use std::collections::HashMap;
 use std::fs;
-use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -65,13 +64,27 @@ impl Servers {
             Call::PutBehind(gateway, start) => self.put_behind(gateway, &start),
             Call::Verify(number, step, proven) => {
                 let ask = ask(&proven.ask)?;
-                let verified = self.server(number)?.verify(step, &proof(&ask, &proven));
+                let server = self.server(number)?;
+                let verified = server
+                    .verify_through(proven.through)
+                    .and_then(|()| server.verify(step, &proof(&ask, &proven)));
                 Ok(verified.map_or_else(Reply::Failed, |()| Reply::Done))
             }
             Call::Dialogue(number, proven, load) => {
                 let ask = ask(&proven.ask)?;
-                let said = self.server(number)?.dialogue(&proof(&ask, &proven), &load);
+                let server = self.server(number)?;
+                let said = server
+                    .verify_through(proven.through)
+                    .and_then(|()| server.dialogue(&proof(&ask, &proven), &load));
                 Ok(said.map_or_else(Reply::Failed, |said| Reply::Dialogue(Box::new(said))))
+            }
+            Call::Release(number) => {
+                self.server(number)?.release_upstream();
+                Ok(Reply::Done)
+            }
+            Call::Resume(number) => {
+                let resumed = self.server(number)?.resume_upstream();
+                Ok(resumed.map_or_else(Reply::Failed, |()| Reply::Done))
             }
             Call::Exited(number) => Ok(Reply::Exited(self.server(number)?.exited())),
             Call::Output(number) => Ok(Reply::Text(self.server(number)?.output())),
@@ -153,7 +166,7 @@ impl Servers {
 
     fn start(&mut self, start: &Start) -> Reply {
         let with = |host: &LocalHost, who: &Candidate<'_>| {
-            host.start_on(who, SocketAddr::new(start.ip, 0))
+            host.start_before(who, start.at, start.upstream)
         };
         match as_candidate(start, |who| with(&self.host, who)) {
             Ok(server) => self.keep(server),
@@ -179,6 +192,7 @@ impl Servers {
             address: server.addr(),
             command: server.command().to_vec(),
             ready_ns: server.ready_ns(),
+            tls: server.tls(),
         };
         self.running.insert(number, server);
         Reply::Server(Box::new(up))
@@ -203,6 +217,7 @@ fn as_candidate(
         shared: here.clone(),
         version: String::new(),
         cached: true,
+        container: None,
     });
     let server = Server {
         name: start.name.clone(),
@@ -216,6 +231,7 @@ fn as_candidate(
         contract: contract(&start.contract).map_err(cannot)?,
         role: start.role,
         http2: start.http2,
+        key: start.key,
     })
 }
 
@@ -229,6 +245,8 @@ fn ask(asked: &Asked) -> Result<Ask, String> {
     Ok(match asked {
         Asked::Contract(name) => Ask::Contract(contract(name)?),
         Asked::Get(get) => Ask::Get((**get).clone()),
+        Asked::Call(rpc) => Ask::Call(rpc.clone()),
+        Asked::Socket(socket) => Ask::Socket((**socket).clone()),
         Asked::Requests(name, asked) => Ask::Requests {
             contract: contract(name)?,
             asked: Arc::new((**asked).clone()),

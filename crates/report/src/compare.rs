@@ -1,5 +1,7 @@
 //! Two runs compared, cell by cell.
 
+mod why;
+
 use crate::kept::ReportError;
 use crate::show;
 use crate::table::{Align, Table};
@@ -8,6 +10,7 @@ use prony_record::{Phase, TrialStatus, Window};
 use prony_stats::bootstrap::{RESAMPLES, ratio_of_means};
 use prony_stats::compare::{Better, Verdict, verdict};
 use prony_stats::{Estimate, StatsError, fieller};
+use prony_verdict::why::Anatomy;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,6 +32,8 @@ pub struct CompareReport {
     pub cells: Vec<Change>,
     /// What only one of them has, or has answers of.
     pub unmatched: Vec<String>,
+    /// What a request costs each server that both have looked into (`--why`), the earlier run's side first.
+    pub why: Vec<Anatomy>,
 }
 
 /// How a server under a load has changed.
@@ -106,6 +111,8 @@ impl CompareReport {
         let mut unmatched = only(&old, &new, before.id.0);
         unmatched.extend(only(&new, &old, after.id.0));
         unmatched.extend(silent);
+        let (why, left_out) = why::compared(notebook, before, after)?;
+        unmatched.extend(left_out);
         Ok(Self {
             before: before.id.0,
             after: after.id.0,
@@ -113,6 +120,7 @@ impl CompareReport {
             differences: differences(before, after),
             cells: changes,
             unmatched,
+            why,
         })
     }
 
@@ -177,6 +185,9 @@ impl CompareReport {
         }
         if self.cells.is_empty() {
             let _ = writeln!(out, "the runs have no server under the same load in common");
+        }
+        for anatomy in &self.why {
+            out += &crate::why::text(anatomy, width);
         }
         out
     }

@@ -1,6 +1,6 @@
 //! Duels from the notebook, and their reports as text.
 
-use crate::kept::ReportError;
+use crate::kept::{ReportError, why};
 use crate::show::{self, findings};
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
@@ -50,10 +50,14 @@ pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<DuelReport>, Report
         return Ok(None);
     }
     let report = seen.report(run.id.0, terms);
-    report.map(Some).map_err(|error| ReportError::Unreadable {
+    let report = report.map_err(|error| ReportError::Unreadable {
         run: run.id.0,
         what: error.to_string(),
-    })
+    })?;
+    Ok(Some(DuelReport {
+        why: why(notebook, run)?,
+        ..report
+    }))
 }
 
 /// As text for a terminal of this many columns.

@@ -6,6 +6,7 @@ use crate::run::{ByCell, FailureReport, RunHead, RunReport, cell_of};
 use prony_notebook::{Notebook, NotebookError, Run};
 use prony_record::calibration::Calibration;
 use prony_record::{Distributions, Host, Trial, TrialStatus};
+use prony_verdict::why::{Anatomy, anatomy};
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -106,10 +107,21 @@ pub fn report_of(
     if let Some(calibration) = calibration(notebook, run)? {
         report = report.below(&calibration);
     }
+    report.why = why(notebook, run)?;
     Ok(match &about.published {
         Some(published) => report.beside(published),
         None => report,
     })
+}
+
+/// Why its servers differ, if it had rounds that say that.
+///
+/// # Errors
+/// When the notebook cannot be read.
+pub fn why(notebook: &Notebook, run: &Run) -> Result<Option<Anatomy>, ReportError> {
+    let seen = notebook.anatomy(run.id)?;
+    let seen = seen.filter(|seen| !seen.rounds.is_empty());
+    Ok(seen.map(|seen| anatomy(&seen)))
 }
 
 /// The latest calibration of this run's host. Of a run that was measured elsewhere, what was known

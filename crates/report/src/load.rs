@@ -1,18 +1,22 @@
 //! The report of a single load, `prony load`.
 
+mod asked;
+mod encoding;
+mod grpc;
 mod host;
 mod named;
 mod over_time;
 mod recovery;
 mod request;
 mod session;
+mod ws;
 
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::observation::too_short;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Finding, Generator, Latency, Observation, Outcomes, Percentiles, Stage, Tls, stages,
+    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Replay, Stage, Tls,
 };
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -21,12 +25,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+pub use grpc::GrpcReport;
 pub use host::HostReport;
 pub use named::Named;
 pub use over_time::{Moment, over_time};
 pub use prony_record::by_session::SessionReport;
 pub use recovery::{Recovery, recoveries};
 pub use request::RequestReport;
+pub use ws::WsReport;
 
 /// What `prony load --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -34,17 +40,21 @@ pub use request::RequestReport;
 pub struct LoadReport {
     /// What was loaded.
     pub target: String,
-    /// Connections.
+    /// Connections; of a number that changes the largest.
     pub connections: u32,
-    /// `closed`, `constant` or `poisson`.
+    /// The stages of a number of connections that changes; otherwise empty.
+    pub connection_stages: Vec<Stage>,
+    /// `closed`, `constant`, `poisson`, or `recorded` where a log is replayed.
     pub arrival: String,
+    /// What is sent again, at its own times; null without.
+    pub replay: Option<Replay>,
     /// The target rate of an open loop, requests per second.
     pub rate: Option<f64>,
     /// The stages of a rate that changes, whose mean is `rate`; otherwise empty.
     pub stages: Vec<Stage>,
-    /// The load window by window, where the rate changes; otherwise empty.
+    /// The load window by window, where the rate or the number of connections changes; otherwise empty.
     pub over_time: Vec<Moment>,
-    /// What came after each spike, where the rate rises and falls; otherwise empty.
+    /// What came after each spike, where the load rises and falls; otherwise empty.
     pub recoveries: Vec<Recovery>,
     /// Length of the measurement, in seconds.
     pub seconds: f64,
@@ -66,6 +76,10 @@ pub struct LoadReport {
     pub tls: Option<Tls>,
     /// How HTTP/2 was spoken; null with another protocol.
     pub http2: Option<Http2Report>,
+    /// What was seen of gRPC; null with another protocol.
+    pub grpc: Option<GrpcReport>,
+    /// What was sent over WebSocket; null with another protocol.
+    pub websocket: Option<WsReport>,
     /// What became of the requests.
     pub outcomes: Outcomes,
     /// What the generator used.
@@ -100,6 +114,9 @@ pub struct Http2Report {
     pub streams: u32,
     /// How many bytes the server might send ahead, on each stream and on each connection (there at least 65,535).
     pub window: u32,
+    /// Requests that the server had left out when it closed their connection (GOAWAY), sent again on another one; warm-up
+    /// included.
+    pub sent_again: u64,
 }
 
 impl Http2Report {
@@ -110,16 +127,21 @@ impl Http2Report {
             1 => "1 stream".into(),
             n => format!("{} streams", show::count(n.into())),
         };
+        let again = match self.sent_again {
+            0 => String::new(),
+            1 => ", 1 request sent again after GOAWAY".to_owned(),
+            n => format!(", {} requests sent again after GOAWAY", show::count(n)),
+        };
         format!(
-            "{streams} in flight on each connection, windows of {} bytes",
+            "{streams} in flight on each connection, windows of {} bytes{again}",
             show::count(self.window.into())
         )
     }
 }
 
-/// The rate of a single load, with the interval of its windows.
+/// The rate of a single load, with the interval of its windows; of a load that changes they have none.
 #[must_use]
-pub fn throughput(seen: &Observation) -> Estimate {
+pub fn throughput(load: &Load, seen: &Observation) -> Estimate {
     let windows: Vec<Count> = seen
         .measured_windows()
         .map(|window| Count {
@@ -129,7 +151,10 @@ pub fn throughput(seen: &Observation) -> Estimate {
         .collect();
     // The value is that of the whole measurement; windows that it cuts only lend their spread.
     let value = seen.throughput();
-    let spread = prony_stats::throughput::throughput(&windows).ok();
+    let spread = match load.changes() {
+        None => prony_stats::throughput::throughput(&windows).ok(),
+        Some(_) => None,
+    };
     let interval = spread.and_then(|estimate| {
         let shift = value - estimate.value();
         let interval = estimate.interval()?;
@@ -206,23 +231,17 @@ impl LoadReport {
             "throughput   {}{interval}",
             show::rate(self.throughput.value())
         );
-        if let Some(rate) = self.rate {
-            let _ = match self.stages.as_slice() {
-                [] if !self.sessions.is_empty() => {
-                    writeln!(out, "target rate  {rate} sessions/s {}", self.arrival)
-                }
-                [] => writeln!(out, "target rate  {} {}", show::rate(rate), self.arrival),
-                stages => writeln!(
-                    out,
-                    "target rate  {}: {} on average, {}",
-                    stages::shown(stages),
-                    show::rate(rate),
-                    self.arrival
-                ),
-            };
+        for (what, text) in self.asked() {
+            let _ = writeln!(out, "{what:13}{text}");
         }
         if let Some(http2) = &self.http2 {
             let _ = writeln!(out, "HTTP/2       {}", http2.line());
+        }
+        if let Some(grpc) = &self.grpc {
+            let _ = writeln!(out, "gRPC         {}", grpc.line());
+        }
+        if let Some(websocket) = &self.websocket {
+            let _ = writeln!(out, "WebSocket    {}", websocket.line());
         }
         if let Some(tls) = &self.tls {
             let _ = writeln!(out, "TLS          {}", tls.line());

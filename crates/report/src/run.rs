@@ -1,6 +1,8 @@
 //! The report of a run, made from its trials.
 
 mod cell;
+mod over;
+pub mod rigs;
 mod text;
 pub mod times;
 
@@ -12,10 +14,14 @@ use prony_record::published::Published;
 use prony_record::trial::label;
 use prony_record::{Finding, Latency, Load, Severity, Step, Trial, TrialStatus};
 use prony_stats::Estimate;
+use prony_verdict::why::Anatomy;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use times::CellTimes;
+
+pub use over::OverReport;
+pub use rigs::RigReport;
 
 /// What `prony run --json` and `prony report --json` print.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -29,8 +35,15 @@ pub struct RunReport {
     pub failures: Vec<FailureReport>,
     /// How throughput grows with the number of workers, for servers that were measured with several.
     pub scaling: Vec<ScalingReport>,
+    /// What encryption and HTTP/2 cost each server, beside itself over plain HTTP/1.1.
+    pub over: Vec<OverReport>,
+    /// The rigs that the rounds were divided among, and how much they differ; empty where there was one.
+    pub rigs: Vec<RigReport>,
     /// What others have published, beside what was measured.
     pub published: Option<Beside>,
+    /// Why the servers differ: what a request costs each, part by part; only with `--why`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Anatomy>,
 }
 
 /// A run.
@@ -220,6 +233,11 @@ impl RunReport {
                 cell.group = letters.get(&cell.label()).cloned();
             }
         }
+        let over = over::over(&groups, run.rounds);
+        let (rigs, differ) = rigs::rigs(trials);
+        for cell in &mut cells {
+            cell.checks.extend(differ.clone());
+        }
         let points = trials.iter().map(|trial| Point {
             server: &trial.server,
             load: &trial.cell,
@@ -232,7 +250,10 @@ impl RunReport {
             cells,
             failures,
             scaling,
+            over,
+            rigs,
             published: None,
+            why: None,
         }
     }
 
@@ -254,7 +275,8 @@ impl RunReport {
     pub fn below(mut self, calibration: &Calibration) -> Self {
         for cell in &mut self.cells {
             let load = &cell.load;
-            let plain = load.rate.is_none() && load.keepalive && load.pipeline == 1;
+            let shaped = load.rate.is_none() && load.keepalive && load.pipeline == 1;
+            let plain = shaped && load.over.is_plain();
             let known = cell.checks.iter().any(|check| check.name == "ceiling");
             if !plain || known || cell.workers > 1 || cell.server.starts_with("reference-") {
                 continue;

@@ -1,16 +1,59 @@
 //! The anatomy of a request as text.
 
+mod names;
+
 use crate::show;
 use crate::table::{Align, Table};
+use names::short;
 use prony_stats::Estimate;
 use prony_verdict::why::part::Part;
-use prony_verdict::why::{Against, Anatomy, Body, Difference};
+use prony_verdict::why::{Against, Anatomy, Body, Difference, waits_in};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Parts and counts that do not differ are shown until there are this many rows.
 const ROWS: usize = 10;
+/// More requests than this that could not be sent, as a share of those that ended, are said.
+const BEHIND: f64 = 0.01;
 /// Coverage outside of this range is said.
-const COVERED: std::ops::RangeInclusive<f64> = 0.9..=1.1;
+const COVERED: std::ops::RangeInclusive<f64> = 0.97..=1.03;
+
+/// What a request costs a server, as `prony why` has measured it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "What a request costs a server")]
+pub struct WhyReport {
+    /// The server's name, command line or URL.
+    pub server: String,
+    /// What it was asked.
+    pub asked: String,
+    /// Connections.
+    pub connections: u32,
+    /// Right answers per second as fast as they came, of which the rate is half; null when the rate was given.
+    pub reached: Option<f64>,
+    /// The anatomy of a request; its only side is this server.
+    pub why: Anatomy,
+}
+
+/// The same as text, for a terminal of this many columns.
+#[must_use]
+pub fn of_server(report: &WhyReport, width: usize) -> String {
+    format!("{}{}\n", text(&report.why, width), conditions(report))
+}
+
+/// How it was loaded.
+#[must_use]
+pub fn conditions(report: &WhyReport) -> String {
+    let half = report.reached.map_or_else(String::new, |reached| {
+        format!(", half of the {} that it reached", show::rate(reached))
+    });
+    format!(
+        "asked {} over {} connections at {}{half}",
+        report.asked,
+        report.connections,
+        show::rate(report.why.rate)
+    )
+}
 
 /// For a terminal of this many columns: of two servers and more what differs, of one what it costs.
 #[must_use]
@@ -22,7 +65,8 @@ pub fn text(anatomy: &Anatomy, width: usize) -> String {
     }
     if anatomy.differences.is_empty() {
         for side in &anatomy.sides {
-            let _ = write!(out, "{}", of_one(side).fit(width));
+            let _ = writeln!(out, "{}\n", capital(&side.sentence));
+            out += &of_one(side).fit(width);
         }
     }
     out += "\n";
@@ -42,34 +86,54 @@ pub fn table(anatomy: &Anatomy, against: &Against, width: usize) -> String {
 pub fn notes(anatomy: &Anatomy) -> String {
     let mut out = String::new();
     let samples: u64 = anatomy.sides.iter().map(|side| side.samples).sum();
+    let apart = match anatomy.differences.is_empty() {
+        true => "",
+        false => " apart from those that measure",
+    };
     let _ = writeln!(
         out,
-        "{} rounds at {} apart from those that measure; {} samples of stacks",
+        "{} rounds at {}{apart}; {} samples of stacks",
         anatomy.rounds,
         show::rate(anatomy.rate),
         show::count(samples)
     );
     for side in &anatomy.sides {
-        if let Some(cost) = &side.sampling {
-            let percent = |value: f64| format!("{:+.1}", 100.0 * (value - 1.0)).replace('-', "−");
-            let range = cost.interval().map_or_else(String::new, |interval| {
-                format!(
-                    " ({} to {})",
-                    percent(interval.low()),
-                    percent(interval.high())
-                )
-            });
-            let name = &side.name;
-            let cost = percent(cost.value());
+        if side.failed > 0 {
             let _ = writeln!(
                 out,
-                "sampling changed the CPU time of {name} by {cost} %{range}"
+                "{} of {} requests of {} were not answered as expected: their cost is in all figures",
+                show::count(side.failed),
+                show::count(side.requests),
+                side.name
             );
+        }
+        if side.unsent as f64 > BEHIND * side.requests as f64 {
+            let _ = writeln!(
+                out,
+                "{} or the generator did not keep up with the rate: {} requests were due and not sent, beside {} that ended",
+                side.name,
+                show::count(side.unsent),
+                show::count(side.requests)
+            );
+        }
+        let changed = [
+            ("sampling", &side.sampling),
+            ("what [profile] of its manifest adds", &side.profile),
+        ];
+        for (what, cost) in changed {
+            if let Some(cost) = cost {
+                let cost = changed_by(cost);
+                let _ = writeln!(
+                    out,
+                    "{what} changed the CPU time of {} by {cost}",
+                    side.name
+                );
+            }
         }
         if let Some(coverage) = side.coverage.filter(|it| !COVERED.contains(&it.value())) {
             let _ = writeln!(
                 out,
-                "the samples of {} stand for {:.0} % of its CPU time: parts may be distorted",
+                "the samples of {} stand for {:.0} % of its CPU time; the rest is the row (not sampled)",
                 side.name,
                 100.0 * coverage.value()
             );
@@ -89,15 +153,31 @@ pub fn notes(anatomy: &Anatomy) -> String {
     out
 }
 
-/// A part in words.
+/// A multiple as a change: `+1.3 % (−0.9 to +3.5)`.
+fn changed_by(multiple: &Estimate) -> String {
+    let percent = |value: f64| format!("{:+.1}", 100.0 * (value - 1.0)).replace('-', "−");
+    let range = multiple.interval().map_or_else(String::new, |interval| {
+        let (low, high) = (percent(interval.low()), percent(interval.high()));
+        format!(" ({low} to {high})")
+    });
+    format!("{} %{range}", percent(multiple.value()))
+}
+
+/// A part in words, of which long names show their beginning and their end.
 #[must_use]
 pub fn name(part: &Part) -> String {
     match part {
-        Part::Function(name) => name.clone(),
+        Part::Function(name) => short(name),
         Part::Call(name) => format!("kernel: {name}()"),
         Part::Kernel(name) => format!("kernel: {name}"),
+        Part::Unsampled => "(not sampled)".to_owned(),
         Part::Rest => "(smaller parts)".to_owned(),
     }
+}
+
+/// A wait in words.
+fn waits(part: &Part) -> String {
+    format!("waits {}", waits_in(part))
 }
 
 /// A share of 1, which may be negative.
@@ -139,6 +219,9 @@ fn differences(base: &str, against: &Against) -> Table {
     for (count, row) in shown(&against.counts) {
         table.row(cells(count, row, plain));
     }
+    for (part, row) in shown(&against.waits) {
+        table.row(cells(&waits(part), row, show::time));
+    }
     table
 }
 
@@ -174,42 +257,73 @@ fn signed(value: f64, show: fn(f64) -> String) -> String {
     format!("{sign}{}", show(value.abs()))
 }
 
+/// The interval of a count, which may be negative if it is memory.
+fn counted(value: &Estimate) -> String {
+    value.interval().map_or_else(String::new, |interval| {
+        format!("{} to {}", plain(interval.low()), plain(interval.high()))
+    })
+}
+
 fn plain(value: f64) -> String {
     match value.abs() {
         0.0..100.0 => format!("{value:.2}"),
         _ => format!("{value:.0}"),
     }
+    .replace('-', "−")
+}
+
+/// As a sentence begins.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// What a request costs one server.
-fn of_one(side: &Body) -> Table {
+#[must_use]
+pub fn of_one(side: &Body) -> Table {
     let mut table = Table::new([
         ("per request", Align::Left),
         (side.name.as_str(), Align::Right),
-        ("±95 %", Align::Right),
+        ("95 % interval", Align::Left),
         ("of the whole", Align::Right),
     ]);
-    let half = |value: &Estimate| {
-        value
-            .relative_half_width()
-            .map_or_else(String::new, show::within)
+    let range = |value: &Estimate, show: fn(f64) -> String| {
+        value.interval().map_or_else(String::new, |interval| {
+            format!(
+                "{} to {}",
+                show(interval.low().max(0.0)),
+                show(interval.high())
+            )
+        })
     };
     let whole = side.cpu.or(side.plain_cpu);
     if let Some(cpu) = &whole {
         table.row([
             "CPU time".to_owned(),
             show::time(cpu.value()),
-            half(cpu),
+            range(cpu, show::time),
             String::new(),
         ]);
     }
+    let mut rest = whole.map_or(0.0, |whole| whole.value());
     for (part, value) in side.parts.iter().take(2 * ROWS) {
+        rest -= value.value();
         let share = whole.map_or(0.0, |whole| value.value() / whole.value());
         table.row([
             format!("  {}", name(part)),
             show::time(value.value()),
-            half(value),
+            range(value, show::time),
             percent(share),
+        ]);
+    }
+    if let (Some(whole), Some(others)) = (whole, side.parts.len().checked_sub(2 * ROWS + 1)) {
+        table.row([
+            format!("  ({} smaller parts)", others + 1),
+            show::time(rest),
+            String::new(),
+            percent(rest / whole.value()),
         ]);
     }
     for (count, value) in side
@@ -220,9 +334,13 @@ fn of_one(side: &Body) -> Table {
         table.row([
             count.clone(),
             plain(value.value()),
-            half(value),
+            counted(value),
             String::new(),
         ]);
+    }
+    for (part, value) in side.waits.iter().take(ROWS) {
+        let time = show::time(value.value());
+        table.row([waits(part), time, range(value, show::time), String::new()]);
     }
     table
 }

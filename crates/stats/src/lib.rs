@@ -21,6 +21,7 @@
 //!
 //! - [`ties`]: in order, with groups of servers without a significant difference
 //! - [`false_discovery`]: which of many tests to believe
+//! - [`blocks`]: how much the rigs that rounds were divided among differ
 //! - [`scaling`]: one server with more and more workers: Amdahl's law and the Universal Scalability
 //!   Law
 //!
@@ -44,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 pub mod autocorrelation;
+pub mod blocks;
 pub mod bootstrap;
 pub mod change_of_mean;
 pub mod change_points;

@@ -43,7 +43,7 @@ pub struct DuelReport {
     /// By name, where the requests are those of a file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<NamedReport>,
-    /// Why they differ: what a request costs each side, part by part; only with `--why`, and not in the notebook.
+    /// Why they differ: what a request costs each side, part by part; only with `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Anatomy>,
 }

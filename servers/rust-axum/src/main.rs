@@ -1,16 +1,25 @@
-//! axum on tokio, answering "<path> at <date>".
+//! axum on tokio, answering "<path> at <date>" over HTTP/1.1 or HTTP/2, with TLS or without.
 
 use std::future::IntoFuture;
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::SystemTime;
 use std::{env, io};
 
 use axum::http::Uri;
 use axum::routing::get;
 use axum::Router;
-use tokio::net::{TcpListener, TcpSocket};
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Builder;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::TlsAcceptor;
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -20,11 +29,20 @@ fn main() -> ExitCode {
         .get(2)
         .map_or(Some(1), |workers| workers.parse::<usize>().ok());
     let (Some(host), Some(port), Some(workers @ 1..)) = (host, port, workers) else {
-        eprintln!("usage: rust-axum HOST PORT [WORKERS]");
+        eprintln!("usage: rust-axum HOST PORT [WORKERS [plain|tls|h2c|h2 [CERT KEY]]]");
         return ExitCode::from(2);
     };
     let addr = SocketAddr::new(host, port);
-    match run(addr, workers) {
+    let over = args.get(3).map_or("plain", String::as_str);
+    let spoken = match (over, args.get(4), args.get(5)) {
+        ("tls" | "h2", Some(cert), Some(key)) => acceptor(cert, key, over == "h2").map(Some),
+        _ => Ok(None),
+    };
+    let spoken = spoken.map(|tls| Spoken {
+        http2: over.starts_with("h2"),
+        tls,
+    });
+    match spoken.and_then(|spoken| run(addr, workers, spoken)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cannot serve on {addr}: {error}");
@@ -33,7 +51,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(addr: SocketAddr, workers: usize) -> io::Result<()> {
+/// What connections speak.
+#[derive(Clone)]
+struct Spoken {
+    http2: bool,
+    tls: Option<TlsAcceptor>,
+}
+
+fn acceptor(cert: &str, key: &str, http2: bool) -> io::Result<TlsAcceptor> {
+    let chain = CertificateDer::pem_file_iter(cert)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(io::Error::other)?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(io::Error::other)?;
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(io::Error::other)?;
+    let protocol: &[u8] = if http2 { b"h2" } else { b"http/1.1" };
+    config.alpn_protocols = vec![protocol.to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn run(addr: SocketAddr, workers: usize, spoken: Spoken) -> io::Result<()> {
     // One worker needs none of the machinery that steals tasks between threads.
     let mut runtime = match workers {
         1 => Builder::new_current_thread(),
@@ -46,8 +85,50 @@ fn run(addr: SocketAddr, workers: usize) -> io::Result<()> {
         let app = Router::new().fallback(get(echo));
         // A task of its own, because the future given to block_on runs on the main thread:
         // each connection would have to be handed over from there to a worker.
+        if spoken.http2 || spoken.tls.is_some() {
+            tokio::spawn(accept(listener, app, spoken)).await?;
+            return Ok(());
+        }
         tokio::spawn(axum::serve(listener, app).into_future()).await?
     })
+}
+
+/// Accepts connections over TLS and HTTP/2, which axum::serve leaves to hyper.
+async fn accept(listener: TcpListener, app: Router, spoken: Spoken) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(secure(stream, app.clone(), spoken.clone()))),
+            // Out of descriptors, most likely: go on until a connection ends.
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// What befalls a connection is that client's affair.
+async fn secure(stream: TcpStream, app: Router, spoken: Spoken) {
+    let _ = match spoken.tls {
+        None => serve(stream, app, spoken.http2).await,
+        Some(tls) => match tls.accept(stream).await {
+            Ok(stream) => serve(stream, app, spoken.http2).await,
+            Err(_) => return,
+        },
+    };
+}
+
+async fn serve<S>(stream: S, app: Router, http2: bool) -> hyper::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (stream, service) = (TokioIo::new(stream), TowerToHyperService::new(app));
+    if http2 {
+        return http2::Builder::new(TokioExecutor::new())
+            .serve_connection(stream, service)
+            .await;
+    }
+    http1::Builder::new()
+        .half_close(true)
+        .serve_connection(stream, service)
+        .await
 }
 
 fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
@@ -65,5 +146,7 @@ fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
 /// axum sends a String as text/plain.
 async fn echo(target: Uri) -> String {
     let date = httpdate::fmt_http_date(SystemTime::now());
+    // Over HTTP/2 the scheme and the authority are a part of the URI.
+    let target = target.path_and_query().map_or("", |it| it.as_str());
     format!("{target} at {date}")
 }

@@ -6,13 +6,14 @@
 
 use super::{Seen, of_all, remark, time};
 use crate::audit::Remark;
+use crate::document::Output;
 use crate::tool::Tool;
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "back-filled",
     cause: "Part of the latency samples belong to requests that were never sent: after the run, wrk adds samples for every answer that was late. Mean, deviation and percentiles therefore include invented times. Rate and maximum are not affected.",
-    evidence: "The longest answer took at least twice the mean time between two requests of a connection (connections / rate), and the mean is above that time; or a histogram contains more samples than there were requests.",
+    evidence: "The longest answer took at least twice the mean time between two requests of a connection (connections / rate), and the mean is above that time, or the samples invented for this one answer are a visible part of the mean; or a histogram contains more samples than there were requests.",
     remedy: "Send at a fixed rate in an open loop, and measure from when each request was due: prony load --rate, or wrk2.",
 };
 
@@ -39,7 +40,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 let mean = output.block.latency.mean?;
                 let max = output.block.latency.max?;
                 let long = max.what.value >= FILLED_FROM * interval;
-                let visible = mean.what.low() >= VISIBLE * interval;
+                let visible = mean.what.low() >= VISIBLE * interval
+                    || raised_by_one(output, interval, max.what.value, mean.what.value) >= VISIBLE;
                 (interval.is_finite() && long && visible).then_some((output, interval, max, mean))
             })
             .collect();
@@ -94,6 +96,19 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// The factor by which the samples that were invented for the longest answer alone have raised the mean: one for each
+/// interval that it took, but for the last.
+fn raised_by_one(output: &Output, interval: f64, max: f64, mean: f64) -> f64 {
+    let Some(requests) = output.block.requests else {
+        return 1.0;
+    };
+    let invented = (max / interval - 1.0).floor();
+    let sum = invented * max - interval * invented * (invented + 1.0) / 2.0;
+    let measured = requests.what as f64;
+    let without = (mean * (measured + invented) - sum) / measured;
+    if without > 0.0 { mean / without } else { 1.0 }
 }
 
 #[cfg(test)]

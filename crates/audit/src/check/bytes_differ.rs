@@ -31,6 +31,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             continue;
         }
         let mut groups: BTreeMap<(Tool, &str, String), Vec<Size<'_>>> = BTreeMap::new();
+        let mut only: BTreeMap<Tool, Option<&str>> = BTreeMap::new();
         let figures = seen
             .figures
             .iter()
@@ -44,11 +45,21 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             };
             // Errors have another size; they are a finding of their own. Locust's rows are pages.
             let failed = output.block.failed_share() > 0.01;
-            if failed || matches!(output.block.tool, Tool::Locust | Tool::Jmeter) {
+            if failed
+                || matches!(
+                    output.block.tool,
+                    Tool::Locust | Tool::Jmeter | Tool::Hyperfoil
+                )
+            {
                 continue;
             }
             let url = output.block.url.as_ref().map(|url| url.what.as_str());
+            // Of outputs without an address the only command line of the text says what they asked for.
             let url = url.or_else(|| output.command.as_ref()?.url());
+            let url = url.or_else(|| {
+                let only = only.entry(output.block.tool);
+                *only.or_insert_with(|| document.command_of(Some(output.block.tool))?.url())
+            });
             let Some((.., path)) = url.and_then(parts_of) else {
                 continue;
             };

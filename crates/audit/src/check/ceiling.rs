@@ -3,7 +3,7 @@
 use super::{Seen, lines_in, of_all, remark, whole};
 use crate::audit::Remark;
 use crate::figures::Figure;
-use crate::load::Load;
+use crate::load::{Kind, Load};
 use crate::names::System;
 use prony_checks::{Explanation, Severity, ceiling};
 use prony_stats::summary::average;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "ceiling",
     cause: "Several systems reach the same figure: that of the upstream behind them, or of something else that they share. Their common limit was measured, not the systems.",
-    evidence: "The rate of the upstream alone, if the text has it (systems within 5 % of it, and none far above); or three or more systems within 2 % of each other under one load, and well apart under another.",
+    evidence: "The rate of the upstream alone, if the text has it (systems within 5 % of it, and none far above); or three or more systems within 2 % of each other under one load, and well apart under another, or where they serve another page.",
     remedy: "Use a faster upstream, a faster network or more load generators; or compare CPU time per request at a rate below the ceiling.",
 };
 
@@ -24,6 +24,8 @@ const BELOW: f64 = 0.85;
 /// Systems nearer to each other than this share a limit: servers that have no part in common differ
 /// by more.
 const TOGETHER: f64 = 0.98;
+/// A rate this far above a limit, in figures of an unknown kind, shows that it was none.
+const ABOVE_LIMIT: f64 = 1.02;
 /// From this many systems on, equal figures are not chance.
 const SEVERAL: usize = 3;
 /// Systems that differ by this much under another load are not alike.
@@ -76,7 +78,16 @@ fn is_upstream(system: &System) -> Option<bool> {
 fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Remark> {
     let (upstream, sure) = cells
         .keys()
+        .filter(|(system, _)| !system.unsure)
         .find_map(|(system, _)| Some((*system, is_upstream(system)?)))?;
+    // A heading that names others too (`HTTP backend`) says of none that it is what they stand in front of.
+    let part = format!("{}, ", upstream.name);
+    if cells
+        .keys()
+        .any(|(system, _)| system.name.starts_with(&part))
+    {
+        return None;
+    }
     let own: Vec<(Load, f64)> = cells
         .iter()
         .filter(|((system, _), _)| *system == upstream)
@@ -149,6 +160,7 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
         load.push((*system, *rate));
     }
     let mut hit: Vec<(Load, Vec<&System>, f64, f64)> = Vec::new();
+    let unknown = |load: &Load| matches!(load.other, Some((Kind::Number, _)));
     for ((section, load), systems) in &loads {
         let top = systems.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let near: Vec<&System> = systems
@@ -159,15 +171,22 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
         if near.len() < SEVERAL {
             continue;
         }
+        // Another page that they serve is another load.
+        let same = |other: &System, elsewhere: bool| {
+            near.iter()
+                .any(|system| *system == other || elsewhere && system.name == other.name)
+        };
         let apart = loads
             .iter()
-            .filter(|((other, _), _)| other == section)
-            .filter_map(|(_, systems)| {
-                let rates = systems.iter().filter(|(system, _)| near.contains(system));
+            .filter_map(|((other, _), systems)| {
+                let elsewhere = other != section;
+                let rates = systems.iter().filter(|(system, _)| same(system, elsewhere));
                 let rates: Vec<f64> = rates.map(|(_, rate)| *rate).collect();
                 let most = rates.iter().copied().fold(0.0, f64::max);
                 let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-                (rates.len() == near.len()).then_some(most / least)
+                // What varied is not known to be a load: what they exceed elsewhere is no limit.
+                let limited = elsewhere || !unknown(load) || most <= ABOVE_LIMIT * top;
+                (rates.len() == near.len() && limited).then_some(most / least)
             })
             .fold(1.0, f64::max);
         if apart >= APART {

@@ -2,15 +2,21 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
+use crate::document::Output;
+use crate::figures::is_other;
 use crate::read::command::{host_of, is_this_machine};
+use crate::table::Table;
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
     cause: "Client and server ran on one machine, so they took CPU time, caches and memory from each other, and there was no network between them.",
-    evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
+    evidence: "The addresses in outputs and command lines, and lines such as `Base URL: http://localhost:3000`: localhost, 127.x.x.x, ::1; sentences that say so.",
     remedy: "Use two machines, or give each program its own CPUs and say so.",
 };
+
+/// A table of times with fewer figures is hardly one of results.
+const FIGURES: usize = 3;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -20,15 +26,32 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             is_this_machine(host_of(&url.what)?).then_some(url.line)
         });
         // Of a command line without a result only the reader's machine is known.
+        let times = |table: &Table| {
+            let timed = table.header.iter().any(|name| is_other(name));
+            let rows = table.rows.iter().flat_map(|row| &row.cells);
+            timed && rows.filter(|cell| cell.number.is_some()).count() >= FIGURES
+        };
         let results = !document.outputs.is_empty()
             || !document.pictures.is_empty()
+            || document.tables.iter().any(|(table, _)| times(table))
             || seen.figures.iter().any(|figure| figure.document == index);
+        // Where every output names another machine, and nothing else has results, that is what was done.
+        let elsewhere = |output: &Output| {
+            let url = output.block.url.as_ref();
+            let host = url.and_then(|url| host_of(&url.what));
+            host.is_some_and(|host| !is_this_machine(host))
+        };
+        let elsewhere = !document.outputs.is_empty()
+            && document.tables.is_empty()
+            && document.outputs.iter().all(elsewhere);
         let commands = document
             .commands
             .iter()
-            .filter(|command| results && command.host().is_some_and(is_this_machine))
+            .filter(|_| results && !elsewhere)
+            .filter(|command| command.host().is_some_and(is_this_machine))
             .map(|command| command.line);
-        let mut lines: Vec<usize> = outputs.chain(commands).collect();
+        let targets = document.targets.iter().copied().filter(|_| results);
+        let mut lines: Vec<usize> = outputs.chain(commands).chain(targets).collect();
         lines.sort_unstable();
         if lines.is_empty() {
             continue;
@@ -61,6 +84,9 @@ mod tests {
         // What a reader is to run says nothing of who ran it.
         let instruction = "Try it:\n\n    wrk -c10 http://localhost:8000/\n";
         assert_eq!(of("co-located", instruction), []);
+        // The outputs say that it was another machine.
+        let elsewhere = format!("{instruction}\n{}", wrk(&[]));
+        assert_eq!(of("co-located", &elsewhere), []);
         let table = "\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
         assert_eq!(
             of("co-located", &format!("{instruction}{table}"))[0].lines,

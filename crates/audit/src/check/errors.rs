@@ -1,5 +1,7 @@
 //! `errors`: requests failed, and the output does not say whether they count in the rate.
 
+mod tables;
+
 use super::{Seen, of_all, remark, requests, share, whole};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
@@ -21,7 +23,8 @@ const TOLD: usize = 6;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    for document in seen.documents {
+    for (index, document) in seen.documents.iter().enumerate() {
+        remarks.extend(tables::check(seen, index));
         remarks.extend(prose(document));
         let (lengths, failing): (Vec<&Output>, Vec<&Output>) = document
             .outputs
@@ -113,7 +116,10 @@ fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Remark> {
 /// Failures that only a sentence tells of.
 fn prose(document: &Document) -> Vec<Remark> {
     let told = document.failures.iter().map(|failure| {
-        let part = failure.failed as f64 / failure.of.max(1) as f64;
+        let part = match failure.of {
+            0 => 0.0,
+            of => failure.failed as f64 / of as f64,
+        };
         let severity = if part > TOLERABLE {
             Severity::Serious
         } else {
@@ -124,12 +130,16 @@ fn prose(document: &Document) -> Vec<Remark> {
         } else {
             "failed"
         };
-        let text = format!(
-            "{} of {} {how}, it says ({}): find out why before you compare the rates",
-            whole(failure.failed as f64),
-            requests(failure.of),
-            share(part),
-        );
+        let failed = whole(failure.failed as f64);
+        let said = match failure.of {
+            0 => format!("{failed} requests {how}, it says"),
+            of => format!(
+                "{failed} of {} {how}, it says ({})",
+                requests(of),
+                share(part)
+            ),
+        };
+        let text = format!("{said}: find out why before you compare the rates");
         remark(EXPLANATION.name, severity, document, [failure.line], text)
     });
     told.collect()

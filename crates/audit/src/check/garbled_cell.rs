@@ -3,7 +3,7 @@
 use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::figures::{is_other, rate_unit};
-use crate::table::is_garbled;
+use crate::table::{Table, is_garbled};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -12,6 +12,9 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     evidence: "The fields of outputs, and the cells of columns whose other cells are numbers.",
     remedy: "Ask for the raw output.",
 };
+
+/// Fewer rows may have the same word by chance.
+const ROWS: usize = 3;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -40,6 +43,22 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             })
             .map(|(_, cell)| (cell.line, cell.text.as_str()))
         });
+        remarks.extend(document.tables.iter().filter_map(|(table, _)| {
+            let (column, word) = words(table)?;
+            let lines = table.rows.iter().map(|row| row.line_of(column));
+            let text = format!(
+                "column '{}' has `{word}` in every row and no number: a script has taken the wrong word of its \
+                 tool's output, and may have taken others",
+                table.name(column)
+            );
+            Some(remark(
+                EXPLANATION.name,
+                Severity::Warning,
+                document,
+                lines,
+                text,
+            ))
+        }));
         for (line, cell) in outputs.chain(tables) {
             let cell: String = cell.chars().take(40).collect();
             let text = format!(
@@ -56,6 +75,28 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// The column of a rate or a time that has the same word in every row, which stands for no value that is missing.
+fn words(table: &Table) -> Option<(usize, &str)> {
+    const MISSING: [&str; 14] = [
+        "n/a", "na", "none", "nan", "null", "tbd", "todo", "unknown", "failed", "error", "crashed",
+        "timeout", "skipped", "ok",
+    ];
+    let others = !table.numeric_columns().is_empty() && table.rows.len() >= ROWS;
+    (1..table.header.len())
+        .filter(|_| others)
+        .find_map(|column| {
+            let name = table.name(column);
+            let unit = name.contains("ms") || name.contains("µs") || rate_unit(name).is_some();
+            let word = table.rows.first()?.cells.get(column)?.text.as_str();
+            let same = table.rows.iter().all(|row| {
+                let cell = row.cells.get(column);
+                cell.is_some_and(|cell| cell.text == word)
+            });
+            let letters = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase());
+            (unit && same && letters && !MISSING.contains(&word)).then_some((column, word))
+        })
 }
 
 /// `1.2.3`

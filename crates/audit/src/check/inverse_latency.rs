@@ -9,12 +9,14 @@ use prony_checks::{Explanation, Severity};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "inverse-latency",
     cause: "The response times are one divided by the rates: they are the time between two answers, whichever requests they belong to, and not what a request takes. Nothing was measured for them.",
-    evidence: "A column of times in which every figure, of three or more, is the inverse of the rate beside it, as printed.",
+    evidence: "A column of times in which every figure, of three or more, is the inverse of the rate beside it, as printed; of eight or more, all but one.",
     remedy: "Leave the column out, or measure each request.",
 };
 
 /// Two figures agree by chance.
 const LEAST: usize = 3;
+/// Among this many, one may have been mistyped.
+const MANY: usize = 8;
 /// An agreement in fewer digits than this says little: 1 ms is 1000 per second.
 const DIGITS: f64 = 50.0;
 
@@ -26,7 +28,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 continue;
             };
             let text = format!(
-                "column '{}' is one divided by the rates beside it, in every row: that is the time between \
+                "column '{}' is one divided by the rates beside it: that is the time between \
                  two answers, not the time that a request takes",
                 table.name(time)
             );
@@ -75,10 +77,11 @@ fn inverse(table: &Table) -> Option<(usize, Vec<usize>)> {
             (pairs.len() >= LEAST && precise.count() >= LEAST).then_some(())?;
             // In milliseconds or microseconds, whichever fits all.
             [1e3, 1e6].into_iter().find(|&units| {
-                pairs.iter().all(|(t, r, _)| {
+                let others = pairs.iter().filter(|(t, r, _)| {
                     let inverse = units / r.value;
-                    (t.value - inverse).abs() <= t.half + inverse * r.half / r.value
-                })
+                    (t.value - inverse).abs() > t.half + inverse * r.half / r.value
+                });
+                others.count() <= usize::from(pairs.len() >= MANY)
             })?;
             Some((time, pairs.iter().map(|(.., line)| *line).collect()))
         })

@@ -4,6 +4,8 @@ use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
 use crate::load::Load;
+use crate::read::command::Command;
+use crate::tool::Tool;
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -13,15 +15,26 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     remedy: "Run that load, or correct the label.",
 };
 
-/// A remainder that is less than this share of the connections changes no figure.
+/// A remainder of less than the rest of this share of the connections hardly changes a figure.
 const DROPPED: f64 = 0.95;
+/// A run that lasts a smaller part of its time was stopped.
+const HALF: f64 = 0.5;
+/// Seconds. Slow answers make a short run longer by their own length.
+const LATE: f64 = 60.0;
+/// A count that is this near to another is the same: tools stop a little early.
+const COUNTED: f64 = 0.02;
+/// A sentence is about an output that begins so many lines below it.
+const NEAR: usize = 60;
 /// A run ends a little later than it was to; a tool that was to run for 30 s did not run for 60.
 const SECONDS: f64 = 0.05;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    for document in seen.documents {
-        remarks.extend(dropped(document));
+    for (index, document) in seen.documents.iter().enumerate() {
+        remarks.extend(one_protocol(document));
+        remarks.extend(cut_short(document));
+        remarks.extend(dropped(document, results(seen, index)));
+        remarks.extend(stated(document));
         for output in &document.outputs {
             let wrong: Vec<(usize, usize, String)> =
                 label(output).into_iter().chain(command(output)).collect();
@@ -47,23 +60,178 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks
 }
 
-/// wrk gives every thread as many connections, and drops the remainder: of 50 for 20 threads, ten.
-fn dropped(document: &Document) -> Option<Remark> {
-    let short = document.outputs.iter().filter_map(|output| {
+/// Has a document figures that no output is there for?
+fn results(seen: &Seen<'_>, index: usize) -> bool {
+    let own = |figure: &&crate::figures::Figure| figure.document == index;
+    seen.figures.iter().any(|figure| own(&figure))
+}
+
+/// wrk gives every thread as many connections, and drops the remainder: of 50 for 20 threads, ten. A command line
+/// without an output says so too, where the text has results.
+fn dropped(document: &Document, results: bool) -> Option<Remark> {
+    let outputs = document.outputs.iter().filter_map(|output| {
         let (said, opened) = (output.block.connections?, output.opened()?);
-        let few = (opened as f64) < DROPPED * said.what as f64;
-        few.then_some((output, said, opened))
+        let threads = output.block.threads?.what;
+        (opened < said.what).then(|| (output.called(), said.line, said.what, opened, threads))
     });
-    let short: Vec<_> = short.collect();
-    let (output, said, opened) = short.first()?;
+    let mut short: Vec<_> = outputs.collect();
+    if short.is_empty() && results {
+        let wrk = |command: &&Command| {
+            matches!(command.tool, Tool::Wrk | Tool::Wrk2) && !command.by_prony
+        };
+        short.extend(document.commands.iter().filter(wrk).filter_map(|command| {
+            let (said, threads) = (command.connections()?, command.threads()?);
+            let opened = said / threads.max(1) * threads;
+            let called = format!("`-t{threads} -c{said}`");
+            (opened < said && threads > 0).then_some((called, command.line, said, opened, threads))
+        }));
+    }
+    let share = |said: u64, opened: u64| opened as f64 / said as f64;
+    let worst = short.iter().min_by(|a, b| {
+        let (a, b) = (share(a.2, a.3), share(b.2, b.3));
+        a.total_cmp(&b)
+    });
+    let (called, _, said, opened, threads) = worst?;
     let text = format!(
-        "{} says {} connections and opened {opened}: wrk gives each of its {} threads as many, and \
-         drops the remainder",
-        output.called(),
-        said.what,
-        output.block.threads.map_or(1, |threads| threads.what),
+        "{called} says {said} connections and opened {opened}: wrk gives each of its {threads} threads as \
+         many, and drops the remainder",
     );
-    let lines = short.iter().map(|(_, said, _)| said.line);
+    // A few less are worth knowing.
+    let severity = if share(*said, *opened) < DROPPED {
+        Severity::Warning
+    } else {
+        Severity::Note
+    };
+    let lines = short.iter().map(|(_, line, ..)| *line);
+    Some(remark(EXPLANATION.name, severity, document, lines, text))
+}
+
+/// A run that lasted less than half of what it was to, or more than twice as long, was stopped, or its clock was wrong.
+fn cut_short(document: &Document) -> Option<Remark> {
+    let wrong = document.outputs.iter().filter_map(|output| {
+        let (planned, ran) = (output.block.planned?, output.block.seconds?);
+        let part = ran.what.value / planned.what;
+        let far = part < HALF || part > 1.0 / HALF && ran.what.value > planned.what + LATE;
+        far.then_some((output, planned, ran))
+    });
+    let wrong: Vec<_> = wrong.collect();
+    let (output, planned, ran) = wrong.first()?;
+    let text = format!(
+        "{} was to run for {} and says that it ran for {}: it was stopped, or its clock was wrong, and with it the rate",
+        output.called(),
+        super::time(planned.what),
+        super::time(ran.what.value),
+    );
+    let lines = wrong
+        .iter()
+        .flat_map(|(_, planned, ran)| [planned.line, ran.line]);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// wrk speaks HTTP/1.1 and nothing else, and h2load says how much smaller HTTP/2 has made the headers: what is called
+/// otherwise was not measured.
+fn one_protocol(document: &Document) -> Option<Remark> {
+    let wrong = document.outputs.iter().filter_map(|output| {
+        let heading = output.place.headings.last();
+        let label = output.place.label.as_ref().or(heading)?;
+        let name = label.0.to_lowercase();
+        let old = ["http/1.1", "http/1", "http1"]
+            .iter()
+            .any(|it| name.contains(it));
+        let new = ["http/2", "http2", "h2c"]
+            .iter()
+            .any(|it| name.contains(it));
+        let (ran, line) = match output.block.tool {
+            Tool::Wrk | Tool::Wrk2 if !output.by_prony() => ("HTTP/1.1", output.block.first),
+            Tool::H2load => ("HTTP/2", output.block.compressed?),
+            _ => return None,
+        };
+        let other = if ran == "HTTP/1.1" {
+            new && !old
+        } else {
+            old && !new
+        };
+        other.then_some((label, ran, line, output.block.tool))
+    });
+    let wrong: Vec<_> = wrong.collect();
+    let (label, ran, _, tool) = wrong.first()?;
+    let why = if *ran == "HTTP/2" {
+        "its headers were compressed"
+    } else {
+        "it speaks nothing else"
+    };
+    let text = format!(
+        "the output below '{}' is of {tool} over {ran} ({why}): it is not what its label says",
+        label.0
+    );
+    let lines = wrong
+        .iter()
+        .flat_map(|(label, _, line, _)| [label.1, *line]);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// A sentence says how many requests were sent, and every output below it has another number.
+fn stated(document: &Document) -> Option<Remark> {
+    let close = |a: u64, b: u64| a.abs_diff(b) as f64 <= COUNTED * b as f64;
+    let mut wrong = Vec::new();
+    for (nth, &(line, said)) in document.stated.iter().enumerate() {
+        let end = document
+            .stated
+            .get(nth + 1)
+            .map_or(usize::MAX, |next| next.0);
+        let own = |at: usize| at > line && at < end;
+        let outputs: Vec<&Output> = document
+            .outputs
+            .iter()
+            .filter(|o| own(o.block.first))
+            .collect();
+        let sent: Option<Vec<u64>> = outputs
+            .iter()
+            .map(|output| output.block.requests.map(|n| n.what))
+            .collect();
+        let Some(sent) = sent.filter(|sent| !sent.is_empty()) else {
+            continue;
+        };
+        let mut asked = document
+            .commands
+            .iter()
+            .filter(|c| own(c.line))
+            .filter_map(Command::requests);
+        let near = outputs[0].block.first - line <= NEAR;
+        let fits = sent.iter().any(|n| close(*n, said))
+            || asked.any(|n| close(n, said))
+            || close(sent.iter().sum(), said);
+        // Tools that run for a time send as many as they can.
+        let counted = outputs.iter().all(|output| output.block.tool == Tool::Ab);
+        if near && counted && !fits {
+            wrong.push((line, said, outputs, sent[0]));
+        }
+    }
+    let (_, said, outputs, sent) = wrong.first()?;
+    let text = format!(
+        "{} are said to have been sent, and {} has {}: the text or the outputs are of another run",
+        super::requests(*said),
+        outputs[0].called(),
+        super::whole(*sent as f64),
+    );
+    let lines = wrong.iter().flat_map(|(line, _, outputs, _)| {
+        let sent = outputs
+            .iter()
+            .filter_map(|o| o.block.requests.map(|n| n.line));
+        sent.chain([*line])
+    });
     Some(remark(
         EXPLANATION.name,
         Severity::Warning,
@@ -137,6 +305,71 @@ fn command(output: &Output) -> Vec<(usize, usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{of, wrk};
+    use prony_checks::Severity;
+
+    #[test]
+    fn a_run_of_another_length() {
+        let stopped = wrk(&[("30.00s", "2.83s"), ("960000", "90560")]);
+        assert_eq!(of("label-disagrees", &stopped)[0].lines, [1, 11]);
+        let absurd = wrk(&[("30.00s", "307445734491.24m"), ("32000.00", "0.00")]);
+        assert_eq!(of("label-disagrees", &absurd).len(), 1);
+        assert_eq!(
+            of(
+                "label-disagrees",
+                &wrk(&[("30.00s", "31.10s"), ("960000", "995200")])
+            ),
+            []
+        );
+    }
+
+    #[test]
+    fn a_protocol_that_a_tool_does_not_speak() {
+        let text = format!("## HTTP/2\n\n{}", wrk(&[]));
+        assert_eq!(of("label-disagrees", &text)[0].lines, [1, 3]);
+        assert_eq!(
+            of("label-disagrees", &text.replace("HTTP/2", "HTTP/1.1")),
+            []
+        );
+        let h2load = |heading: &str, saved: &str| {
+            format!(
+                "## {heading}\n\nfinished in 2.00s, 500.00 req/s, 1.00MB/s\n\
+                 requests: 1000 total, 1000 started, 1000 done, 1000 succeeded, 0 failed, 0 errored, 0 timeout\n\
+                 traffic: 80KB (80000) total, 8KB (8000) headers (space savings {saved}), 57KB (57000) data\n"
+            )
+        };
+        assert_eq!(
+            of("label-disagrees", &h2load("plain http/1.1", "91.23%"))[0].lines,
+            [1, 5]
+        );
+        assert_eq!(
+            of("label-disagrees", &h2load("plain http/1.1", "0.00%")),
+            []
+        );
+        assert_eq!(of("label-disagrees", &h2load("plain h2c", "91.23%")), []);
+    }
+
+    #[test]
+    fn a_sentence_of_another_count() {
+        let text = |said: &str| {
+            format!(
+                "{said}\n\n    ab -n 5000 -c 20 http://h/\n\nThis is ApacheBench, Version 2.3\n\n\
+                 Concurrency Level:      20\nTime taken for tests:   2.500 seconds\nComplete requests:      5000\n\
+                 Failed requests:        0\nRequests per second:    2000.00 [#/sec] (mean)\n"
+            )
+        };
+        let found = of(
+            "label-disagrees",
+            &text("50,000 calls for each concurrency"),
+        );
+        assert_eq!(found[0].lines, [1, 9]);
+        for fine in [
+            "5,000 calls for each concurrency",
+            "50,000 calls",
+            "5 million requests per second, of 20 clients",
+        ] {
+            assert_eq!(of("label-disagrees", &text(fine)), [], "{fine}");
+        }
+    }
 
     #[test]
     fn labels_and_commands() {
@@ -159,6 +392,9 @@ mod tests {
         assert_eq!(command("wrk -c64 -t4 -d30s"), []);
         assert_eq!(command("wrk -c64 -t4 -d60s").len(), 1);
         assert_eq!(command("wrk -c65 -t8 -d30s")[0].lines, [1, 3]);
+        let table =
+            "    wrk -t12 -c400 http://h/\n\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
+        assert_eq!(of("label-disagrees", table)[0].lines, [1]);
         let dropped = |text: &str| {
             of(
                 "label-disagrees",
@@ -166,7 +402,9 @@ mod tests {
             )
         };
         assert_eq!(dropped("20 threads and 50 connections")[0].lines, [2]);
-        assert_eq!(dropped("12 threads and 400 connections"), []);
+        let few = dropped("12 threads and 400 connections");
+        assert_eq!(few[0].finding.severity, Severity::Note);
+        assert_eq!(dropped("16 threads and 400 connections"), []);
         // Which is of something else.
         assert_eq!(command("ab -c65 -n8"), []);
     }

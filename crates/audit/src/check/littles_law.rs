@@ -3,8 +3,12 @@
 
 use super::{Seen, of_all, remark, time};
 use crate::audit::Remark;
-use crate::document::{Document, Output};
-use crate::read::number::Printed;
+use crate::document::{Document, Output, Place};
+use crate::figures::Figure;
+use crate::load::Load;
+use crate::names::words;
+use crate::read::command::Command;
+use crate::read::number::{Printed, seconds};
 use crate::tool::{At, Tool};
 use prony_checks::{Explanation, Severity, littles_law};
 
@@ -23,12 +27,15 @@ const IDLE: f64 = 0.5;
 const PLACES: f64 = 10.0;
 /// An output, how many requests can be in flight, its rate, and its mean response time.
 type Looked<'a> = (&'a Output, f64, f64, At<Printed>);
+/// A table may have rounded what it gives.
+const TABLED: f64 = 1.2;
 /// Below this number of requests those that were cut off at the end weigh too much.
 const ENOUGH: f64 = 1_000.0;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    for document in seen.documents {
+    for (index, document) in seen.documents.iter().enumerate() {
+        remarks.extend(of_tables(seen, index));
         let looked_at = document.outputs.iter().filter_map(|output| {
             (output.block.ended().is_none_or(|ended| ended >= ENOUGH)).then_some(())?;
             // A user of k6 does one iteration at a time, whatever that asks for.
@@ -88,6 +95,127 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
+}
+
+/// Rates and mean response times beside each other in a table, where the load is known: from its rows, or from the
+/// command line that everything was measured with.
+fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
+    let document = &seen.documents[index];
+    let depth = |figure: &Figure, heading: Option<u64>| {
+        let mut commands = document.commands.iter();
+        let first = commands.next();
+        let one = commands.all(|other| {
+            let of = |c: &Command| (c.tool, c.connections(), c.pipeline(), c.rate().is_some());
+            first.is_none_or(|first| of(first) == of(other))
+        });
+        let open = first.is_some_and(|it| it.rate().is_some() || it.tool == Tool::K6);
+        (one && !open).then_some(())?;
+        let own = figure.load.connections.or(heading);
+        let connections = own.or_else(|| first?.connections())?;
+        let pipeline = first.map_or(Some(1), Command::pipeline)?;
+        Some(connections as f64 * pipeline as f64)
+    };
+    let piped = |place: &Place| {
+        let texts = place.headings.iter().chain(&place.label);
+        texts
+            .map(|text| text.0.to_lowercase())
+            .any(|text| text.contains("pipelin"))
+    };
+    let mut looked_at = 0;
+    let mut broken = Vec::new();
+    for figure in seen
+        .figures
+        .iter()
+        .filter(|f| f.document == index && f.output.is_none())
+    {
+        let row = document.tables.iter().find_map(|(table, place)| {
+            let row = table
+                .rows
+                .iter()
+                .find(|row| row.cells.iter().any(|c| c.line == figure.line))?;
+            {
+                let heading = place
+                    .headings
+                    .last()
+                    .and_then(|heading| Load::parse(&heading.0));
+                let connections = heading.and_then(|load| load.connections);
+                (!piped(place) && row.line() == figure.line).then_some((table, row, connections))
+            }
+        });
+        let Some(((table, row), depth)) =
+            row.and_then(|(table, row, heading)| Some(((table, row), depth(figure, heading)?)))
+        else {
+            continue;
+        };
+        let mean = (1..table.header.len()).find_map(|column| {
+            is_mean(table.name(column)).then_some(())?;
+            let cell = row.cells.get(column)?;
+            let in_ms = words(&table.name(column).to_lowercase()).any(|word| word == "ms");
+            match (seconds(&cell.text), cell.number) {
+                (Some(time), _) => Some(time),
+                (None, Some(ms)) if in_ms => Some(ms.times(1e-3)),
+                _ => None,
+            }
+        });
+        let Some(mean) = mean.filter(|_| depth > 0.0) else {
+            continue;
+        };
+        looked_at += 1;
+        let ratio = figure.rate.value * mean.low() / depth;
+        if ratio > TABLED {
+            broken.push((figure, mean, depth, ratio));
+        }
+    }
+    let (figure, mean, depth, ratio) = broken.iter().max_by(|a, b| a.3.total_cmp(&b.3))?;
+    let text = format!(
+        "{}{} by the largest factor, {ratio:.1} times: {:.0} per second of {} each are {:.0} requests in flight, of {depth:.0} \
+         that the load allows, so the response times are wrong (Little's law). Trust only the rates",
+        of_all(broken.len(), looked_at, "rows contradict themselves"),
+        figure.system.name,
+        figure.rate.value,
+        time(mean.value),
+        figure.rate.value * mean.value,
+    );
+    let severity = if *ratio >= SERIOUS {
+        Severity::Serious
+    } else {
+        Severity::Warning
+    };
+    let lines = broken.iter().map(|(figure, ..)| figure.line);
+    Some(remark(EXPLANATION.name, severity, document, lines, text))
+}
+
+/// Is a column one of mean response times? A percentile, the longest and the deviation are none.
+fn is_mean(name: &str) -> bool {
+    const TIMES: [&str; 5] = [
+        "latency",
+        "response time",
+        "time per request",
+        "time/request",
+        "resp. time",
+    ];
+    const OTHER: [&str; 14] = [
+        "p50",
+        "p75",
+        "p90",
+        "p95",
+        "p99",
+        "p999",
+        "max",
+        "min",
+        "std",
+        "stdev",
+        "stddev",
+        "median",
+        "percentile",
+        "total",
+    ];
+    let name = name.to_lowercase();
+    TIMES.iter().any(|time| name.contains(time))
+        && !name.contains('%')
+        && !name.contains("across")
+        && !words(&name)
+            .any(|word| OTHER.contains(&word) || word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// ab takes the next request as soon as one has ended, and its times include connecting: the places

@@ -20,6 +20,7 @@ mod samples_capped;
 pub(crate) mod sleep_in_window;
 mod spread_exceeds_effect;
 mod syn_retransmit;
+mod table_disagrees;
 mod time_outs_missing;
 mod too_few_runs;
 mod too_few_samples;
@@ -80,11 +81,12 @@ impl<'a> Seen<'a> {
 
 type Check = fn(&Seen<'_>) -> Vec<Remark>;
 
-const CHECKS: [Check; 24] = [
+const CHECKS: [Check; 25] = [
     repeated_rows::check,
     mean_disagrees::check,
     ratio_disagrees::check,
     label_disagrees::check,
+    table_disagrees::check,
     garbled_cell::check,
     littles_law::check,
     back_filled::check,
@@ -108,7 +110,7 @@ const CHECKS: [Check; 24] = [
 ];
 
 /// What each check means, in the order of their names.
-pub const EXPLANATIONS: [Explanation; 24] = [
+pub const EXPLANATIONS: [Explanation; 25] = [
     back_filled::EXPLANATION,
     bytes_differ::EXPLANATION,
     ceiling::EXPLANATION,
@@ -129,6 +131,7 @@ pub const EXPLANATIONS: [Explanation; 24] = [
     sleep_in_window::EXPLANATION,
     spread_exceeds_effect::EXPLANATION,
     syn_retransmit::EXPLANATION,
+    table_disagrees::EXPLANATION,
     time_outs_missing::EXPLANATION,
     too_few_runs::EXPLANATION,
     too_few_samples::EXPLANATION,
@@ -216,7 +219,13 @@ impl Output {
         // wrk2, httperf and vegeta send at a rate; k6's users may ask for several things at once.
         let closed = !matches!(
             self.block.tool,
-            Tool::Wrk2 | Tool::Httperf | Tool::K6 | Tool::Vegeta | Tool::Gatling | Tool::Artillery
+            Tool::Wrk2
+                | Tool::Httperf
+                | Tool::K6
+                | Tool::Vegeta
+                | Tool::Gatling
+                | Tool::Artillery
+                | Tool::Zrk
         );
         (closed && self.block.asked.is_none()).then_some(())?;
         let pipeline = match (&self.block.pipeline, &self.command, self.block.tool) {

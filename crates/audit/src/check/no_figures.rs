@@ -7,7 +7,7 @@ use prony_checks::{Explanation, Severity};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "no-figures",
     cause: "The results are pictures only: no figure can be checked, and the spread between runs is not given.",
-    evidence: "Command lines and pictures, but no output and no table of figures.",
+    evidence: "Pictures and command lines, or pictures of rates or times below a heading of results, but no output and no table of figures.",
     remedy: "Publish the figures of every run.",
 };
 
@@ -17,8 +17,9 @@ const USUAL_RATE: f64 = 10_000.0;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
-        let empty = document.outputs.is_empty() && document.tables.is_empty();
-        if !empty || document.commands.is_empty() || document.pictures.is_empty() {
+        let empty = document.outputs.is_empty() && document.tables.is_empty() && !document.linked;
+        let measured = !document.commands.is_empty() || document.charted;
+        if !empty || !measured || document.pictures.is_empty() {
             continue;
         }
         let repeated = match document.repetitions {
@@ -76,5 +77,7 @@ mod tests {
         assert_eq!(found[0].lines, [3, 5]);
         assert!(found[0].finding.text.contains("within 10 s"), "{found:?}");
         assert_eq!(of("no-figures", &text.replace('!', "")), []);
+        let linked = format!("{text}\nAll figures are [here](results/all.csv).\n");
+        assert_eq!(of("no-figures", &linked), []);
     }
 }

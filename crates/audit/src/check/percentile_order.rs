@@ -1,22 +1,30 @@
-//! `percentile-order`: percentiles that do not rise, or a mean above the 99th.
+//! `percentile-order`: percentiles that do not rise, or that the mean beside them forbids.
 
 use super::{Seen, remark, time};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
-use crate::read::number::Printed;
-use crate::tool::At;
+use crate::figures::rate_unit;
+use crate::read::number::{Printed, leading};
+use crate::table::{Cell, Row, Table};
+use crate::tool::{At, Latency, Tool};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "percentile-order",
-    cause: "Percentiles that decrease are impossible: a column is not what its name says, or a figure was changed. A mean above the 99th percentile means that the slowest hundredth of the requests takes more time than all others together.",
-    evidence: "The order of minimum, percentiles and maximum; the mean compared with the maximum and p99.",
-    remedy: "If percentiles decrease: ask for the raw output. If the mean is high: look at p99.9 and at the slowest requests.",
+    cause: "Percentiles that decrease are impossible: a column is not what its name says, or a figure was changed. So is a mean that requests with these percentiles cannot have: fortio gives such percentiles of times that are shorter than its buckets. A mean above the 99th percentile means that the slowest hundredth of the requests takes more time than all others together.",
+    evidence: "The order of minimum, percentiles and maximum; the mean compared with the maximum, with p99, and with the least and the greatest mean that requests with these percentiles can have.",
+    remedy: "If percentiles decrease: ask for the raw output. If the mean is high: look at p99.9 and at the slowest requests. If it is low: trust the mean; with fortio, measure again with -r 0.00001.",
 };
 
 /// `HdrHistogram` gives the upper end of a bucket for a percentile, and the maximum itself for the
 /// maximum; three digits make them differ by up to this much.
 const BUCKET: f64 = 1.02;
+
+/// Percentiles of fewer requests say little of the mean.
+const ENOUGH: f64 = 1_000.0;
+/// A mean may be below the least possible one by this factor: tools round, and differ in which sample
+/// they call a percentile.
+const FAR: f64 = 1.2;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -24,6 +32,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         for output in &document.outputs {
             remarks.extend(order(document, output));
             remarks.extend(mean(document, output));
+            remarks.extend(least_mean(document, output));
+        }
+        for (table, _) in &document.tables {
+            remarks.extend(row_order(document, table));
         }
     }
     remarks
@@ -62,6 +74,143 @@ fn order(document: &Document, output: &Output) -> Option<Remark> {
     ))
 }
 
+/// A row of a table whose mean is below its minimum or above its maximum.
+fn row_order(document: &Document, table: &Table) -> Option<Remark> {
+    let column = |names: &[&str]| {
+        let is = |name: &String| names.contains(&name.trim().to_lowercase().as_str());
+        let mut found = table.header.iter().enumerate().filter(|(_, name)| is(name));
+        // Of several each is of something else.
+        let first = found.next().map(|(column, _)| column);
+        first.filter(|_| found.next().is_none())
+    };
+    let mean = column(&["avg", "average", "mean"])?;
+    let least = column(&["min", "minimum"]);
+    let most = column(&["max", "maximum"]);
+    // Cells are compared that have the same unit, or rates.
+    let value = |cell: &Cell| {
+        let (number, unit) = leading(cell.text.trim())?;
+        let unit = unit.trim().to_lowercase();
+        let unit = if rate_unit(&unit).is_some() {
+            String::new()
+        } else {
+            unit
+        };
+        Some((number, unit))
+    };
+    let falls = |row: &Row, low: usize, high: usize| {
+        let (low, low_unit) = value(row.cells.get(low)?)?;
+        let (high, high_unit) = value(row.cells.get(high)?)?;
+        let falls = low.low() > high.high() * BUCKET && high.value > 0.0;
+        (low_unit == high_unit && falls).then_some((low.value, high.value))
+    };
+    let wrong = table.rows.iter().find_map(|row| {
+        let below = least.and_then(|least| falls(row, least, mean));
+        let above = most.and_then(|most| falls(row, mean, most));
+        let below =
+            below.map(|(min, mean)| format!("the minimum is {min}, above the mean of {mean}"));
+        let above =
+            above.map(|(mean, max)| format!("the mean is {mean}, above the maximum of {max}"));
+        Some((row, below.or(above)?))
+    });
+    let (row, what) = wrong?;
+    let text = format!(
+        "in the row of {} {what}: that is impossible, so a column is not what its name says, or a figure was changed",
+        row.label(),
+    );
+    let lines = [row.line_of(mean)];
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Serious,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// Its percentiles below the maximum, in order.
+fn below_all(latency: &Latency) -> Vec<(f64, At<Printed>)> {
+    let mut percentiles = latency.percentiles.clone();
+    percentiles.retain(|(p, _)| (0.0..100.0).contains(p));
+    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    percentiles
+}
+
+/// Half of the requests take at least the median, and so on: the mean is at least the sum of the shares
+/// between the percentiles, each at its lower end.
+fn least_mean(document: &Document, output: &Output) -> Option<Remark> {
+    let latency = &output.block.latency;
+    let mean = latency.mean.filter(|_| !output.block.capped())?;
+    // Of few samples a percentile is any of several.
+    (output.block.ended()? >= ENOUGH).then_some(())?;
+    let percentiles = below_all(latency);
+    let ends = percentiles.iter().skip(1).map(|(p, _)| *p).chain([100.0]);
+    let least: f64 = percentiles
+        .iter()
+        .zip(ends)
+        .map(|((p, time), end)| (end - p) / 100.0 * time.what.low().max(0.0))
+        .sum();
+    if mean.what.high() * FAR >= least {
+        return None;
+    }
+    // Falling percentiles are a finding of their own.
+    order(document, output).is_none().then_some(())?;
+    let cause = if output.block.tool == Tool::Fortio {
+        "fortio spreads the times in a bucket of 1 ms evenly over it, unless -r says otherwise: none of \
+         these percentiles was measured"
+    } else {
+        "they do not come from the same samples, or one was changed"
+    };
+    let text = format!(
+        "in {} the percentiles add up to a mean of at least {}, and the mean is {}: {cause}",
+        output.called(),
+        time(least),
+        time(mean.what.value),
+    );
+    let lines = percentiles.iter().map(|(_, time)| time.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Serious,
+        document,
+        lines.chain([mean.line]),
+        text,
+    ))
+}
+
+/// Half of the requests take at most the median, and so on, and the rest at most the maximum: the mean is at most the sum of
+/// the shares between the percentiles, each at its upper end.
+fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Option<Remark> {
+    let latency = &output.block.latency;
+    let max = latency.max?;
+    (output.block.ended()? >= ENOUGH).then_some(())?;
+    let percentiles = below_all(latency);
+    let last = percentiles.last()?.0;
+    let mut from = 0.0;
+    let mut greatest = (100.0 - last) / 100.0 * max.what.high();
+    for (p, time) in &percentiles {
+        greatest += (p - from) / 100.0 * time.what.high();
+        from = *p;
+    }
+    if mean.what.low() <= greatest * FAR || order(document, output).is_some() {
+        return None;
+    }
+    let text = format!(
+        "in {} requests with these percentiles, the slowest of which took {}, have a mean of at most {}, and the mean is {}: \
+         they do not come from the same samples, or are not in the same unit",
+        output.called(),
+        time(max.what.value),
+        time(greatest),
+        time(mean.what.value),
+    );
+    let lines = percentiles.iter().map(|(_, time)| time.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Serious,
+        document,
+        lines.chain([mean.line, max.line]),
+        text,
+    ))
+}
+
 fn mean(document: &Document, output: &Output) -> Option<Remark> {
     let latency = &output.block.latency;
     // The mean of a capped list of samples is a finding of its own.
@@ -84,6 +233,9 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
             lines,
             text,
         ));
+    }
+    if let Some(remark) = greatest_mean(document, output, mean) {
+        return Some(remark);
     }
     let p99 = latency.percentile(99.0)?;
     if mean.what.low() <= p99.what.high() * BUCKET {
@@ -113,6 +265,32 @@ mod tests {
     use prony_checks::Severity;
 
     #[test]
+    fn a_row_whose_mean_is_beyond_its_ends() {
+        let text = |mean: &str, min: &str, max: &str| {
+            format!(
+                "| server | Average | p99 | Min | Max |\n|--|--|--|--|--|\n| a | {mean} | 9 | {min} | {max} |\n"
+            )
+        };
+        let wrong = |mean: &str, min: &str, max: &str| {
+            let found = of("percentile-order", &text(mean, min, max));
+            found.first().map(|remark| remark.lines.clone())
+        };
+        assert_eq!(
+            wrong("60,852.48/rps", "64,104.13", "69,542.21"),
+            Some(vec![3])
+        );
+        assert_eq!(wrong("12 ms", "1 ms", "9 ms"), Some(vec![3]));
+        for (mean, min, max) in [
+            ("60,852.48/rps", "4,104.13", "69,542.21"),
+            ("925 µs", "1 µs", "1.39 ms"),
+            ("0", "0", "0"),
+            ("5", "", ""),
+        ] {
+            assert_eq!(wrong(mean, min, max), None, "{mean}");
+        }
+    }
+
+    #[test]
     fn what_falls_is_found() {
         let found = of("percentile-order", &wrk(&[("2.10ms", "2.60ms")]));
         assert_eq!(found[0].lines, [8, 9]);
@@ -123,8 +301,47 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_below_what_the_percentiles_allow() {
+        // A quarter each from 1.95, 2.10 (less), 2.40 and 3.00 ms on: 1.1 ms and more.
+        let found = of("percentile-order", &wrk(&[(" 2.00ms", " 0.80ms")]));
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([4, 7, 8, 9, 10].as_slice(), Severity::Serious)
+        );
+        // Half of the requests may have taken no time.
+        assert_eq!(of("percentile-order", &wrk(&[(" 2.00ms", " 1.10ms")])), []);
+        let few = wrk(&[
+            (" 2.00ms", " 0.80ms"),
+            ("960000", "960"),
+            ("32000.00", "32.00"),
+        ]);
+        assert_eq!(of("percentile-order", &few), []);
+    }
+
+    #[test]
+    fn a_mean_above_what_the_percentiles_allow() {
+        // All but a hundredth take 3 ms at most, and that takes 3.9 ms.
+        let greatest = wrk(&[(" 2.00ms", " 3.60ms")]);
+        let found = of("percentile-order", &greatest);
+        assert_eq!(
+            (found.len(), found[0].finding.severity),
+            (1, Severity::Serious)
+        );
+        assert!(found[0].finding.text.contains("at most"), "{found:?}");
+        // The slowest hundredth may take as long as it likes.
+        let slow = greatest.replace("3.90ms", "390.00ms");
+        assert_eq!(
+            of("percentile-order", &slow)[0].finding.severity,
+            Severity::Warning
+        );
+    }
+
+    #[test]
     fn a_mean_above_the_99th() {
-        let found = of("percentile-order", &wrk(&[(" 2.00ms", " 3.10ms")]));
+        let found = of(
+            "percentile-order",
+            &wrk(&[(" 2.00ms", " 3.10ms"), (" 3.90ms", "390.0ms")]),
+        );
         assert_eq!(
             (found[0].lines.as_slice(), found[0].finding.severity),
             ([4, 10].as_slice(), Severity::Warning)

@@ -2,6 +2,7 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
+use crate::document::Place;
 use crate::names::is_summary;
 use crate::read::number::Printed;
 use crate::table::Row;
@@ -53,6 +54,10 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
             }
         }
     }
+    again.retain(|&((d0, t0), (d, t)), _| {
+        let tables = |d: usize, t: usize| &seen.documents[d].tables[t];
+        (d0, t0) == (d, t) || d0 != d || !shown_twice(tables(d0, t0), tables(d, t))
+    });
     let found = again.into_iter().map(|(((d0, t0), (d, t)), rows)| {
         let document = &seen.documents[d];
         let title = |d: usize, t: usize| {
@@ -112,9 +117,41 @@ fn key(row: &Row) -> Option<Vec<u64>> {
         .skip(1)
         .filter_map(|cell| cell.number)
         .collect();
-    let precise = |n: &&Printed| n.half > 0.0 && n.value / (2.0 * n.half) >= DIGITS;
+    let precise = |n: &&Printed| n.half > 0.0 && significant(**n) >= DIGITS;
     (numbers.iter().filter(precise).count() >= NUMBERS)
         .then(|| numbers.iter().map(|n| n.value.to_bits()).collect())
+}
+
+/// The digits of a number without the zeros at its end, as a whole number: 1234 for 12.340, 1 for
+/// 1000.00. Numbers that somebody has chosen end in zeros, and stand in several rows.
+fn significant(n: Printed) -> f64 {
+    let mut digits = (n.value / (2.0 * n.half)).round();
+    while digits >= 10.0 && digits % 10.0 == 0.0 {
+        digits /= 10.0;
+    }
+    digits
+}
+
+/// Do two tables stand under the same headings and have the same text in every cell? Such a table is
+/// shown twice: as a program printed it, and as the page shows it.
+fn shown_twice(one: &(crate::table::Table, Place), other: &(crate::table::Table, Place)) -> bool {
+    let headings = |place: &Place| -> Vec<String> {
+        let all = place.headings.iter();
+        all.map(|heading| heading.0.clone()).collect()
+    };
+    let texts = |row: &Row| -> Vec<String> {
+        let cells = row.cells.iter();
+        cells.map(|cell| cell.text.clone()).collect()
+    };
+    let ((one, above), (other, above_other)) = (one, other);
+    headings(above) == headings(above_other)
+        && one.header == other.header
+        && one.rows.len() == other.rows.len()
+        && one
+            .rows
+            .iter()
+            .zip(&other.rows)
+            .all(|(a, b)| texts(a) == texts(b))
 }
 
 /// Outputs whose count, rate and mean are the same.
@@ -198,6 +235,15 @@ mod tests {
         assert_eq!(of("repeated-rows", &(SMALL.to_owned() + &other)), []);
         let round = "| | A | B |\n|--|--|--|\n| x | 10 | 20 |\n| y | 10 | 20 |\n";
         assert_eq!(of("repeated-rows", round), []);
+        let chosen = "| | A | B |\n|--|--|--|\n| requests | 1000.0000 | 1000.0000 |\n| done | 1000.0000 | 1000.0000 |\n";
+        assert_eq!(of("repeated-rows", chosen), []);
+    }
+
+    #[test]
+    fn a_table_as_it_was_printed_and_as_the_page_shows_it() {
+        let (heading, table) = SMALL.split_once("\n\n").unwrap();
+        let twice = format!("{heading}\n\n```\n{table}```\n\n{table}");
+        assert_eq!(of("repeated-rows", &twice), []);
     }
 
     #[test]

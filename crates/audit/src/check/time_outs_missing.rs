@@ -2,8 +2,8 @@
 
 use super::{Seen, remark, requests, time};
 use crate::audit::Remark;
-use crate::document::Output;
-use crate::read::command::WRK_TIMEOUT;
+use crate::document::{Document, Output};
+use crate::read::command::{Command, WRK_TIMEOUT};
 use crate::tool::Tool;
 use prony_checks::{Explanation, Severity};
 
@@ -23,7 +23,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let cut: Vec<_> = document
             .outputs
             .iter()
-            .filter(|output| !output.by_prony() && leaves_out(output))
+            .filter(|output| !output.by_prony() && leaves_out(document, output))
             .collect();
         let share = |output: &Output| {
             let errors = output.block.errors.iter().filter(|e| e.what.timed_out);
@@ -44,7 +44,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let end = worst.block.latency.max.map_or(String::new(), |max| {
             format!(", whose longest time is {}", time(max.what.value))
         });
-        let at_least = timeout(worst).map_or(String::new(), |timeout| {
+        let at_least = timeout(document, worst).map_or(String::new(), |timeout| {
             format!(", and each of them took {} at least", time(timeout))
         });
         let text = format!(
@@ -73,18 +73,18 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 }
 
 /// The time-out, in seconds, where it is known.
-fn timeout(output: &Output) -> Option<f64> {
-    let said = output
-        .command
-        .as_ref()
-        .and_then(super::super::read::command::Command::timeout);
+fn timeout(document: &Document, output: &Output) -> Option<f64> {
+    let own = output.command.as_ref();
+    let said = own
+        .or_else(|| document.command_of(Some(output.block.tool)))
+        .and_then(Command::timeout);
     let wrk = matches!(output.block.tool, Tool::Wrk | Tool::Wrk2);
     said.or(wrk.then_some(WRK_TIMEOUT))
 }
 
 /// Does a tool leave time-outs out? k6 counts them at their full length, and wrk2 counts an answer
 /// that came in the end.
-fn leaves_out(output: &Output) -> bool {
+fn leaves_out(document: &Document, output: &Output) -> bool {
     let known = matches!(
         output.block.tool,
         Tool::Wrk
@@ -95,13 +95,14 @@ fn leaves_out(output: &Output) -> bool {
             | Tool::Autocannon
             | Tool::Bombardier
             | Tool::Artillery
+            | Tool::GoWrk
     );
     // A longest time beyond the time-out shows that such answers are in: in wrk2, and in wrk before 4.
     let late = output
         .block
         .latency
         .max
-        .zip(timeout(output))
+        .zip(timeout(document, output))
         .is_some_and(|(max, timeout)| max.what.low() > timeout);
     let known = known && !(output.block.tool == Tool::Wrk && late);
     let ended_early = output.block.tool == Tool::Wrk2
@@ -109,7 +110,7 @@ fn leaves_out(output: &Output) -> bool {
             .block
             .latency
             .max
-            .zip(timeout(output))
+            .zip(timeout(document, output))
             .is_some_and(|(max, timeout)| max.what.high() < timeout);
     let latency = &output.block.latency;
     let distribution = latency.mean.is_some() || !latency.percentiles.is_empty();

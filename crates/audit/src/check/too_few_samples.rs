@@ -30,6 +30,13 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             let thin = p99.filter(|_| n * 0.01 < SLACK * ABOVE);
             let line = output.block.requests.map(|requests| requests.line);
             let line = line.or_else(|| Some(output.block.rate?.line))?;
+            // A rate is of those that were answered.
+            let answered = output.block.ended()?;
+            let n = if answered > 0.0 && answered < FEW {
+                answered
+            } else {
+                n
+            };
             (n < FEW || thin.is_some()).then_some((output, n, line, thin))
         });
         let few: Vec<_> = few.collect();

@@ -2,14 +2,17 @@
 
 use super::{Seen, remark, time};
 use crate::audit::Remark;
-use crate::document::Document;
+use crate::document::{Document, Output};
 use crate::figures::Figure;
+use crate::read::command::Command;
+use crate::read::number::seconds;
+use crate::table::Table;
 use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "too-short",
-    cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (a second or less).",
+    cause: "A run ended before a just-in-time compiler had finished (10 s), or was so short that a single scheduling delay is a visible part of it (little more than a second).",
     evidence: "The durations in the outputs, or the number of requests divided by the rate; names of systems that run on a virtual machine.",
     remedy: "Load until the rate is steady, then measure for at least 10 s.",
 };
@@ -22,6 +25,8 @@ const COMPILED: f64 = 10.0;
 const ENOUGH: f64 = 1.5;
 /// A number of requests is done a little sooner than a duration.
 const SLACK: f64 = 0.999;
+/// A sentence is about a table that begins so few lines below it.
+const NEAR: usize = 40;
 /// Longer than an hour, a figure divided into a number of requests was no rate.
 const LONGEST: f64 = 3_600.0;
 
@@ -55,7 +60,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.extend(short(
             document,
             &brief.copied().collect::<Vec<_>>(),
-            "a second or less",
+            "little more than a second at most",
             text,
         ));
         for output in &document.outputs {
@@ -119,10 +124,65 @@ fn lasted(document: &Document, figure: &Figure) -> Option<f64> {
     if let Some(seconds) = output.and_then(|output| output.block.lasted()) {
         return Some(seconds);
     }
+    if output.is_none()
+        && let Some(seconds) = beside(document, figure)
+    {
+        return Some(seconds);
+    }
     let own = output.and_then(|output| output.command.as_ref());
-    let command = own.or_else(|| document.command_of(output.map(|output| output.block.tool)))?;
-    let seconds = command.requests()? as f64 / figure.rate.value;
+    if let Some(seconds) = own.and_then(Command::seconds) {
+        return Some(seconds);
+    }
+    let tool = output.map(|output| output.block.tool);
+    // Where another output of the tool says how long it lasted, the command line is of that, and not of a few lines elsewhere.
+    let of_another =
+        |other: &Output| Some(other.block.tool) == tool && other.block.lasted().is_some();
+    if own.is_none() && document.outputs.iter().any(of_another) {
+        return None;
+    }
+    let command = own.or_else(|| document.command_of(tool));
+    let requests = command.and_then(Command::requests);
+    // What a sentence above a table says was sent, below the command line.
+    let mut above = document.stated.iter().rev();
+    let stated = above.find(|(line, _)| *line < figure.line);
+    let stated = stated
+        .filter(|(line, _)| output.is_none() && command.is_none_or(|command| command.line < *line));
+    let requests = stated.map(|(_, requests)| *requests).or(requests);
+    // A sentence above a table may say how long its runs were.
+    let mut above = document.lasting.iter().rev();
+    let lasting = above.find(|(line, _)| *line < figure.line && figure.line - line < NEAR);
+    if let (Some((_, seconds)), None, true) = (lasting, requests, output.is_none()) {
+        return Some(*seconds);
+    }
+    let seconds = requests? as f64 / figure.rate.value;
     (seconds < LONGEST).then_some(seconds)
+}
+
+/// The time that a table has beside a rate: `Time To Complete`, `Total time in sec`. It is of the rate's own requests if
+/// the longest time of the table is that of its lowest rate.
+fn beside(document: &Document, figure: &Figure) -> Option<f64> {
+    const NAMES: [&str; 5] = [
+        "time to complete",
+        "total time",
+        "time taken",
+        "elapsed",
+        "duration",
+    ];
+    let rows = |table: &Table| table.rows.iter().any(|row| row.line() == figure.line);
+    let (table, _) = document.tables.iter().find(|(table, _)| rows(table))?;
+    let column = (1..table.header.len()).find(|column| {
+        let name = table.name(*column).to_lowercase();
+        NAMES.iter().any(|it| name.contains(it)) && !name.contains("ms") && !name.contains("min")
+    })?;
+    let row = table.rows.iter().find(|row| row.line() == figure.line)?;
+    let text = row.cells.get(column)?.text.as_str();
+    // Without a unit the name has to have one.
+    let name = table.name(column).to_lowercase();
+    let known = name.contains("sec") || name.contains("(s)") || name.ends_with(" s");
+    match row.number(column) {
+        Some(bare) if known && text.ends_with(|c: char| c.is_ascii_digit()) => Some(bare.value),
+        _ => Some(seconds(text)?.value),
+    }
 }
 
 /// Does a system run on a virtual machine that compiles as it goes?
@@ -174,12 +234,21 @@ fn is_compiled(name: &str) -> bool {
         "julia",
     ];
     let name = name.to_lowercase();
-    let mut words = name.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| {
-        // `node18` is node.
-        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        NAMES.contains(&word)
-    })
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let mut before = "";
+    for word in words {
+        // `node18` is node; `one node` is a machine.
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let machine = matches!(
+            before,
+            "one" | "single" | "per" | "each" | "worker" | "master"
+        );
+        if NAMES.contains(&bare) && !(word == "node" && machine) {
+            return true;
+        }
+        before = word;
+    }
+    false
 }
 
 #[cfg(test)]
@@ -195,9 +264,23 @@ mod tests {
             found[0].finding.text.contains("Finagle 5.00 s"),
             "{found:?}"
         );
-        assert_eq!(of("too-short", &format!("# nginx\n{short}")), []);
+        for other in ["nginx", "One node"] {
+            assert_eq!(of("too-short", &format!("# {other}\n{short}")), []);
+        }
         let shorter = wrk(&[("30.00s", "0.50s"), ("960000", "16000")]);
         assert_eq!(of("too-short", &format!("# nginx\n{shorter}")).len(), 1);
+    }
+
+    #[test]
+    fn a_command_line_is_of_the_output_that_it_stands_above() {
+        let lines = "Requests per second:    6065.46 [#/sec] (mean)\n\
+            Time per request:       164.868 [ms] (mean)\n";
+        let command = "`ab -n 1000 -c 1000 http://10.0.0.2/`\n\n";
+        let whole = "Concurrency Level:      1000\nTime taken for tests:   6.379 seconds\n\
+            Complete requests:      10000\nRequests per second:    1567.54 [#/sec] (mean)\n\n\
+            It means:\n\n";
+        assert_eq!(of("too-short", &format!("{command}{lines}")).len(), 1);
+        assert_eq!(of("too-short", &format!("{command}{whole}{lines}")), []);
     }
 
     #[test]

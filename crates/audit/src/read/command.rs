@@ -23,13 +23,11 @@ impl Command {
     /// The command line in a line of text, if there is one.
     pub(crate) fn find(line: &str, number: usize) -> Option<Self> {
         // Most lines name no load generator at all.
-        NAMES
-            .iter()
-            .any(|(name, _)| line.contains(name))
-            .then_some(())?;
+        let script = line.contains(".js ") && line.contains(" -p");
+        (script || NAMES.iter().any(|(name, _)| line.contains(name))).then_some(())?;
         let plain = without_markup(line);
         let words: Vec<&str> = plain.split_whitespace().take(WORDS).collect();
-        let (at, tool) = words.iter().enumerate().find_map(|(at, word)| {
+        let named = words.iter().enumerate().find_map(|(at, word)| {
             let base = word.rsplit('/').next()?;
             let (_, tool) = NAMES.iter().find(|(name, _)| *name == base)?;
             // In a sentence a word follows, in a command line a flag or an address.
@@ -41,7 +39,8 @@ impl Command {
                 || matches!(*next, "attack" | "report") && *tool == Tool::Vegeta
                 || *next == "quick" && *tool == Tool::Artillery;
             (flag || address).then_some((at, *tool))
-        })?;
+        });
+        let (at, tool) = named.or_else(|| Some((drives(&words)?, Tool::Autocannon)))?;
         let mut command = Self {
             line: number,
             tool,
@@ -110,7 +109,7 @@ impl Command {
             Tool::H2load => self.number(&["-c", "--clients"]),
             Tool::Locust => self.number(&["-u", "--users"]),
             Tool::Siege => self.number(&["-c", "--concurrent"]),
-            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery => None,
+            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery | Tool::Crank => None,
             _ => self.number(&["-c", "--connections"]),
         }
     }
@@ -118,7 +117,9 @@ impl Command {
     /// Threads.
     pub fn threads(&self) -> Option<u64> {
         match self.tool {
-            Tool::Wrk | Tool::Wrk2 | Tool::H2load => self.number(&["-t", "--threads"]),
+            Tool::Wrk | Tool::Wrk2 | Tool::H2load | Tool::Gcannon | Tool::Zrk => {
+                self.number(&["-t", "--threads"])
+            }
             Tool::Weighttp => self.number(&["-t"]),
             _ => None,
         }
@@ -135,6 +136,7 @@ impl Command {
             Tool::Weighttp => Some(self.number(&["-K"]).unwrap_or(1)),
             Tool::Oha => Some(self.number(&["-p"]).unwrap_or(1)),
             Tool::Autocannon => Some(self.number(&["-p", "--pipelining"]).unwrap_or(1)),
+            Tool::Gcannon => Some(self.number(&["-p"]).unwrap_or(1)),
             Tool::Wrk | Tool::Wrk2 => {
                 let script = self.value(&["-s", "--script"]);
                 if !script.is_some_and(|script| script.contains("pipeline")) {
@@ -164,7 +166,9 @@ impl Command {
             Tool::K6 => self.number(&["--iterations", "-i"]),
             Tool::Autocannon => self.number(&["-a", "--amount"]),
             Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery | Tool::Locust => None,
-            Tool::Siege | Tool::Rewrk => None,
+            Tool::Siege | Tool::Rewrk | Tool::Gcannon | Tool::Zrk | Tool::Crank | Tool::GoWrk => {
+                None
+            }
             _ => self.number(&["-n", "--requests"]),
         }
     }
@@ -177,6 +181,8 @@ impl Command {
             | Tool::K6
             | Tool::Autocannon
             | Tool::Bombardier
+            | Tool::Gcannon
+            | Tool::Zrk
             | Tool::Rewrk => &["-d", "--duration"],
             Tool::Vegeta => &["-duration", "--duration"],
             Tool::Siege => return None,
@@ -203,14 +209,22 @@ impl Command {
     /// Requests per second that are asked for.
     pub fn rate(&self) -> Option<f64> {
         let flags: &[&str] = match self.tool {
-            Tool::Wrk2 => &["-R", "--rate"],
+            Tool::Wrk2 | Tool::Zrk => &["-R", "--rate"],
+            Tool::Bombardier => &["-r", "--rate"],
             Tool::Vegeta => &["-rate", "--rate"],
             Tool::Oha | Tool::Hey => &["-q"],
             Tool::Fortio => &["-qps"],
             Tool::Autocannon => &["-R", "--overallRate"],
             _ => return None,
         };
-        Some(self.number(flags)? as f64).filter(|rate| *rate > 0.0)
+        // vegeta's `500/s`
+        let rate = self
+            .value(flags)?
+            .trim_end_matches("/1s")
+            .trim_end_matches("/s");
+        whole(rate)
+            .map(|rate| rate as f64)
+            .filter(|rate| *rate > 0.0)
     }
 
     /// Connections per second that httperf is to open, and the requests on each of them.
@@ -238,15 +252,43 @@ impl Command {
                 .last()
                 .map(String::as_str)
                 .filter(|word| !word.starts_with('-') && whole(word).is_none()),
-            _ => host_of(self.url()?),
+            // `ghz --call … localhost:3000`
+            Tool::Ghz => self
+                .words
+                .last()?
+                .rsplit_once(':')
+                .filter(|(_, port)| whole(port).is_some())
+                .map(|(host, _)| host),
+            _ => match self.url() {
+                Some(url) => host_of(url),
+                // Some tools take an address without its scheme.
+                None => self.words.iter().find_map(|word| bare_host(word)),
+            },
         }
+    }
+
+    /// The script that says what is sent: k6's, or wrk's.
+    pub(crate) fn script(&self) -> Option<&str> {
+        if matches!(self.tool, Tool::Wrk | Tool::Wrk2) {
+            return self.value(&["-s", "--script"]);
+        }
+        let mut words = self.words.iter().map(String::as_str);
+        let script = |word: &&str| word.ends_with(".js") || word.ends_with(".ts");
+        words.find(script).filter(|_| self.tool == Tool::K6)
     }
 
     /// The address that is loaded.
     pub fn url(&self) -> Option<&str> {
-        let words = self.words.iter().chain(&self.before);
+        // k6's and Locust's results may go to a database on this machine.
+        let output = |at: usize| at > 0 && matches!(self.words[at - 1].as_str(), "--out" | "-o");
+        let own = self.words.iter().enumerate();
+        let own = own.filter(|(at, word)| {
+            self.tool != Tool::K6 || !output(*at) && !word.starts_with("--out=")
+        });
+        let words = own.map(|(_, word)| word).chain(&self.before);
         let mut words = words.map(|word| match word.split_once('=') {
-            Some((flag, value)) if flag.starts_with('-') => value,
+            // `--url=http://…`, `API_URL=http://…`
+            Some((flag, value)) if flag.starts_with('-') || host_of(value).is_some() => value,
             _ => word,
         });
         words.find(|word| host_of(word).is_some())
@@ -268,7 +310,7 @@ pub(crate) const WRK_TIMEOUT: f64 = 2.0;
 const WORDS: usize = 200;
 
 /// The names of programs.
-const NAMES: [(&str, Tool); 23] = [
+const NAMES: [(&str, Tool); 27] = [
     ("wrk", Tool::Wrk),
     ("wrk2", Tool::Wrk2),
     ("ab", Tool::Ab),
@@ -292,7 +334,27 @@ const NAMES: [(&str, Tool); 23] = [
     ("rewrk", Tool::Rewrk),
     ("artillery", Tool::Artillery),
     ("gatling", Tool::Gatling),
+    ("gcannon", Tool::Gcannon),
+    ("zrk", Tool::Zrk),
+    ("crank", Tool::Crank),
+    ("go-wrk", Tool::GoWrk),
 ];
+
+/// Where a script stands that hands its options to autocannon, as the benchmarks of Node's frameworks do: `node index.js -c
+/// 100 -d 40 -p 10`. With all three they can hardly mean anything else.
+fn drives(words: &[&str]) -> Option<usize> {
+    let pair =
+        |pair: &&[&str]| matches!(pair[0], "node" | "bun" | "deno") && pair[1].ends_with(".js");
+    let at = words.windows(2).position(|words| pair(&words))? + 1;
+    let number = |flag: &str| {
+        let mut pairs = words[at..].windows(2);
+        pairs.any(|pair| pair[0] == flag && whole(pair[1]).is_some())
+    };
+    ["-c", "-d", "-p"]
+        .iter()
+        .all(|flag| number(flag))
+        .then_some(at)
+}
 
 /// The host of an address, without its port.
 pub(crate) fn host_of(url: &str) -> Option<&str> {
@@ -306,6 +368,13 @@ pub(crate) fn host_of(url: &str) -> Option<&str> {
         None => authority.split(':').next()?,
     };
     (!host.is_empty()).then_some(host)
+}
+
+/// This machine's name in an address without a scheme: `localhost:3000`, `127.0.0.1/x`.
+fn bare_host(word: &str) -> Option<&str> {
+    let word = word.trim_matches(['"', '\'', '`']);
+    let host = word.split([':', '/', '?']).next()?;
+    is_this_machine(host).then_some(host)
 }
 
 /// Host, port and path of an address; the port is that of the scheme where none is given.
@@ -332,118 +401,10 @@ pub(crate) fn parts_of(url: &str) -> Option<(String, String, String)> {
 /// Is this host the machine itself?
 pub(crate) fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
+        || host.ends_with(".localhost")
         || host.starts_with("127.") && host.bytes().all(|b| b.is_ascii_digit() || b == b'.')
         || matches!(host, "::1" | "0.0.0.0")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn find(line: &str) -> Option<Command> {
-        Command::find(line, 7)
-    }
-
-    #[test]
-    fn flags_in_every_form() {
-        let command =
-            find("[~/wrk]$ ./wrk -t16 -c 400 --duration=60s -s x.lua http://localhost:8/f  *[m]")
-                .unwrap();
-        assert_eq!(command.line, 7);
-        assert_eq!((command.tool, command.by_prony), (Tool::Wrk, false));
-        assert_eq!(
-            (command.threads(), command.connections(), command.seconds()),
-            (Some(16), Some(400), Some(60.0))
-        );
-        assert_eq!(
-            (command.host(), command.timeout()),
-            (Some("localhost"), Some(2.0))
-        );
-        assert_eq!(command.pipeline(), Some(1));
-        assert_eq!(
-            find("wrk -c1 -s pipeline.lua http://a/")
-                .unwrap()
-                .pipeline(),
-            None
-        );
-        let deep = "wrk -c1 -s ./pipeline.lua http://a/ -- / 16";
-        assert_eq!(find(deep).unwrap().pipeline(), Some(16));
-        let deep = "autocannon -c 10 -p 8 http://a/";
-        assert_eq!(find(deep).unwrap().pipeline(), Some(8));
-        assert_eq!(find("wrk -R100 -c1 http://a/").unwrap().tool, Tool::Wrk2);
-        assert!(find("prony wrk -c1 http://a/").unwrap().by_prony);
-    }
-
-    #[test]
-    fn other_tools() {
-        let ab = find("_ab_ -c __2000__ -n <span>8000</span> http://example.com/hoge").unwrap();
-        assert_eq!(
-            (ab.tool, ab.connections(), ab.requests()),
-            (Tool::Ab, Some(2000), Some(8000))
-        );
-        assert!(ab.connection_per_request());
-        let httperf =
-            find("    httperf --hog --num-conns 1000 --num-calls 100 --rate 5e --server=::1");
-        let httperf = httperf.unwrap();
-        assert_eq!(
-            (httperf.requests(), httperf.host()),
-            (Some(100_000), Some("::1"))
-        );
-        assert_eq!(httperf.connection_rate(), None);
-        let httperf = find("httperf --rate 500 --server 127.0.0.1").unwrap();
-        assert_eq!(httperf.connection_rate(), Some((500.0, 1)));
-        let client = find("   ./client -c50 -o2 -h10000 sag15").unwrap();
-        assert_eq!(
-            (client.connections(), client.requests(), client.host()),
-            (Some(100), Some(1_000_000), Some("sag15"))
-        );
-        assert_eq!(
-            find("hey -z 5s -c 20 http://[::1]:80/").unwrap().host(),
-            Some("::1")
-        );
-        assert_eq!(
-            find("k6 run -u 10 -d 30s x.js").unwrap().seconds(),
-            Some(30.0)
-        );
-        assert_eq!(
-            find("weighttp -n 100k -c 10 -k x").unwrap().requests(),
-            Some(100_000)
-        );
-    }
-
-    #[test]
-    fn sentences_are_no_commands() {
-        for line in [
-            "I used wrk for this.",
-            "wrk - a tool",
-            "the client -c was quick",
-            "ab initio",
-            "",
-            "they said hey",
-        ] {
-            assert_eq!(find(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn this_machine() {
-        for host in ["localhost", "127.0.0.1", "127.1.2.3", "::1"] {
-            assert!(is_this_machine(host), "{host}");
-        }
-        for host in ["127.example.com", "10.0.0.1", "sag15", ""] {
-            assert!(!is_this_machine(host), "{host}");
-        }
-        assert_eq!(host_of("http://u:p@h:80/x?y"), Some("h"));
-        let parts = |url| parts_of(url).map(|(h, p, path)| format!("{h} {p} {path}"));
-        assert_eq!(parts("https://h/a/?x=1").as_deref(), Some("h 443 /a/?x=1"));
-        assert_eq!(parts("http://h:81").as_deref(), Some("h 81 /"));
-        let vegeta =
-            find("echo \"GET http://localhost:80/\" | vegeta attack -duration=5s").unwrap();
-        assert_eq!(
-            (vegeta.host(), vegeta.seconds()),
-            (Some("localhost"), Some(5.0))
-        );
-        assert_eq!(host_of("ftp://h/"), None);
-        assert_eq!(host_of("http://"), None);
-    }
-}
+mod tests;

@@ -60,6 +60,11 @@ impl Headings {
 /// `## Text`
 fn atx(line: &str) -> Option<(usize, String)> {
     let line = at_margin(line)?;
+    // In a list: `- #### Text`
+    let item = ["- ", "* ", "+ "]
+        .iter()
+        .find_map(|mark| line.strip_prefix(mark));
+    let line = item.map_or(line, str::trim_start);
     let level = line.bytes().take_while(|b| *b == b'#').count();
     let text = &line[level..];
     ((1..=6).contains(&level) && text.starts_with(' ')).then(|| (level, text.to_owned()))

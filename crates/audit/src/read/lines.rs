@@ -6,6 +6,8 @@ use std::borrow::Cow;
 pub(crate) struct Lines<'a> {
     source: &'a str,
     lines: Vec<Line<'a>>,
+    /// The index of the first: it is not 0 in a part of a text.
+    first: usize,
 }
 
 struct Line<'a> {
@@ -28,46 +30,140 @@ impl<'a> Lines<'a> {
             });
             start += raw.len();
         }
-        Self { source, lines }
+        unprefix(&mut lines);
+        uncomment(&mut lines);
+        Self {
+            source,
+            lines,
+            first: 0,
+        }
     }
 
-    /// How many there are.
+    /// Lines that stand in a longer text from this index on, in which something stands before each.
+    pub fn part(source: &'a str, first: usize) -> Self {
+        Self {
+            first,
+            ..Self::new(source)
+        }
+    }
+
+    /// The index behind the last.
     pub fn len(&self) -> usize {
-        self.lines.len()
+        self.first + self.lines.len()
+    }
+
+    fn line(&self, index: usize) -> Option<&Line<'a>> {
+        self.lines.get(index.checked_sub(self.first)?)
     }
 
     /// A line without its end; empty beyond the last. The first has the index 0.
     pub fn get(&self, index: usize) -> &str {
-        self.lines.get(index).map_or("", |line| &line.text)
+        self.line(index).map_or("", |line| &line.text)
     }
 
     /// The text from the beginning of a line.
     pub fn from(&self, index: usize) -> &'a str {
-        self.lines
-            .get(index)
+        self.line(index)
             .map_or("", |line| &self.source[line.start..])
     }
 
     /// The index of the line in which a place in the text lies.
     pub fn line_of(&self, offset: usize) -> usize {
-        self.lines
-            .partition_point(|line| line.start <= offset)
-            .saturating_sub(1)
+        let before = self.lines.partition_point(|line| line.start <= offset);
+        self.first + before.saturating_sub(1)
     }
 
     /// Where a line begins in the text.
     pub fn start(&self, index: usize) -> usize {
-        self.lines
-            .get(index)
+        self.line(index)
             .map_or(self.source.len(), |line| line.start)
     }
 }
 
-/// Without the line's end, colours, and a byte order mark.
+/// What the line with the rate begins with, in outputs that people keep.
+const RATES: [&str; 7] = [
+    "Requests/sec",
+    "Requests per second",
+    "Requests      [",
+    "Reqs/sec",
+    "Transaction rate",
+    "finished in ",
+    "http_reqs",
+];
+
+/// Takes the names of containers from what these have printed: `docker compose` sets `bench-1  | ` before each line.
+fn unprefix(lines: &mut [Line<'_>]) {
+    fn named<'a>(line: &'a Line<'_>) -> Option<(&'a str, &'a str)> {
+        let (name, rest) = line.text.split_once('|')?;
+        let name = name.trim();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        (!name.is_empty() && name.chars().all(is_name)).then_some((name, rest))
+    }
+    let name = |line: &Line<'_>| named(line).map(|(name, _)| name.to_owned());
+    // Nearly no line has one.
+    for block in lines.chunk_by_mut(|a, b| named(a).is_some() && name(a) == name(b)) {
+        let is_rate = |line: &Line<'_>| {
+            let text = named(line).map_or("", |(_, text)| text.trim_start());
+            RATES.iter().any(|rate| text.starts_with(rate))
+        };
+        if block.len() < CONTAINER || !block.iter().any(is_rate) {
+            continue;
+        }
+        for line in block {
+            if let Some((_, text)) = named(line) {
+                let text = text.strip_prefix(' ').unwrap_or(text).to_owned();
+                line.text = Cow::Owned(text);
+            }
+        }
+    }
+}
+
+/// An output that a container printed has at least as many lines.
+const CONTAINER: usize = 3;
+
+/// Takes the marks of comments from blocks with an output in them: people keep outputs in sources and
+/// scripts. (Other lines with such marks are headings, or fortio's.)
+fn uncomment(lines: &mut [Line<'_>]) {
+    let marked = |line: &Line<'_>| {
+        let text = line.text.trim_start();
+        ["#", "//"].into_iter().find(|mark| text.starts_with(mark))
+    };
+    for block in lines.chunk_by_mut(|a, b| marked(a).is_some() && marked(a) == marked(b)) {
+        let Some(mark) = marked(&block[0]) else {
+            continue;
+        };
+        let is_rate = |line: &Line<'_>| {
+            let text = bare(&line.text, mark).trim_start();
+            RATES.iter().any(|rate| text.starts_with(rate))
+        };
+        if !block.iter().any(is_rate) {
+            continue;
+        }
+        for line in block {
+            let text = std::mem::take(&mut line.text);
+            line.text = match text {
+                Cow::Borrowed(text) => Cow::Borrowed(bare(text, mark)),
+                Cow::Owned(text) => Cow::Owned(bare(&text, mark).to_owned()),
+            };
+        }
+    }
+}
+
+/// A commented line without its mark.
+fn bare<'a>(text: &'a str, mark: &str) -> &'a str {
+    let text = text.trim_start();
+    let text = text.strip_prefix(mark).unwrap_or(text);
+    text.strip_prefix(' ').unwrap_or(text)
+}
+
+/// Without the line's end, also that of a page, colours, and a byte order mark.
 fn plain(raw: &str) -> Cow<'_, str> {
-    let text = raw
-        .trim_start_matches('\u{feff}')
-        .trim_end_matches(['\n', '\r', ' ', '\t']);
+    const SPACE: [char; 4] = ['\n', '\r', ' ', '\t'];
+    let text = raw.trim_start_matches('\u{feff}').trim_end_matches(SPACE);
+    let text = ["<br/>", "<br>", "<br />", "</br>"]
+        .into_iter()
+        .find_map(|end| text.strip_suffix(end))
+        .map_or(text, |text| text.trim_end_matches(SPACE));
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
@@ -143,6 +239,41 @@ mod tests {
     use super::*;
 
     #[test]
+    fn blocks_of_comments_lose_their_marks() {
+        let lines = |text: &str| -> Vec<String> {
+            let lines = Lines::new(text);
+            (0..lines.len()).map(|i| lines.get(i).to_owned()).collect()
+        };
+        let block = "x\n  # wrk http://h/\n#   Latency  1ms\n#\n# Requests/sec: 5\n";
+        let bare = [
+            "x",
+            "wrk http://h/",
+            "  Latency  1ms",
+            "",
+            "Requests/sec: 5",
+        ];
+        assert_eq!(lines(block), bare);
+        let headings = "# a\n# b\n# c\n# d";
+        assert_eq!(lines(headings), ["# a", "# b", "# c", "# d"]);
+    }
+
+    #[test]
+    fn names_of_containers_go() {
+        let lines = |text: &str| -> Vec<String> {
+            let lines = Lines::new(text);
+            (0..lines.len()).map(|i| lines.get(i).to_owned()).collect()
+        };
+        assert_eq!(
+            lines(
+                "wrk-1  | Running\nwrk-1  |\nwrk-1  |   Latency 1ms\nwrk-1  | Requests/sec: 5\nx | y\n"
+            ),
+            ["Running", "", "  Latency 1ms", "Requests/sec: 5", "x | y"]
+        );
+        let table = "a | b\na | Requests/sec\nb | 5";
+        assert_eq!(lines(table), table.split('\n').collect::<Vec<_>>());
+    }
+
+    #[test]
     fn lines_end_in_any_way_and_lose_their_colours() {
         let lines = Lines::new("\u{feff}one \r\n\u{1b}[1;32mtwo\u{1b}[0m\n\nfour");
         assert_eq!(lines.len(), 4);
@@ -150,8 +281,12 @@ mod tests {
         assert_eq!(all, ["one", "two", "", "four", ""]);
         assert_eq!(lines.from(3), "four");
         assert_eq!(lines.line_of(lines.start(1)), 1);
+        let breaks = Lines::new("one <br/>\ntwo</br>\n");
+        assert_eq!((breaks.get(0), breaks.get(1)), ("one", "two"));
         let returns = Lines::new("one\rtwo\r");
         assert_eq!((returns.len(), returns.get(1)), (2, "two"));
+        let part = Lines::part("a\nb\n", 7);
+        assert_eq!((part.len(), part.get(8), part.get(0)), (9, "b", ""));
         assert_eq!(Lines::new("").len(), 0);
         assert_eq!(Lines::new("").line_of(7), 0);
         assert_eq!(plain("\u{1b}"), "");

@@ -28,8 +28,11 @@ pub fn read(name: &str, text: &str) -> Document {
         since: 0,
         command: None,
         used: false,
+        alone: false,
         after: None,
         json: json::Finder::new(text.len()),
+        fence: 0,
+        label: None,
     };
     let separator = table::separator_of(name);
     let mut at = 0;
@@ -49,9 +52,15 @@ struct Reader {
     command: Option<usize>,
     /// It has had an output.
     used: bool,
+    /// It had none in its own block.
+    alone: bool,
     /// The line behind the last output under the same heading.
     after: Option<usize>,
     json: json::Finder,
+    /// Where the last block of code began or ended.
+    fence: usize,
+    /// The label above a block of code: it is that of every output in it.
+    label: Option<Arc<(String, usize)>>,
 }
 
 impl Reader {
@@ -61,11 +70,29 @@ impl Reader {
         if line.trim().is_empty() {
             return at + 1;
         }
+        if !self.fenced
+            && self.document.stated.len() < CLAIMS
+            && let Some(requests) = prose::stated_requests(line)
+        {
+            self.document.stated.push((at + 1, requests));
+        }
+        if !self.fenced
+            && self.document.lasting.len() < CLAIMS
+            && let Some(seconds) = prose::stated_seconds(line)
+        {
+            self.document.lasting.push((at + 1, seconds));
+        }
         if is_fence(line) {
             self.fenced = !self.fenced;
-            // A command line holds for all outputs of its block.
-            if !self.fenced && self.used {
-                self.command = None;
+            self.label = None;
+            self.fence = at;
+            // A command line holds for all outputs of its block; one that has a block of its own, for
+            // those of the blocks below it.
+            if !self.fenced && !self.alone {
+                self.alone = !self.used;
+                if self.used {
+                    self.command = None;
+                }
             }
             return at + 1;
         }
@@ -89,7 +116,13 @@ impl Reader {
         if let Some((table, next)) = table::read(lines, at, self.fenced, separator) {
             match table {
                 table::Read::Table(table) if self.document.tables.len() < TABLES => {
-                    let place = self.place(lines, at);
+                    let mut place = self.place(lines, at);
+                    if place.label.is_none() {
+                        place.label = self.caption(lines, at);
+                    }
+                    let cells = table.rows.iter().flat_map(|row| &row.cells);
+                    let commands = cells.filter_map(|cell| Command::find(&cell.text, cell.line));
+                    self.document.commands.extend(commands);
                     self.document.tables.push((table, place));
                 }
                 table::Read::Table(_) => self.unread(at, "one of too many tables"),
@@ -109,6 +142,11 @@ impl Reader {
         {
             self.after = None;
             self.cut(next);
+            // `### ab -n 1000 http://…` is a heading and says how what stands below it was made.
+            self.command(line, at);
+            if prose::is_of_one_machine(line) {
+                self.document.targets.push(at + 1);
+            }
             return next;
         }
         self.line(line, at);
@@ -117,13 +155,30 @@ impl Reader {
 
     fn outputs(&mut self, blocks: Vec<tool::Block>, lines: &Lines<'_>, at: usize, next: usize) {
         if blocks.is_empty() {
+            // Lines that a tool has printed are no labels of what follows.
+            self.since = next;
             return;
         }
-        let place = self.place(lines, at);
+        let mut place = self.place(lines, at);
+        if self.fenced {
+            let above = |label: &&Arc<(String, usize)>| label.1 <= self.fence;
+            self.label = place
+                .label
+                .as_ref()
+                .filter(above)
+                .cloned()
+                .or(self.label.take());
+            if place.label.is_none() {
+                place.label = self.label.clone();
+            }
+        }
         let command = self
             .command
             .map(|index| self.document.commands[index].clone());
-        for block in blocks {
+        for mut block in blocks {
+            if block.url.is_none() {
+                block.url = of_errors(lines, block.first - 1, next);
+            }
             let mut place = place.clone();
             if let Some(name) = &block.name {
                 place.label = Some(Arc::new((name.what.clone(), name.line)));
@@ -156,14 +211,21 @@ impl Reader {
 
     /// A line that is a part of nothing larger.
     fn line(&mut self, line: &str, at: usize) {
-        if let Some(command) = Command::find(line, at + 1) {
-            self.command = Some(self.document.commands.len());
-            self.used = false;
-            self.document.commands.push(command);
+        self.document.linked |= prose::links_to_results(line);
+        if prose::loads_this_machine(line) || !self.fenced && prose::is_of_one_machine(line) {
+            self.document.targets.push(at + 1);
+        }
+        if self.command(line, at) {
         } else if let Some(failure) = prose::failure(line, at + 1) {
             self.document.failures.push(failure);
         } else if prose::is_chart(line) {
             self.document.pictures.push(at + 1);
+            let headings = self.headings.above();
+            let results = headings.last().is_some_and(|heading| {
+                let heading = heading.0.to_lowercase();
+                heading.contains("result") || heading.contains("benchmark")
+            });
+            self.document.charted |= results && prose::is_measured(line);
         } else if let Some(claim) = prose::claim(line, at + 1) {
             if self.document.claims.len() < CLAIMS {
                 self.document.claims.push(claim);
@@ -175,9 +237,33 @@ impl Reader {
         }
     }
 
+    /// Is a line a command line? It is that of the outputs below.
+    fn command(&mut self, line: &str, at: usize) -> bool {
+        let command = Command::find(line, at + 1);
+        let found = command.is_some();
+        if let Some(command) = command {
+            self.command = Some(self.document.commands.len());
+            self.used = false;
+            self.alone = false;
+            self.document.commands.push(command);
+        }
+        found
+    }
+
     /// Where something stands that begins in a line.
     fn place(&self, lines: &Lines<'_>, at: usize) -> Place {
-        let above = (self.since..at).rev().filter(|i| !lines.get(*i).is_empty());
+        // What stands in another block of code names nothing here.
+        let mut own = self.fenced;
+        let mut other = false;
+        let above = (self.since..at).rev().filter(|i| {
+            let line = lines.get(*i);
+            if is_fence(line) {
+                other = !own && !other;
+                own = false;
+                return false;
+            }
+            !other && !line.is_empty()
+        });
         let label = above.take(ABOVE).find_map(|i| match label(lines.get(i)) {
             Label::Generic => None,
             Label::Other => Some(None),
@@ -196,12 +282,39 @@ impl Reader {
         }
     }
 
+    /// A longer line directly above a table that ends with a colon.
+    fn caption(&self, lines: &Lines<'_>, at: usize) -> Option<Arc<(String, usize)>> {
+        let mut above = (self.since..at).rev();
+        let line = above.find(|i| !lines.get(*i).trim().is_empty())?;
+        let text = without_markup(lines.get(line));
+        let text = text.strip_suffix(':')?;
+        (text.chars().count() <= CAPTION).then(|| Arc::new((text.to_owned(), line + 1)))
+    }
+
     /// A larger part of the text ends before a line: what stands above it is no label of what
     /// follows.
     fn cut(&mut self, next: usize) {
         self.since = next;
         self.command = None;
     }
+}
+
+/// The address in the errors that tools in Go print: `Get "http://localhost:8000/": dial tcp …`.
+fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<String>> {
+    (first..next.min(first + ERRORS)).find_map(|i| {
+        let line = lines.get(i);
+        let at = line.find("://")?;
+        let before = line[..at].trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let method = before.strip_suffix('"').unwrap_or(before).trim_end();
+        let known = ["Get", "Post", "Put", "Head", "Patch", "Delete"];
+        known.iter().any(|it| method.ends_with(it)).then_some(())?;
+        let url = line[before.len()..].split(['"', ' ']).next()?;
+        let url = url.trim_end_matches(':').to_owned();
+        Some(tool::At {
+            what: url,
+            line: i + 1,
+        })
+    })
 }
 
 /// Does a line say something: is it neither a command, nor a mark, nor a name?
@@ -284,10 +397,14 @@ const UNREAD: usize = 100;
 const TABLES: usize = 2_000;
 /// More ratios than this are data, not claims.
 const CLAIMS: usize = 64;
+/// The errors of an output stand within so many lines.
+const ERRORS: usize = 200;
 /// A label stands this near above what it is of, in lines with something in them.
 const ABOVE: usize = 8;
 /// A label is no sentence: it has no more characters than this.
 const LABEL: usize = 60;
+/// Nor is the line above a table, which may say more.
+const CAPTION: usize = 160;
 
 /// What a line may be to what follows it.
 enum Label {
@@ -300,7 +417,8 @@ enum Label {
 }
 
 fn label(line: &str) -> Label {
-    if is_fence(line) || Command::find(line, 0).is_some() {
+    let picture = line.trim_start().starts_with("![");
+    if picture || is_fence(line) || Command::find(line, 0).is_some() {
         return Label::Generic;
     }
     let plain = without_markup(line);
@@ -317,7 +435,21 @@ fn label(line: &str) -> Label {
     if says.iter().any(|word| text.eq_ignore_ascii_case(word))
         || matches!(
             first,
-            "" | "sh" | "bash" | "cd" | "curl" | "time" | "sudo" | "ls" | "cat"
+            "" | "sh"
+                | "bash"
+                | "cd"
+                | "curl"
+                | "time"
+                | "sudo"
+                | "ls"
+                | "cat"
+                | "cargo"
+                | "npm"
+                | "yarn"
+                | "make"
+                | "mvn"
+                | "gradle"
+                | "docker"
         )
         || is_generic_label(text)
     {
@@ -331,7 +463,10 @@ fn label(line: &str) -> Label {
 
 /// Lines that tools and shells print, and that name nothing.
 fn is_generic_label(text: &str) -> bool {
-    const BEGINNINGS: [&str; 9] = [
+    const BEGINNINGS: [&str; 11] = [
+        "All virtual users",
+        "Completed ",
+        "Finished ",
         "real ",
         "user ",
         "sys ",
@@ -340,95 +475,50 @@ fn is_generic_label(text: &str) -> bool {
         "Initialized",
         "Warming",
         "Last login",
-        "Benchmarking ",
     ];
     BEGINNINGS
         .iter()
         .any(|beginning| text.starts_with(beginning))
+        // ab's own line; a script's may say what follows.
+        || text.starts_with("Benchmarking ") && text.contains("(be patient)")
+        // k6's checks and the titles of its summary.
+        || text.starts_with(['✓', '✗', '█', '↳'])
+        // A shell's prompt: its arrow, or the time of day.
+        || text.starts_with(['→', '➜', '❯', 'λ'])
+        || is_clock(text)
+        || is_quantity(text)
         || text.contains("://")
-        || text.chars().all(|c| !c.is_alphabetic())
+        || text.chars().all(|c| !c.is_alphabetic()) && !is_pair(text)
+}
+
+/// `Number of Errors: 0`: a figure with its name, which is no load.
+fn is_quantity(text: &str) -> bool {
+    let Some((name, value)) = text.split_once(": ") else {
+        return false;
+    };
+    // With a unit, or without.
+    let bare = number::leading(value.trim())
+        .is_some_and(|(_, rest)| rest.len() <= 4 && !rest.contains(char::is_whitespace));
+    let several = name.split_whitespace().count() > 1;
+    bare && several && crate::load::Load::parse(text).is_none()
+}
+
+/// `08:03:50 …`
+fn is_clock(text: &str) -> bool {
+    let time = text.split_whitespace().next().unwrap_or("");
+    time.len() == 8
+        && time.char_indices().all(|(at, c)| match at {
+            2 | 5 => c == ':',
+            _ => c.is_ascii_digit(),
+        })
+}
+
+/// `0.5-500`: two numbers that name a configuration.
+fn is_pair(text: &str) -> bool {
+    let number = |n: &str| n.parse::<f64>().is_ok_and(|n| n > 0.0);
+    text.split_once('-')
+        .is_some_and(|(a, b)| number(a) && number(b))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MIXED: &str = "Echo\n====\n\ntest command\n------------\n\n::\n\n   ./client -c5 -o2 -h10 far\n\n\
-        C++ epoll\n---------\n\nserver::\n\n   ./server_epoll\n\nresult::\n\n   \
-        Throughput: 100.50 [#/sec]\n   Throughput: 101.50 [#/sec]\n\nwith forking.\n\nserver::\n\n   \
-        ./server_epoll -f2\n\nresult::\n\n   $ sh bench.sh\n   Throughput: 200.50 [#/sec]\n   \
-        $ sh bench.sh\n   Throughput: 201.50 [#/sec]\n";
-
-    #[test]
-    fn outputs_know_where_they_stand() {
-        let document = read("x", MIXED);
-        let seen: Vec<_> = document
-            .outputs
-            .iter()
-            .map(|output| {
-                let label = output.place.label.as_ref().map(|label| label.0.as_str());
-                (
-                    output.block.first,
-                    output.place.headings.last().unwrap().0.as_str(),
-                    label,
-                )
-            })
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                (20, "C++ epoll", Some("./server_epoll")),
-                (21, "C++ epoll", Some("./server_epoll")),
-                (32, "C++ epoll", Some("./server_epoll -f2")),
-                (34, "C++ epoll", Some("./server_epoll -f2")),
-            ]
-        );
-        assert_eq!(document.commands.len(), 1);
-        assert_eq!(document.commands[0].requests(), Some(100));
-    }
-
-    #[test]
-    fn a_command_belongs_to_the_output_below_it() {
-        let run = "Running 1s test @ http://a/\n  1 threads and 1 connections\nRequests/sec: 5.00\nTransfer/sec: 1KB\n";
-        let text = format!("# A\n```\n$ wrk -c1 http://a/\n{run}{run}```\n");
-        let document = read("x", &text);
-        assert_eq!(document.outputs.len(), 2);
-        assert_eq!(document.outputs[0].command.as_ref().unwrap().line, 3);
-        // It holds for all outputs of its block, and for none behind that.
-        assert_eq!(document.outputs[1].command.as_ref().unwrap().line, 3);
-        assert_eq!(document.outputs[1].place.label, None);
-        let document = read(
-            "x",
-            &format!("{text}\nNow with a cache, and nothing else.\n\n```\n{run}```\n"),
-        );
-        assert_eq!(
-            (
-                document.outputs[2].command.is_some(),
-                document.outputs[2].place.sentence
-            ),
-            (false, Some(14))
-        );
-    }
-
-    #[test]
-    fn what_is_not_understood_is_kept() {
-        let document = read("x", "Slow: 2200 req/sec\nFast: 21287 req/sec\nno figures\n");
-        let lines: Vec<usize> = document.unread.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [1, 2]);
-        let document = read("x.json", "{\"rps\": 12000, \"mine\": true}\n");
-        assert_eq!(document.unread.len(), 1);
-    }
-
-    #[test]
-    fn prompts_name_nothing() {
-        for line in [
-            "me@box:~/wrk$ sh run.sh",
-            "[root@box ~]# wrk",
-            "PS C:\\x> wrk",
-            "me@box:~$",
-        ] {
-            assert!(matches!(label(line), Label::Generic), "{line}");
-        }
-        assert!(matches!(label("nginx"), Label::Named(_)));
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! Numbers as people and programs print them.
 
+use std::ops::RangeInclusive;
+
 /// A number as it was printed. It stands for every number that would be printed like it, which
 /// is what decides whether two printed numbers contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -8,6 +10,19 @@ pub struct Printed {
     pub value: f64,
     /// Half a unit of its last digit: 0.005 for 1.23.
     pub half: f64,
+}
+
+/// The bytes of `667.01MB` or `3.39 GB`, as wrk and rewrk print them: in powers of 1024.
+pub(crate) fn bytes(text: &str) -> Option<Printed> {
+    let (n, unit) = leading(text)?;
+    let factor = match unit.trim() {
+        "B" => 1.0,
+        "KB" => 1024.0,
+        "MB" => 1024.0 * 1024.0,
+        "GB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some(n.times(factor))
 }
 
 impl Printed {
@@ -24,6 +39,14 @@ impl Printed {
     /// The greatest number that is printed like this.
     pub fn high(self) -> f64 {
         self.value + self.half
+    }
+
+    /// Every quotient that two numbers printed like these can have; both are positive. What may be
+    /// 0 divides to infinity: ab prints 0.4 ms as `0.000 seconds`.
+    pub(crate) fn per(self, divisor: Self) -> RangeInclusive<f64> {
+        let least = self.low().max(0.0) / divisor.high();
+        let greatest = self.high() / divisor.low().max(0.0);
+        least..=greatest
     }
 
     /// In another unit.
@@ -53,7 +76,8 @@ pub(crate) fn leading(text: &str) -> Option<(Printed, &str)> {
                 digits.push(char::from(byte));
                 decimals = decimals.map(|n: u32| n + 1);
             }
-            b',' | b'_' if decimals.is_none() && group_follows(bytes, at, start) => {}
+            // 21,248, 21_248, and 21'248 in Switzerland.
+            b',' | b'_' | b'\'' if decimals.is_none() && group_follows(bytes, at, start) => {}
             b'.' if decimals.is_none() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
                 digits.push('.');
                 decimals = Some(0);
@@ -167,6 +191,28 @@ pub(crate) fn seconds_or_bare(text: &str) -> Option<Printed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quotients_of_printed_numbers() {
+        let coarse = Printed {
+            value: 0.002,
+            half: 0.000_5,
+        };
+        let possible = Printed::exact(200.0).per(coarse);
+        assert_eq!(
+            (possible.start().round(), possible.end().round()),
+            (80_000.0, 133_333.0)
+        );
+        let perhaps_nothing = Printed {
+            value: 0.0,
+            ..coarse
+        };
+        let possible = Printed::exact(200.0).per(perhaps_nothing);
+        assert_eq!(
+            (*possible.start(), *possible.end()),
+            (400_000.0, f64::INFINITY)
+        );
+    }
 
     #[test]
     fn numbers_know_their_last_digit() {

@@ -1,13 +1,106 @@
 //! Lists of a load and its figure: `c64-t8:  48000`.
 
 use super::{Cell, Row, Table, number};
+use crate::figures::rate_unit;
 use crate::load::Load;
-use crate::read::lines::Lines;
+use crate::read::lines::{Lines, without_markup};
 
 /// Fewer lines are no table.
 const LEAST: usize = 3;
+/// A sentence is longer than a name.
+const NAME: usize = 60;
+
+/// Lines that a script has made of outputs: `alpha      Requests/sec:  32435.66`, each with the same words in front of
+/// its figure.
+fn of_names(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
+    fn entry(line: &str) -> Option<(&str, &str, &str)> {
+        let (before, figure) = line.trim().split_once(": ")?;
+        let (name, unit) = before.trim_end().rsplit_once("  ")?;
+        rate_unit(unit)?;
+        Some((name.trim(), unit.trim(), figure.trim()))
+    }
+    let (_, unit, _) = entry(lines.get(at))?;
+    let mut rows = Vec::new();
+    let mut next = at;
+    while let Some((name, _, figure)) = entry(lines.get(next)).filter(|(_, own, _)| *own == unit) {
+        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
+        rows.push(Row {
+            cells: vec![cell(name), cell(figure)],
+        });
+        next += 1;
+    }
+    (rows.len() >= LEAST).then(|| {
+        let table = Table {
+            first: at + 1,
+            header: vec![String::new(), unit.to_owned()],
+            rows,
+        };
+        (table, next)
+    })
+}
+
+/// `- Echo: 84,166 req/sec`, `* [Hyper](…) - 124974 requests per second`: a name, and a figure with its unit.
+fn of_rates(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
+    const UNITS: [&str; 12] = [
+        "req/s",
+        "req/sec",
+        "reqs/s",
+        "reqs/sec",
+        "requests/s",
+        "requests/sec",
+        "requests/second",
+        "requests per second",
+        "requests per sec",
+        "rps",
+        "qps",
+        "ops/s",
+    ];
+    fn entry(line: &str) -> Option<(String, &'static str, String)> {
+        let line = line.trim();
+        line.starts_with(['-', '*', '+']).then_some(())?;
+        let text = without_markup(line.trim_start_matches(['-', '*', '+']));
+        let text = text.trim_end_matches(['.', ',', ';']);
+        let lower = text.to_lowercase();
+        let unit = UNITS
+            .iter()
+            .filter(|unit| lower.ends_with(*unit))
+            .max_by_key(|unit| unit.len())?;
+        let rest = text.get(..text.len() - unit.len())?.trim_end();
+        let from =
+            rest.rfind(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | 'k' | 'K')))?;
+        let from = from + rest[from..].chars().next()?.len_utf8();
+        let figure = &rest[from..];
+        number(figure)?;
+        let name = rest[..from]
+            .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | ']' | '+'));
+        let good = name.chars().any(char::is_alphabetic) && name.chars().count() <= NAME;
+        good.then(|| (name.to_owned(), *unit, figure.to_owned()))
+    }
+    let mut rows = Vec::new();
+    let mut next = at;
+    let mut unit = None;
+    while let Some((name, own, figure)) = entry(lines.get(next)) {
+        unit = unit.or(Some(own));
+        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
+        rows.push(Row {
+            cells: vec![cell(&name), cell(&figure)],
+        });
+        next += 1;
+    }
+    (rows.len() >= 2).then(|| {
+        let table = Table {
+            first: at + 1,
+            header: vec![String::new(), unit.unwrap_or_default().to_owned()],
+            rows,
+        };
+        (table, next)
+    })
+}
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
+    if let Some(found) = of_names(lines, at).or_else(|| of_rates(lines, at)) {
+        return Some(found);
+    }
     let mut rows = Vec::new();
     let mut next = at;
     while let Some((label, figure)) = entry(lines.get(next)) {
@@ -37,6 +130,24 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_and_rates() {
+        let text =
+            "- [Echo](http://e) - 84,166 req/sec\n- **No Framework**: 84.0k req/sec\n- the rest\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!(
+            (table.rows[0].label(), table.name(1), next),
+            ("Echo", "req/sec", 2)
+        );
+        assert_eq!(table.rows[1].number(1).unwrap().value, 84_000.0);
+        let text = "alpha     Requests/sec:  300.5\nbeta      Requests/sec:  200.5\nc d   Requests/sec:   N/A\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!(
+            (table.rows[2].label(), table.name(1), next),
+            ("c d", "Requests/sec", 3)
+        );
+    }
 
     #[test]
     fn loads_only() {

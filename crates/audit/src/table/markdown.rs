@@ -8,13 +8,28 @@ pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     if !header.contains('|') || !is_rule(lines.get(at + 1)) {
         return None;
     }
-    let header = cells(header, at)
+    let header: Vec<String> = cells(header, at)
         .into_iter()
         .map(|cell| cell.text)
         .collect();
     let mut rows = Vec::new();
     let mut next = at + 2;
-    while lines.get(next).contains('|') {
+    let width = header.len();
+    // Scripts leave a line empty between groups of rows; another table has a header of its own.
+    let goes_on = |next: usize| {
+        let more = lines.get(next + 1);
+        lines.get(next).trim().is_empty()
+            && more.trim_start().starts_with('|')
+            && cells(more, next).len() == width
+            && !is_rule(lines.get(next + 2))
+    };
+    loop {
+        if !lines.get(next).contains('|') {
+            if rows.is_empty() || !goes_on(next) {
+                break;
+            }
+            next += 1;
+        }
         // One row more than the largest table has says that it is none; the others need no reading.
         if rows.len() <= LARGEST {
             let cells = cells(lines.get(next), next);

@@ -62,6 +62,25 @@ impl Cell {
 }
 
 impl Row {
+    /// Cells that were pasted with what they are of: `| Req/sec: | Req/sec: 190965.27 |`.
+    fn unlabel(&mut self) {
+        let Some((label, rest)) = self.cells.split_first_mut() else {
+            return;
+        };
+        let label = label.text.as_str();
+        let named = |cell: &Cell| {
+            let rest = cell.text.strip_prefix(label);
+            rest.is_some_and(|rest| rest.starts_with([' ', ':']))
+        };
+        let words = label.len() > 2 && label.starts_with(char::is_alphabetic);
+        if !words || rest.is_empty() || !rest.iter().all(named) {
+            return;
+        }
+        for cell in rest {
+            *cell = Cell::new(cell.line, cell.text[label.len()..].trim().to_owned());
+        }
+    }
+
     /// Its line: that of its first cell.
     pub fn line(&self) -> usize {
         self.cells.first().map_or(0, |cell| cell.line)
@@ -106,7 +125,8 @@ impl Table {
     }
 
     /// A table with numbers in it, of a size that is read by people.
-    fn good(self) -> Read {
+    fn good(mut self) -> Read {
+        self.rows.iter_mut().for_each(Row::unlabel);
         let cells = self.rows.iter().map(|row| row.cells.len()).sum::<usize>();
         let numbers = self.rows.iter().flat_map(|row| &row.cells);
         let any = numbers.clone().any(|cell| cell.number.is_some());

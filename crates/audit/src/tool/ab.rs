@@ -11,10 +11,12 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
     let begins = line.starts_with("This is ApacheBench")
         || line.starts_with("Server Software:")
+        || line.starts_with("Server Hostname:")
         || line.starts_with("Concurrency Level:")
         || line.starts_with("Requests per second:") && line.contains("[#/sec]")
         || line.starts_with("Time taken for tests:") && line.contains("seconds")
-        || line.starts_with("Complete requests:");
+        || line.starts_with("Complete requests:")
+        || line.starts_with("Percentage of the requests served within a certain time");
     if !begins {
         return None;
     }
@@ -44,12 +46,15 @@ struct Address {
 
 fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step {
     let again = match pair(line).map(|(key, _)| key) {
-        Some("Requests per second") => block.rate.is_some(),
+        Some("Requests per second" | "Failed requests") => block.rate.is_some(),
         Some("Time taken for tests") => block.seconds.is_some() || block.rate.is_some(),
         Some("Concurrency Level" | "Server Software") => {
             block.connections.is_some() || block.rate.is_some()
         }
         Some("Complete requests") => block.requests.is_some() || block.rate.is_some(),
+        _ if line.starts_with("Percentage of the requests") => {
+            !block.latency.percentiles.is_empty()
+        }
         _ => line.starts_with("This is ApacheBench"),
     };
     if again && i + 1 > block.first {

@@ -14,7 +14,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let running = line
         .strip_prefix("Running ")
         .is_some_and(|rest| rest.contains(" @ "));
-    let drawn = line.starts_with(['┌', '│']);
+    let drawn = line.starts_with('┌') || cells_of(line).is_some_and(|cells| cells[0] == "Stat");
     if !running && !drawn {
         return None;
     }
@@ -23,18 +23,22 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         let line = lines.get(i);
         let old = line.starts_with("Stat ") && line.contains("Avg") && line.contains("Stdev");
         (old || line.contains("│ Stat")
+            || line.starts_with("Stat │")
             || line.contains("connections with") && line.contains("pipelining"))
             && !line.contains("threads and")
     });
     mine.then_some(())?;
     let mut block = Block::new(Tool::Autocannon, start);
-    block.pipeline = at(start, 1);
     let mut last = start;
     let mut header: Vec<String> = Vec::new();
     let mut unknown = 0;
     for i in start..lines.len() {
         let line = lines.get(i).trim();
-        if i > start && line.starts_with("Running ") || unknown > super::PATIENCE {
+        // Tables alone may be followed by those of the next run.
+        let next = line.starts_with("Running ")
+            || line.starts_with('#') && !line.starts_with("# of samples")
+            || block.latency.mean.is_some() && is_latency(line);
+        if i > start && next || unknown > super::PATIENCE {
             break;
         }
         if crate::read::lines::is_fence(line) {
@@ -49,10 +53,37 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         if line.contains(" requests in ") && line.contains(" read") {
             // Errors stand behind it.
             last = errors(&mut block, lines, i + 1).unwrap_or(last);
+            // Of requests that failed it has read nothing, or something else.
+            if block.errors.is_empty() {
+                block.response_bytes = each_of(line).and_then(|bytes| at(i, bytes));
+            }
             break;
         }
     }
+    // It says how many requests are in flight only where there are several; tables alone do not tell.
+    if let (Some(connections), None) = (block.connections, block.pipeline) {
+        block.pipeline = Some(super::At {
+            what: 1,
+            ..connections
+        });
+    }
     super::finish(block, last)
+}
+
+/// The bytes of each answer, of `338k requests in 20.02s, 50.6 MB read`: in powers of 1000.
+fn each_of(line: &str) -> Option<Printed> {
+    let (requests, rest) = line.split_once(" requests in ")?;
+    let requests = count(requests).filter(|n| n.value > 0.0)?;
+    let (_, read) = rest.rsplit_once(", ")?;
+    let (bytes, unit) = leading(read.strip_suffix(" read")?)?;
+    let factor = match unit.trim() {
+        "B" => 1.0,
+        "kB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        _ => return None,
+    };
+    Some(bytes.times(factor / requests.value))
 }
 
 fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bool {
@@ -73,8 +104,7 @@ fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bo
         }
         return true;
     }
-    if line.starts_with('│') {
-        let cells: Vec<&str> = line.trim_matches('│').split('│').map(str::trim).collect();
+    if let Some(cells) = cells_of(line) {
         match cells.first().copied() {
             Some("Stat" | "Percentile") => {
                 *header = cells.iter().map(|cell| (*cell).to_owned()).collect();
@@ -86,7 +116,7 @@ fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bo
             }
             Some("Req/Sec") => {
                 let mean = header.iter().position(|name| name == "Avg");
-                let rate = mean.and_then(|mean| count(cells.get(mean)?));
+                let rate = mean.and_then(|mean| in_locale(&cells, cells.get(mean)?));
                 block.rate = rate.and_then(|rate| at(i, rate));
             }
             // `--renderLatencyTable`: a percentile and its milliseconds.
@@ -134,6 +164,37 @@ fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bo
         || line.starts_with("Bytes/Sec ")
 }
 
+/// The cells of a row of its tables; a page may have lost the lines around them.
+fn cells_of(line: &str) -> Option<Vec<&str>> {
+    const ROWS: [&str; 5] = ["Stat", "Latency", "Req/Sec", "Bytes/Sec", "Percentile"];
+    let bare = || {
+        let (name, _) = line.split_once('│')?;
+        ROWS.contains(&name.trim()).then_some(())
+    };
+    (line.starts_with('│') || bare().is_some()).then_some(())?;
+    Some(line.trim_matches('│').split('│').map(str::trim).collect())
+}
+
+/// Is a row the head of the table of response times?
+fn is_latency(line: &str) -> bool {
+    cells_of(line).is_some_and(|cells| cells[0] == "Stat" && cells.contains(&"Max"))
+}
+
+/// A rate as it prints it, which is the way of where it runs: in a row in which a comma stands before the last digits,
+/// `87.916,8` and `87 916,8` are 87916.8.
+fn in_locale(row: &[&str], rate: &str) -> Option<Printed> {
+    let decimals = |cell: &&str| {
+        let digits = cell.rsplit_once(',').map(|(_, digits)| digits);
+        digits.is_some_and(|d| (1..=2).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
+    };
+    if !row.iter().any(decimals) {
+        return count(rate);
+    }
+    let digits = rate.chars().filter(|c| *c != '.' && !c.is_whitespace());
+    let digits: String = digits.map(|c| if c == ',' { '.' } else { c }).collect();
+    count(&digits)
+}
+
 fn whole_or_part(text: &str) -> Option<f64> {
     let (n, rest) = leading(text)?;
     rest.is_empty().then_some(n.value)
@@ -156,15 +217,17 @@ fn latency(block: &mut Block, i: usize, name: &str, cell: &str) {
 
 /// `0 2xx responses, 9 non 2xx responses`, `12 errors (10 timeouts)`: behind the count of requests.
 fn errors(block: &mut Block, lines: &Lines<'_>, from: usize) -> Option<usize> {
+    // From a thousand on in thousands: `41k errors (0 timeouts)`.
+    let rounded = |text: &str| count(text).map_or(0, |n| n.value as u64);
     let mut last = None;
     for i in from.saturating_sub(6)..from + 3 {
         let line = lines.get(i).trim();
         if let Some((_, rest)) = line.split_once(" 2xx responses, ") {
-            let n = rest.split(" non 2xx").next().and_then(whole).unwrap_or(0);
+            let n = rest.split(" non 2xx").next().map_or(0, rounded);
             block.fail(i, "not 2xx", n, false);
         } else if let Some((n, rest)) = line.split_once(" errors (") {
-            let n = whole(n).unwrap_or(0);
-            let late = rest.split(" timeouts").next().and_then(whole).unwrap_or(0);
+            let n = rounded(n);
+            let late = rest.split(" timeouts").next().map_or(0, rounded);
             block.lose(i, "errors", n.saturating_sub(late), false);
             block.lose(i, "timeouts", late, true);
         } else {
@@ -182,7 +245,11 @@ pub(super) fn read_json(
     value: &Value,
 ) -> Option<Block> {
     let (requests, latency) = (value.get("requests")?, value.get("latency")?);
-    value.get("pipelining")?;
+    // Its results are also kept in parts, as `requests` and `latency`.
+    if value.get("pipelining").is_none() {
+        number(requests, &["p97_5"])?;
+        number(latency, &["p97_5"])?;
+    }
     let mut block = Block::new(Tool::Autocannon, start);
     let line = |key: &str| line_of(lines, start, next, key);
     let get = |value: &Value, key: &str| number(value, &[key]);
@@ -248,6 +315,53 @@ mod tests {
     }
 
     #[test]
+    fn rates_and_errors_as_they_are_printed_elsewhere() {
+        let text = |rates: &str| {
+            format!(
+                "Running 10s test @ http://10.0.0.2:3000\n10 connections\n\n\
+                 │ Stat      │ 1%     │ 50%    │ Avg      │ Stdev  │ Min   │\n│ Req/Sec   │ {rates} │\n\n\
+                 512k requests in 10.2s, 21.7 MB read\n41k errors (2k timeouts)\n"
+            )
+        };
+        for (rates, value) in [
+            ("70.015 │ 77.271 │ 77.012,8 │ 493,47 │ 7.560", 77_012.8),
+            ("70.015 │ 77.271 │ 77.012 │ 493,47 │ 7.560", 77_012.0),
+            (
+                "70 015 │ 77 271 │ 77\u{202f}012,8 │ 493,4 │ 7 560",
+                77_012.8,
+            ),
+            ("70,015 │ 77,271 │ 77,012.8 │ 493.47 │ 7,560", 77_012.8),
+            ("70,015 │ 77,271 │ 77,012 │ 493.47 │ 7,560", 77_012.0),
+        ] {
+            let block = one(&text(rates));
+            assert_eq!(block.rate.unwrap().what.value, value, "{rates}");
+            let errors: Vec<u64> = block.errors.iter().map(|e| e.what.count).collect();
+            assert_eq!(errors, [39_000, 2_000]);
+        }
+    }
+
+    #[test]
+    fn rows_without_the_lines_around_them() {
+        let run = |ms: &str, rate: &str| {
+            format!(
+                "Stat │ 2.5% │ 50% │ 97.5% │ 99% │ Avg │ Stdev │ Max │\n\n\
+                 Latency │ 131 ms │ 452 ms │ 741 ms │ 880 ms │ {ms} ms │ 133 ms │ 1108 ms │\n\n---\n\n\
+                 Stat │ 1% │ 2.5% │ 50% │ 97.5% │ Avg │ Stdev │ Min │\n\n\
+                 Req/Sec │ 902 │ 902 │ 2341 │ 2610 │ {rate} │ 318.40 │ 902 │\n\n"
+            )
+        };
+        let text = run("431.72", "2304.11") + &run("420.05", "2377.46");
+        let lines = super::Lines::new(&text);
+        let first = super::read(&lines, 0).unwrap();
+        let second = super::read(&lines, first.next + 1).unwrap();
+        let rates: Vec<f64> = [first, second]
+            .iter()
+            .map(|found| found.blocks[0].rate.unwrap().what.value)
+            .collect();
+        assert_eq!(rates, [2304.11, 2377.46]);
+    }
+
+    #[test]
     fn tables_and_pipelining() {
         let block = one(
             "Running 10s test @ http://10.0.0.2:3000\n10 connections with 8 pipelining factor\n\n\
@@ -264,7 +378,11 @@ mod tests {
             Req/Bytes counts sampled once per second.\n# of samples: 10\n\n\
             390k 2xx responses, 12 non 2xx responses\n392k requests in 10.01s, 61 MB read\n7 errors (5 timeouts)\n",
         );
-        assert_eq!(block.tool, Tool::Autocannon);
+        assert_eq!((block.tool, block.response_bytes), (Tool::Autocannon, None));
+        let each = |line: &str| super::each_of(line).map(|bytes| bytes.value.round());
+        assert_eq!(each("338k requests in 20.02s, 50.6 MB read"), Some(150.0));
+        assert_eq!(each("10 requests in 1.02s, 9.54 kB read"), Some(954.0));
+        assert_eq!(each("0 requests in 1.02s, 0 B read"), None);
         assert_eq!(
             (
                 block.connections.unwrap().what,

@@ -1,8 +1,13 @@
-//! bombardier: its text.
+//! bombardier: its text, and its JSON.
 
 use super::{Block, Found, Step, Tool, at, finish, walk};
+use crate::read::json::{line_of, number};
 use crate::read::lines::Lines;
-use crate::read::number::{count, leading, percent, seconds, whole};
+use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use serde_json::Value;
+
+/// JSON times are in microseconds.
+const US: f64 = 1e-6;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
@@ -87,9 +92,111 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
     Step::Taken
 }
 
+/// `-o json`: everything in one line, unless something has set it in several.
+pub(super) fn read_json(
+    lines: &Lines<'_>,
+    start: usize,
+    next: usize,
+    value: &Value,
+) -> Option<Block> {
+    let result = value.get("result")?;
+    result.get("req2xx")?;
+    let line = |key: &str| line_of(lines, start, next, key);
+    let mut block = Block::new(Tool::Bombardier, start);
+    let spec = |key: &str| value.get("spec").and_then(|spec| spec.get(key));
+    let url = spec("url").and_then(Value::as_str);
+    block.url = url.and_then(|url| at(line("url"), url.to_owned()));
+    let connections = spec("numberOfConnections").and_then(Value::as_u64);
+    block.connections = connections.and_then(|n| at(line("numberOfConnections"), n));
+    let planned = spec("testDurationSeconds").and_then(Value::as_f64);
+    block.planned = planned.and_then(|s| at(line("testDurationSeconds"), s));
+    let asked = spec("rate").and_then(Value::as_f64);
+    block.asked = asked.and_then(|rate| at(line("rate"), rate));
+    let figure = |path: &[&str], factor: f64| {
+        let figure = number(result, path).filter(|figure| *figure > 0.0)?;
+        at(line(path[path.len() - 1]), Printed::exact(figure * factor))
+    };
+    block.seconds = figure(&["timeTakenSeconds"], 1.0);
+    let n = |key: &str| number(result, &[key]).unwrap_or(0.0) as u64;
+    let classes = ["req1xx", "req2xx", "req3xx", "req4xx", "req5xx"];
+    block.requests = at(line("req2xx"), classes.iter().map(|class| n(class)).sum());
+    block.rate = figure(&["rps", "mean"], 1.0).map(|mut rate| {
+        rate.line = line_of(lines, line("rps"), next, "mean") + 1;
+        rate
+    });
+    block.latency.mean = figure(&["latency", "mean"], US);
+    block.latency.max = figure(&["latency", "max"], US);
+    let listed = number_map(
+        result
+            .get("latency")
+            .and_then(|times| times.get("percentiles")),
+    );
+    for (p, time) in listed {
+        let own = line_of(lines, line("percentiles"), next, &p);
+        let time = at(own, Printed::exact(time * US));
+        let p = count(&p).map(|p| p.value);
+        block.latency.percentiles.extend(p.zip(time));
+    }
+    for class in ["req4xx", "req5xx"] {
+        block.fail(line(class), &class[3..], n(class), false);
+    }
+    // What is among the others is listed once more, by what it was.
+    let mut others = n("others");
+    let errors = result.get("errors").and_then(Value::as_array);
+    for error in errors.into_iter().flatten().take(100) {
+        let how = error.get("description").and_then(Value::as_str);
+        let count = number(error, &["count"]).unwrap_or(0.0) as u64;
+        if how.is_some_and(is_timeout) {
+            others = others.saturating_sub(count);
+            block.lose(line("errors"), "timeout", count, true);
+        }
+    }
+    block.lose(line("others"), "other errors", others, false);
+    Some(block)
+}
+
+fn is_timeout(how: &str) -> bool {
+    how.contains("timeout") || how.contains("timed out")
+}
+
+fn number_map(value: Option<&Value>) -> Vec<(String, f64)> {
+    let map = value.and_then(Value::as_object).into_iter().flatten();
+    map.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?)))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Tool, one};
+
+    #[test]
+    fn its_json() {
+        let text = "{\"spec\":{\"numberOfConnections\":125,\"testType\":\"timed\",\"testDurationSeconds\":10,\
+            \"method\":\"GET\",\"url\":\"http://10.0.0.2:8080/\",\"body\":\"\",\"stream\":false,\"timeoutSeconds\":2,\
+            \"client\":\"fasthttp\"},\"result\":{\"bytesRead\":1000,\"bytesWritten\":10,\"timeTakenSeconds\":10.0021,\
+            \"req1xx\":0,\"req2xx\":500000,\"req3xx\":0,\"req4xx\":0,\"req5xx\":0,\"others\":0,\
+            \"latency\":{\"mean\":2480.5,\"stddev\":900.1,\"max\":40100,\
+            \"percentiles\":{\"50\":2200,\"75\":2600,\"90\":3300,\"95\":4100,\"99\":9100}},\
+            \"rps\":{\"mean\":50010.5,\"stddev\":3000.1,\"max\":61000,\"percentiles\":{\"50\":50000.000000}}}}\n";
+        let names = |text: &str| -> Vec<String> {
+            let audit = crate::audit(&[("b.json".into(), text.into())]);
+            audit.remarks.into_iter().map(|r| r.finding.name).collect()
+        };
+        let block = crate::read("b.json", text).outputs[0].block.clone();
+        assert_eq!(
+            (block.tool, block.connections.unwrap().what),
+            (Tool::Bombardier, 125)
+        );
+        assert_eq!(block.rate.unwrap().what.value, 50_010.5);
+        assert_eq!(block.latency.percentiles.len(), 5);
+        assert_eq!(names(text), [""; 0]);
+        let late = "\"others\":700,\"errors\":[{\"description\":\"dialing to the given TCP address timed out\",\"count\":700}]";
+        let text = text.replace("\"others\":0", late);
+        assert_eq!(names(&text), ["time-outs-missing", "errors"]);
+        let text = text.replace("\"mean\":2480.5", "\"mean\":248000.5");
+        assert!(names(&text).contains(&"littles-law".to_owned()));
+        assert!(names(&text).contains(&"percentile-order".to_owned()));
+    }
 
     #[test]
     fn statistics_and_codes() {

@@ -2,7 +2,7 @@
 
 use super::{At, Block, Found, Step, Tool, at, finish, walk};
 use crate::read::lines::Lines;
-use crate::read::number::{count, seconds, whole};
+use crate::read::number::{count, percent, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
@@ -59,6 +59,10 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
     } else if let Some(times) = line.strip_prefix("time for connect:") {
         let time = times.split_whitespace().nth(1).and_then(seconds);
         block.connect_max = time.and_then(|time| at(i, time));
+    } else if line.starts_with("traffic:") {
+        let saved = line.split_once("(space savings ");
+        let saved = saved.and_then(|(_, rest)| percent(rest.split(')').next()?));
+        block.compressed = saved.filter(|percent| *percent > 0.0).map(|_| i + 1);
     } else if line.starts_with("req/s ") {
         return Step::Last;
     } else if !KNOWN.iter().any(|word| line.starts_with(word)) {
@@ -68,7 +72,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
 }
 
 /// Beginnings of lines that say nothing of what is looked for here.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 10] = [
     "progress:",
     "Warm-up",
     "Main benchmark",
@@ -77,7 +81,6 @@ const KNOWN: [&str; 11] = [
     "TLS Protocol:",
     "Cipher:",
     "Server Temp Key:",
-    "traffic:",
     "min ",
     "time to 1st byte:",
 ];

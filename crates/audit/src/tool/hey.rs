@@ -5,7 +5,12 @@ use crate::read::lines::Lines;
 use crate::read::number::{Printed, count, leading, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
-    if lines.get(start).trim() != "Summary:" {
+    let line = lines.get(start).trim();
+    // A script may have cut its first line off.
+    let cut = line.starts_with("Total:")
+        && line.ends_with("secs")
+        && lines.get(start + 1).trim().starts_with("Slowest:");
+    if line != "Summary:" && !cut {
         return None;
     }
     let mut block = Block::new(Tool::Hey, start);

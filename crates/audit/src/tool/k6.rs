@@ -9,16 +9,80 @@ use serde_json::Value;
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     metric(lines.get(start).trim())?;
     let mut block = Block::new(Tool::K6, start);
-    let last = walk(lines, start, |i, line| take(&mut block, i, line));
-    // `http_reqs` has the rate, and there is no other tool that prints it.
+    let mut seen = Seen::default();
+    let last = walk(lines, start, |i, line| {
+        seen.take(i, line);
+        take(&mut block, i, line)
+    });
+    // `http_reqs` has the rate. Of another protocol only its iterations are counted.
+    if block.requests.is_none()
+        && let (Some(count), Some((rate, _))) = (seen.iterations, block.iterations)
+    {
+        block.requests = Some(count);
+        block.rate = Some(rate);
+        block.iterations = block.iterations.filter(|(_, took)| took.value > 0.0);
+    }
+    // A request may fail several checks, and its status as well.
+    block.overlap = true;
+    if let (Some((share, i)), Some(requests)) = (seen.failed_checks, block.requests) {
+        let failed = requests.what as f64 * share / 100.0;
+        block.fail(
+            i,
+            format!("checks failed for {share} %"),
+            failed.round() as u64,
+            false,
+        );
+    }
     finish(block, last)
+}
+
+/// What only the end shows the meaning of.
+#[derive(Default)]
+struct Seen {
+    iterations: Option<super::At<u64>>,
+    /// The share of the checks that failed, in percent, and the index of its line.
+    failed_checks: Option<(f64, usize)>,
+}
+
+impl Seen {
+    fn take(&mut self, i: usize, line: &str) {
+        let Some((name, value)) = metric(line) else {
+            return;
+        };
+        let first = value.split_whitespace().next().unwrap_or("");
+        match name {
+            "iterations" if self.iterations.is_none() => {
+                self.iterations = whole(first).and_then(|n| at(i, n));
+            }
+            // `95.00% ✓ 190 ✗ 10` before version 1, two lines since.
+            "checks" | "checks_failed" if self.failed_checks.is_none() => {
+                let share = percent(first).map(|share| match name {
+                    "checks" => ((100.0 - share) * 100.0).round() / 100.0,
+                    _ => share,
+                });
+                self.failed_checks = share.filter(|share| *share > 0.0).map(|share| (share, i));
+            }
+            _ => {}
+        }
+    }
 }
 
 fn take(block: &mut Block, i: usize, line: &str) -> Step {
     let Some((name, value)) = metric(line) else {
-        let known = ["✓", "✗", "█", "↳", "HTTP", "EXECUTION", "NETWORK", "CUSTOM"]
-            .iter()
-            .any(|word| line.starts_with(word));
+        let known = [
+            "✓",
+            "✗",
+            "█",
+            "↳",
+            "HTTP",
+            "EXECUTION",
+            "NETWORK",
+            "CUSTOM",
+            "WEBSOCKET",
+            "GRPC",
+        ]
+        .iter()
+        .any(|word| line.starts_with(word));
         return if known { Step::Taken } else { Step::Unknown };
     };
     match name {
@@ -31,12 +95,14 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
             let rate = words.next().and_then(|rate| rate.strip_suffix("/s"));
             block.rate = rate.and_then(count).and_then(|rate| at(i, rate));
         }
-        "http_req_duration" => {
+        "http_req_duration" | "grpc_req_duration" => {
             for part in value.split_whitespace() {
                 let Some((key, time)) = part.split_once('=') else {
                     continue;
                 };
                 match seconds(time) {
+                    // A number among times, where the script asks for it.
+                    None if key == "count" && whole(time).is_some() => {}
                     None => block.odd(i, part),
                     Some(time) => duration(block, i, key, time),
                 }

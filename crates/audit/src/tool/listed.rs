@@ -1,9 +1,8 @@
-//! Tools that end with a short list of `name: value` lines: siege, fortio, ghz, rewrk, Gatling and
-//! Artillery.
+//! Tools that end with a short list of `name: value` lines: siege, ghz, rewrk and Gatling.
 
 use super::{Block, Found, Step, Tool, at, finish, walk};
 use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use crate::read::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
 type Take = fn(&mut Block, usize, &str) -> Step;
 
@@ -12,11 +11,6 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let lower = |i: usize| lines.get(i).trim().to_lowercase();
     let (tool, take): (Tool, Take) = if is_siege(line) {
         (Tool::Siege, siege)
-    } else if line.starts_with("Fortio ") && line.contains(" running at ")
-        || line.starts_with("Aggregated Function Time : count ")
-        || line.starts_with("All done ") && line.ends_with(" qps")
-    {
-        (Tool::Fortio, fortio)
     } else if line == "Summary:" && (start + 1..start + 5).any(|i| lower(i).starts_with("count:")) {
         (Tool::Ghz, ghz)
     } else if line.starts_with("Beginning round ") || line == "Latencies:" {
@@ -25,11 +19,6 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         || line.starts_with("> request count ")
     {
         (Tool::Gatling, gatling)
-    } else if line.starts_with("http.codes.")
-        || line.starts_with("http.request_rate:")
-        || line.starts_with("http.requests:")
-    {
-        (Tool::Artillery, artillery)
     } else {
         return None;
     };
@@ -90,93 +79,6 @@ fn siege(block: &mut Block, i: usize, line: &str) -> Step {
         | "concurrency"
         | "successful transactions" => {}
         _ => return Step::Unknown,
-    }
-    Step::Taken
-}
-
-fn fortio(block: &mut Block, i: usize, line: &str) -> Step {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let behind = |name: &str| {
-        let place = words.iter().position(|word| *word == name)?;
-        words.get(place + 1).copied()
-    };
-    if line.starts_with("Fortio ") {
-        if i + 1 > block.first {
-            return Step::Over;
-        }
-        block.url = words
-            .last()
-            .filter(|word| word.contains("://"))
-            .and_then(|url| at(i, (*url).to_owned()));
-        let asked = behind("at").and_then(count).filter(|n| n.value > 0.0);
-        block.asked = asked.and_then(|n| at(i, n.value));
-    } else if line.starts_with("Aggregated Function Time") {
-        // What stands before it is of the time that fortio slept.
-        block.latency.percentiles.clear();
-        block.requests = behind("count").and_then(whole).and_then(|n| at(i, n));
-        let time = |name: &str| behind(name).and_then(count).and_then(|n| at(i, n));
-        block.latency.mean = time("avg");
-        block.latency.min = time("min");
-        block.latency.max = time("max");
-    } else if let Some(rest) = line.strip_prefix("# target ") {
-        if block.latency.mean.is_some()
-            && let Some((p, time)) = rest.split_once("% ")
-            && let (Some(p), Some(time)) = (count(p), count(time))
-        {
-            block
-                .latency
-                .percentiles
-                .extend(at(i, time).map(|time| (p.value, time)));
-        }
-    } else if let Some(rest) = line.strip_prefix("Code ") {
-        let code = rest.split(' ').next().unwrap_or("");
-        let n = rest
-            .split(" : ")
-            .nth(1)
-            .and_then(|rest| rest.split(' ').next());
-        if code != "200" && !code.starts_with(['2', '3']) {
-            let late = code == "-1";
-            block.fail(
-                i,
-                format!("status {code}"),
-                n.and_then(whole).unwrap_or(0),
-                false,
-            );
-            let _ = late;
-        }
-    } else if line.starts_with("All done ") {
-        let rate = words.iter().rev().nth(1).and_then(|n| count(n));
-        block.rate = rate.and_then(|n| at(i, n));
-        if block.requests.is_none() {
-            block.requests = words.get(2).and_then(|n| whole(n)).and_then(|n| at(i, n));
-        }
-        return Step::Last;
-    } else if line.starts_with("Sockets used: ") {
-        let n = words.get(2).and_then(|n| whole(n));
-        let kept = line.contains("perfect keepalive").then_some(n).flatten();
-        let would = line
-            .split("would be ")
-            .nth(1)
-            .and_then(|n| whole(n.trim_end_matches(')')));
-        block.connections = would.or(kept).and_then(|n| at(i, n));
-    } else if !(line.starts_with(['#', '>', '[', '-'])
-        || [
-            "Starting",
-            "Ended",
-            "Error cases",
-            "Uniform",
-            "IP addresses",
-            "Response",
-            "Jitter",
-        ]
-        .iter()
-        .any(|word| line.starts_with(word))
-        || line.contains(" : ")
-        || words.first().is_some_and(|word| {
-            word.contains(':') && word.starts_with(|c: char| c.is_ascii_digit())
-        }))
-    {
-        return Step::Unknown;
     }
     Step::Taken
 }
@@ -252,7 +154,14 @@ fn rewrk(block: &mut Block, i: usize, line: &str) -> Step {
         }
         Some("Transfer:") => {}
         // The last: `Total: 120 MB  Transfer Rate: …`, under `Transfer:`.
-        Some("Total:") => return Step::Last,
+        Some("Total:") => {
+            let all = words.get(1..3).and_then(|words| bytes(&words.join(" ")));
+            if let (Some(all), Some(requests)) = (all, block.requests) {
+                let each = all.times((requests.what as f64).recip());
+                block.response_bytes = at(i, each);
+            }
+            return Step::Last;
+        }
         Some(first) => {
             // Four times: mean, deviation, least, most.
             let times: Vec<Printed> = words.iter().filter_map(|word| seconds(word)).collect();
@@ -318,69 +227,6 @@ fn gatling(block: &mut Block, i: usize, line: &str) -> Step {
     Step::Taken
 }
 
-fn artillery(block: &mut Block, i: usize, line: &str) -> Step {
-    let Some((key, value)) = line.split_once(':') else {
-        return Step::Unknown;
-    };
-    let key = key.trim().trim_end_matches('.');
-    let value = value.trim().trim_start_matches('.').trim();
-    let n = || leading(value).map(|(n, _)| n);
-    let ms = || n().and_then(|n| at(i, n.times(1e-3)));
-    if let Some(code) = key.strip_prefix("http.codes.") {
-        if code.starts_with(['4', '5']) {
-            block.fail(
-                i,
-                format!("status {code}"),
-                n().map_or(0, |n| n.value as u64),
-                false,
-            );
-        }
-        return Step::Taken;
-    }
-    if let Some(how) = key.strip_prefix("errors.") {
-        let late = how.contains("TIMEDOUT") || how.contains("ETIMEDOUT");
-        block.lose(i, how.to_owned(), n().map_or(0, |n| n.value as u64), late);
-        return Step::Taken;
-    }
-    match key {
-        "http.requests" => {
-            if block.requests.is_some() {
-                return Step::Over;
-            }
-            block.requests = n().and_then(|n| at(i, n.value as u64));
-        }
-        "http.request_rate" => block.rate = n().and_then(|n| at(i, n)),
-        "http.response_time" | "http.responses" | "http.downloaded_bytes" => {}
-        // Artillery 1 and 2 list the times below their name.
-        "min" if block.latency.min.is_none() => block.latency.min = ms(),
-        "max" if block.latency.max.is_none() => block.latency.max = ms(),
-        "mean" if block.latency.mean.is_none() => block.latency.mean = ms(),
-        "median" if block.latency.percentile(50.0).is_none() => {
-            block
-                .latency
-                .percentiles
-                .extend(ms().map(|time| (50.0, time)));
-        }
-        "p95" if block.latency.percentile(95.0).is_none() => {
-            block
-                .latency
-                .percentiles
-                .extend(ms().map(|time| (95.0, time)));
-        }
-        "p99" if block.latency.percentile(99.0).is_none() => {
-            block
-                .latency
-                .percentiles
-                .extend(ms().map(|time| (99.0, time)));
-        }
-        "min" | "max" | "mean" | "median" | "p95" | "p99" => {}
-        "vusers.session_length" => return Step::Last,
-        key if key.starts_with("vusers.") || key.starts_with("http.") => {}
-        _ => return Step::Unknown,
-    }
-    Step::Taken
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Tool, one};
@@ -415,23 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn fortio_and_ghz() {
-        let block = one(
-            "Fortio 1.66.0 running at 500 queries per second, 2->2 procs, for 4s: http://10.0.0.2/e\n\
-            Aggregated Function Time : count 2000 avg 0.00022 +/- 0.0002 min 1.6e-05 max 0.0111 sum 0.44\n\
-            # target 50% 0.0005\n# target 99% 0.000995\nError cases : count 2 avg 0.0002 +/- 0 min 0 max 0 sum 0\n\
-            Sockets used: 9 (for perfect keepalive, would be 4)\nCode 200 : 1998 (99.9 %)\nCode 503 : 2 (0.1 %)\n\
-            All done 2000 calls (plus 4 warmup) 0.220 ms avg, 499.9 qps\n",
-        );
-        assert_eq!(
-            (block.tool, block.connections.unwrap().what),
-            (Tool::Fortio, 4)
-        );
-        assert_eq!(
-            (block.asked.unwrap().what, block.errors[0].what.count),
-            (500.0, 2)
-        );
-        near(block.rate, 499.9);
+    fn ghz() {
         let block = one(
             "Summary:\n  Count:\t200\n  Total:\t181.57 ms\n  Slowest:\t69.60 ms\n  Fastest:\t26.09 ms\n  \
             Average:\t32.01 ms\n  Requests/sec:\t1101.53\n\nResponse time histogram:\n  26.093 [1]  |\n\n\
@@ -443,20 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fortio_slept_is_no_response_time() {
-        let block = one(
-            "Fortio 1.66.0 running at 5000 queries per second, 2->2 procs, for 1m0s: http://10.0.0.2/\n\
-            Aggregated Sleep Time : count 299992 avg 8.8e-05 +/- 0.002 min -0.03 max 0.001 sum 26.6\n\
-            # target 50% 0.000453102\nWARNING 8.58% of sleep were falling behind\n\
-            Aggregated Function Time : count 300000 avg 0.000946 +/- 0.00079 min 0.00051 max 0.029 sum 283.8\n\
-            # target 50% 0.00081\nAll done 300000 calls (plus 4 warmup) 0.946 ms avg, 4999.9 qps\n",
-        );
-        assert_eq!(block.latency.percentiles.len(), 1);
-        assert_eq!(block.latency.percentile(50.0).unwrap().what.value, 0.00081);
-    }
-
-    #[test]
-    fn rewrk_gatling_artillery() {
+    fn rewrk_and_gatling() {
         let block = one(
             "Beginning round 1...\nBenchmarking 256 connections @ http://10.0.0.2/ for 10 second(s)\n  \
             Latencies:\n    Avg      Stdev    Min      Max      \n    2.60ms   0.53ms   0.22ms   19.51ms  \n  \
@@ -468,6 +285,7 @@ mod tests {
         );
         near(block.rate, 98_345.52);
         near(block.latency.max, 0.01951);
+        assert_eq!(block.response_bytes.unwrap().what.value.round(), 128.0);
         let block = one(
             "---- Global Information --------\n> request count    1000 (OK=990    KO=10    )\n\
             > min response time      3 (OK=3      KO=5     )\n> max response time    900 (OK=900    KO=20    )\n\
@@ -481,12 +299,5 @@ mod tests {
         );
         near(block.latency.percentile(99.0), 0.4);
         near(block.rate, 33.333);
-        let block = one(
-            "http.codes.200: ......... 900\nhttp.codes.503: ......... 100\nhttp.request_rate: ..... 100/sec\n\
-            http.requests: ........... 1000\nhttp.response_time:\n  min: ....... 1\n  max: ....... 88\n  mean: ...... 4.5\n  \
-            median: .... 4\n  p95: ....... 9\n  p99: ....... 30\nerrors.ETIMEDOUT: ...... 5\n",
-        );
-        assert_eq!((block.tool, block.timed_out()), (Tool::Artillery, 5));
-        near(block.latency.percentile(99.0), 0.03);
     }
 }

@@ -1,27 +1,38 @@
 //! What load generators print: one file for each, all of them into one shape, a [`Block`].
 
 mod ab;
+mod artillery;
 mod autocannon;
+mod block;
 mod bombardier;
+mod crank;
 mod echo_client;
+mod fortio;
+mod gcannon;
+mod go_wrk;
+mod grepped;
 mod h2load;
 mod hey;
 mod httperf;
+mod hyperfoil;
 mod k6;
 mod listed;
+mod locust;
 mod oha;
 mod samples;
 mod suite;
 mod vegeta;
 mod weighttp;
 mod wrk;
+mod zrk;
 
 use crate::read::lines::{Lines, is_fence};
-use crate::read::number::Printed;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
+
+pub use block::{At, Block, Failed, Latency};
 
 /// A load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -71,6 +82,14 @@ pub enum Tool {
     Artillery,
     /// gcannon, which `HttpArena` uses
     Gcannon,
+    /// Hyperfoil
+    Hyperfoil,
+    /// zrk
+    Zrk,
+    /// crank, which drives other load generators
+    Crank,
+    /// go-wrk
+    GoWrk,
 }
 
 impl fmt::Display for Tool {
@@ -98,235 +117,11 @@ impl fmt::Display for Tool {
             Self::Gatling => "gatling",
             Self::Artillery => "artillery",
             Self::Gcannon => "gcannon",
+            Self::Hyperfoil => "hyperfoil",
+            Self::Zrk => "zrk",
+            Self::Crank => "crank",
+            Self::GoWrk => "go-wrk",
         })
-    }
-}
-
-/// Something, and the line it stands in, from 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct At<T> {
-    /// What.
-    pub what: T,
-    /// Where.
-    pub line: usize,
-}
-
-/// The output of one run of a load generator.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Block {
-    /// What printed it.
-    pub tool: Tool,
-    /// Its first line, from 1.
-    pub first: usize,
-    /// Its last line.
-    pub last: usize,
-    /// The address that was loaded.
-    pub url: Option<At<String>>,
-    /// Connections.
-    pub connections: Option<At<u64>>,
-    /// Threads of the generator.
-    pub threads: Option<At<u64>>,
-    /// How long it was to last, in seconds.
-    pub planned: Option<At<f64>>,
-    /// How long it lasted, in seconds.
-    pub seconds: Option<At<Printed>>,
-    /// Requests that ended.
-    pub requests: Option<At<u64>>,
-    /// Requests per second.
-    pub rate: Option<At<Printed>>,
-    /// Response times, as they are headlined.
-    pub latency: Latency,
-    /// The longest time to connect, in seconds.
-    pub connect_max: Option<At<Printed>>,
-    /// What went wrong, by kind; only what did.
-    pub errors: Vec<At<Failed>>,
-    /// Fields that hold no number where there should be one.
-    pub garbled: Vec<At<String>>,
-    /// The tool's own sampling of the rate yielded nothing.
-    pub unsampled: Option<usize>,
-    /// What it calls what it measured, where several are in one output.
-    pub name: Option<At<String>>,
-    /// Requests in flight on each connection, as it says.
-    pub pipeline: Option<At<u64>>,
-    /// Bytes of each response.
-    pub response_bytes: Option<At<Printed>>,
-    /// k6's iterations: how many per second, and how long each took in seconds.
-    pub iterations: Option<(At<Printed>, Printed)>,
-    /// The rate that was asked for, where requests are sent at a rate.
-    pub asked: Option<At<f64>>,
-    /// A request may be among several of the errors: a wrong length and a bad status.
-    pub overlap: bool,
-}
-
-/// A distribution of response times, in seconds.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Latency {
-    /// The shortest.
-    pub min: Option<At<Printed>>,
-    /// The mean.
-    pub mean: Option<At<Printed>>,
-    /// The longest.
-    pub max: Option<At<Printed>>,
-    /// Percentiles: a percentage, and the time that it stands for.
-    pub percentiles: Vec<(f64, At<Printed>)>,
-    /// How many samples it holds, where that is said.
-    pub samples: Option<At<u64>>,
-}
-
-impl Latency {
-    /// The percentile of this percentage, if it was printed.
-    pub fn percentile(&self, percent: f64) -> Option<At<Printed>> {
-        let found = self
-            .percentiles
-            .iter()
-            .find(|(p, _)| (p - percent).abs() < 1e-9);
-        found.map(|&(_, time)| time)
-    }
-}
-
-/// At most this many kinds of errors are distinguished, more than any tool has; later ones count with
-/// the last.
-const KINDS: usize = 64;
-
-/// Requests that failed in one way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
-    /// How, in the tool's own words.
-    pub how: String,
-    /// How many.
-    pub count: u64,
-    /// They took too long.
-    pub timed_out: bool,
-    /// They are not among the requests that the output counts.
-    pub uncounted: bool,
-}
-
-impl Block {
-    fn new(tool: Tool, at: usize) -> Self {
-        Self {
-            tool,
-            first: at + 1,
-            last: at + 1,
-            url: None,
-            connections: None,
-            threads: None,
-            planned: None,
-            seconds: None,
-            requests: None,
-            rate: None,
-            latency: Latency::default(),
-            connect_max: None,
-            errors: Vec::new(),
-            garbled: Vec::new(),
-            unsampled: None,
-            name: None,
-            pipeline: None,
-            response_bytes: None,
-            iterations: None,
-            asked: None,
-            overlap: matches!(tool, Tool::Ab | Tool::Weighttp),
-        }
-    }
-
-    /// As [`Block::fail`], of requests that are not among those that it counts.
-    fn lose(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
-        let before = self.errors.len();
-        self.fail(at, how, count, timed_out);
-        for error in &mut self.errors[before..] {
-            error.what.uncounted = true;
-        }
-    }
-
-    fn fail(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
-        if count == 0 {
-            return;
-        }
-        if let Some(rest) = self.errors.get_mut(KINDS - 1) {
-            rest.what.count = rest.what.count.saturating_add(count);
-            return;
-        }
-        let what = Failed {
-            how: how.into(),
-            count,
-            timed_out,
-            uncounted: false,
-        };
-        self.errors.push(At { what, line: at + 1 });
-    }
-
-    /// Keeps a field that should have been a number and is none.
-    fn odd(&mut self, at: usize, text: &str) {
-        self.garbled.push(At {
-            what: text.to_owned(),
-            line: at + 1,
-        });
-    }
-
-    /// Is there anything in it that can be looked at?
-    fn says_something(&self) -> bool {
-        self.rate.is_some()
-            || self.latency.mean.is_some()
-            || self.requests.is_some() && (self.seconds.is_some() || !self.errors.is_empty())
-    }
-
-    /// The share of all requests that failed: of those that were counted and of those that were not.
-    pub fn failed_share(&self) -> f64 {
-        let count = |uncounted: bool| {
-            let errors = self
-                .errors
-                .iter()
-                .filter(move |e| e.what.uncounted == uncounted);
-            errors.map(|error| error.what.count as f64)
-        };
-        let counted = if self.overlap {
-            count(false).fold(0.0, f64::max)
-        } else {
-            count(false).sum()
-        };
-        let uncounted: f64 = count(true).sum();
-        // None can fail that was not made.
-        let all = self.ended().unwrap_or(counted).max(counted) + uncounted;
-        if all > 0.0 {
-            (counted + uncounted) / all
-        } else {
-            0.0
-        }
-    }
-
-    /// Requests that timed out.
-    pub fn timed_out(&self) -> u64 {
-        let timed_out = self.errors.iter().filter(|error| error.what.timed_out);
-        timed_out.map(|error| error.what.count).sum()
-    }
-
-    /// Requests that ended, however they did: as printed, or the rate times the time.
-    pub fn ended(&self) -> Option<f64> {
-        if let Some(requests) = &self.requests {
-            return Some(requests.what as f64);
-        }
-        Some(self.rate?.what.value * self.seconds?.what.value)
-    }
-
-    /// Requests per second: as printed, or, where that is not requests divided by time, as those give
-    /// it. One figure that was changed is one finding.
-    pub(crate) fn true_rate(&self) -> Option<f64> {
-        let rate = self.rate?.what.value;
-        let given = self.requests.zip(self.seconds);
-        let given = given.map(|(requests, seconds)| requests.what as f64 / seconds.what.value);
-        let wrk = matches!(self.tool, Tool::Wrk | Tool::Wrk2 | Tool::Ab);
-        Some(match given {
-            Some(given) if wrk && given > 0.0 && (rate / given - 1.0).abs() > 0.02 => given,
-            _ => rate,
-        })
-    }
-
-    /// How long it lasted, in seconds: as printed, or the requests divided by their rate.
-    pub fn lasted(&self) -> Option<f64> {
-        if let Some(seconds) = &self.seconds {
-            return Some(seconds.what.value);
-        }
-        let rate = self.rate?.what.value;
-        (rate > 0.0).then_some(self.requests?.what as f64 / rate)
     }
 }
 
@@ -356,52 +151,104 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
     let line = lines.get(at).trim();
     // Nearly every line of a text is decided by its first letter.
     let readers: &[Reader] = match line.chars().next()? {
-        'R' => &[autocannon::read, wrk::read, ab::read, vegeta::read],
-        '0'..='9' => &[wrk::read],
+        'R' => &[
+            autocannon::read,
+            go_wrk::read,
+            wrk::read,
+            ab::read,
+            vegeta::read,
+            crank::read,
+            artillery::read,
+        ],
+        '0'..='9' => &[wrk::read, zrk::read],
         'T' => &[
             wrk::read,
+            gcannon::read,
             ab::read,
             echo_client::read,
             httperf::read,
             listed::read,
             samples::read,
+            locust::read,
+            hey::read,
         ],
         'C' => &[ab::read],
         'L' => &[wrk::read, listed::read, samples::read],
         'M' => &[httperf::read],
+        'N' => &[locust::read],
+        'P' => &[hyperfoil::read, ab::read],
         'S' => &[
             ab::read,
+            artillery::read,
             listed::read,
             hey::read,
             wrk::read,
             bombardier::read,
+            fortio::read,
+            autocannon::read,
         ],
-        'A' | 'F' | '-' | '>' => &[listed::read],
+        'A' | 'F' => &[fortio::read, listed::read],
+        '-' | '>' => &[listed::read],
         'B' => &[bombardier::read, listed::read],
         '{' => &[listed::read],
-        '┌' => &[autocannon::read],
+        '#' => &[fortio::read],
+        '[' => &[zrk::read],
+        '|' => &[crank::read],
+        '┌' | '│' => &[autocannon::read],
         '"' => &[samples::read],
         'a'..='z' => &[
             weighttp::read,
             h2load::read,
             k6::read,
-            listed::read,
+            artillery::read,
             samples::read,
+            gcannon::read,
         ],
-        _ => return None,
+        _ => &[],
     };
-    readers.iter().find_map(|read| read(lines, at))
+    let found = readers.iter().find_map(|read| read(lines, at));
+    found.or_else(|| grepped::read(lines, at))
 }
 
 /// The outputs that a JSON object is.
 pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value) -> Option<Found> {
-    if let Some(suite) = suite::read_json(at, next, value) {
-        return Some(suite);
+    if let Some(several) =
+        suite::read_json(at, next, value).or_else(|| hyperfoil::read_json(lines, at, next, value))
+    {
+        return Some(several);
+    }
+    // Several results of one tool: scripts keep them in a list.
+    if let Value::Array(items) = value {
+        let mut blocks = Vec::new();
+        let mut from = at;
+        for item in items.iter().take(LISTED) {
+            from = json_item(lines, from + 1, next, item).unwrap_or(from);
+            let Some(found) = read_json(lines, from, next, item) else {
+                continue;
+            };
+            let title = ["title", "name"]
+                .iter()
+                .find_map(|key| item.get(key)?.as_str());
+            for mut block in found.blocks {
+                block.name = block.name.or_else(|| self::at(from, title?.to_owned()));
+                blocks.push(block);
+            }
+        }
+        return (!blocks.is_empty()).then_some(Found {
+            blocks,
+            next,
+            suite: false,
+        });
     }
     let mut block = oha::read_json(lines, at, next, value)
         .or_else(|| weighttp::read_json(lines, at, next, value))
         .or_else(|| autocannon::read_json(lines, at, next, value))
         .or_else(|| vegeta::read_json(lines, at, next, value))
+        .or_else(|| fortio::read_json(lines, at, next, value))
+        .or_else(|| bombardier::read_json(lines, at, next, value))
+        .or_else(|| gcannon::read_json(lines, at, next, value))
+        .or_else(|| zrk::read_json(lines, at, next, value))
+        .or_else(|| crank::read_json(lines, at, next, value))
         .or_else(|| k6::read_json(lines, at, next, value))?;
     block.last = next;
     block.says_something().then(|| Found {
@@ -409,6 +256,16 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
         next,
         suite: false,
     })
+}
+
+/// More results than this in one list are a suite's, and are not looked at one by one.
+const LISTED: usize = 200;
+
+/// The line in which an object of a list begins: the next one with its first key.
+fn json_item(lines: &Lines<'_>, from: usize, next: usize, item: &Value) -> Option<usize> {
+    let key = item.as_object()?.keys().next()?;
+    let quoted = format!("\"{key}\"");
+    (from..next).find(|i| lines.get(*i).contains(&quoted))
 }
 
 /// What a line is to the reader of a tool's output.
@@ -433,7 +290,9 @@ fn walk(lines: &Lines<'_>, at: usize, mut take: impl FnMut(usize, &str) -> Step)
     let mut unknown = 0;
     for index in at..lines.len() {
         let line = lines.get(index);
-        if is_fence(line) {
+        // Behind a heading something else begins; one `#` may be of a tool.
+        let heading = line.starts_with("##") && line.trim_start_matches('#').starts_with(' ');
+        if is_fence(line) || heading && index > at {
             break;
         }
         if line.is_empty() {

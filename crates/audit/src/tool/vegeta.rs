@@ -10,21 +10,32 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
     (line.starts_with("Requests") && line.contains("[total")).then_some(())?;
     let mut block = Block::new(Tool::Vegeta, start);
-    let last = walk(lines, start, |i, line| take(&mut block, i, line));
+    let mut errors = None;
+    let last = walk(lines, start, |i, line| {
+        // The set of errors ends it: one in each line, and none behind an empty one.
+        match errors {
+            Some(before) if i == before + 1 && !line.starts_with(['#', '`', '$']) => {
+                errors = Some(i);
+                return Step::Taken;
+            }
+            Some(_) => return Step::Over,
+            None if line.starts_with("Error Set:") => {
+                errors = Some(i);
+                return Step::Taken;
+            }
+            None => {}
+        }
+        take(&mut block, i, line)
+    });
     finish(block, last)
 }
 
 fn take(block: &mut Block, i: usize, line: &str) -> Step {
     // `Latencies     [min, mean, 50, 90, 95, 99, max]  1ms, …`
-    let Some((head, values)) = line.split_once(']') else {
-        // The set of errors ends it: one in each line.
-        return if block.errors.is_empty() {
-            Step::Unknown
-        } else {
-            Step::Taken
-        };
-    };
-    let Some((name, columns)) = head.split_once('[') else {
+    let Some((name, (columns, values))) = line.split_once('[').and_then(|(name, rest)| {
+        let columns = rest.split_once(']')?;
+        Some((name, columns))
+    }) else {
         return Step::Unknown;
     };
     let columns = columns.split(',').map(str::trim);
@@ -73,7 +84,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
                 block.fail(i, "failed", failed.round() as u64, false);
             }
         }
-        "Status Codes" | "Bytes In" | "Bytes Out" | "Error Set" => {}
+        "Status Codes" | "Bytes In" | "Bytes Out" => {}
         _ => return Step::Unknown,
     }
     Step::Taken
@@ -149,5 +160,28 @@ mod tests {
         assert_eq!(block.errors[0].what.count, 50);
         assert_eq!(block.latency.percentile(99.0).unwrap().what.value, 9.5e-3);
         assert_eq!(block.seconds.unwrap().what.value, 9.99);
+        assert_eq!(block.last, 8);
+    }
+
+    #[test]
+    fn what_follows_the_errors_is_no_part_of_them() {
+        let text = |name: &str| {
+            format!(
+                "### {name}\n\n`echo GET http://10.0.0.2/ | vegeta attack -rate=100/s | vegeta report`\n\n\
+                Requests      [total, rate, throughput]  1000, 100.10, 95.09\n\
+                Duration      [total, attack, wait]      9.995s, 9.99s, 4.9ms\n\
+                Success       [ratio]                    95.00%\nError Set:\n503 Service Unavailable\n\n"
+            )
+        };
+        let document = crate::read("v.md", &(text("one") + &text("two")));
+        let names: Vec<_> = document
+            .outputs
+            .iter()
+            .map(|output| output.place.headings[0].0.as_str())
+            .collect();
+        assert_eq!(
+            (names.as_slice(), document.commands.len()),
+            (["one", "two"].as_slice(), 2)
+        );
     }
 }

@@ -4,10 +4,13 @@
 
 use super::{Block, Found, Step, Tool, at, finish, walk};
 use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use crate::read::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
+    if let Some(found) = side_by_side(lines, start) {
+        return Some(found);
+    }
     // Its first lines, or, where `grep` has cut them off, any that only it prints.
     let cut = line.starts_with("Requests/sec:")
         || line.starts_with("Socket errors: connect ")
@@ -40,8 +43,56 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
             what: bytes.times(requests.recip()),
             line,
         });
+    } else if let (Some(each), None) = (each_of_transfer(lines.get(last), &block), block.requests) {
+        // Of an output that was cut to its last two lines.
+        block.response_bytes = super::at(last, each);
     }
     finish(block, last)
+}
+
+/// Outputs that a page has set beside each other, with or without `|` between them.
+fn side_by_side(lines: &Lines<'_>, start: usize) -> Option<Found> {
+    let first = lines.get(start);
+    let columns: Vec<usize> = first.match_indices("Running ").map(|(at, _)| at).collect();
+    let divided = first.contains('|');
+    if columns.len() < 2 || first.matches(" test @ ").count() != columns.len() {
+        return None;
+    }
+    let end = (start..lines.len())
+        .find(|&i| crate::read::lines::is_fence(lines.get(i)) || lines.get(i).trim().is_empty())
+        .unwrap_or(lines.len());
+    let cell = |line: &str, column: usize| -> String {
+        if divided {
+            return line.split('|').nth(column).unwrap_or("").to_owned();
+        }
+        // A column begins a little before its heading, where it is indented less than that.
+        let letters = line.chars().skip(columns[column]);
+        match columns.get(column + 1) {
+            Some(next) => letters.take(next - columns[column]).collect(),
+            None => letters.collect(),
+        }
+    };
+    let mut blocks = Vec::new();
+    for column in 0..columns.len() {
+        let text: Vec<String> = (start..end).map(|i| cell(lines.get(i), column)).collect();
+        let text = text.join("\n");
+        for mut block in read(&Lines::part(&text, start), start)?.blocks {
+            block.name = at(start, format!("column {}", column + 1));
+            blocks.push(block);
+        }
+    }
+    Some(Found {
+        blocks,
+        next: end,
+        suite: false,
+    })
+}
+
+/// The bytes of each answer, from bytes and answers per second.
+fn each_of_transfer(line: &str, block: &Block) -> Option<Printed> {
+    let rate = block.rate?.what.value;
+    let all = bytes(line.trim().strip_prefix("Transfer/sec:")?.trim())?;
+    (rate > 0.0).then(|| all.times(rate.recip()))
 }
 
 /// hey prints its rate with four decimals, and under the same name.
@@ -66,17 +117,9 @@ fn timeouts(block: &mut Block) {
 /// The bytes and the requests of `2285670 requests in 1.00m, 667.01MB read`.
 fn read_in(lines: &Lines<'_>, block: &Block) -> Option<(Printed, f64)> {
     let requests = block.requests?;
-    let line = lines.get(requests.line - 1).trim();
+    let line = without_remark(lines.get(requests.line - 1).trim());
     let (_, read) = line.rsplit_once(", ")?;
-    let (n, unit) = leading(read.strip_suffix(" read")?)?;
-    let factor = match unit {
-        "B" => 1.0,
-        "KB" => 1024.0,
-        "MB" => 1024.0 * 1024.0,
-        "GB" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    Some((n.times(factor), requests.what as f64))
+    Some((bytes(read.strip_suffix(" read")?)?, requests.what as f64))
 }
 
 /// Which percentiles are being listed.
@@ -91,7 +134,18 @@ enum Part {
     Uncorrected,
 }
 
+/// A line without what its reader was told about it: `timeout 8 (Socket错误: …)`, `1.67s （最大值）`.
+fn without_remark(line: &str) -> &str {
+    let line = line.split('（').next().unwrap_or(line);
+    let line = match line.find(" (") {
+        Some(at) if !line.starts_with("Latency Distribution") => &line[..at],
+        _ => line,
+    };
+    line.trim_end()
+}
+
 fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
+    let line = without_remark(line);
     if let Some((time, url)) = running(line) {
         if i + 1 > block.first {
             return Step::Over;
@@ -104,6 +158,9 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
         }
         block.threads = at(i, threads);
         block.connections = at(i, connections);
+    } else if let Some(tasks) = line.strip_suffix(" task(s) running concurrently") {
+        // Of wrknet, which prints what wrk does.
+        block.connections = whole(tasks).and_then(|n| at(i, n));
     } else if line.starts_with("Thread calibration:") {
         block.tool = Tool::Wrk2;
     } else if is_header(line) {
@@ -136,10 +193,14 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
             block.latency.samples = whole(samples).and_then(|n| at(i, n));
         }
     } else if line.starts_with("-----") || is_spectrum(line) {
-    } else if let Some(rate) = line.strip_prefix("Requests/sec:") {
+    } else if let Some(rate) =
+        (line.strip_prefix("Requests/sec:")).or_else(|| line.strip_prefix("Req/sec:"))
+    {
         if block.rate.is_some() {
             return Step::Over;
         }
+        // A script may have printed more behind it.
+        let rate = rate.trim().split("  ").next().unwrap_or(rate);
         match count(rate) {
             Some(rate) => block.rate = at(i, rate),
             None => block.odd(i, rate.trim()),
@@ -295,6 +356,24 @@ mod tests {
             (block.garbled[0].what.as_str(), block.garbled[0].line),
             ("64.44%0.", 5)
         );
+    }
+
+    #[test]
+    fn remarks_behind_figures() {
+        let block = one(
+            "Running 1m test @ http://10.0.0.2/ （一分钟）\n  12 threads and 400 connections (12 个线程)\n  \
+            Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency    84.21ms  141.90ms   1.61s    92.31%\n  \
+            78112 requests in 1.00m, 14.49MB read （共 78112 个请求）\n  \
+            Socket errors: connect 157, read 1540, write 7, timeout 8 (连接错误 157)\n  \
+            Non-2xx or 3xx responses: 18820 (78112 个请求中)\nRequests/sec:   1299.80  （每秒）\nTransfer/sec:    246.94KB\n",
+        );
+        assert_eq!(block.url.as_ref().unwrap().what, "http://10.0.0.2/");
+        assert_eq!(block.connections.unwrap().what, 400);
+        assert_eq!(block.requests.unwrap().what, 78_112);
+        assert_eq!(block.rate.unwrap().what.value, 1299.80);
+        let errors: Vec<u64> = block.errors.iter().map(|e| e.what.count).collect();
+        assert_eq!(errors, [157, 1540, 7, 8, 18_820]);
+        assert!(block.response_bytes.is_some() && block.garbled.is_empty());
     }
 
     #[test]

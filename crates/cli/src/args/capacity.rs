@@ -3,14 +3,17 @@
 use super::Shown;
 use super::connect::{Connect, Origin};
 use super::gate::Gate;
+use super::grpc::Called;
 use super::http2::Http2;
 use super::machines::Apart;
 use super::number::{count, rate};
+use super::over::OverArgs;
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
 use super::timed::{more_than_all, percent, with_unit};
 use super::tls::Tls;
+use super::ws::Ws;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
@@ -39,8 +42,12 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
     prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
     prony capacity -u ada:secret http://localhost:8000/account   HTTP Basic authentication\n  \
+    prony capacity --compressed http://localhost:8000/           answers may be compressed, docs/curl.md\n  \
     prony capacity --streams 8 h2c://localhost:8000/             over HTTP/2, docs/http2.md\n  \
+    prony capacity grpc://localhost:50051/hello.Greeter/SayHello  calls of gRPC, docs/grpc.md\n  \
+    prony capacity --size 200 ws://localhost:8000/chat           over WebSocket, docs/websocket.md\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
+    prony capacity go-net-http --contract http-echo --over h2 --streams 8   HTTP/2 over TLS\n  \
     prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \
     prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
     prony capacity http://localhost:8000/ --beyond 200%       overload, and how soon it recovers\n  \
@@ -82,6 +89,12 @@ pub struct Capacity {
     pub tls: Tls,
     #[command(flatten)]
     pub http2: Http2,
+    #[command(flatten)]
+    pub over: OverArgs,
+    #[command(flatten)]
+    pub called: Called,
+    #[command(flatten)]
+    pub ws: Ws,
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]

@@ -1,15 +1,20 @@
 //! `prony duel`.
 
 use super::Shown;
+use super::anatomy::AnatomyArgs;
 use super::connect::{Connect, Origin};
+use super::driven::Driven;
 use super::gate::Gate;
+use super::grpc::Called;
 use super::http2::Http2;
 use super::machines::Apart;
-use super::number::{count, rate};
+use super::number::rate;
+use super::over::OverArgs;
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
 use super::tls::Tls;
+use super::ws::Ws;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
@@ -17,7 +22,6 @@ use prony_lab::contract::Contract;
 use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::verdict::Quantity;
-use std::path::PathBuf;
 
 /// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
 ///
@@ -37,16 +41,22 @@ use std::path::PathBuf;
     prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
     prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
     prony duel -u ada:secret --get /account './old {port}' './new {port}'\n  \
+    prony duel --compressed --get /page './old {port}' './new {port}'   docs/curl.md\n  \
     prony duel -f shop.toml './old {port}' './new {port}'   requests of a file, docs/your-own-requests.md\n  \
     prony duel http://localhost:8001/ h2c://localhost:8001/    HTTP/1.1 and HTTP/2, docs/http2.md\n  \
+    prony duel --contract http-echo --over plain,tls go-net-http go-net-http    what encryption costs\n  \
+    prony duel --call hello.Greeter/SayHello './old {port}' './new {port}'   gRPC, docs/grpc.md\n  \
+    prony duel --ws --size 200 --text './old {port}' './new {port}'   WebSocket, docs/websocket.md\n  \
     prony duel http://shop.test/ http://localhost/ --resolve shop.test:80:10.0.0.5   docs/curl.md\n  \
     prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
+    prony duel --image shop:1.4 --image shop:1.5       two container images, each with its own command\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
     prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
 pub struct Duel {
-    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders
-    #[arg(required = true, add = ArgValueCandidates::new(complete::servers))]
+    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders; with --image the
+    /// command line that is run in each image, if it is not the image's own
+    #[arg(required_unless_present = "image", add = ArgValueCandidates::new(complete::servers))]
     pub sides: Vec<String>,
     /// Ask all sides for this path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
@@ -67,6 +77,16 @@ pub struct Duel {
     /// A git revision in which the command line is run, in a worktree of its own (give two or more)
     #[arg(long, value_name = "REVISION")]
     pub rev: Vec<String>,
+    /// A container image that has a server (give two or more), for podman or Docker. The server listens where the variables
+    /// HOST and PORT say (or `{host}` and `{port}` in its command line), on this machine's network, or see --image-port
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["rev", "run", "build"])]
+    pub image: Vec<String>,
+    /// The servers listen on this port of their containers, to which the engine forwards
+    #[arg(long, value_name = "PORT", requires = "image", value_parser = clap::value_parser!(u16).range(1..))]
+    pub image_port: Option<u16>,
+    /// What runs images [default: podman, or else docker]
+    #[arg(long, value_name = "PROGRAM", requires = "image")]
+    pub container_engine: Option<String>,
     /// A shell command that builds a side, run in its worktree or folder
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
@@ -91,50 +111,26 @@ pub struct Duel {
     /// Begin no round that would end after this [default: 3m; none with --rounds]
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<Span>,
-    /// Say why: after the duel, load all sides in further rounds at the common rate while their stacks are sampled and their
-    /// system calls counted, and name the functions, calls and counts that differ (needs root or a kernel setting, see docs/why.md)
-    #[arg(long, conflicts_with_all = ["server_on", "load_from"], help_heading = "Why")]
-    pub why: bool,
-    /// Rounds of --why; more find smaller differences
-    #[arg(long, value_name = "N", requires = "why", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000), help_heading = "Why")]
-    pub why_rounds: u32,
-    /// Write a page with the flame graph of each side and of their difference
-    #[arg(long, value_name = "FILE", requires = "why", help_heading = "Why")]
-    pub why_page: Option<PathBuf>,
-    /// Write the stacks of each side as FOLDER/SIDE.folded, for other flame graph tools
-    #[arg(long, value_name = "FOLDER", requires = "why", help_heading = "Why")]
-    pub why_folded: Option<PathBuf>,
-    /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>, help_heading = "Load")]
-    pub connections: u32,
-    /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, help_heading = "Load")]
-    pub threads: u32,
-    /// How long each side is loaded in each of the two parts of a round
-    #[arg(
-        short,
-        long,
-        value_name = "TIME",
-        default_value = "1s",
-        help_heading = "Load"
-    )]
-    pub duration: Span,
-    /// Load each start unmeasured until steady, for at most this long
-    #[arg(long, value_name = "TIME", default_value = "3s", help_heading = "Load")]
-    pub warmup: Span,
+    #[command(flatten)]
+    pub why: AnatomyArgs,
+    #[command(flatten)]
+    pub driven: Driven,
     /// The common rate in requests per second [default: half of what the slowest side reaches]
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
     pub rate: Option<f64>,
     /// No part at a common rate: compare throughput alone
     #[arg(long, conflicts_with = "rate", help_heading = "Load")]
     pub no_rate: bool,
-    /// Give up a request after this
-    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Load")]
-    pub timeout: Span,
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]
     pub http2: Http2,
+    #[command(flatten)]
+    pub over: OverArgs,
+    #[command(flatten)]
+    pub called: Called,
+    #[command(flatten)]
+    pub ws: Ws,
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]

@@ -2,12 +2,14 @@
 
 use super::connect::{Connect, Origin};
 use super::gate::Gate;
+use super::grpc::Grpc;
 use super::http2::Http2;
 use super::machines::LoadFrom;
-use super::number::count;
-use super::pace::{Pace, pace};
+use super::number::{count, times};
+use super::pace::{Pace, connections, pace};
 use super::request::Request;
 use super::tls::Tls;
+use super::ws::Messages;
 use super::{Shown, one_of};
 use clap::Args;
 use prony_record::{Spacing, Span, Transport};
@@ -20,16 +22,21 @@ use std::path::PathBuf;
     prony load -c 256 -t 2 -d 30s http://localhost:8000/    two threads\n  \
     prony load --rate 5000 --arrival poisson http://...     open loop: stalls are not hidden\n  \
     prony load --rate 100..5000 -d 1m http://...            a ramp: latency over time\n  \
+    prony load -c '10 for 30s, 200 for 30s' http://...      more connections after a while\n  \
     prony load -n 100000 -b @body.json -H 'Content-Type: application/json' http://...\n  \
     prony load --expect-status 200 --expect-body @page.html http://...\n  \
     prony load -u ada:secret http://localhost:8000/account  HTTP Basic authentication\n  \
+    prony load --compressed http://localhost:8000/          answers may be compressed, docs/curl.md\n  \
     prony load -f shop.toml --fail-if 'checkout.p99>50ms' http://localhost:8000\n  \
+    prony load --replay access.log --speed 2 http://localhost:8000   a log's requests, twice as fast as they came\n  \
     prony load --ca ca.pem https://localhost:8443/          over TLS, docs/tls.md
   \
     prony load --insecure --no-keepalive --no-resumption https://...   full handshakes per second
   \
     prony load --streams 32 -c 8 h2c://localhost:8080/      HTTP/2, 32 requests in flight on each connection\n  \
     prony load --http2 https://localhost:8443/              HTTP/2 over TLS, docs/http2.md\n  \
+    prony load --proto hello.proto --message '{\"name\": \"x\"}' grpc://localhost:50051/hello.Greeter/SayHello   docs/grpc.md\n  \
+    prony load --size 200 --text ws://localhost:8080/chat   WebSocket, docs/websocket.md\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --resolve example.com:443:10.0.0.5 https://example.com/   docs/curl.md\n  \
     prony load -c 80000 --interface 10.0.0.2,10.0.0.3,10.0.0.4 http://...   from several addresses\n  \
@@ -37,16 +44,19 @@ use std::path::PathBuf;
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {
-    /// http://HOST[:PORT]/PATH, https:// for TLS, h2c:// for HTTP/2 without TLS, or tcp://HOST:PORT for a raw echo; over a unix socket
+    /// http://HOST[:PORT]/PATH, https:// for TLS, h2c:// for HTTP/2 without TLS, grpc://HOST:PORT/package.Service/Method or grpcs:// for calls of gRPC,
+    /// ws:// or wss:// for WebSocket, or tcp://HOST:PORT for a raw echo; over a unix socket
     /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
     pub url: String,
-    /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>)]
-    pub connections: u32,
+    /// Connections; without --rate 10..200 opens or closes them evenly over the duration, and '10 for 30s, 200 for 1m,
+    /// 200..10 for 30s' are stages one after the other
+    #[arg(short, long, value_name = "N", default_value = "64", value_parser = connections)]
+    pub connections: Pace,
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
-    /// Length of the measurement [default: 10s, or that of the stages of --rate]
+    /// Length of the measurement [default: 10s; with stages of --rate or --connections, theirs; with --replay, the log's,
+    /// of which a shorter time sends the beginning]
     #[arg(short, long, value_name = "TIME", conflicts_with = "requests")]
     pub duration: Option<Span>,
     /// Number of requests, instead of a duration
@@ -80,24 +90,38 @@ pub struct Load {
         help_heading = "Request"
     )]
     pub file: Option<PathBuf>,
+    /// Send a server's log again, in the common or combined format, in its order and at its own times; with --file each line is the
+    /// request of the file that has its method and path, otherwise what the log has is asked for (GET and HEAD)
+    #[arg(
+        long,
+        value_name = "LOG",
+        conflicts_with_all = ["rate", "requests", "arrival", "random_shares", "method", "body", "body_file", "expect_status", "expect_body"],
+        help_heading = "Request"
+    )]
+    pub replay: Option<PathBuf>,
+    /// Send it so many times as fast as it came
+    #[arg(long, value_name = "N", default_value = "1", value_parser = times, requires = "replay", help_heading = "Request")]
+    pub speed: f64,
     /// Draw each request of --file for itself; otherwise shares are exact in any 1,000 requests of a
     /// thread
     #[arg(long, requires = "file", help_heading = "Request")]
     pub random_shares: bool,
-    /// Do not try the requests of --file before the load. Without this the load is not made when one of them is never
-    /// answered as the file expects (with --load-from, and with rows that are sent once, they are not tried)
-    #[arg(long, requires = "file", help_heading = "Request")]
+    /// Do not try the requests of --file before and after the load, nor one of each kind of --replay's. Without this the load is not made
+    /// when one of them is never answered as expected (with rows that are sent once, and with --load-from if this machine cannot reach the server, they are
+    /// not tried). With grpc://, do not look at answers before the load
+    #[arg(long, help_heading = "Request")]
     pub no_verify: bool,
     #[command(flatten)]
     pub request: Request,
-    /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood
+    /// What tcp:// sends and expects back, or @FILE; \n, \r, \t and \\ are understood [default: hello\n]. With grpc:// and
+    /// --proto the message of a call as JSON, or @FILE [default: an empty message]
     #[arg(
         long,
         value_name = "TEXT",
-        default_value = "hello\\n",
+        conflicts_with_all = ["message_file", "message_hex", "message_base64"],
         help_heading = "Request"
     )]
-    pub message: String,
+    pub message: Option<String>,
     /// Connect to this unix socket instead of the URL's host
     #[arg(
         long,
@@ -147,6 +171,13 @@ pub struct Load {
     pub tls: Tls,
     #[command(flatten)]
     pub http2: Http2,
+    #[command(flatten)]
+    pub grpc: Grpc,
+    /// Print the first answer of a call before the load, with --proto as JSON
+    #[arg(long, help_heading = "gRPC")]
+    pub show_answer: bool,
+    #[command(flatten)]
+    pub messages: Messages,
     /// Print the result as JSON (`prony schema load` describes it)
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -41,6 +41,12 @@ pub struct Apart {
     /// Build, start, verify and watch the servers on this machine (see --host)
     #[arg(long, value_name = "HOST")]
     pub server_on: Option<String>,
+    /// Give the servers this many CPUs of their machine, the first ones: a smaller machine than it is
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub server_cpus: Option<u32>,
+    /// Where the upstream of gateways runs, if it has a machine of its own: an option of `run` alone.
+    #[arg(skip)]
+    pub upstream_on: Option<String>,
     #[command(flatten)]
     pub from: LoadFrom,
 }

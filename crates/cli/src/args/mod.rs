@@ -1,15 +1,19 @@
 //! What the user may type: the one definition of the command line.
 
+mod anatomy;
 mod capacity;
 pub mod connect;
+mod driven;
 mod duel;
 pub mod gate;
+pub mod grpc;
 mod hosts;
 pub mod http2;
 mod load;
 pub mod machines;
 mod number;
 mod others;
+pub mod over;
 pub mod pace;
 pub mod request;
 mod requests;
@@ -20,8 +24,11 @@ mod share;
 mod timed;
 pub mod tls;
 mod verify;
+mod why;
+pub mod ws;
 
 pub use capacity::{Calibrate, Capacity};
+pub use driven::Driven;
 pub use duel::Duel;
 pub use hosts::{HostsAction, HostsArgs, HostsCheck};
 pub use load::Load;
@@ -31,6 +38,7 @@ pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
 pub use run::Run;
 pub use servers::{Servers, ServersAction};
 pub use verify::Verify;
+pub use why::Why;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
@@ -54,9 +62,10 @@ Start here:
 More commands:
   results      runs, report, compare, export, import
   servers      servers (list, setup, check, start), serve, hosts (check)
+  one server   why: what a request costs it, by function and system call
   trust        calibrate, explain, verify
   requests     requests (from): files of requests out of curl commands, HAR, OpenAPI, logs
-  other tools  audit, echo-client, wrk, ab, weighttp, httperf
+  other tools  audit, echo-client, wrk, ab, h2load, weighttp, httperf
   setup        schema, completions, man
 
 Options: --notebook FILE, --catalog FOLDER, --cache FOLDER, -h/--help, -V/--version
@@ -150,6 +159,7 @@ pub enum Command {
     Run(Run),
     Duel(Box<Duel>),
     Capacity(Box<Capacity>),
+    Why(Box<Why>),
     #[command(alias = "tare")]
     Calibrate(Calibrate),
     Load(Box<Load>),
@@ -219,6 +229,17 @@ pub enum Command {
             prony httperf --help                                 its own flags"
     )]
     Httperf(Passed),
+    /// h2load, the benchmarking tool of nghttp2: flags and output of 1.52
+    #[command(
+        name = "h2load",
+        hide = true,
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+            prony h2load -n 100000 -c 10 -m 32 https://localhost:8443/\n  \
+            prony h2load -D 10 -c 50 --h1 http://localhost:8000/\n  \
+            prony h2load --help                                  its own flags"
+    )]
+    H2load(Passed),
     Schema(Schema),
     Completions(Completions),
     Man(Man),

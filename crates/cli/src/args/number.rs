@@ -15,6 +15,18 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How many times as much: `2`, `0.5`, `x2` or `×2`.
+pub fn times(text: &str) -> Result<f64, String> {
+    let wrong =
+        || format!("{text:?} is not a multiple: expected a number above 0, such as 2 or 0.5");
+    let number = text.strip_prefix(['x', '×']).unwrap_or(text);
+    let number = scaled(number).ok_or_else(wrong)?;
+    match (1e-6..=1e6).contains(&number) {
+        true => Ok(number),
+        false => Err(wrong()),
+    }
+}
+
 /// A whole number from 1 on, with the same letters.
 pub fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let wrong = || format!("{text:?} is not a whole number above 0, such as 64, 10k or 1M");
@@ -55,6 +67,8 @@ mod tests {
         for text in ["", "k", "0", "-1", "+1k", "1kk", "1 k", "inf", "nan", "1e3"] {
             assert!(rate(text).is_err(), "{text}");
         }
+        assert_eq!((times("x2"), times("×0.5")), (Ok(2.0), Ok(0.5)));
+        assert!(times("0").is_err() && times("2x").is_err());
         for text in ["", "0", "0k", "1.5", "0.0001k", "-4", "many", "5G9"] {
             assert!(count::<u32>(text).is_err(), "{text}");
         }

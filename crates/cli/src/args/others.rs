@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use prony_record::Span;
+use prony_record::load::Over;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Print completions for a shell
@@ -100,16 +102,18 @@ fn row_and_server(text: &str) -> Result<(String, String), String> {
 
 /// Serve a contract with one of prony's own servers, until Ctrl-C
 ///
-/// `tcp-echo` and `http-echo` are as fast as the kernel allows: the ceiling of a host. `clockwork`
+/// `tcp-echo`, `http-echo` and `ws-echo` are as fast as the kernel allows: the ceiling of a host. `clockwork`
 /// answers exactly when a script says, to test load generators.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony serve http-echo --port 8000\n  \
+    prony serve http-echo --over h2 --cert cert.pem --key key.pem --port 8443\n  \
     prony serve tcp-echo --model io-uring --workers 2 --port 7000\n  \
     prony serve clockwork --stall 100ms/1s --port 7000\n  \
-    prony serve clockwork --contract http-echo --delay uniform:1ms..3ms --queue")]
+    prony serve clockwork --contract http-echo --delay uniform:1ms..3ms --queue\n  \
+    prony serve clockwork --contract http-echo --over h2c --stall 100ms/1s")]
 pub struct Serve {
-    /// tcp-echo, http-echo, or clockwork
+    /// tcp-echo, http-echo, ws-echo, or clockwork
     pub what: Served,
     /// The port; 0: a free one, which is printed
     #[arg(long, default_value_t = 0)]
@@ -123,6 +127,15 @@ pub struct Serve {
     /// Event loops, each with its own listener
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: u32,
+    /// What HTTP is spoken over: plain, tls, h2c or h2
+    #[arg(long, value_name = "OVER", default_value = "plain")]
+    pub over: Over,
+    /// The certificate, for tls and h2: a file of PEM
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<OsString>,
+    /// The key of the certificate: a file of PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<OsString>,
     /// Busy work per request, to make a server that is slower by a known amount
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub busy: Span,
@@ -155,6 +168,8 @@ pub enum Served {
     TcpEcho,
     /// GET /any/path is answered with the path and the date
     HttpEcho,
+    /// Messages over WebSocket come back, at any path
+    WsEcho,
     /// Delays and stalls that are known exactly
     Clockwork,
 }
@@ -182,6 +197,8 @@ pub enum SchemaOf {
     Compare,
     /// What `prony capacity --json` prints
     Capacity,
+    /// What `prony why --json` prints
+    Why,
     /// What `prony calibrate --json` prints
     Calibrate,
     /// What `prony export --format json` writes
@@ -194,6 +211,8 @@ pub enum SchemaOf {
     Published,
     /// What `prony audit --json` prints
     Audit,
+    /// The service of the contract grpc-echo, as a .proto file
+    GrpcEcho,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What is asked, and what must come: the same for `load`, `duel` and `capacity`.
 
 use clap::Args;
+use prony_engine::protocol::grpc::Status;
 use std::path::PathBuf;
 
 /// A request, and what is expected of its answer.
@@ -9,7 +10,7 @@ pub struct Request {
     /// Method [default: GET, or POST with a body]
     #[arg(short, long, value_name = "METHOD", help_heading = "Request")]
     pub method: Option<String>,
-    /// A header field, as `Name: value` (may be repeated)
+    /// A header field, or metadata of a call, as `Name: value` (may be repeated)
     #[arg(
         short = 'H',
         long = "header",
@@ -28,12 +29,15 @@ pub struct Request {
         help_heading = "Request"
     )]
     pub body_file: Option<String>,
-    /// The status that every answer must have, such as 200 or 2xx [default: any below 400]
+    /// The status that every answer must have, such as 200 or 2xx; of a call of gRPC its name or number, such as
+    /// NOT_FOUND or 5 [default: any below 400; of a call OK]
     #[arg(long, value_name = "CODE", value_parser = status, help_heading = "Answer")]
     pub expect_status: Option<Statuses>,
     /// The body that every answer must have, or @FILE [default: any]
     #[arg(long, value_name = "BODY", help_heading = "Answer")]
     pub expect_body: Option<String>,
+    #[command(flatten)]
+    pub encoding: Encoding,
     #[command(flatten)]
     pub login: Login,
 }
@@ -54,6 +58,15 @@ impl std::fmt::Debug for Login {
     }
 }
 
+/// How answers may come: with the requests of a file too.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Encoding {
+    /// Ask for compressed answers (deflate, gzip, br, zstd), and judge bodies without their compression, on the sample of
+    /// answers that are looked at (docs/curl.md)
+    #[arg(long, help_heading = "Answer")]
+    pub compressed: bool,
+}
+
 /// The requests of a file instead.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Asked {
@@ -72,17 +85,25 @@ pub struct Asked {
     pub no_pipelining: bool,
 }
 
-/// Statuses, from the first to the last.
+/// The statuses that are expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Statuses(pub u16, pub u16);
+pub enum Statuses {
+    /// Of HTTP, from the first to the last.
+    Http(u16, u16),
+    /// Of gRPC.
+    Grpc(Status),
+}
 
 fn status(text: &str) -> Result<Statuses, String> {
+    if let Some(status) = Status::parse(text) {
+        return Ok(Statuses::Grpc(status));
+    }
     let class = text.strip_suffix("xx").and_then(|digit| digit.parse().ok());
     match (class, text.parse()) {
-        (Some(class @ 1..=9), _) => Ok(Statuses(100 * class, 100 * class + 99)),
-        (None, Ok(code)) if (100..1000).contains(&code) => Ok(Statuses(code, code)),
+        (Some(class @ 1..=9), _) => Ok(Statuses::Http(100 * class, 100 * class + 99)),
+        (None, Ok(code)) if (100..1000).contains(&code) => Ok(Statuses::Http(code, code)),
         _ => Err(format!(
-            "{text:?} is not a status: expected a number such as 200, or a class such as 2xx"
+            "{text:?} is not a status: expected a number such as 200, a class such as 2xx, or a status of gRPC such as NOT_FOUND"
         )),
     }
 }
@@ -93,8 +114,11 @@ mod tests {
 
     #[test]
     fn statuses_and_classes() {
-        assert_eq!(status("404"), Ok(Statuses(404, 404)));
-        assert_eq!(status("2xx"), Ok(Statuses(200, 299)));
+        assert_eq!(status("404"), Ok(Statuses::Http(404, 404)));
+        assert_eq!(status("2xx"), Ok(Statuses::Http(200, 299)));
+        for name in ["NOT_FOUND", "not_found", "5"] {
+            assert!(matches!(status(name), Ok(Statuses::Grpc(code)) if code.number() == 5));
+        }
         for wrong in ["", "xx", "0xx", "10xx", "20x", "99", "1000", "-200"] {
             assert!(status(wrong).is_err(), "{wrong}");
         }

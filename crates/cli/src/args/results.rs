@@ -50,14 +50,17 @@ pub struct Report {
 ///
 /// json has everything (`prony schema export` describes it); csv a row per trial; markdown is for a pull
 /// request; hlog and hgrm are HdrHistogram's log of all trials and its table of percentiles; benchstat is
-/// what Go's benchstat compares; openmetrics is for a database; svg is one chart.
+/// what Go's benchstat compares; openmetrics is for a database; svg is one chart; folded and pprof are
+/// the stacks that `--why` has sampled, for flame graph tools and for `go tool pprof`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony export latest --format csv --out trials.csv\n  \
     prony export 12 --format markdown\n  \
     prony export 12 --format svg --chart throughput-c64 --out throughput.svg\n  \
     prony export 12 --format hgrm --server node --load c64 --out node.hgrm\n  \
-    prony export 12 --format benchstat --out 12.txt")]
+    prony export 12 --format benchstat --out 12.txt\n  \
+    prony export 12 --format pprof --server node --out node.pb.gz\n  \
+    prony export 12 --format folded --waits --server node")]
 pub struct Export {
     /// A run's number, `latest`, or an experiment's name for its latest run
     #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
@@ -71,9 +74,12 @@ pub struct Export {
     /// Of svg: the chart [default: list them]
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,
-    /// Of hgrm: the server, as `name` or `name@workers`
+    /// Of hgrm, folded and pprof: the server, as `name` or `name@workers`
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
+    /// Of folded: the stacks in which threads wait, in nanoseconds, instead of those that were sampled
+    #[arg(long)]
+    pub waits: bool,
     /// Of hgrm: the load, as reports label it
     #[arg(long, value_name = "LOAD")]
     pub load: Option<String>,
@@ -97,6 +103,10 @@ pub enum Format {
     Openmetrics,
     /// One chart
     Svg,
+    /// Stacks that `--why` has sampled of one server, for flame graph tools
+    Folded,
+    /// The same as a profile for `go tool pprof` and others, compressed
+    Pprof,
 }
 
 /// Show the notebook as a web page: runs, reports, comparisons, histories

@@ -1,12 +1,14 @@
 //! `prony run`.
 
 use super::Shown;
+use super::anatomy::AnatomyArgs;
 use super::gate::Gate;
 use super::machines::Apart;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_record::bounds::MOST_ROUNDS;
+use prony_record::load::Over;
 
 /// Run an experiment: every server in it, verified and loaded, round after round
 ///
@@ -18,6 +20,10 @@ use prony_record::bounds::MOST_ROUNDS;
     prony run quickstart\n  \
     prony run quickstart --rounds 10 --json > result.json\n  \
     prony run weather --load 'c64 t8' --only finagle\n  \
+    prony run http-echo --only node --over plain,tls   what encryption costs\n  \
+    prony run weather --server-on gw --upstream-on up --load-from gen      on three machines, docs/hosts.md\n  \
+    salloc -N16 prony run tcp-echo --rigs slurm     rounds on 16 nodes at once\n  \
+    prony run quickstart --why                      which functions and system calls differ, docs/why.md\n  \
     prony run my-experiment.toml --only go-net-http --only node")]
 pub struct Run {
     /// A file, or the name of an experiment
@@ -32,6 +38,10 @@ pub struct Run {
     /// Only these loads (as reports label them: `c64 t8`, or a load's name; may be repeated)
     #[arg(long, value_name = "LOAD")]
     pub load: Vec<String>,
+    /// Speak HTTP over these instead of what the experiment says: plain, tls, h2c, h2, separated by commas; each load is
+    /// made over each of them
+    #[arg(long, value_name = "OVER", value_delimiter = ',')]
+    pub over: Vec<Over>,
     /// Shorter: one round, a tenth of the work, and at most 3 s of warm-up
     #[arg(long)]
     pub quick: bool,
@@ -39,7 +49,22 @@ pub struct Run {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     #[command(flatten)]
+    pub why: AnatomyArgs,
+    #[command(flatten)]
     pub apart: Apart,
+    /// Build and start the upstream of gateways on this machine (see --host); otherwise it runs beside them, on other CPUs
+    #[arg(long, value_name = "HOST", help_heading = "Machines")]
+    pub upstream_on: Option<String>,
+    /// Hand whole rounds to these rigs as they become free. A rig is a machine for server and load (HOST), or one for the
+    /// server and others for the load (SERVER+GENERATOR…); slurm: each node of the Slurm job that prony runs in
+    #[arg(
+        long,
+        value_name = "RIG,…|slurm",
+        value_delimiter = ',',
+        help_heading = "Machines",
+        conflicts_with_all = ["server_on", "load_from", "upstream_on"]
+    )]
+    pub rigs: Vec<String>,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON (`prony schema run` describes it)

@@ -4,6 +4,7 @@ use crate::complete;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
+use prony_record::load::{KeyKind, Over};
 use std::net::IpAddr;
 
 /// The servers of the catalog: list, setup, check, start
@@ -60,11 +61,18 @@ pub enum ServersAction {
     #[command(after_help = "Examples:\n  \
         prony servers check                 all of them\n  \
         prony servers check http-echo       all that keep this contract\n  \
-        prony servers check node go-copy")]
+        prony servers check node go-copy\n  \
+        prony servers check nginx --over tls,h2     these, of what it speaks")]
     Check {
         /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
         #[arg(add = ArgValueCandidates::new(complete::entrants))]
         names: Vec<String>,
+        /// Only over these, of what each server speaks: plain, tls, h2c, h2
+        #[arg(long, value_name = "OVER", value_delimiter = ',')]
+        over: Vec<Over>,
+        /// The key of the certificate that they are given over tls and h2: ecdsa-p256 or rsa2048 [default: ecdsa-p256]
+        #[arg(long, value_name = "KIND")]
+        server_key: Option<KeyKind>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -75,6 +83,7 @@ pub enum ServersAction {
     #[command(after_help = "Examples:\n  \
         prony servers start go-copy\n  \
         prony servers start node@2 --contract http-echo --port 8000\n  \
+        prony servers start nginx --over h2              HTTP/2 over TLS, with a certificate of its own\n  \
         prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
     Start {
         /// The server, as `name` or `name@workers`
@@ -88,6 +97,12 @@ pub enum ServersAction {
         /// The port; 0: a free one
         #[arg(long, default_value_t = 0)]
         port: u16,
+        /// What it is to speak HTTP over: plain, tls, h2c or h2
+        #[arg(long, value_name = "OVER", default_value = "plain")]
+        over: Over,
+        /// The key of its certificate, over tls and h2: ecdsa-p256 or rsa2048 [default: ecdsa-p256]
+        #[arg(long, value_name = "KIND")]
+        server_key: Option<KeyKind>,
     },
 }
 

@@ -25,7 +25,7 @@ pub struct Tls {
     /// Speak this version only [default: the best that both sides speak]
     #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
     pub tls_version: Option<String>,
-    /// Offer this cipher suite only, by its IANA or OpenSSL name
+    /// Offer these cipher suites only, by their IANA or OpenSSL names, with colons between them
     #[arg(long, value_name = "NAME")]
     pub cipher: Option<String>,
     /// A full handshake for every connection, no resumed ones

@@ -25,7 +25,14 @@ pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     on_signal(&interrupt)?;
     let placement = Placement::split(&allowed_cpus());
     let elsewhere = args.apart.reach(true, false)?;
-    let rig = rig(places, &interrupt, placement, 1, elsewhere)?;
+    let rig = rig(
+        places,
+        &interrupt,
+        placement,
+        1,
+        elsewhere,
+        args.apart.server_cpus,
+    )?;
     let sides = reference()?;
     let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
     let mut notebook = places.notebook()?;
@@ -138,9 +145,9 @@ fn reference() -> Result<Vec<Side>> {
 /// Contracts that prony's own servers keep.
 pub fn kept_by_reference(text: &str) -> Result<Contract, String> {
     match text.parse::<Contract>() {
-        Ok(contract @ (Contract::TcpEcho | Contract::HttpEcho)) => Ok(contract),
+        Ok(contract @ (Contract::TcpEcho | Contract::HttpEcho | Contract::WsEcho)) => Ok(contract),
         Ok(other) => Err(format!(
-            "prony's own servers do not keep {other}: there are tcp-echo and http-echo"
+            "prony's own servers do not keep {other}: there are tcp-echo, http-echo and ws-echo"
         )),
         Err(error) => Err(error.to_string()),
     }

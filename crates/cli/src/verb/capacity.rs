@@ -1,8 +1,9 @@
 //! `prony capacity`: the highest rate that a server keeps within limits, and its latency below that.
 
-use super::duel::sides;
+use super::duel::{calls, sides};
 use crate::Ended;
 use crate::args::{Capacity, Places};
+use crate::http2::Manners;
 use crate::journal::{Kept, conclude, say_where, subject};
 use crate::live::Live;
 use crate::machines::rig;
@@ -10,13 +11,14 @@ use crate::place::on_signal;
 use crate::target::is_url;
 use miette::{Result, miette};
 use prony_lab::capacity::CapacityError;
+use prony_lab::duel::WINDOW;
 use prony_lab::event::Event;
 use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::trial::{Lab, Progress};
-use prony_record::Subject;
 use prony_record::service::{CapacityReport, Known};
+use prony_record::{Load, Span, Subject};
 use prony_report::show;
 use std::sync::Arc;
 
@@ -25,9 +27,42 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&args.apart.from.load_from)?;
     let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
-    let (side, manner) = sides::one(places, args, elsewhere.as_ref())?;
+    let one = sides::One {
+        server: &args.server,
+        get: args.get.as_deref(),
+        contract: args.contract,
+        request: &args.request,
+        called: &args.called,
+        asked: &args.asked,
+        manners: Manners {
+            tls: &args.tls,
+            http2: &args.http2,
+            ws: &args.ws,
+            over: &args.over,
+            connect: &args.connect,
+            calls: calls::calls(args.called.call.as_deref(), args.contract),
+        },
+        load: Load {
+            connections: args.connections,
+            threads: args.threads,
+            pipeline: args.http2.streams.unwrap_or(1),
+            warmup: args.warmup,
+            window: Span(WINDOW),
+            ..Load::default()
+        },
+        duration: args.duration.0,
+    };
+    let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
-    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?.sending_from(sources);
+    let rig = rig(
+        places,
+        &interrupt,
+        placement,
+        args.threads,
+        elsewhere,
+        args.apart.server_cpus,
+    )?
+    .sending_from(sources);
     let mut notebook = places.notebook()?;
     let limits = args.limits.limits();
     let names = [side.name.clone()];

@@ -1,7 +1,7 @@
-//! `prony wrk`, `ab`, `weighttp` and `httperf`, and the same through links of these names.
+//! `prony wrk`, `ab`, `weighttp`, `httperf` and `h2load`, and the same through links of these names.
 
 use crate::place::on_signal;
-use prony_compat::{Console, ab, httperf, weighttp, wrk};
+use prony_compat::{Console, ab, h2load, httperf, weighttp, wrk};
 use prony_lab::interrupt::Interrupt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -16,6 +16,7 @@ pub enum Tool {
     Ab,
     Weighttp,
     Httperf,
+    H2load,
 }
 
 impl Tool {
@@ -26,6 +27,7 @@ impl Tool {
             "ab" => Self::Ab,
             "weighttp" => Self::Weighttp,
             "httperf" => Self::Httperf,
+            "h2load" => Self::H2load,
             _ => return None,
         })
     }
@@ -49,6 +51,12 @@ impl Tool {
             eprintln!("{report:?}");
             return ExitCode::from(1);
         }
+        // The originals catch Ctrl-C at most: of a TERM they end without a word.
+        // SAFETY: `signal` changes nothing but what these signals do.
+        unsafe {
+            libc::signal(libc::SIGTERM, libc::SIG_DFL);
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+        }
         let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
         let mut console = Console {
             out: &mut out,
@@ -61,8 +69,12 @@ impl Tool {
             Self::Ab => ab::main,
             Self::Weighttp => weighttp::main,
             Self::Httperf => httperf::main,
+            Self::H2load => h2load::main,
         };
-        ExitCode::from(main(arguments.to_vec(), &mut console))
+        let status = main(arguments.to_vec(), &mut console);
+        // ab alone does not call a run that was broken off a success.
+        let broken_off = self == Self::Ab && status == 0 && interrupt.fired();
+        ExitCode::from(if broken_off { 1 } else { status })
     }
 }
 
@@ -85,6 +97,7 @@ mod tests {
             ("/opt/bin/wrk ab u", Some((Tool::Wrk, words("ab u")))),
             ("./ab", Some((Tool::Ab, vec![]))),
             ("prony httperf -h", Some((Tool::Httperf, words("-h")))),
+            ("prony h2load -n1 u", Some((Tool::H2load, words("-n1 u")))),
             ("weighttp --help", Some((Tool::Weighttp, words("--help")))),
             ("prony load wrk", None),
             ("prony", None),

@@ -1,11 +1,14 @@
 //! `prony duel`: which of these servers is faster, by how much, and how sure is that?
 
+pub mod calls;
 mod display;
 mod folders;
+mod images;
 pub mod sides;
 mod terms;
 mod why;
 
+use super::why::{files, keep};
 use crate::Ended;
 use crate::args::{Duel, Places};
 use crate::journal::{Kept, conclude, say_where, subject};
@@ -21,6 +24,7 @@ use prony_lab::trial::Lab;
 use prony_notebook::{Notebook, RunId};
 use prony_pages::material::Material;
 use prony_record::Subject;
+use prony_verdict::why::anatomy;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,10 +32,19 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&args.apart.from.load_from)?;
+    args.apart.without_why(args.why.why)?;
     let elsewhere = args.apart.reach(sides::any_starts(args), false)?;
     let chosen = sides::choose(places, args, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());
-    let rig = rig(places, &interrupt, placement, args.threads, elsewhere)?.sending_from(sources);
+    let rig = rig(
+        places,
+        &interrupt,
+        placement,
+        args.driven.threads,
+        elsewhere,
+        args.apart.server_cpus,
+    )?
+    .sending_from(sources);
     let mut notebook = places.notebook()?;
     let names: Vec<String> = chosen.sides.iter().map(|side| side.name.clone()).collect();
     let terms = terms::terms(args, &chosen.manner, &notebook)?;
@@ -66,7 +79,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     };
     let mut display = Display::new(args, &names, &rig.spare);
     let outcome = duel.carry_out(&mut kept, &mut |event| display.hear(&event));
-    let anatomy = why::look(args, &duel, &outcome, &mut |event| display.hear(&event));
+    let dissected = why::look(args, &duel, &outcome, &mut |event| display.hear(&event));
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;
@@ -78,7 +91,10 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         return Ok(Ended::Incomplete);
     }
     let mut report = seen.report(id.0, &terms).into_diagnostic()?;
-    report.why = anatomy;
+    if let Some(seen) = &dissected {
+        keep(&notebook, id, seen);
+    }
+    report.why = dissected.as_ref().map(anatomy);
     conclude(&notebook, id, &report.sentences.join(" "));
     let verdict = args.gate.judge(&crate::gate::of_duel(&report));
     if args.json {
@@ -87,7 +103,11 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         crate::out::report(|width| prony_report::duel::text(&report, width));
     }
     if let Some(anatomy) = &report.why {
-        why::write(args, anatomy)?;
+        files::write(
+            anatomy,
+            args.why.why_page.as_deref(),
+            args.why.why_folded.as_deref(),
+        )?;
     }
     let words = format!("the duel is kept as run {id}: `prony report {id}`");
     say_where(&notebook, id, (!args.json).then_some(&words));

@@ -3,10 +3,12 @@
 use super::report::find;
 use crate::Ended;
 use crate::args::{Export, Format, Places};
-use crate::out::write_file;
+use crate::out::{self, write_file};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_pages::material::Material;
-use prony_pages::{chart, export};
+use prony_pages::{chart, export, why};
+use prony_verdict::why::Body;
+use std::collections::BTreeMap;
 
 pub fn main(places: &Places, args: &Export) -> Result<Ended> {
     let notebook = places.notebook_to_read()?;
@@ -24,6 +26,9 @@ pub fn main(places: &Places, args: &Export) -> Result<Ended> {
         Format::Benchstat => export::benchstat(&material),
         Format::Openmetrics => export::openmetrics(&material),
         Format::Svg => svg(&material, args)?,
+        Format::Folded if args.waits => why::folded(waits(sampled(&material, args)?)?),
+        Format::Folded => why::folded(&sampled(&material, args)?.stacks),
+        Format::Pprof => return pprof(&material, args),
     };
     match &args.out {
         Some(path) => {
@@ -31,6 +36,28 @@ pub fn main(places: &Places, args: &Export) -> Result<Ended> {
             eprintln!("{}", path.display());
         }
         None => print!("{text}"),
+    }
+    Ok(Ended::Done)
+}
+
+/// The one format that is no text.
+fn pprof(material: &Material, args: &Export) -> Result<Ended> {
+    let side = sampled(material, args)?;
+    let at_ns = material.run.facts.started.as_nanosecond();
+    let profile =
+        export::pprof(side, i64::try_from(at_ns).unwrap_or_default()).into_diagnostic()?;
+    match &args.out {
+        Some(path) => {
+            write_file(path, profile)?;
+            eprintln!("{}", path.display());
+        }
+        None if console::Term::stdout().is_term() => {
+            return Err(miette!(
+                help = "`--out FILE`; then `go tool pprof -http=: FILE`",
+                "a profile is compressed, and nothing for a terminal"
+            ));
+        }
+        None => out::bytes(&profile),
     }
     Ok(Ended::Done)
 }
@@ -52,6 +79,44 @@ fn svg(material: &Material, args: &Export) -> Result<String> {
             "which chart? There are:\n{}",
             there()
         )),
+    }
+}
+
+/// The stacks in which threads of a server wait.
+fn waits(side: &Body) -> Result<&BTreeMap<String, u64>> {
+    match side.waiting.is_empty() {
+        false => Ok(&side.waiting),
+        true => Err(miette!(
+            "nothing is known of how {} waits: the system did not allow it, or an earlier prony made the run",
+            side.name
+        )),
+    }
+}
+
+/// The one server that is meant, with its stacks.
+fn sampled<'a>(material: &'a Material, args: &Export) -> Result<&'a Body> {
+    let Some(anatomy) = &material.report.why else {
+        return Err(miette!(
+            help = "`prony duel --why` and `prony run --why` sample them",
+            "run {} has no stacks",
+            material.run.id
+        ));
+    };
+    let wanted = args.server.as_deref();
+    let fits = |side: &&Body| wanted.is_none_or(|wanted| wanted == side.name);
+    match anatomy.sides.iter().filter(fits).collect::<Vec<_>>()[..] {
+        [side] => Ok(side),
+        ref found => {
+            let names = anatomy
+                .sides
+                .iter()
+                .map(|side| format!("--server '{}'", side.name));
+            Err(miette!(
+                help = names.collect::<Vec<_>>().join("\n"),
+                "{} servers fit, and this format takes one: say which",
+                found.len()
+            ))
+        }
     }
 }
 

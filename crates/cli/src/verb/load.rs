@@ -2,11 +2,13 @@
 
 mod dialogue;
 mod display;
+mod grpc;
 mod keep;
+mod replay;
+mod shape;
 mod verified;
 
 use crate::Ended;
-use crate::args::pace::Pace;
 use crate::args::{Load, Places};
 use crate::target;
 use display::Display;
@@ -19,26 +21,37 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::machine::TcpCounters;
 use prony_lab::requests::begun;
 use prony_lab::warmup::{Warming, until};
-use prony_record::stages::due_in;
-use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Span, Stage, Window};
+use prony_record::inert;
+use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Window};
 use prony_remote::Fleet;
 use prony_report::load::{
-    HostReport, Http2Report, LoadReport, RequestReport, SessionReport, over_time, recoveries,
+    GrpcReport, HostReport, Http2Report, LoadReport, RequestReport, SessionReport, WsReport,
+    over_time, recoveries,
 };
 use std::sync::Arc;
-use std::time::Duration;
 
 pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let fleet = args.from.fleet()?;
     if fleet.is_none() {
-        descriptors::reserve(u64::from(args.connections)).into_diagnostic()?;
+        descriptors::reserve(args.connections.most() as u64).into_diagnostic()?;
     }
     let plan = plan(args, fleet.as_ref())?;
     known_requests(args, &plan)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
-    if let (Some(file), false, None) = (&args.file, args.no_verify, &fleet) {
-        verified::verified(&file.display().to_string(), &plan)?;
+    let file = args.file.as_ref().or(args.replay.as_ref());
+    let file = file.filter(|_| !args.no_verify);
+    let file = file.map(|file| file.display().to_string());
+    let file = file.filter(|file| {
+        let Some(Err(why)) = fleet.as_ref().map(|_| verified::reached(&plan)) else {
+            return true;
+        };
+        let file = inert::line(file);
+        eprintln!("the requests of {file} are not tried before the load: {why}");
+        false
+    });
+    if let Some(file) = &file {
+        verified::verified(file, &plan)?;
     }
     let (before, started) = (TcpCounters::read(), Timestamp::now());
     let seen = match &fleet {
@@ -84,8 +97,16 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     }
     let comment = || Ok(prony_pages::export::load_markdown(&report));
     args.gate.comment(&verdict, comment)?;
-    Ok(verdict.ended(match report.outcomes.ok {
-        0 => Ended::Incomplete,
+    // A server that was loaded until it answered wrongly is worse than one that was slow: the samples of the load may have missed it.
+    let broken = match &file {
+        Some(file) if !interrupt.fired() => verified::verified(file, &plan).err(),
+        _ => None,
+    };
+    if let Some(broken) = &broken {
+        eprintln!("\nafter the load: {broken}");
+    }
+    Ok(verdict.ended(match (report.outcomes.ok, broken) {
+        (0, _) | (_, Some(_)) => Ended::Incomplete,
         _ => Ended::Done,
     }))
 }
@@ -93,8 +114,18 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
 fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
     let address = target::parse(&args.url)?;
     let http2 = args.http2.is_spoken(&address)?;
-    let dialogue = dialogue::dialogue(args, &address, http2)?;
-    let load = of_sessions(load(args)?, &dialogue)?;
+    let (call, dialogue) = match address.grpc {
+        true => {
+            let (call, dialogue) = grpc::call(args, &address)?;
+            (Some(call), dialogue)
+        }
+        false => {
+            args.grpc.unused()?;
+            (None, dialogue::dialogue(args, &address, http2)?)
+        }
+    };
+    let load = of_sessions(shape::load(args)?, &dialogue)?;
+    let load = replay::at_its_times(load, args, &dialogue)?;
     load.check().map_err(|invalid| miette!("--{invalid}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
     let cpus = args
@@ -120,10 +151,28 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
         .toward(&target)
         .map_err(|invalid| miette!("--{invalid}"))?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?;
+    let tls = match crate::ws::of(&dialogue) {
+        None => crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?,
+        Some(upgrade) => {
+            let tls = match address.tls {
+                true => Some(args.tls.options(&address.host, false)?),
+                false => args.tls.unused().map(|()| None)?,
+            };
+            if fleet.is_none() {
+                crate::ws::tried(&args.url, &target, tls.as_ref(), upgrade, args.timeout.0)?;
+            }
+            tls
+        }
+    };
     if address.h2c && fleet.is_none() {
         crate::http2::tried(&args.url, &target, args.timeout.0)?;
     }
+    let dialogue = match call {
+        Some(call) if fleet.is_none() && !args.no_verify => {
+            grpc::looked(args, &address, &call, &target, tls.as_ref())?
+        }
+        _ => dialogue,
+    };
     let plan = Plan {
         tls,
         sources,
@@ -139,82 +188,14 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
 fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_record::Load> {
     match dialogue {
         Dialogue::Mix(mix) if !mix.sessions.is_empty() && load.pipeline > 1 => Err(miette!(
-            "a session waits for each answer: sessions take no --pipeline"
+            "a session waits for each answer: sessions take no {}",
+            match mix.http2 {
+                None => "--pipeline",
+                Some(_) => "--streams",
+            }
         )),
         Dialogue::Mix(mix) => Ok(begun::on_connections(load, mix)),
         _ => Ok(load),
-    }
-}
-
-/// The length of a measurement when nothing is said.
-const LENGTH: Duration = Duration::from_secs(10);
-/// Windows of a load whose rate changes, which is shown window by window: more of them where each is still long.
-const WINDOWS: u32 = 20;
-const MOST_WINDOWS: u32 = 40;
-const LONG_WINDOW: Duration = Duration::from_millis(250);
-const SHORTEST_WINDOW: Duration = Duration::from_millis(50);
-
-fn load(args: &Load) -> Result<prony_record::Load> {
-    let stages = stages(args)?;
-    let length: Duration = stages.iter().map(|stage| stage.duration.0).sum();
-    let extent = match (args.requests, stages.as_slice()) {
-        (Some(n), _) => Extent::Requests(n),
-        (None, []) => Extent::Duration(args.duration.unwrap_or(Span(LENGTH))),
-        (None, _) => Extent::Duration(Span(length)),
-    };
-    let window = match stages.as_slice() {
-        [] => extent.window(),
-        _ => (length / MOST_WINDOWS)
-            .max(LONG_WINDOW)
-            .min(length / WINDOWS)
-            .max(SHORTEST_WINDOW),
-    };
-    let rate = match args.rate {
-        Some(Pace::Steady(rate)) => Some(rate),
-        Some(_) => Some(due_in(&stages, length.as_secs_f64()) / length.as_secs_f64()),
-        None => None,
-    };
-    Ok(prony_record::Load {
-        connections: args.connections,
-        threads: args.threads,
-        rate,
-        stages,
-        arrival: args.arrival,
-        pipeline: args.http2.streams.unwrap_or(args.pipeline),
-        keepalive: !args.no_keepalive,
-        extent,
-        timeout: args.timeout,
-        warmup: args.warmup,
-        window: Span(window),
-        transport: args.transport,
-        ..prony_record::Load::default()
-    })
-}
-
-/// The stages of a rate that changes.
-fn stages(args: &Load) -> Result<Vec<Stage>> {
-    let stages = match &args.rate {
-        None | Some(Pace::Steady(_)) => return Ok(Vec::new()),
-        &Some(Pace::Ramp(from, to)) => {
-            let duration = args.duration.unwrap_or(Span(LENGTH));
-            vec![Stage { from, to, duration }]
-        }
-        Some(Pace::Stages(_)) if args.duration.is_some() => {
-            return Err(miette!(
-                "the stages of --rate have durations of their own: without --duration"
-            ));
-        }
-        Some(Pace::Stages(stages)) => stages.clone(),
-    };
-    match (
-        args.requests,
-        stages.iter().any(|stage| stage.duration.0.is_zero()),
-    ) {
-        (Some(_), _) => Err(miette!(
-            "a rate that changes lasts for a time: without --requests"
-        )),
-        (None, true) => Err(miette!("--duration must be longer than 0s")),
-        (None, false) => Ok(stages),
     }
 }
 
@@ -275,7 +256,7 @@ fn report(
     interrupted: bool,
 ) -> LoadReport {
     let load = &plan.load;
-    let over_time = over_time(&load.stages, seen);
+    let over_time = over_time(load, seen);
     LoadReport {
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
@@ -285,15 +266,22 @@ fn report(
         connections: load.connections,
         arrival: match load.rate {
             None => "closed".into(),
+            Some(_) if load.replay.is_some() => "recorded".into(),
             Some(_) => load.arrival.to_string(),
         },
+        replay: load.replay.clone(),
         rate: load.rate,
+        connection_stages: load.connection_stages.clone(),
         stages: load.stages.clone(),
-        recoveries: recoveries(&load.stages, &over_time),
+        recoveries: load
+            .changes()
+            // What goes up and down in a log is not one spike after the other.
+            .filter(|_| load.replay.is_none())
+            .map_or_else(Vec::new, |change| recoveries(change, &over_time)),
         over_time,
         seconds: seen.seconds(),
         interrupted,
-        throughput: prony_report::load::throughput(seen),
+        throughput: prony_report::load::throughput(load, seen),
         latency: seen.times.percentiles(),
         generator_lateness: load.rate.map(|_| Percentiles::of(&seen.times.late)),
         connect: Percentiles::of(&seen.times.connect),
@@ -303,9 +291,20 @@ fn report(
             .then(|| Percentiles::of(&seen.times.handshake)),
         tls: seen.tls.clone(),
         http2: match &plan.dialogue {
-            Dialogue::H2(it) => Some(Http2Report {
-                streams: load.pipeline,
-                window: it.window,
+            Dialogue::H2(it) => Some(http2(load, it.window, seen)),
+            Dialogue::Grpc(it) => Some(http2(load, it.window, seen)),
+            Dialogue::Mix(mix) => mix.http2.map(|it| http2(load, it.window, seen)),
+            _ => None,
+        },
+        grpc: seen
+            .grpc
+            .as_ref()
+            .map(|grpc| GrpcReport::of(grpc, seen.seconds())),
+        websocket: match &plan.dialogue {
+            Dialogue::Ws(messages) => Some(WsReport {
+                size: messages.size,
+                text: messages.text,
+                in_flight: load.pipeline,
             }),
             _ => None,
         },
@@ -321,6 +320,14 @@ fn report(
         generators: seen.by_host.iter().map(HostReport::from).collect(),
         used_up: used_up(plan, seen, interrupted),
         checks,
+    }
+}
+
+fn http2(load: &prony_record::Load, window: u32, seen: &Observation) -> Http2Report {
+    Http2Report {
+        streams: load.pipeline,
+        window,
+        sent_again: seen.sent_again,
     }
 }
 

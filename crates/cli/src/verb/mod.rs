@@ -24,3 +24,4 @@ pub mod servers;
 pub mod supervisor;
 pub mod verify;
 pub mod view;
+pub mod why;

@@ -2,13 +2,18 @@
 
 mod adapt;
 mod display;
+mod why;
 
+use super::why::{files, keep};
 use crate::Ended;
+use crate::args::machines::Apart;
 use crate::args::{Places, Run};
 use crate::journal::{Kept, conclude, say_where};
-use crate::machines::rig;
+use crate::live::Live;
+use crate::machines::{Rig, rig};
 use crate::place::on_signal;
 use crate::request::PAUSES;
+use crate::rigs;
 use adapt::adapt;
 use display::Display;
 use miette::{IntoDiagnostic, Result, miette};
@@ -17,9 +22,12 @@ use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::run::RunError;
 use prony_lab::source::Source;
+use prony_lab::sources::SentFrom;
 use prony_lab::trial::Lab;
 use prony_record::Subject;
 use prony_record::published::Published;
+use prony_remote::place::{LoadPlace, ServerPlace};
+use prony_verdict::why::anatomy;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -28,6 +36,9 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let mut experiment =
         Experiment::find(&args.experiment, &catalog, &|name| places.imported(name))?;
     adapt(&mut experiment, args)?;
+    if args.why.why {
+        why::fits(&experiment)?;
+    }
     let published = experiment
         .published
         .as_ref()
@@ -47,17 +58,16 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     {
         eprintln!("{PAUSES}");
     }
-    let elsewhere = args.apart.reach(true, experiment.upstream.is_some())?;
     let threads = experiment.loads.iter().map(|load| load.threads).max();
-    let placement = experiment.placement();
-    let rig = rig(
-        places,
-        &interrupt,
-        placement,
-        threads.unwrap_or(1),
-        elsewhere,
-    )?;
-    let subject = subject(&experiment, published, rig.placement.clone());
+    let rigs = raise(places, args, &experiment, &interrupt, threads.unwrap_or(1))?;
+    let [(_, first), ..] = rigs.as_slice() else {
+        return Err(miette!("--rigs names no machine"));
+    };
+    let placement = match rigs.as_slice() {
+        [(None, rig)] => rig.placement.clone(),
+        rigs => rigs::placement(rigs.iter().map(|(_, rig)| rig)),
+    };
+    let subject = subject(&experiment, published, placement);
     let (name, title) = (&experiment.name, &experiment.title);
     let mut kept = Kept::begin(
         &mut notebook,
@@ -65,25 +75,53 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         title,
         seed,
         subject,
-        rig.host.machine(),
+        first.host.machine(),
     )?;
-    let run = prony_lab::run::Run {
-        lab: Lab {
-            host: &rig.host,
-            generator: &rig.generator,
-            interrupt: &interrupt,
-        },
-        experiment: &experiment,
-        seed,
+    let mut display = Display::new(args.shown, &experiment, &first.spare);
+    let outcome = match rigs.as_slice() {
+        [(None, rig)] => prony_lab::run::Run {
+            lab: lab(rig, &interrupt),
+            experiment: &experiment,
+            seed,
+        }
+        .carry_out(&mut kept, &mut |event| display.hear(&event)),
+        rigs => {
+            let rigs: Vec<_> = rigs
+                .iter()
+                .map(|(name, rig)| prony_lab::run::rigs::Rig {
+                    name: name.clone().unwrap_or_default(),
+                    lab: lab(rig, &interrupt),
+                })
+                .collect();
+            prony_lab::run::rigs::Rigs {
+                rigs: &rigs,
+                experiment: &experiment,
+                seed,
+            }
+            .carry_out(&mut kept, &mut |event| display.hear(&event))
+        }
     };
-    let mut display = Display::new(args.shown, &experiment, &rig.spare);
-    let outcome = run.carry_out(&mut kept, &mut |event| display.hear(&event));
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;
     outcome.map_err(explain)?;
     let run = notebook.run(id).into_diagnostic()?;
-    let report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
+    let mut report = prony_report::kept::report(&notebook, &run).into_diagnostic()?;
+    if args.why.why && !interrupt.fired() {
+        let live = Live::begin(format!("why {name}"), args.shown, &first.spare);
+        let seen = why::look(
+            lab(first, &interrupt),
+            &experiment,
+            &report,
+            args.why.why_rounds,
+            &live,
+        );
+        drop(live);
+        if let Some(seen) = &seen {
+            keep(&notebook, id, seen);
+        }
+        report.why = seen.as_ref().map(anatomy);
+    }
     conclude(&notebook, id, &report.result());
     // As it is kept from now on, for its page.
     let run = notebook.run(id).into_diagnostic()?;
@@ -91,6 +129,13 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     match args.json {
         true => println!("{}", verdict.json(&report)?),
         false => crate::out::report(|width| report.text(args.verbose, width)),
+    }
+    if let Some(anatomy) = &report.why {
+        files::write(
+            anatomy,
+            args.why.why_page.as_deref(),
+            args.why.why_folded.as_deref(),
+        )?;
     }
     verdict.tell();
     args.gate
@@ -114,6 +159,58 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     }))
 }
 
+/// The machines that measure: one rig without a name, or those that `--rigs` names.
+fn raise(
+    places: &Places,
+    args: &Run,
+    experiment: &Experiment,
+    interrupt: &Arc<Interrupt>,
+    threads: u32,
+) -> Result<Vec<(Option<String>, Rig)>> {
+    let upstream = experiment.upstream.is_some();
+    if !args.rigs.is_empty() {
+        if args.why.why {
+            return Err(miette!(
+                help =
+                    "leave out --rigs, or run it without --why and then with --why on this machine",
+                "--why looks at servers on this machine, and those of rigs are elsewhere"
+            ));
+        }
+        let rigs = rigs::rigs(
+            places,
+            interrupt,
+            &args.rigs,
+            &args.apart,
+            upstream,
+            threads,
+        )?;
+        return Ok(rigs
+            .into_iter()
+            .map(|(name, rig)| (Some(name), rig))
+            .collect());
+    }
+    let apart = Apart {
+        upstream_on: args.upstream_on.clone(),
+        ..args.apart.clone()
+    }
+    .or(&experiment.place);
+    apart.without_why(args.why.why)?;
+    let elsewhere = apart.reach(true, upstream)?;
+    let placement = experiment.placement();
+    let cpus = apart.server_cpus;
+    let rig = rig(places, interrupt, placement, threads, elsewhere, cpus)?;
+    Ok(vec![(None, rig)])
+}
+
+/// With what a rig measures.
+fn lab<'a>(rig: &'a Rig, interrupt: &'a Interrupt) -> Lab<'a, ServerPlace, SentFrom<LoadPlace>> {
+    Lab {
+        host: &rig.host,
+        generator: &rig.generator,
+        interrupt,
+    }
+}
+
 fn explain(error: RunError) -> miette::Report {
     match error {
         RunError::Upstream { server, error } => {
@@ -121,6 +218,10 @@ fn explain(error: RunError) -> miette::Report {
             miette!(help = help, "the upstream {server}: {error}")
         }
         RunError::Journal(error) => miette!("{error}"),
+        error @ RunError::NoRig { .. } => miette!(
+            help = "what was measured is in the notebook; prony hosts check says which machines can be reached",
+            "{error}"
+        ),
     }
 }
 

@@ -12,6 +12,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Load => gated::<prony_report::load::LoadReport>(),
         SchemaOf::Compare => schemars::schema_for!(prony_report::compare::CompareReport),
         SchemaOf::Capacity => gated::<prony_record::service::CapacityReport>(),
+        SchemaOf::Why => schemars::schema_for!(prony_report::why::WhyReport),
         SchemaOf::Calibrate => schemars::schema_for!(prony_record::calibration::Calibration),
         SchemaOf::Duel => gated::<prony_verdict::seen::DuelReport>(),
         SchemaOf::Run => gated::<prony_report::run::RunReport>(),
@@ -19,6 +20,10 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Published => schemars::schema_for!(prony_record::published::Published),
         SchemaOf::Audit => schemars::schema_for!(prony_audit::Audit),
+        SchemaOf::GrpcEcho => {
+            print!("{}", prony_lab::contract::GRPC_ECHO);
+            return Ok(Ended::Done);
+        }
         SchemaOf::Server => schemars::schema_for!(prony_lab::manifest::Manifest),
     };
     println!(

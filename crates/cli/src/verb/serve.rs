@@ -2,15 +2,18 @@
 
 use crate::Ended;
 use crate::args::{Serve, Served};
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 use prony_reference::{Contract, ceiling, clockwork};
+use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 pub fn main(args: &Serve) -> Result<Ended> {
     let listen = SocketAddr::new(args.host, args.port);
     let contract = match args.what {
         Served::TcpEcho => Contract::TcpEcho,
         Served::HttpEcho => Contract::HttpEcho,
+        Served::WsEcho => Contract::WsEcho,
         Served::Clockwork => return clockwork(args, listen),
     };
     let options = ceiling::Options {
@@ -19,6 +22,7 @@ pub fn main(args: &Serve) -> Result<Ended> {
         contract,
         workers: args.workers as usize,
         busy: args.busy.0,
+        over: over(args)?,
     };
     let server = ceiling::Server::bind(&options).into_diagnostic()?;
     eprintln!(
@@ -28,6 +32,28 @@ pub fn main(args: &Serve) -> Result<Ended> {
     );
     server.run().into_diagnostic()?;
     Ok(Ended::Done)
+}
+
+/// What is spoken, and with which certificate.
+fn over(args: &Serve) -> Result<ceiling::Over> {
+    // In manifests, what there is not is empty.
+    let given = |path: &Option<OsString>| {
+        let path = path.clone().filter(|path| !path.is_empty());
+        path.map(PathBuf::from)
+    };
+    let tls = given(&args.cert).zip(given(&args.key));
+    match (args.over.is_tls(), &tls) {
+        (true, None) => Err(miette!(
+            help = "`prony servers start reference-epoll --over tls` makes a certificate",
+            "--over {} needs a certificate: --cert FILE --key FILE",
+            args.over
+        )),
+        (false, Some(_)) => Err(miette!("--cert is for --over tls and --over h2")),
+        _ => Ok(ceiling::Over {
+            http2: args.over.is_http2(),
+            tls,
+        }),
+    }
 }
 
 fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
@@ -42,6 +68,7 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
         },
         message: args.message,
         nagle: args.nagle,
+        over: over(args)?,
         note: false,
     };
     let server = clockwork::Server::bind(&options).into_diagnostic()?;

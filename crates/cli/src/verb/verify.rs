@@ -1,7 +1,10 @@
-//! `prony verify`: does a running server answer as a file of requests says?
+//! `prony verify`: does a running server answer as a file of requests says, or keep a contract?
+
+mod contract;
 
 use crate::Ended;
 use crate::args::Verify;
+use crate::args::http2::Http2;
 use crate::request::{prefix, ways};
 use crate::target;
 use miette::{Result, miette};
@@ -12,15 +15,23 @@ use prony_lab::requests::{self, Server};
 
 pub fn main(args: &Verify) -> Result<Ended> {
     let address = target::parse(&args.url)?;
+    if let Some(named) = contract::named(args) {
+        return contract::verify(args, named, &address);
+    }
     if !address.http {
         return Err(miette!(
-            "the requests are HTTP: the URL must begin with http:// or https://"
+            "the requests are HTTP: the URL must begin with http://, https:// or h2c://"
         ));
     }
-    if address.h2c {
+    let settings = Http2 {
+        http2: args.http2,
+        ..Http2::default()
+    };
+    let http2 = settings.is_spoken(&address)?;
+    if address.ws {
         return Err(miette!(
-            help = "http:// for a server that speaks both; prony load h2c://… with --expect-body judges every answer",
-            "a file is not verified over HTTP/2 yet"
+            help = "prony load ws://… judges every message; `prony servers check` verifies ws-echo",
+            "a file has HTTP requests, which are not sent over WebSocket"
         ));
     }
     let server = Server {
@@ -33,10 +44,17 @@ pub fn main(args: &Verify) -> Result<Ended> {
     };
     let mut mix = requests::read(&args.file, &server)?;
     args.login.authorize(&mut mix)?;
+    args.encoding.settle(&mut mix);
+    if http2 {
+        mix = settings.speaks(mix, &address)?;
+    }
     args.connect.fit(std::slice::from_ref(&address))?;
     let target = address.resolve(&args.connect, args.timeout.0)?;
     let url = (args.url.as_str(), &address);
-    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, false))?;
+    let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, http2))?;
+    if address.h2c {
+        crate::http2::tried(&args.url, &target, args.timeout.0)?;
+    }
     let seed = args.seed.unwrap_or_else(rand::random);
     let ways = ways(args.no_pipelining);
     let tls = tls.as_ref();

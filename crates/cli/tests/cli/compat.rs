@@ -11,7 +11,7 @@ struct Case {
     keys: &'static [&'static str],
 }
 
-fn cases(server: &Served) -> [Case; 4] {
+fn cases(server: &Served) -> [Case; 5] {
     let url = server.http("/");
     let port = server.addr.port().to_string();
     let case = |tool, arguments: &[&str], keys| Case {
@@ -59,6 +59,22 @@ fn cases(server: &Served) -> [Case; 4] {
                 "requests: 20 total, 20 started, 20 done, 20 succeeded, 0 failed, 0 errored",
                 "status codes: 20 2xx, 0 3xx, 0 4xx, 0 5xx",
                 "traffic: ",
+            ],
+        ),
+        case(
+            "h2load",
+            &["--h1", "-n", "20", "-c", "2", "-m", "2", &url],
+            &[
+                "starting benchmark...",
+                "spawning thread #0: 2 total client(s). 20 total requests",
+                "Application protocol: http/1.1",
+                "progress: 10% done",
+                "finished in ",
+                "requests: 20 total, 20 started, 20 done, 20 succeeded, 0 failed, 0 errored, 0 timeout",
+                "status codes: 20 2xx, 0 3xx, 0 4xx, 0 5xx",
+                "traffic: ",
+                "time for request: ",
+                "req/s           : ",
             ],
         ),
         case(
@@ -149,6 +165,7 @@ fn their_help_is_their_own_and_pronys_help_names_them() {
         ("ab", "-h", 22, "Usage: ab [options]"),
         ("weighttp", "-h", 0, "weighttp <options> <url>"),
         ("httperf", "--help", 0, "Usage: httperf"),
+        ("h2load", "--help", 0, "Usage: h2load [OPTIONS]"),
     ] {
         let done = place.prony(&[tool, flag]).with(status);
         let said = format!("{}{}", done.stdout, done.stderr);
@@ -219,4 +236,26 @@ fn a_published_command_runs_as_it_stands() {
         .with(0);
     has(&done.stdout, &["Running 1s test", "Requests/sec:"]);
     assert!(!done.stdout.contains("Non-2xx"), "{done}");
+}
+
+/// `prony audit` takes the output for h2load's, understands all of it, and finds its figure.
+#[test]
+fn the_audit_reads_what_h2load_prints() {
+    let server = Served::start(&["http-echo"]);
+    let place = Place::new();
+    let url = server.http("/");
+    for load in [
+        &["-D", "1", "-c", "4", "-t", "2"][..],
+        &["-n", "500", "-c", "4", "-t", "2", "-m", "3"],
+        &["-n", "40", "-c", "4", "-r", "4", "--rate-period=10ms"],
+    ] {
+        let done = place.prony(&[&["h2load", "--h1"], load, &[&url]].concat());
+        let file = place.file("h2load.txt", &done.with(0).stdout);
+        let audit = place.prony(&["audit", "--json", file.to_str().unwrap()]);
+        let seen = audit.json();
+        let file = &seen["files"][0];
+        assert_eq!(file["outputs"]["h2load"], 1, "{seen:#}");
+        assert_eq!(file["unread"], serde_json::json!([]), "{seen:#}");
+        assert_eq!(seen["figures"], 1, "{seen:#}");
+    }
 }

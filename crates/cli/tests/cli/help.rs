@@ -5,12 +5,13 @@ use crate::support::Place;
 #[test]
 fn every_verb_explains_itself_with_examples() {
     let place = Place::new();
-    let verbs: [&[&str]; 28] = [
+    let verbs: [&[&str]; 29] = [
         &[],
         &["run"],
         &["load"],
         &["duel"],
         &["capacity"],
+        &["why"],
         &["calibrate"],
         &["compare"],
         &["explain"],
@@ -100,6 +101,7 @@ fn the_examples_can_be_typed() {
         "serve",
         "schema",
         "verify",
+        "why",
     ] {
         let help = place.prony(&[verb, "--help"]).with(0).stdout;
         let examples = help.split_once("Examples:\n").unwrap().1;

@@ -1,9 +1,11 @@
 //! Loads and servers on other machines. Here the machines are this one, reached through a launcher that is a program like
 //! any other; over SSH and Slurm they are tried by `scripts/test-hosts`.
 
+use crate::http::{After, Constant};
 use crate::support::{Background, Place, Served, until};
 use serde_json::Value;
 use std::fs;
+use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
@@ -136,6 +138,85 @@ fn servers_run_on_one_machine_and_the_load_comes_from_another() {
         report.contains("server on a (") && report.contains("generator on this machine"),
         "{report}"
     );
+}
+
+#[test]
+fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise() {
+    let place = Place::with_references();
+    let hosts = place.file("hosts.toml", "[a]\nlaunch = 'env'\n[b]\nlaunch = 'env'\n");
+    let experiment = place.experiment(
+        "apart",
+        "title = 'apart'\ncontract = 'tcp-echo'\nrounds = 1\nservers = ['quick']\n\
+         [place]\nserver_on = 'a'\nload_from = ['b']\n\
+         [load]\nconnections = 2\nrequests = 200\nwarmup = '0s'\n",
+    );
+    let hosts = hosts.display().to_string();
+    let run = |more: &[&str]| {
+        let first = ["run", &experiment, "--hosts", &hosts, "--no-html"];
+        place.prony(&[&first, more].concat())
+    };
+    let report = run(&[]).with(0).stdout;
+    assert!(
+        report.contains("server on a (") && report.contains("generators on b"),
+        "{report}"
+    );
+    let report = run(&["--load-from", "a"]).with(0).stdout;
+    assert!(
+        report.contains("server on a (") && report.contains("generators on a"),
+        "{report}"
+    );
+    let unknown = place.experiment(
+        "nowhere",
+        "title = 'nowhere'\ncontract = 'tcp-echo'\nservers = ['quick']\n[place]\nserver = 'a'\n",
+    );
+    let refused = place.prony(&["run", &unknown, "--no-html"]).with(1).stderr;
+    assert!(refused.contains("server_on"), "{refused}");
+}
+
+#[test]
+fn rounds_are_divided_among_rigs() {
+    let place = Place::with_references();
+    let experiment = place.experiment(
+        "divided",
+        "title = 'divided'\ncontract = 'tcp-echo'\nrounds = 6\nservers = ['quick', 'plain']\n\
+         baseline = 'quick'\n[load]\nconnections = 2\nrequests = 200\nwarmup = '0s'\n",
+    );
+    let run = |more: &str| {
+        let line = "run --no-html --quiet --host a=env --host b=env --host c=env";
+        place.prony(&[&words(line, &[&experiment])[..], &words(more, &[])].concat())
+    };
+    let report = run("--json --rigs a,b+c").with(0).json();
+    let placement = report["run"]["placement"].as_str().unwrap();
+    assert!(
+        placement.starts_with("2 rigs: server on a (")
+            && placement.contains("; server on b (")
+            && placement.contains("generators on c"),
+        "{placement}"
+    );
+    for cell in report["cells"].as_array().unwrap() {
+        assert_eq!(cell["trials"], 6, "{report:#}");
+        assert_eq!(cell["ratio"]["n"], 6, "{report:#}");
+    }
+    // One of them may have been fast enough to take all rounds.
+    let rigs = report["rigs"].as_array().unwrap();
+    let known = |rig: &serde_json::Value| ["a", "b+c"].iter().any(|name| rig["rig"] == *name);
+    assert!(rigs.iter().all(known), "{report:#}");
+    let rounds: u64 = rigs.iter().map(|it| it["rounds"].as_u64().unwrap()).sum();
+    assert!(rigs.is_empty() || rounds == 6, "{report:#}");
+    for (more, code, said) in [
+        ("--rigs a,a+b", 1, "names a twice"),
+        ("--rigs a+", 1, "is no rig"),
+        ("--rigs a,d", 1, "there is no host \"d\""),
+        ("--rigs slurm", 1, "this is no Slurm job"),
+        ("--rigs a --why", 1, "without --why"),
+        ("--server-on a --why", 2, "cannot be used with"),
+        ("--rigs a --server-on b", 2, "cannot be used with"),
+        ("--server-on a --upstream-on b", 1, "no upstream here"),
+        ("--server-cpus 4096", 1, "for the server"),
+    ] {
+        let refused = run(more).with(code);
+        assert!(refused.stderr.contains(said), "{more}: {refused}");
+    }
 }
 
 #[test]
@@ -344,4 +425,32 @@ fn a_program_that_is_no_prony_is_shown() {
         text.contains("no prony answered there, but \"agent\""),
         "{text}"
     );
+}
+
+#[test]
+fn requests_of_a_file_are_tried_from_here_too() {
+    let place = Place::new();
+    let text = "[[request]]\nname = 'home'\npath = '/'\nexpect.contains = 'bye'\n";
+    let file = place.file("shop.toml", text).display().to_string();
+    let server = Constant::new(
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        After::Keep,
+    );
+    let load = |address: std::net::SocketAddr| {
+        let url = format!("http://{address}");
+        let line = "load --no-keep -n 40 -c 2 --load-from a --host a=env -f";
+        place.prony(&words(line, &[&file, &url]))
+    };
+    let here = server.tcp();
+    let done = load(here).with(0);
+    let why = format!("are not tried before the load: {here} is another place on each machine");
+    assert!(done.stderr.contains(&why), "{done}");
+    // The address by which others know this machine, if it has one: nothing is sent to find it out.
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    if socket.connect("192.0.2.1:9").is_err() {
+        return;
+    }
+    let done = load(server.on(socket.local_addr().unwrap().ip())).with(1);
+    assert!(done.stderr.contains("1 of 1 in"), "{done}");
+    assert!(!done.stderr.contains("are not tried"), "{done}");
 }

@@ -1,7 +1,7 @@
 //! HTTP servers in threads of the test, for answers that prony's own servers do not give.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -23,17 +23,30 @@ pub struct Constant {
 }
 
 impl Constant {
-    pub fn new(answer: &str, after: After) -> Arc<Self> {
+    pub fn new(answer: &(impl AsRef<[u8]> + ?Sized), after: After) -> Arc<Self> {
         Arc::new(Self {
-            answer: answer.as_bytes().to_vec(),
+            answer: answer.as_ref().to_vec(),
             after,
             first: Mutex::default(),
         })
     }
 
+    /// The URL of a server that answers 200 with these header fields, each with its line end, and this body.
+    pub fn right(fields: &str, body: &[u8]) -> String {
+        let length = body.len();
+        let head = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {length}\r\n\r\n");
+        let server = Self::new(&[head.as_bytes(), body].concat(), After::Keep);
+        format!("http://{}/", server.tcp())
+    }
+
     /// Listens on a free port, for as long as the test process lives.
     pub fn tcp(self: &Arc<Self>) -> SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        self.on(Ipv4Addr::LOCALHOST.into())
+    }
+
+    /// The same on this address.
+    pub fn on(self: &Arc<Self>, ip: IpAddr) -> SocketAddr {
+        let listener = TcpListener::bind((ip, 0)).unwrap();
         let addr = listener.local_addr().unwrap();
         let this = Arc::clone(self);
         thread::spawn(move || {

@@ -55,6 +55,76 @@ fn a_load_is_made_over_http2() {
     assert!(text.stdout.contains(line), "{text}");
 }
 
+const FILE: &str = "
+[[request]]
+name = 'page'
+path = '/page/{{int 1 100}}'
+expect.matches = '^/page/[0-9]+ at '
+
+[[request]]
+name = 'order'
+path = '/orders'
+body = 'one of {{seq}}'
+headers = { Content-Type = 'text/plain' }
+expect.status = 200
+expect.contains = '/orders at '
+";
+
+#[test]
+fn the_requests_of_a_file_are_sent_over_http2() {
+    let place = Place::new();
+    let server = Served::start(&["http-echo", "--over", "h2c"]);
+    let url = server.http("/").replacen("http:", "h2c:", 1);
+    let file = place.file("shop.toml", FILE);
+    let file = file.to_str().unwrap();
+    let seen = place
+        .prony(&[
+            "load",
+            "-f",
+            file,
+            "-n",
+            "1000",
+            "-c",
+            "2",
+            "--threads",
+            "1",
+            "--streams",
+            "8",
+            "--json",
+            &url,
+        ])
+        .with(0)
+        .json();
+    assert_eq!(seen["outcomes"]["ok"], 1000, "{seen:#}");
+    assert_eq!(seen["http2"]["streams"], 8, "{seen:#}");
+    assert_eq!(seen["requests"][1]["name"], "order", "{seen:#}");
+    // Shares are exact in 1,000 requests of a thread.
+    assert_eq!(seen["requests"][1]["outcomes"]["ok"], 500, "{seen:#}");
+    let verified = place.prony(&["verify", file, &url]).with(0).stdout;
+    assert!(
+        verified.contains("passed: order, on streams at once: 5 answers"),
+        "{verified}"
+    );
+    assert_eq!(verified.matches("passed").count(), 6, "{verified}");
+    let duel = [&["duel", "--json", "-f", file][..], &SHORT, &["2"]].concat();
+    let report = place
+        .prony(&[&duel[..], &["--streams", "4", &url, &url]].concat())
+        .with(0)
+        .json();
+    assert_eq!(report["requests"][0]["name"], "page", "{report:#}");
+    // What is wrong is told before the load.
+    let wrong = place.file("wrong.toml", &FILE.replace("/orders at", "/nothing at"));
+    let refused = place
+        .prony(&["load", "-f", wrong.to_str().unwrap(), "-n", "10", &url])
+        .with(1);
+    assert!(
+        refused
+            .stderr
+            .contains("order: expected a body that contains"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn what_cannot_work_over_http2_is_said() {
     let http1 = serves(|mut client| {
@@ -66,7 +136,10 @@ fn what_cannot_work_over_http2_is_said() {
     let old = format!("h2c://127.0.0.1:{http1}/");
     let new = format!("h2c://127.0.0.1:{}/", serves(serve));
     let plain = format!("http://127.0.0.1:{http1}/");
-    let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
+    let request = "[[request]]\nname = 'a'\npath = '/'\n";
+    let file = place.file("a.toml", request);
+    let upgrades = format!("{request}headers = {{ Upgrade = 'x' }}\n");
+    let upgrades = place.file("b.toml", &upgrades);
     for (arguments, said) in [
         (&["load", &old][..], "speaks HTTP/1.1, not HTTP/2"),
         (&["load", "--http2", &plain], "--http2 is for https://"),
@@ -81,7 +154,30 @@ fn what_cannot_work_over_http2_is_said() {
         ),
         (
             &["load", "-f", file.to_str().unwrap(), &old],
-            "--file is not sent over HTTP/2",
+            "speaks HTTP/1.1, not HTTP/2",
+        ),
+        (
+            &["load", "-f", upgrades.to_str().unwrap(), &new],
+            "no header field \"Upgrade\"",
+        ),
+        (
+            &[
+                "load",
+                "-f",
+                file.to_str().unwrap(),
+                "--pipeline",
+                "2",
+                &new,
+            ],
+            "--streams N has N requests in flight",
+        ),
+        (
+            &["verify", upgrades.to_str().unwrap(), &new],
+            "no header field \"Upgrade\"",
+        ),
+        (
+            &["verify", file.to_str().unwrap(), &old],
+            "speaks HTTP/1.1, not HTTP/2",
         ),
         (&["duel", &old, &old], "speaks HTTP/1.1, not HTTP/2"),
         (
@@ -102,11 +198,11 @@ fn what_cannot_work_over_http2_is_said() {
         ),
         (
             &["duel", "--contract", "http-echo", &new, &new],
-            "are not sent over HTTP/2 yet",
+            "verification: answer (one request): expected Content-Type",
         ),
         (
-            &["capacity", "-f", file.to_str().unwrap(), &new],
-            "are not sent over HTTP/2 yet",
+            &["duel", "-f", upgrades.to_str().unwrap(), &new, &new],
+            "no header field \"Upgrade\"",
         ),
         (
             &["duel", "-H", "Connection: close", &new, &new],

@@ -392,7 +392,7 @@ fn wrong_usage_ends_with_two() {
         (&["load", http, http], "unexpected argument"),
         (&["run"], "<EXPERIMENT>"),
         (&["run", "quickstart", "--rounds", "0"], "0 is not in 1.."),
-        (&["laod"], "similar subcommand exists: 'load'"),
+        (&["laod"], "'load'"),
         (&["serve", "udp-echo"], "tcp-echo"),
         (&["schema", "nothing"], "experiment"),
     ];

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
 
-const SHOP: &str = r#"
+pub const SHOP: &str = r#"
 sample = 0.1
 
 [[request]]
@@ -31,7 +31,7 @@ expect.contains = "hello"
 "#;
 
 /// A folder with a shop in it.
-fn shop(text: &str) -> (Place, String) {
+pub fn shop(text: &str) -> (Place, String) {
     let place = Place::new();
     std::fs::write(place.path().join("users.csv"), "name\nann b\nbob\n").unwrap();
     let file = place.path().join("shop.toml");
@@ -39,7 +39,7 @@ fn shop(text: &str) -> (Place, String) {
     (place, file.display().to_string())
 }
 
-fn load(place: &Place, file: &str, url: &str, more: &[&str]) -> Done {
+pub fn load(place: &Place, file: &str, url: &str, more: &[&str]) -> Done {
     let first = ["load", "--quiet", "--no-keep", "-f", file];
     place.prony(&[&first, more, &[url]].concat())
 }
@@ -49,7 +49,7 @@ fn request<'a>(report: &'a Value, name: &str) -> &'a Value {
     all.find(|one| one["name"] == name).unwrap()
 }
 
-fn answer(body: &str) -> String {
+pub fn answer(body: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
@@ -183,23 +183,6 @@ fn a_limit_of_one_request_and_a_wrong_answer() {
     );
 }
 
-/// A server that says nothing costs one time-out, not one for each request of the file.
-#[test]
-fn a_silent_server_is_told_before_a_load() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (place, file) = shop(SHOP);
-    let done = load(&place, &file, &url, &["--timeout", "1200ms"]).with(1);
-    let text = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    for word in [
-        "1 of 3 in",
-        "said nothing for too long",
-        "2 were not tried after that",
-    ] {
-        assert!(text.contains(word), "{word}: {done}");
-    }
-}
-
 #[test]
 fn a_table_that_is_used_once_ends_the_load() {
     let http = Served::start(&["http-echo"]);
@@ -233,71 +216,6 @@ fn mistakes_are_shown_in_their_line() {
     assert!(echo.stderr.contains("must begin with http://"), "{echo}");
     let both = load(&place, &file, "http://127.0.0.1:9", &["-m", "PUT"]).with(2);
     assert!(both.stderr.contains("cannot be used with"), "{both}");
-}
-
-#[test]
-fn a_rate_that_changes_is_shown_over_time() {
-    let http = Served::start(&["http-echo"]);
-    let place = Place::new();
-    let url = http.http("/");
-    let load = |more: &[&str]| {
-        let first = ["load", "--quiet", "--no-keep", "-c", "4"];
-        place.prony(&[&first, more, &[&url]].concat())
-    };
-    let stages = "500 for 500ms, 500..1500 for 500ms, 100 for 500ms";
-    let report = load(&["--json", "--rate", stages]).with(0).json();
-    valid(&schema("load"), &report);
-    // 250 + 500 + 50, of which the last ones may be in flight at the end.
-    let ended = |report: &Value| {
-        let outcomes = &report["outcomes"];
-        let late = ["ok", "in_flight_at_end", "unsent_at_end"];
-        late.map(|name| outcomes[name].as_u64().unwrap())
-            .iter()
-            .sum::<u64>()
-    };
-    assert_eq!(ended(&report), 800, "{report:#}");
-    assert_eq!(report["stages"].as_array().unwrap().len(), 3);
-    let over_time = report["over_time"].as_array().unwrap();
-    assert!(over_time.len() >= 18, "{report:#}");
-    let asked = |at: usize| over_time[at]["rate_asked"].as_f64().unwrap();
-    assert!((asked(0) - 500.0).abs() < 1.0, "{}", asked(0));
-    assert!(asked(12) > 1_000.0 && asked(17) < 200.0, "{over_time:?}");
-    let random = load(&[
-        "--json",
-        "--arrival",
-        "poisson",
-        "--seed",
-        "3",
-        "--rate",
-        stages,
-    ]);
-    let random = random.with(0).json();
-    assert_eq!(random["arrival"], "poisson", "{random:#}");
-    // 800 on average; a seed gives the same arrivals, and so the same number.
-    let count = ended(&random);
-    assert!((600..1_000).contains(&count) && count != 800, "{random:#}");
-    // Nothing before the last stage was as slow as it is.
-    assert_eq!(report["recoveries"].as_array().unwrap().len(), 0);
-    let spike = load(&["--rate", "100 for 300ms, 900 for 200ms, 100 for 500ms"]).with(0);
-    let text = spike.stdout.replace('\n', " ");
-    assert!(
-        text.contains("the spike of 900/s that ended at 0.5 s"),
-        "{text}"
-    );
-    let ramp = load(&["--json", "--rate", "100..900", "-d", "1s", "-t", "2"]);
-    assert_eq!(ended(&ramp.with(0).json()), 500);
-    let text = load(&["--rate", "100..900", "-d", "1s"]).with(0);
-    for word in ["over time", "asked", "100..900 for 1s: 500/s on average"] {
-        assert!(text.stdout.contains(word), "{word}: {text}");
-    }
-    for wrong in [
-        &["--rate", "100 for 1s", "-d", "1s"][..],
-        &["--rate", "100..200", "-n", "10"],
-        &["--rate", "100..200", "--warmup", "1s"],
-    ] {
-        load(wrong).with(1);
-    }
-    load(&["--rate", "100 for"]).with(2);
 }
 
 /// A server that answers whatever it reads at once, as if it were one whole request.

@@ -14,6 +14,7 @@ fn the_repository_has_what_prony_prints() {
         "duel",
         "compare",
         "capacity",
+        "why",
         "calibrate",
         "export",
         "experiment",

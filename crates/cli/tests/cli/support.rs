@@ -147,7 +147,8 @@ impl Place {
         command
     }
 
-    fn finish(&self, command: &mut assert_cmd::Command) -> Done {
+    /// Runs a command to its end.
+    pub fn finish(&self, command: &mut assert_cmd::Command) -> Done {
         let output = command.timeout(HANGS).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("prony prints UTF-8");
         Done::new(output.status, text(output.stdout), text(output.stderr))
@@ -302,7 +303,7 @@ impl Drop for Background {
 
 /// A server of `prony serve`.
 pub struct Served {
-    _process: Background,
+    process: Background,
     pub addr: SocketAddr,
 }
 
@@ -312,10 +313,11 @@ impl Served {
         let mut process = Background::start(Command::new(PRONY).arg("serve").args(arguments));
         let line = process.line("serving");
         let addr = line.rsplit(' ').next().unwrap().parse().unwrap();
-        Self {
-            _process: process,
-            addr,
-        }
+        Self { process, addr }
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.process.pid()
     }
 
     pub fn http(&self, path: &str) -> String {

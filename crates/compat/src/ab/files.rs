@@ -79,6 +79,7 @@ mod tests {
             sent: 0,
             received: 0,
             body: 0,
+            tls: Vec::new(),
             timings: totals
                 .iter()
                 .map(|&total| Timing {

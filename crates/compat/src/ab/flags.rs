@@ -1,7 +1,8 @@
 //! The command line of `ab`: flags first, then the URL.
 
+use super::tls::Tls;
 use super::usage::USAGE;
-use crate::shared::address::{BadUrl, Url, split_port};
+use crate::shared::address::{Url, default_port, split_port};
 use crate::shared::flags::{Instead, fitting, name, not_taken, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -49,6 +50,8 @@ pub(super) struct Flags {
     pub csv: Option<PathBuf>,
     pub gnuplot: Option<PathBuf>,
     pub socket_buffer: Option<String>,
+    /// How TLS is spoken; none: the URL is not https.
+    pub tls: Option<Tls>,
     pub url: Url,
 }
 
@@ -98,6 +101,8 @@ impl Flags {
             csv: None,
             gnuplot: None,
             socket_buffer: None,
+            // Taken out again when the URL does not ask for it.
+            tls: Some(Tls::default()),
             url: Url {
                 host: String::new(),
                 port: None,
@@ -119,8 +124,14 @@ impl Flags {
     pub(super) fn connect_to(&self) -> (&str, u16) {
         match &self.proxy {
             Some((host, port)) => (host, *port),
-            None => (&self.url.host, self.url.port.unwrap_or(80)),
+            None => (&self.url.host, self.port()),
         }
+    }
+
+    /// The server's.
+    pub(super) fn port(&self) -> u16 {
+        let default = default_port(self.tls.is_some());
+        self.url.port.unwrap_or(default)
     }
 
     /// Requests between two lines of progress; `None` when there are none.
@@ -191,8 +202,15 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
         'd' => flags.percentiles = false,
         'S' => flags.spread = false,
         'w' => flags.html = true,
-        // TLS only, and there is none.
-        'I' => {}
+        'I' | 'f' | 'Z' | 'E' => {
+            let value = match letter {
+                'I' => String::new(),
+                _ => value(parser)?,
+            };
+            if let Some(tls) = &mut flags.tls {
+                tls.take(letter, value).map_err(|says| plain(&says))?;
+            }
+        }
         'i' => {
             if flags.upload.is_some() || flags.method.is_some() {
                 return Err(plain("Cannot mix HEAD with other methods"));
@@ -230,7 +248,7 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
                 status: STATUS_USAGE,
             });
         }
-        'B' | 'E' | 'f' | 'Z' => return Err(plain(&format!("ab: -{letter} is not supported"))),
+        'B' => return Err(plain(&format!("ab: -{letter} is not supported"))),
         other => return Err(usage(&format!("illegal option -- {other}"))),
     }
     Ok(())
@@ -272,10 +290,14 @@ fn upload(flags: &mut Flags, method: &'static str, path: &str) -> Result<(), Ins
 }
 
 fn finish(mut flags: Flags, url: &str) -> Result<Flags, Instead> {
-    flags.url = Url::parse(url).map_err(|bad| match bad {
-        BadUrl::Tls => plain("ab: TLS is not supported"),
-        BadUrl::Malformed => usage("invalid URL"),
-    })?;
+    let parsed = match url.strip_prefix("https://") {
+        Some(rest) => Url::parse(&format!("http://{rest}")),
+        None => {
+            flags.tls = None;
+            Url::parse(url)
+        }
+    };
+    flags.url = parsed.map_err(|_| usage("invalid URL"))?;
     if !flags.url.target.starts_with('/') {
         return Err(usage("invalid URL"));
     }
@@ -316,74 +338,4 @@ fn wrong(error: lexopt::Error) -> Instead {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn flags(line: &str) -> Result<Flags, Instead> {
-        parse(line.split(' ').map(OsString::from).collect())
-    }
-
-    #[test]
-    fn flags_stand_together_and_with_their_values() {
-        let it = flags("-kq -n100 -c 10 -H a:b -H c:d -C x=y -C z=w http://h:8000/p").unwrap();
-        assert!(it.keepalive && !it.progress);
-        assert_eq!((it.requests, it.concurrency), (100, 10));
-        assert_eq!(it.headers, ["a:b", "c:d"]);
-        assert_eq!(it.cookie.as_deref(), Some("z=w"));
-        assert_eq!(it.connect_to(), ("h", 8000));
-    }
-
-    #[test]
-    fn a_time_limit_means_50000_requests_unless_told_otherwise_after_it() {
-        assert_eq!(flags("-n 20 -t 5 h/").unwrap().requests, 50_000);
-        assert_eq!(flags("-t 5 -n 20 h/").unwrap().requests, 20);
-        assert_eq!(flags("-t 0 h/").unwrap().time_limit, None);
-    }
-
-    #[test]
-    fn what_cannot_be_meant_ends_with_the_originals_status() {
-        for (line, status, says) in [
-            ("-n 5 -c 10 h/", 22, "greater than total"),
-            ("-Q h/", 22, "illegal option -- Q"),
-            ("--wrong h/", 22, "illegal option -- --wrong"),
-            ("h/ -n 5", 22, "wrong number of arguments"),
-            ("-n 5", 22, "wrong number of arguments"),
-            ("-n", 22, "requires an argument"),
-            ("h", 22, "invalid URL"),
-            ("h:x/", 22, "invalid URL"),
-            ("-n x h/", 1, "Invalid number of requests"),
-            ("-c 0 h/", 22, "Invalid Concurrency"),
-            ("-s 0 h/", 1, "Invalid time-out"),
-            ("-n x h/", 1, "\nprony: -n x: not a value that it takes\n"),
-            (
-                "-cabc h/",
-                22,
-                "\nprony: -c abc: not a value that it takes\n",
-            ),
-            ("https://h/", 1, "TLS"),
-            ("-B 1.2.3.4 h/", 1, "-B is not supported"),
-            ("-p /nonexistent h/", 1, "Could not open POST data file"),
-        ] {
-            match flags(line) {
-                Err(Instead::Wrong {
-                    text,
-                    status: found,
-                }) => {
-                    assert!(text.contains(says), "{line}: {text}");
-                    assert_eq!(found, status, "{line}");
-                }
-                other => panic!("{line}: {other:?}"),
-            }
-        }
-        assert!(matches!(flags("-V"), Err(Instead::Said(_))));
-    }
-
-    #[test]
-    fn progress_is_shown_every_tenth_or_every_hundred() {
-        let beat = |line: &str| flags(line).unwrap().heartbeat();
-        assert_eq!(beat("-n 150 h/"), None);
-        assert_eq!(beat("-n 151 h/"), Some(100));
-        assert_eq!(beat("-n 8000 h/"), Some(800));
-        assert_eq!(beat("-q -n 8000 h/"), None);
-    }
-}
+mod tests;

@@ -18,11 +18,7 @@ pub(super) fn html(report: &Report, flags: &Flags) -> String {
     };
     line(&mut out, "Server Software", escape(&report.software));
     line(&mut out, "Server Hostname", escape(&flags.url.host));
-    line(
-        &mut out,
-        "Server Port",
-        flags.url.port.unwrap_or(80).to_string(),
-    );
+    line(&mut out, "Server Port", flags.port().to_string());
     line(&mut out, "Document Path", escape(&flags.url.target));
     line(
         &mut out,

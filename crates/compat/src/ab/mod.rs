@@ -10,19 +10,21 @@ mod html;
 mod report;
 mod request;
 mod text;
+mod tls;
 mod usage;
 mod verbose;
 
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{Doing, Met, Told, carry_out, carry_out_with, errors};
+use crate::shared::load::{self, Doing, Met, Told, When, carry_out, carry_out_with, errors};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
+use prony_engine::protocol::tls::{ProbeError, TlsInvalid, TlsOptions, probe};
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Detail, Dialogue, Nanos, Plan, Target};
+use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, Trace};
 use prony_record::{Extent, Load, Observation, Span};
 use report::Report;
 use std::ffi::OsString;
@@ -38,6 +40,26 @@ const WINDOW: Duration = Duration::from_millis(100);
 const STATUS_TIMEOUT: u8 = 119;
 /// The same when a host could not be looked up: of 670002.
 const STATUS_UNKNOWN: u8 = 50;
+/// The system's number for too many open files.
+const EMFILE: u8 = 24;
+
+/// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
+#[cfg(fuzzing)]
+pub fn read(args: Vec<OsString>, console: &mut Console<'_>) {
+    match flags::parse(take_quiet(args).0) {
+        Ok(flags) => {
+            let _ = (
+                flags.method(),
+                flags.connect_to(),
+                flags.port(),
+                banner(&flags),
+            );
+        }
+        Err(instead) => {
+            instead.say(console.out, console.err);
+        }
+    }
+}
 
 /// Runs `ab` with `args` (without the program's name) and gives its exit status.
 pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
@@ -132,9 +154,13 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     let address = resolve(host, port, Family::Any, flags.keepalive, timeout)
         .map_err(|error| not_resolved(host, &error))?;
     let plan = plan(flags, address, timeout);
+    if let Some(options) = &plan.tls {
+        shake_hands(&plan.target, options, timeout)?;
+    }
     let length = flags
         .time_limit
         .map_or(Nanos::MAX, |seconds| seconds.saturating_mul(SECOND));
+    let when = When::at_once(length);
     let mut watch = Watch::new(flags, nanos(timeout));
     let _ = console.out.write_all(text::log(flags).as_bytes());
     let log = Log::default();
@@ -148,11 +174,18 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
             let verbose = Verbose::new(request, flags.verbosity >= 3, log.clone());
             (Target::Tcp(address), verbose)
         };
-        carry_out_with(&own, length, console, part, |told| watch.window(told))
+        carry_out_with(&own, when, console, part, |told| watch.window(told))
     } else {
-        carry_out(&plan, length, console, |told| watch.window(told))
+        carry_out(&plan, when, console, |told| watch.window(told))
     };
-    let (seen, detail) = carried_out.map_err(|error| End::new(format!("ab: {error}"), 1))?;
+    let (seen, detail) = carried_out.map_err(|error| match error {
+        // The original ends with the system's number for it.
+        load::Failed::Descriptors(_) => End::new(
+            format!("socket: Too many open files ({EMFILE})\nprony: {error}"),
+            EMFILE,
+        ),
+        load::Failed::Engine(_) => End::new(format!("ab: {error}"), 1),
+    })?;
     let _ = console.out.write_all(log.text().as_bytes());
     if let Some(end) = fatal(flags, &seen, watch.gave_up) {
         return Err(end);
@@ -176,6 +209,20 @@ fn not_resolved(host: &str, error: &io::Error) -> End {
             format!("\napr_sockaddr_info_get() for {host}: {error}"),
             STATUS_UNKNOWN,
         ),
+    }
+}
+
+/// Makes one connection before the load. Where the handshake fails, the original reports a load without answers; one
+/// that cannot be made fails in the load.
+fn shake_hands(target: &Target, options: &TlsOptions, timeout: Duration) -> Result<(), End> {
+    match probe(target, options, timeout) {
+        Ok(_) | Err(ProbeError::Connection(_)) => Ok(()),
+        Err(error @ ProbeError::Invalid(TlsInvalid::Cipher { .. })) => {
+            let list = options.cipher.as_deref().unwrap_or_default();
+            let text = format!("error setting ciphersuite list [{list}]\n{error}");
+            Err(End::new(text, 1))
+        }
+        Err(error) => Err(End::new(format!("SSL handshake failed (1).\n{error}"), 1)),
     }
 }
 
@@ -211,7 +258,8 @@ fn plan(flags: &Flags, address: SocketAddr, timeout: Duration) -> Plan {
         ..Load::default()
     };
     Plan {
-        trace: true,
+        tls: flags.tls.as_ref().map(|tls| tls.options(flags, address)),
+        trace: Trace::All,
         ..Plan::new(load, Target::Tcp(address), dialogue)
     }
 }

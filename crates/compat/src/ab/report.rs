@@ -1,6 +1,7 @@
 //! The numbers of the report.
 
 use super::flags::Flags;
+use super::tls;
 use crate::shared::load::{Doing, errors};
 use prony_checks::Evidence;
 use prony_engine::{Detail, Nanos, Sample};
@@ -31,6 +32,8 @@ pub(super) struct Report {
     pub sent: u64,
     pub received: u64,
     pub body: u64,
+    /// Lines about TLS, names and values.
+    pub tls: Vec<(&'static str, String)>,
     /// The times of each request, the shortest total first.
     pub timings: Vec<Timing>,
 }
@@ -127,9 +130,10 @@ impl Report {
             write_errors: outcomes.write_error,
             kept: count(&|sample| !sample.last),
             not_2xx: count(&|sample| !(200..300).contains(&sample.status)),
-            sent: seen.bytes_sent,
-            received: seen.bytes_received,
+            sent: detail.plain.map_or(seen.bytes_sent, |it| it.sent),
+            received: detail.plain.map_or(seen.bytes_received, |it| it.received),
             body: seen.body_bytes,
+            tls: tls::lines(flags, seen.tls.as_ref()),
             timings,
         }
     }

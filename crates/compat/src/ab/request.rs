@@ -1,11 +1,13 @@
 //! The request: the original's bytes.
 
 use super::flags::Flags;
+use crate::shared::address::default_port;
 
 /// What is sent again and again.
 pub(super) fn bytes(flags: &Flags) -> Vec<u8> {
-    let authority = flags.url.authority();
+    let authority = flags.url.authority(default_port(flags.tls.is_some()));
     let target = match flags.proxy {
+        Some(_) if flags.tls.is_some() => format!("https://{authority}{}", flags.url.target),
         Some(_) => format!("http://{authority}{}", flags.url.target),
         None => flags.url.target.clone(),
     };

@@ -46,7 +46,10 @@ fn line(out: &mut String, name: &str, value: impl Display) {
 fn summary(out: &mut String, report: &Report, flags: &Flags) {
     line(out, "Server Software", report.software.clone());
     line(out, "Server Hostname", flags.url.host.clone());
-    line(out, "Server Port", flags.url.port.unwrap_or(80).to_string());
+    line(out, "Server Port", flags.port());
+    for (name, value) in &report.tls {
+        line(out, name, value);
+    }
     let _ = writeln!(out);
     line(out, "Document Path", flags.url.target.clone());
     let length = if flags.variable {

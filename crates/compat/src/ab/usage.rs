@@ -2,7 +2,7 @@
 
 /// What is said when a command line cannot be understood, and for `-h`.
 pub(super) const USAGE: &str = "\
-Usage: ab [options] [http://]hostname[:port]/path
+Usage: ab [options] [http[s]://]hostname[:port]/path
 Options are:
     -n requests     Requests to make in all (1)
     -c concurrency  Requests under way at the same time (1)
@@ -32,6 +32,10 @@ Options are:
     -e filename     Write the percentiles to a CSV file
     -g filename     Write the times of all requests to a file for gnuplot
     -b windowsize   Accepted, without effect
+    -I              Do not tell the server which name it is asked for (SNI)
+    -Z ciphersuite  Offer these cipher suites only, with colons between them
+    -f protocol     TLS1.2, TLS1.3 or ALL
+    -E certfile     The client's certificate chain and its key, as PEM
     -V              Print the version
     -h              Print this
     --quiet         No remarks about the measurement on standard error

@@ -1,6 +1,7 @@
 //! The command line of `httperf`: long options, which may be abbreviated.
 
 use super::request::unescape;
+use super::working_set::{WorkingSet, unsigned};
 use crate::shared::flags::{Instead, abbreviated, ambiguous, name, text};
 use lexopt::Arg;
 use prony_record::Spacing;
@@ -22,7 +23,7 @@ Usage: httperf [-hdvV] [--add-header S] [--burst-length N] [--client N/N]
 ";
 
 /// Options that take a value.
-const WITH_VALUE: [&str; 17] = [
+const WITH_VALUE: [&str; 19] = [
     "add-header",
     "burst-length",
     "client",
@@ -40,10 +41,12 @@ const WITH_VALUE: [&str; 17] = [
     "server-name",
     "think-timeout",
     "timeout",
+    "uri",
+    "wset",
 ];
 
 /// All options of the original, so that an abbreviation means here what it means there.
-const NAMES: [&str; 42] = [
+const NAMES: [&str; 44] = [
     "add-header",
     "burst-length",
     "client",
@@ -86,6 +89,8 @@ const NAMES: [&str; 42] = [
     "wlog",
     "wsess",
     "wsesslog",
+    "wsesspage",
+    "wset",
 ];
 
 /// What the user asked for.
@@ -108,6 +113,10 @@ pub(super) struct Flags {
     /// How connections at a rate are spaced.
     pub spacing: Spacing,
     pub verbose: bool,
+    /// Which of several clients this is, from 0, and how many there are.
+    pub client: (u64, u64),
+    /// The files that are asked for in place of one URI.
+    pub files: Option<WorkingSet>,
     /// The sizes of sockets' buffers were given.
     pub buffers: bool,
     timeout: Option<f64>,
@@ -124,7 +133,6 @@ struct Typed {
     method: bool,
     burst: bool,
     no_host: bool,
-    client: Option<String>,
     header: Option<String>,
     rate: Option<f64>,
     period: Option<String>,
@@ -149,6 +157,8 @@ impl Flags {
             rate: None,
             spacing: Spacing::Constant,
             verbose: false,
+            client: (0, 1),
+            files: None,
             buffers: false,
             timeout: None,
             think: None,
@@ -184,10 +194,7 @@ impl Flags {
         if let Some(timeout) = self.timeout {
             add(true, format!("timeout={timeout}"));
         }
-        add(
-            true,
-            format!("client={}", typed.client.as_deref().unwrap_or("0/1")),
-        );
+        add(true, format!("client={}/{}", self.client.0, self.client.1));
         add(true, format!("server={}", self.server));
         if let Some(name) = &self.server_name {
             add(true, format!("server_name={name}"));
@@ -214,6 +221,9 @@ impl Flags {
         add(true, format!("num-conns={}", self.connections));
         add(true, format!("num-calls={}", self.calls));
         add(typed.burst, format!("burst-length={}", self.burst));
+        if let Some(set @ WorkingSet { files: 1.., .. }) = &self.files {
+            add(true, format!("wset={set}"));
+        }
         out
     }
 }
@@ -248,6 +258,9 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
             "numbers of connections, calls and bursts must be above 0",
         ));
     }
+    if let Some(set) = flags.files {
+        set.first_uri(&flags.uri).map_err(|why| wrong(&why))?;
+    }
     if flags.burst > 1 && flags.calls == 1 {
         flags.burst = 1;
     }
@@ -255,7 +268,7 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<Flags, Instead> {
 }
 
 fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(), Instead> {
-    let value = if WITH_VALUE.contains(&option) || option == "uri" {
+    let value = if WITH_VALUE.contains(&option) {
         text(parser).map_err(|_| wrong(&format!("option '--{option}' requires an argument")))?
     } else {
         String::new()
@@ -308,7 +321,8 @@ fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(
             flags.typed.receive = Some(number(&value, "receive buffer size")?);
             flags.buffers = true;
         }
-        "client" => flags.typed.client = Some(value),
+        "client" => flags.client = client(&value).map_err(|why| wrong(&why))?,
+        "wset" => flags.files = Some(WorkingSet::parse(&value).map_err(|why| wrong(&why))?),
         "no-host-hdr" => {
             flags.host_field = false;
             flags.typed.no_host = true;
@@ -332,6 +346,19 @@ fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(
 fn number<T: FromStr>(value: &str, what: &str) -> Result<T, Instead> {
     let parsed = value.trim().parse();
     parsed.map_err(|_| wrong(&format!("illegal {what} {value}")))
+}
+
+/// `I/N`: this is client I of N. What follows is passed over, as by the original.
+fn client(value: &str) -> Result<(u64, u64), String> {
+    let rest = |what: &str, rest: &str| format!("{what} (rest: `{rest}')");
+    let (id, after) = unsigned(value).ok_or_else(|| rest("bad client id", value))?;
+    let of = after
+        .strip_prefix('/')
+        .ok_or_else(|| rest("client id not followed by `/'", after))?;
+    match unsigned(of) {
+        Some((clients, _)) if id < clients => Ok((id, clients)),
+        _ => Err(rest("bad number of clients", of)),
+    }
 }
 
 /// A number that is not below 0.
@@ -383,83 +410,4 @@ fn wrong(what: &str) -> Instead {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn flags(line: &str) -> Result<Flags, Instead> {
-        parse(line.split(' ').map(OsString::from).collect())
-    }
-
-    #[test]
-    fn the_published_command_line() {
-        let line = "--hog --num-conns 1000 --num-calls 100 --rate 100000 --server 127.0.0.1 --port 8000 --uri /";
-        let it = flags(line).unwrap();
-        assert_eq!((it.connections, it.calls, it.port), (1_000, 100, 8_000));
-        assert_eq!((it.rate, it.spacing), (Some(100_000.0), Spacing::Constant));
-        assert_eq!(it.patience(), PATIENCE);
-        assert_eq!(
-            it.echo(),
-            "httperf --hog --client=0/1 --server=127.0.0.1 --port=8000 --uri=/ --rate=100000 \
-             --send-buffer=4096 --recv-buffer=16384 --num-conns=1000 --num-calls=100"
-        );
-    }
-
-    /// The original's own line for these options.
-    #[test]
-    fn everything_is_repeated_in_the_originals_order() {
-        let it = flags(
-            "-v --hog --server 127.0.0.1 --port 18081 --uri /a --rate 2 --num-conn 4 --num-call 4 --burst 2 \
-             --timeout 2.5 --think 1 --method PUT --add-header X:y\\n --client 1/2 --server-name foo",
-        )
-        .unwrap();
-        assert_eq!(
-            it.echo(),
-            "httperf --verbose --hog --think-timeout=1 --timeout=2.5 --client=1/2 --server=127.0.0.1 \
-             --server_name=foo --port=18081 --uri=/a --rate=2 --send-buffer=4096 --recv-buffer=16384 \
-             --add-header='X:y\\n' --method=PUT --num-conns=4 --num-calls=4 --burst-length=2"
-        );
-        assert_eq!(it.patience(), Duration::from_millis(3_500));
-    }
-
-    #[test]
-    fn periods() {
-        for (line, rate, spacing) in [
-            ("--period 0.5", Some(2.0), Spacing::Constant),
-            ("--period d0.5", Some(2.0), Spacing::Constant),
-            ("--period e0.5", Some(2.0), Spacing::Poisson),
-            ("--period e0.5 --rate 3", Some(3.0), Spacing::Constant),
-            ("--period 0", None, Spacing::Constant),
-            ("--rate 0", None, Spacing::Constant),
-        ] {
-            let it = flags(line).unwrap();
-            assert_eq!((it.rate, it.spacing), (rate, spacing), "{line}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_meant_has_status_1() {
-        for (line, says) in [
-            ("--nosuch", "unrecognized option '--nosuch'"),
-            ("-x", "unrecognized option '-x'"),
-            (
-                "--num 5",
-                "option '--num' is ambiguous; possibilities: '--num-calls' '--num-conns'",
-            ),
-            ("--num-conns", "requires an argument"),
-            ("--num-conns x", "illegal number of connections x"),
-            ("--num-conns 0", "above 0"),
-            ("--rate -1", "illegal request rate"),
-            ("--wsess 3,2,0.1", "--wsess is not supported"),
-            ("--ssl", "--ssl is not supported"),
-            ("--period u1,2", "only d and e"),
-        ] {
-            match flags(line) {
-                Err(Instead::Wrong { text, status: 1 }) => {
-                    assert!(text.contains(says), "{line}: {text}");
-                }
-                other => panic!("{line}: {other:?}"),
-            }
-        }
-        assert!(matches!(flags("--help"), Err(Instead::Said(_))));
-    }
-}
+mod tests;

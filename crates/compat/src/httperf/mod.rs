@@ -7,22 +7,41 @@
 mod flags;
 mod report;
 mod request;
+mod session;
+mod working_set;
 
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::carry_out;
+use crate::shared::load::{Told, When, carry_out, carry_out_with};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
 use prony_engine::clock::process_cpu;
-use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, descriptors};
+use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
+use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, Trace, descriptors};
 use prony_record::{Extent, Load, Observation, Span, Window};
 use report::{Cpu, Report};
+use session::Files;
 use std::ffi::OsString;
+use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::mpsc;
 use std::time::Duration;
+use working_set::Digits;
+
+/// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
+#[cfg(fuzzing)]
+pub fn read(args: Vec<OsString>, console: &mut Console<'_>) {
+    match flags::parse(take_quiet(args).0) {
+        Ok(flags) => {
+            let _ = (flags.echo(), request::bytes(&flags));
+        }
+        Err(instead) => {
+            instead.say(console.out, console.err);
+        }
+    }
+}
 
 /// Runs `httperf` with `args` (without the program's name) and gives its exit status.
 pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
@@ -98,12 +117,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, String>
         .map_err(|error| format!("invalid server address {server}: {error}"))?;
     let plan = plan(flags, address);
     let before = process_cpu();
-    let (seen, detail) = carry_out(&plan, Nanos::MAX, console, |told| {
-        if flags.verbose && told.window.length_ns == report::SAMPLE {
-            let _ = writeln!(told.out, "reply-rate = {:<8.1}", replies(told.window));
-        }
-    })
-    .map_err(|error| error.to_string())?;
+    let (seen, detail) = load(flags, &plan, console)?;
     let after = process_cpu();
     let cpu = Cpu {
         user: (after.0 - before.0).as_secs_f64(),
@@ -115,6 +129,51 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, String>
         detail,
         cpu,
     })
+}
+
+fn load(
+    flags: &Flags,
+    plan: &Plan,
+    console: &mut Console<'_>,
+) -> Result<(Observation, Detail), String> {
+    let (accessed, heard) = mpsc::channel();
+    let when = When::at_once(Nanos::MAX);
+    let uris = |out: &mut dyn Write| {
+        for file in heard.try_iter() {
+            let _ = writeln!(
+                out,
+                "httperf: accessing URI `{}'",
+                request::uri(flags, file)
+            );
+        }
+    };
+    let told = |told: &mut Told<'_>| {
+        uris(told.out);
+        if flags.verbose && told.window.length_ns == report::SAMPLE {
+            let _ = writeln!(told.out, "reply-rate = {:<8.1}", replies(told.window));
+        }
+    };
+    let done = match flags.files {
+        None => carry_out(plan, when, console, told),
+        Some(set) => {
+            let bytes = request::bytes(flags);
+            let (_, digits) = set.first_uri(&flags.uri)?;
+            let at = flags.method.len() + 1 + digits.at;
+            let part = |_| {
+                let exchange = HttpExchange::raw(bytes.clone(), Expect::default());
+                let files = Files::new(
+                    Http::new(vec![exchange], Limits::default()),
+                    set.order(flags.client),
+                    Digits { at, ..digits },
+                    flags.verbose.then(|| accessed.clone()),
+                );
+                (plan.target.clone(), files)
+            };
+            carry_out_with(plan, when, console, part, told)
+        }
+    };
+    uris(console.out);
+    done.map_err(|error| error.to_string())
 }
 
 /// Answers per second in a window, right or wrong.
@@ -148,7 +207,7 @@ fn plan(flags: &Flags, address: SocketAddr) -> Plan {
         ..Load::default()
     };
     Plan {
-        trace: true,
+        trace: Trace::All,
         // The seed of the gaps stays 0: the original repeats itself too.
         ..Plan::new(load, Target::Tcp(address), dialogue)
     }

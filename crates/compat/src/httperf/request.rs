@@ -2,11 +2,24 @@
 
 use super::flags::Flags;
 
-/// What is sent in each call.
+/// The URI that is asked for, or that of a file of this number.
+pub(super) fn uri(flags: &Flags, file: u64) -> String {
+    let files = flags.files.and_then(|set| set.first_uri(&flags.uri).ok());
+    let Some((uri, digits)) = files else {
+        return flags.uri.clone();
+    };
+    let mut bytes = uri.into_bytes();
+    digits.write(&mut bytes, file);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What is sent in each call; the calls differ only in the number of their file.
 pub(super) fn bytes(flags: &Flags) -> Vec<u8> {
     let mut head = format!(
         "{} {} HTTP/{}\r\nUser-Agent: httperf/0.9.0\r\n",
-        flags.method, flags.uri, flags.version
+        flags.method,
+        uri(flags, 0),
+        flags.version
     );
     if flags.version == "1.0" {
         head += "Connection: keep-alive\r\n";

@@ -46,18 +46,27 @@ impl Url {
         })
     }
 
-    /// `host`, and `:port` unless it is 80.
-    pub(crate) fn authority(&self) -> String {
-        let host = if self.host.contains(':') {
-            format!("[{}]", self.host)
-        } else {
-            self.host.clone()
-        };
-        match self.port {
-            None | Some(80) => host,
-            Some(port) => format!("{host}:{port}"),
-        }
+    /// `host`, and `:port` unless it is `default`, the scheme's.
+    pub(crate) fn authority(&self, default: u16) -> String {
+        authority(&self.host, self.port.unwrap_or(default), default)
     }
+}
+
+/// `host`, and `:port` unless it is `default`.
+pub(crate) fn authority(host: &str, port: u16, default: u16) -> String {
+    let host = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_owned(),
+    };
+    match port == default {
+        true => host,
+        false => format!("{host}:{port}"),
+    }
+}
+
+/// The port of a scheme: that of `https`, or that of `http`.
+pub(crate) fn default_port(secure: bool) -> u16 {
+    if secure { 443 } else { 80 }
 }
 
 /// `host`, `host:port`, `[v6]` or `[v6]:port`, with a port from 1 to 65535.
@@ -170,10 +179,17 @@ mod tests {
     }
 
     #[test]
-    fn the_authority_names_every_port_but_80() {
-        assert_eq!(Url::parse("h:80/").unwrap().authority(), "h");
-        assert_eq!(Url::parse("h:81/").unwrap().authority(), "h:81");
-        assert_eq!(Url::parse("[::1]:81/").unwrap().authority(), "[::1]:81");
+    fn the_authority_names_every_port_but_the_schemes() {
+        for (url, default, shown) in [
+            ("h:80/", 80, "h"),
+            ("h:81/", 80, "h:81"),
+            ("[::1]:81/", 80, "[::1]:81"),
+            ("h/", 443, "h"),
+            ("h:80/", 443, "h:80"),
+            ("h:443/", 443, "h"),
+        ] {
+            assert_eq!(Url::parse(url).unwrap().authority(default), shown, "{url}");
+        }
     }
 
     #[test]

@@ -7,16 +7,32 @@ use prony_record::{Observation, Outcomes, Window};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Carries out `plan` for at most `length` nanoseconds, and tells the console's guard first.
+/// When a load is measured, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct When {
+    /// After so much warm-up.
+    pub warmup: Nanos,
+    /// For at most so long.
+    pub length: Nanos,
+}
+
+impl When {
+    /// From the load's start, for at most `length`.
+    pub(crate) fn at_once(length: Nanos) -> Self {
+        Self { warmup: 0, length }
+    }
+}
+
+/// Carries out `plan`, and tells the console's guard first.
 /// `progress` hears of each window, and may stop the load or write to the console's streams: standard
 /// output first.
 pub(crate) fn carry_out(
     plan: &Plan,
-    length: Nanos,
+    when: When,
     console: &mut Console<'_>,
     progress: impl FnMut(&mut Told<'_>),
 ) -> Result<(Observation, Detail), Failed> {
-    carry_out_by(plan, length, console, progress, |control, teller| {
+    carry_out_by(plan, when, console, progress, |control, teller| {
         prony_engine::run(plan, control, teller)
     })
 }
@@ -24,19 +40,19 @@ pub(crate) fn carry_out(
 /// The same with a session of one's own: `part` gives each worker its target and its session.
 pub(crate) fn carry_out_with<P: Session>(
     plan: &Plan,
-    length: Nanos,
+    when: When,
     console: &mut Console<'_>,
     part: impl Fn(u32) -> (Target, P) + Sync,
     progress: impl FnMut(&mut Told<'_>),
 ) -> Result<(Observation, Detail), Failed> {
-    carry_out_by(plan, length, console, progress, |control, teller| {
+    carry_out_by(plan, when, console, progress, |control, teller| {
         prony_engine::run_with(plan, control, part, teller)
     })
 }
 
 fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
     plan: &Plan,
-    length: Nanos,
+    when: When,
     console: &'a mut Console<'b>,
     progress: F,
     run: impl FnOnce(&Arc<Control>, Teller<'a, 'b, F>) -> Result<(Observation, Detail), Error>,
@@ -44,7 +60,8 @@ fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
     descriptors::reserve(u64::from(plan.load.connections))?;
     // What was printed so far is to be seen while the load runs.
     let _ = console.out.flush();
-    let control = Arc::new(Control::at_once(length));
+    let control = Arc::new(Control::default());
+    control.measure(when.warmup, when.warmup.saturating_add(when.length));
     (console.guard)(&control);
     let teller = Teller {
         control: Arc::clone(&control),
@@ -170,6 +187,12 @@ fn met(text: &str, count: u64) -> Option<Met> {
         number,
         count,
     })
+}
+
+/// The part of `all` that falls to the `nth` of several threads: the same for all, and one more for the first.
+pub(crate) fn share(all: u64, threads: u32, nth: u32) -> u64 {
+    let (threads, nth) = (u64::from(threads), u64::from(nth));
+    all / threads + u64::from(nth < all % threads)
 }
 
 #[cfg(test)]

@@ -130,7 +130,10 @@ impl Flags {
             .headers
             .iter()
             .find_map(|field| field.strip_prefix("Host:"))
-            .map_or_else(|| self.url.authority(), |host| host.trim_start().to_owned());
+            .map_or_else(
+                || self.url.authority(80),
+                |host| host.trim_start().to_owned(),
+            );
         let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n");
         let mut line = |text: &str| {
             head += text;

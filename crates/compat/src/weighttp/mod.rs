@@ -7,7 +7,7 @@ mod flags;
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::carry_out;
+use crate::shared::load::{When, carry_out, share};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
@@ -25,6 +25,19 @@ use std::time::Duration;
 const WINDOW: Duration = Duration::from_millis(100);
 /// The original waits for ever.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
+#[cfg(fuzzing)]
+pub fn read(args: Vec<OsString>, console: &mut Console<'_>) {
+    match flags::parse(take_quiet(args).0) {
+        Ok(flags) => {
+            let _ = flags.request();
+        }
+        Err(instead) => {
+            instead.say(console.out, console.err);
+        }
+    }
+}
 
 /// Runs `weighttp` with `args` (without the program's name) and gives its exit status.
 pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
@@ -65,7 +78,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
     let plan = plan(flags, address);
     let _ = console.out.write_all(opening(flags).as_bytes());
     let mut progress = Progress::new(flags);
-    let (seen, _) = carry_out(&plan, Nanos::MAX, console, |told| {
+    let (seen, _) = carry_out(&plan, When::at_once(Nanos::MAX), console, |told| {
         progress.window(told.window, told.out);
     })
     .map_err(|error| error.to_string())?;
@@ -93,8 +106,8 @@ fn plan(flags: &Flags, address: SocketAddr) -> Plan {
 /// What is printed before the load: how requests and clients are shared between the threads.
 fn opening(flags: &Flags) -> String {
     let mut out = String::from("starting benchmark...\n");
-    for thread in 0..u64::from(flags.threads) {
-        let share = |all| share(flags, thread, all);
+    for thread in 0..flags.threads {
+        let share = |all| share(all, flags.threads, thread);
         let _ = writeln!(
             out,
             "spawning thread #{}: {} concurrent requests, {} total requests",
@@ -104,12 +117,6 @@ fn opening(flags: &Flags) -> String {
         );
     }
     out
-}
-
-/// The part of `all` that falls to a thread: the same for all, and one more for the first.
-fn share(flags: &Flags, thread: u64, all: u64) -> u64 {
-    let threads = u64::from(flags.threads);
-    all / threads + u64::from(thread < all % threads)
 }
 
 /// A line for each tenth of the first thread's requests.
@@ -123,7 +130,7 @@ struct Progress {
 
 impl Progress {
     fn new(flags: &Flags) -> Self {
-        let first = share(flags, 0, flags.requests);
+        let first = share(flags.requests, flags.threads, 0);
         let step = (first / 10).max(1);
         Self {
             all: flags.requests,

@@ -1,11 +1,13 @@
 //! `prony wrk`: the command line of wrk 4.2, and with a rate that of wrk2.
 
 mod args;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod protocol;
 mod report;
 mod script;
 mod spectrum;
-mod stats;
+
 mod units;
 mod url;
 
@@ -99,7 +101,10 @@ fn version() -> String {
 }
 
 fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error> {
-    descriptors::reserve(u64::from(args.connections))?;
+    // Like wrk, measures with the connections that there are descriptors for.
+    let most = u32::try_from(descriptors::most()).unwrap_or(u32::MAX);
+    let opened = args.connections.min(most.max(args.threads));
+    descriptors::reserve(u64::from(opened))?;
     // What a script prints itself does not pass through the console.
     console.out.flush()?;
     let script = Script::load(args)?;
@@ -107,14 +112,16 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
     if !quiet {
         overlooked(args, parts, console.err)?;
     }
-    let plan = plan(args, parts);
+    let mut plan = plan(args, parts);
+    plan.load.connections = opened;
     script.flush();
     write!(console.out, "{}", report::heading(args))?;
     console.out.flush()?;
     let control = Arc::new(Control::at_once(clock::nanos(args.duration)));
     (console.guard)(&control);
     let (seen, detail) = carry_out(&plan, &control, &script, parts)?;
-    let outcome = Outcome::of(&seen, &detail.worker_rates);
+    let mut outcome = Outcome::of(&seen, &detail.worker_rates, args.timeout);
+    outcome.errors.connect += u64::from(args.connections - opened);
     script.flush();
     write!(console.out, "{}", report::report(args, &outcome, &seen))?;
     console.out.flush()?;
@@ -158,6 +165,8 @@ fn plan(args: &Args, parts: Parts) -> Plan {
     };
     Plan {
         tls: tls(args),
+        // wrk connects again at once.
+        retry: 0,
         ..Plan::new(load, nowhere, Dialogue::Own)
     }
 }

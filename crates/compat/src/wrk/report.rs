@@ -2,11 +2,13 @@
 
 use super::args::Args;
 use super::spectrum::spectrum;
-use super::stats::Stats;
 use super::units::{binary, column, metric, time_s, time_us};
+use crate::shared::load::{Doing, errors};
+use crate::shared::stats::Stats;
 use prony_engine::clock;
 use prony_record::{Observation, Times};
 use std::fmt::Write;
+use std::time::Duration;
 
 const RULE: &str = "----------------------------------------------------------\n";
 
@@ -38,21 +40,35 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of(seen: &Observation, worker_rates: &[f64]) -> Self {
+    /// Of a load whose requests and connections may take as long as `timeout`.
+    pub(super) fn of(seen: &Observation, worker_rates: &[f64], timeout: Duration) -> Self {
         let outcomes = &seen.outcomes;
         // An answer that breaks the protocol has no status; wrk calls it a failed read.
         let broken = outcomes.status.class(0);
+        // Nothing was asked on a connection that was never made: its time-out is no response time.
+        let unmade: u64 = errors(seen)
+            .iter()
+            .filter(|met| met.doing == Doing::Connecting && met.timed_out())
+            .map(|met| met.count)
+            .sum();
+        let latency = Stats::of_times(&seen.times.response);
+        let patience = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
+        let latency = latency.without_greatest(unmade, patience);
+        let unmade = unmade.min(outcomes.timeout);
+        // wrk has no sample of a thread that got no answer since the last.
+        let answered = worker_rates.iter().any(|&rate| rate > 0.0);
         Self {
-            latency: Stats::of_times(&seen.times.response),
-            rates: Stats::of_rates(worker_rates),
+            latency,
+            rates: Stats::of_rates(if answered { worker_rates } else { &[] }),
             duration: seen.measured_ns / 1_000,
             requests: outcomes.ok + outcomes.wrong_answer - broken,
             bytes: seen.bytes_received,
             errors: Errors {
-                connect: outcomes.connect_error,
-                read: outcomes.read_error + broken,
+                connect: outcomes.connect_error + unmade,
+                // Bytes behind an answer are an answer that breaks the protocol, to wrk.
+                read: outcomes.read_error + broken + outcomes.unsolicited,
                 write: outcomes.write_error,
-                timeout: outcomes.timeout,
+                timeout: outcomes.timeout - unmade,
                 status: outcomes.status.class(4) + outcomes.status.class(5),
             },
         }

@@ -1,3 +1,4 @@
+use crate::h2::secure_http1 as secure;
 use crate::support::{
     Run, answer, fields, golden, http_echo, original, prony, server, shape, unused_port,
     without_port,
@@ -406,4 +407,76 @@ fn every_answer_is_printed_where_that_is_asked_for() {
             assert_eq!(log(&ours.out), log(&real.out), "-v {level}");
         }
     }
+}
+
+/// A server of HTTP/1.0 over TLS beside Debian's ab: the same lines about TLS, and the same bytes in them.
+#[test]
+fn over_tls() {
+    let addr = secure("HTTP/1.0 200 OK\r\nServer: demo/1\r\nContent-Length: 5\r\n\r\nhello");
+    let url = format!("https://localhost:{}/", addr.port());
+    for args in [
+        &["-n", "6", "-c", "2", "-Z", "TLS_CHACHA20_POLY1305_SHA256"][..],
+        &[
+            "-n",
+            "3",
+            "-f",
+            "TLS1.2",
+            "-Z",
+            "ECDHE-ECDSA-AES128-GCM-SHA256",
+        ],
+        &[
+            "-n",
+            "3",
+            "-I",
+            "-f",
+            "TLS1.2",
+            "-Z",
+            "ECDHE-ECDSA-AES256-GCM-SHA384",
+        ],
+    ] {
+        // ab takes suites of TLS 1.3 with this version only.
+        let args = match args[5] {
+            suite if suite.starts_with("TLS_") => [args, &["-f", "TLS1.3"]].concat(),
+            _ => args.to_vec(),
+        };
+        let args = [&args[..], &[&url]].concat();
+        let ours = prony(main, &args).with(0).out;
+        let lines = fields(&ours);
+        assert_eq!(lines["Failed requests"], "0", "{ours}");
+        assert_eq!(
+            lines.contains_key("TLS Server Name"),
+            !args.contains(&"-I"),
+            "{ours}"
+        );
+        if let Some(real) = original("ab", &args) {
+            same("tls", &report(&ours), &report(&real.with(0).out));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_done_over_tls_is_said() {
+    let plain = format!("https://{}/", http_echo());
+    let done = prony(main, &[&plain]).with(1);
+    assert!(
+        done.err.contains("SSL handshake failed (1).\n"),
+        "{}",
+        done.err
+    );
+    let addr = secure("");
+    let url = format!("https://localhost:{}/", addr.port());
+    let done = prony(main, &["-Z", "foo", &url]).with(1);
+    assert!(
+        done.err.contains("error setting ciphersuite list [foo]\n"),
+        "{}",
+        done.err
+    );
+    let refused = format!("https://{}/", unused_port());
+    let done = prony(main, &[&refused]).with(111);
+    assert!(
+        done.err
+            .contains("apr_socket_connect(): Connection refused (111)"),
+        "{}",
+        done.err
+    );
 }

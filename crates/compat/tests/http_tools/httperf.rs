@@ -2,7 +2,9 @@ use crate::support::{
     Run, answer, golden, http_echo, original, prony, server, shape, unused_port, without_port,
 };
 use prony_compat::httperf::main;
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -94,6 +96,31 @@ fn connections_at_a_rate() {
     assert!(run.err.contains("1000 requests per second"), "{}", run.err);
 }
 
+/// An answer takes 50 ms at least, however many connections wait for theirs at the same time: what is
+/// reported is never less.
+#[test]
+fn the_reply_time_begins_when_the_request_was_sent() {
+    let slow = server(|mut stream, _| {
+        thread::sleep(Duration::from_millis(50));
+        answer(&mut stream, "200 OK", "abc");
+    });
+    let port = slow.port().to_string();
+    let line = args(&["--num-conns", "60", "--rate", "1000"], &port);
+    let reply_time = |out: &str| -> f64 {
+        let line = out
+            .lines()
+            .find(|line| line.starts_with("Reply time"))
+            .unwrap();
+        line.split_whitespace().nth(4).unwrap().parse().unwrap()
+    };
+    let done = prony(main, &[&line[..], &["--quiet"]].concat()).with(0);
+    assert!(reply_time(&done.out) >= 50.0, "{}", done.out);
+    if let Some(real) = original("httperf", &line) {
+        // Its clock is up to a millisecond old.
+        assert!(reply_time(&real.with(0).out) >= 49.0);
+    }
+}
+
 #[test]
 fn errors_are_told_apart() {
     let hang = server(|stream, _| {
@@ -145,10 +172,98 @@ fn a_server_that_closes_early_ends_the_connection_and_not_the_run() {
     assert_eq!(done.err, "");
 }
 
+/// The URIs that a server was asked for, in order.
+fn asked(flags: &[&str], run: impl Fn(&[&str]) -> Option<Run>) -> Option<(Run, Vec<String>)> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let (uri, uris) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut lines = BufReader::new(stream.unwrap());
+            let mut line = String::new();
+            while matches!(lines.read_line(&mut line), Ok(1..)) {
+                if let Some(rest) = line.strip_prefix("GET ") {
+                    let _ = uri.send(rest.split(' ').next().unwrap().to_owned());
+                }
+                if line == "\r\n" {
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+                    let _ = lines.get_mut().write_all(answer);
+                }
+                line.clear();
+            }
+        }
+    });
+    let run = run(&args(flags, &port))?;
+    Some((run, uris.try_iter().collect()))
+}
+
+#[test]
+fn files_of_a_working_set_are_asked_for_as_by_the_original() {
+    for flags in [
+        &["--wset", "3,0.5", "--num-conns", "7"][..],
+        &[
+            "--wset",
+            "12,0.3",
+            "--num-conns",
+            "3",
+            "--num-calls",
+            "5",
+            "--uri",
+            "/a/",
+        ],
+        &[
+            "--wset",
+            "5,0.4",
+            "--client",
+            "1/2",
+            "--num-conns",
+            "9",
+            "--uri",
+            "/c",
+        ],
+        &[
+            "--wset",
+            "100,0.1",
+            "--num-calls",
+            "23",
+            "--verbose",
+            "--uri",
+            "/e",
+        ],
+        &["--wset", "0,1", "--num-conns", "2"],
+    ] {
+        let (ours, uris) = asked(flags, |line| Some(prony(main, line).with(0))).unwrap();
+        let Some((real, expected)) = asked(flags, |line| original("httperf", line)) else {
+            continue;
+        };
+        assert_eq!(uris, expected, "{flags:?}");
+        let lines = |text: &str| -> Vec<String> {
+            let wanted = |line: &&str| line.contains("accessing") || line.contains("--wset");
+            let lines = text.lines().filter(wanted);
+            let without_port = |line: &str| {
+                line.split(" --")
+                    .filter(|flag| !flag.starts_with("port="))
+                    .collect()
+            };
+            lines.map(without_port).collect()
+        };
+        assert_eq!(lines(&ours.out), lines(&real.out), "{flags:?}");
+    }
+}
+
 #[test]
 fn what_is_not_supported_says_so() {
     let done = prony(main, &["--wsess", "3,2,0.1"]).with(1);
     assert_eq!(done.err, "httperf: --wsess is not supported\n");
+    let done = prony(main, &["--wlog", "y,urls"]).with(1);
+    assert_eq!(done.err, "httperf: --wlog is not supported\n");
+    let done = prony(main, &["--ws", "3"]).with(1);
+    let why =
+        "option '--ws' is ambiguous; possibilities: '--wsess' '--wsesslog' '--wsesspage' '--wset'";
+    assert!(done.err.contains(why), "{}", done.err);
+    if let Some(real) = original("httperf", &["--ws", "3"]) {
+        assert!(real.err.contains(why), "{}", real.err);
+    }
     let done = prony(main, &["--nu", "2"]).with(1);
     let why = "option '--nu' is ambiguous; possibilities: '--num-calls' '--num-conns'";
     assert!(done.err.contains(why), "{}", done.err);

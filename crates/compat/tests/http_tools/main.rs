@@ -1,4 +1,4 @@
-//! `ab`, `weighttp` and `httperf`, compared with the originals: the same lines with the same names
+//! `ab`, `weighttp`, `httperf` and `h2load`, compared with the originals: the same lines with the same names
 //! and units, and the same counts where they do not depend on the clock.
 //!
 //! Each case is compared with a golden file, which is a real output of the original (written with
@@ -6,6 +6,8 @@
 //! says so, and fails where `CI=true`.
 
 mod ab;
+mod h2;
+mod h2load;
 mod httperf;
 mod support;
 mod weighttp;

@@ -50,6 +50,21 @@ fn a_plain_load() {
 }
 
 #[test]
+fn bytes_behind_an_answer_are_failed_reads() {
+    let server = Server::new(|_, nth| {
+        let more: &[u8] = if nth % 5 == 4 { b"XXXX" } else { b"" };
+        ([&ok("ok")[..], more].concat(), true)
+    });
+    let Some(ran) = same_shape(&["-t1", "-c2", "-d1", &server.url("/")]) else {
+        return;
+    };
+    for Ran { out, .. } in ran {
+        assert!(out.contains("Socket errors: connect 0, read "), "{out}");
+        assert!(number(&out, " requests in").unwrap() > 0, "{out}");
+    }
+}
+
+#[test]
 fn every_answer_with_another_status_is_counted() {
     for status in ["404 Not Found", "503 Busy", "400 Bad"] {
         let server = Server::always(answer(status, "no"));
@@ -101,6 +116,8 @@ fn a_connection_that_is_closed_instead_of_an_answer_is_a_read_error() {
             assert_eq!(number(&out, " connect "), Some(0), "{out}");
             assert_eq!(number(&out, ", write "), Some(0), "{out}");
             assert_eq!(number(&out, ", timeout "), Some(0), "{out}");
+            let rates = "    Req/Sec     0.00      0.00     0.00      -nan%";
+            assert!(out.contains(rates), "{out}");
         }
     }
 }

@@ -6,7 +6,9 @@
 pub mod chunked;
 mod difference;
 mod echo;
+pub mod encoding;
 mod expect;
+pub mod grpc;
 pub mod h2;
 mod http;
 mod in_flight;
@@ -14,6 +16,7 @@ pub mod mix;
 #[cfg(test)]
 mod seen;
 pub mod tls;
+pub mod ws;
 
 pub use difference::Difference;
 pub use echo::Echo;
@@ -24,6 +27,7 @@ pub use mix::{Mix, Mixed};
 
 use crate::clock::Nanos;
 use prony_record::{ByRequest, BySession, Tls};
+use serde::{Deserialize, Serialize};
 use tls::TlsFault;
 
 /// The answer to one request.
@@ -37,6 +41,46 @@ pub struct Answer {
     pub last: bool,
     /// Length of its body in bytes, without any transfer coding.
     pub body: u64,
+}
+
+/// How long the header blocks of answers were, over HTTP/2, since a load's set-up began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadBytes {
+    /// As they came, compressed (HPACK), in bytes.
+    pub compressed: u64,
+    /// The names and values of their fields, in bytes.
+    pub plain: u64,
+}
+
+impl HeadBytes {
+    /// Both together.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        Self {
+            compressed: self.compressed + other.compressed,
+            plain: self.plain + other.plain,
+        }
+    }
+}
+
+/// What went through TLS, without its handshakes and records, since a load's set-up began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlainBytes {
+    /// Bytes received.
+    pub received: u64,
+    /// Bytes sent.
+    pub sent: u64,
+}
+
+impl PlainBytes {
+    /// Both together.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        Self {
+            received: self.received + other.received,
+            sent: self.sent + other.sent,
+        }
+    }
 }
 
 /// Reports an answer that is followed by unsolicited bytes, from `at` on, as a wrong one: which of the bytes
@@ -69,6 +113,9 @@ pub enum Fault {
     /// The answer breaks the protocol.
     #[error("malformed answer: {0}")]
     Malformed(&'static str),
+    /// WebSocket's handshake was answered with this status.
+    #[error("the WebSocket handshake was answered with status {0}, not 101")]
+    Refused(u16),
     /// TLS broke: the connection, not an answer, is at fault.
     #[error(transparent)]
     Tls(TlsFault),
@@ -143,6 +190,9 @@ pub trait Events<T> {
     fn left_out(&mut self, _token: T) -> bool {
         false
     }
+
+    /// The server cannot go on with an answer until this side gives it more room: a window of flow control is used up.
+    fn stalled(&mut self) {}
 
     /// The server takes no more requests on this connection, and still answers those in flight.
     /// The connection is closed when it has.
@@ -280,6 +330,11 @@ pub trait Session {
         "the server closed the connection"
     }
 
+    /// Has the server ended the connection in the protocol's own words, and not by closing it alone?
+    fn said_goodbye(&self, _conn: &Self::Conn) -> bool {
+        false
+    }
+
     /// The bytes of a [`Fault::Unsolicited`] that `received` has just reported, from where they begin in
     /// the plain text; `received` is what came from there on.
     fn unsolicited<'a>(&'a self, received: &'a [u8]) -> &'a [u8] {
@@ -288,6 +343,21 @@ pub trait Session {
 
     /// What was seen of TLS. Asked once, at the end.
     fn tls(&mut self) -> Option<Tls> {
+        None
+    }
+
+    /// What went through TLS. Asked once, at the end.
+    fn plain(&mut self) -> Option<PlainBytes> {
+        None
+    }
+
+    /// How long the header blocks of answers were, where they come compressed. Asked once, at the end.
+    fn heads(&mut self) -> HeadBytes {
+        HeadBytes::default()
+    }
+
+    /// What was seen of gRPC, where it is spoken. Asked once, at the end.
+    fn grpc(&mut self) -> Option<prony_record::Grpc> {
         None
     }
 

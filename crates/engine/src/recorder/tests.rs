@@ -1,5 +1,6 @@
 use super::*;
 use crate::clock::SECOND;
+use proptest::prelude::*;
 
 const OK: Answer = Answer {
     status: 200,
@@ -54,6 +55,34 @@ fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
     assert_eq!(it.record.times.service.max(), 17);
     assert_eq!(it.record.times.send_delay.max(), 5);
     assert_eq!(it.record.last_finish, 160);
+}
+
+#[test]
+fn what_was_counted_before_a_stop_was_heard_of_is_in_the_measurement_and_in_a_window() {
+    let mut it = recorder(0, Nanos::MAX);
+    it.answer(Sent { due: 10, sent: 10 }, 20, &OK);
+    // The next window begins at 1 s. Another worker saw the stop just before that.
+    let mut windows = Vec::new();
+    it.roll(SECOND + 5, |window| windows.push(window));
+    let sent = SECOND + 2;
+    it.answer(Sent { due: sent, sent }, SECOND + 10, &OK);
+    it.end(SECOND - 3);
+    assert_eq!(it.until, SECOND + 11);
+    windows.extend(it.last_window(it.until));
+    let answers: u64 = windows.iter().map(|it| it.outcomes.ok).sum();
+    assert_eq!((answers, it.record.outcomes.ok), (2, 2));
+    // What comes later is neither.
+    it.answer(Sent { due: sent, sent }, SECOND + 11, &OK);
+    it.end(SECOND - 3);
+    assert_eq!((it.until, it.record.outcomes.ok), (SECOND + 11, 2));
+}
+
+#[test]
+fn a_stop_that_every_worker_hears_of_at_once_moves_nothing() {
+    let mut it = recorder(0, Nanos::MAX);
+    it.answer(Sent { due: 10, sent: 10 }, 20, &OK);
+    it.end(50);
+    assert_eq!(it.until, 50);
 }
 
 #[test]
@@ -122,4 +151,113 @@ fn wrong_answers_are_counted_and_a_few_are_kept_in_words() {
     );
     let kept = [1, 2, 3].map(|n| format!("a body of {n} bytes, expected 9"));
     assert_eq!(it.record.wrong, kept, "each once");
+}
+
+/// What happens to a request that is due then, and takes so long.
+#[derive(Debug, Clone)]
+struct Happening {
+    agent: usize,
+    sent: Sent,
+    at: Nanos,
+    kind: u8,
+}
+
+fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+    let one = (0..64_usize, 0..5 * SECOND, 0..SECOND, 0..SECOND, 0..6_u8).prop_map(
+        |(agent, due, delay, took, kind)| Happening {
+            agent,
+            sent: Sent {
+                due,
+                sent: due + delay,
+            },
+            at: due + delay + took,
+            kind,
+        },
+    );
+    proptest::collection::vec(one, 0..300).prop_map(|mut all| {
+        all.sort_by_key(|it| it.at);
+        all
+    })
+}
+
+/// A recorder, and the windows that it has closed.
+struct Agent {
+    recorder: Recorder,
+    windows: Vec<Slice>,
+}
+
+impl Agent {
+    fn new() -> Self {
+        Self {
+            recorder: recorder(SECOND, 4 * SECOND),
+            windows: Vec::new(),
+        }
+    }
+
+    fn hear(&mut self, it: &Happening) {
+        self.recorder
+            .roll(it.at, |window| self.windows.push(window));
+        let recorder = &mut self.recorder;
+        recorder.record.bytes_received += it.at;
+        match it.kind {
+            0 => recorder.failure(it.sent, it.at, Failure::Timeout, SECOND),
+            1 => recorder.failure(it.sent, it.at, Failure::Read, SECOND),
+            2 => recorder.error("reset".into()),
+            3 => recorder.unfinished(it.sent, it.at),
+            _ => recorder.answer(it.sent, it.at, &OK),
+        }
+        recorder.late(it.sent.due, it.at - it.sent.sent);
+    }
+
+    /// What it hands over, as it travels from one machine to another.
+    fn end(mut self) -> (Record, Vec<Slice>) {
+        self.recorder
+            .roll(8 * SECOND, |window| self.windows.push(window));
+        sent(&(self.recorder.record, self.windows))
+    }
+}
+
+/// As it arrives on another machine. Histograms that hold the same then have the same size, without which they are not equal.
+fn sent(all: &(Record, Vec<Slice>)) -> (Record, Vec<Slice>) {
+    serde_json::from_str(&serde_json::to_string(all).unwrap()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_up_to_64_agents_saw_together_is_what_one_would_have(
+        agents in 1..=64_usize,
+        happened in happenings(),
+    ) {
+        let mut one = Agent::new();
+        let mut several: Vec<Agent> = (0..agents).map(|_| Agent::new()).collect();
+        for it in &happened {
+            one.hear(it);
+            several[it.agent % agents].hear(it);
+        }
+        let (expected, windows) = one.end();
+        let mut together = Record::new();
+        let mut merged: Vec<Slice> = Vec::new();
+        for agent in several {
+            let (record, windows) = agent.end();
+            together.merge(&record);
+            match merged.is_empty() {
+                true => merged = windows,
+                false => merged.iter_mut().zip(&windows).for_each(|(a, b)| a.merge(b)),
+            }
+        }
+        let (together, merged) = sent(&(together, merged));
+        prop_assert_eq!(&together.times, &expected.times);
+        prop_assert_eq!(&together.outcomes, &expected.outcomes);
+        prop_assert_eq!(&together.errors, &expected.errors);
+        prop_assert_eq!(together.bytes_received, expected.bytes_received);
+        prop_assert_eq!(together.last_finish, expected.last_finish);
+        prop_assert_eq!(merged.len(), windows.len());
+        for (a, b) in merged.iter().zip(&windows) {
+            prop_assert_eq!((a.index, a.start, a.length), (b.index, b.start, b.length));
+            prop_assert_eq!(&a.outcomes, &b.outcomes);
+            prop_assert_eq!(&a.response, &b.response);
+        }
+    }
 }

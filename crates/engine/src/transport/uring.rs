@@ -299,6 +299,10 @@ impl Outgoing for Out {
     }
 
     fn close(&mut self, slot: Slot) {
+        // What a protocol says last has not been handed over yet.
+        if self.slots[slot as usize].busy {
+            self.submit();
+        }
         let connection = &mut self.slots[slot as usize];
         let Some(fd) = connection.fd.take() else {
             return;

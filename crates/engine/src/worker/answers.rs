@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use super::connection::{Connection, Flow, Link};
-use super::links::RETRY;
+use super::links::LISTENED;
 use super::tracer::Tracer;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
@@ -34,7 +34,10 @@ impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worke
         if self.overdue(slot as usize, at) && !self.give_up(out, slot, at) {
             return;
         }
-        if let Some(tracer) = &mut self.tracer {
+        // What comes while nothing is in flight, such as settings, begins no answer.
+        if let Some(tracer) = &mut self.tracer
+            && self.connections[slot as usize].flow.in_flight.len() > 0
+        {
             tracer.received(slot, at);
         }
         let (news, result) = self.ask(slot, at, |session, conn, unsent, events| {
@@ -47,12 +50,14 @@ impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worke
             self.ready(slot, at);
         }
         if news.ended {
+            self.say_last(out, slot);
             return Handler::ended(self, out, slot, None, at);
         }
         if news.closing {
             self.drain(slot);
         }
         if news.last || self.used_up(slot as usize, at) {
+            self.say_last(out, slot);
             return self.lose(out, slot, at, Failure::Read, None);
         }
         self.go_on(out, slot, at);
@@ -151,8 +156,14 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         let request = self.flow.take(token, self.times, self.at);
         *self.in_flight -= 1;
         self.backlog.put_back(request.due);
+        self.recorder.record.sent_again += 1;
         *self.waiting += 1;
         true
+    }
+
+    #[cold]
+    fn stalled(&mut self) {
+        self.recorder.record.stalled += 1;
     }
 
     #[inline]
@@ -203,7 +214,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         let made = if P::TLS { connection.flow.free } else { at };
         connection.flow.free = at;
         connection.link = if self.speaks_first {
-            self.to_retry.push_back((at + RETRY, slot));
+            self.to_retry.push_back((at + LISTENED, slot));
             Link::Listening
         } else {
             Link::Open
@@ -219,7 +230,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
 
     /// The server takes no more requests on a connection.
     #[cold]
-    fn drain(&mut self, slot: Slot) {
+    pub(super) fn drain(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot as usize];
         if connection.link == Link::Open {
             connection.link = Link::Draining;

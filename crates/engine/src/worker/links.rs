@@ -13,9 +13,8 @@ use std::io;
 /// handshake before the server accepts the connection: this leaves even a slow one the time to do
 /// so before its backlog is full (128 in many runtimes).
 pub(super) const SET_UP_PACE: Nanos = 100_000;
-/// Before a connection is tried again that brought no answer the last time; and how long one is
-/// [listened](Link::Listening) to.
-pub(super) const RETRY: Nanos = 20_000_000;
+/// How long a connection is [listened](Link::Listening) to.
+pub(super) const LISTENED: Nanos = 20_000_000;
 /// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
 const SWEEP: u32 = 64;
 /// How many times each connection is looked at within one time-out.
@@ -48,7 +47,8 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         self.recorder.record.outcomes.unsolicited = connect.outcomes.unsolicited;
         (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if S::CLOSED {
-            for slot in 0..self.connections.len() as Slot {
+            self.parking.begin(start);
+            for slot in 0..self.parking.on() {
                 match self.connections[slot as usize].link {
                     Link::Open => self.fill(out, slot, now),
                     Link::Closed if !self.keepalive => self.reopen(slot, now),
@@ -82,7 +82,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         if std::mem::take(&mut self.connections[index].flow.useful) {
             self.reopen(slot, at);
         } else {
-            self.to_retry.push_back((at + RETRY, slot));
+            self.to_retry.push_back((self.retry_at(at), slot));
         }
     }
 
@@ -142,6 +142,9 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
 
     /// Puts a closed slot in line to be opened, if there is a use for it.
     pub(super) fn reopen(&mut self, slot: Slot, at: Nanos) {
+        if slot >= self.parking.on() {
+            return self.forgo(slot);
+        }
         let index = slot as usize;
         // One that rests between requests does so when it is open: it has no request yet.
         let rests = S::CLOSED && self.protocol.rests();
@@ -163,9 +166,14 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
 
     #[inline]
     pub(super) fn open_some<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
-        while let Some(&(at, slot)) = self.to_retry.front()
-            && now >= at
-        {
+        // What fails again at once is tried again in the next round.
+        for _ in 0..self.to_retry.len() {
+            let Some(&(at, slot)) = self.to_retry.front() else {
+                break;
+            };
+            if now < at {
+                break;
+            }
             self.to_retry.pop_front();
             match self.connections[slot as usize].link {
                 Link::Listening => self.listened(out, slot, now),
@@ -177,7 +185,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             let Some(slot) = self.to_open.pop_front() else {
                 return;
             };
-            if self.connections[slot as usize].link != Link::Closed {
+            if self.connections[slot as usize].link != Link::Closed || slot >= self.parking.on() {
                 continue;
             }
             self.connections[slot as usize].link = Link::Connecting(clock::now());
@@ -205,6 +213,15 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
             connection.backlog.put_off(now);
         }
         self.go_on(out, slot, now);
+    }
+
+    /// When a connection is tried again that has failed at `at`. Before the load begins nothing is to be
+    /// gained by haste.
+    fn retry_at(&self, at: Nanos) -> Nanos {
+        at + match self.start {
+            Some(_) => self.retry,
+            None => self.retry.max(LISTENED),
+        }
     }
 
     /// A connection could not be made: the request that it was for has failed; in an open loop
@@ -243,7 +260,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
                 tracer.not_connected(due, at, self.timeout);
             }
         }
-        self.to_retry.push_back((at + RETRY, slot));
+        self.to_retry.push_back((self.retry_at(at), slot));
     }
 
     /// Gives up what has taken too long, on some of the connections.

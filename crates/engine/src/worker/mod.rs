@@ -7,6 +7,7 @@ mod answers;
 mod backlog;
 mod connection;
 mod links;
+mod parking;
 mod rest;
 mod sending;
 mod tracer;
@@ -14,14 +15,15 @@ mod tracer;
 use crate::clock::{self, Nanos};
 use crate::control::Control;
 use crate::plan::Plan;
-use crate::protocol::{Ending, Session};
+use crate::protocol::{Ending, HeadBytes, PlainBytes, Session};
 use crate::recorder::{Record, Recorder, Sent, Slice};
 use crate::schedule::{Schedule, Share};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::Connection;
 use links::SET_UP_PACE;
-use prony_record::{ByRequest, BySession, Tls};
+use parking::Parking;
+use prony_record::{ByRequest, BySession, Grpc, Tls};
 use rest::Rests;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -69,6 +71,10 @@ pub(crate) struct Report {
     pub by_request: Vec<ByRequest>,
     pub by_session: Vec<BySession>,
     pub tls: Option<Tls>,
+    #[serde(default)]
+    pub grpc: Option<Grpc>,
+    pub heads: HeadBytes,
+    pub plain: Option<PlainBytes>,
     pub opening: Opening,
     /// Empty unless asked for. It stays in the process.
     #[serde(skip)]
@@ -99,6 +105,8 @@ pub(crate) struct Worker<'a, S, P: Session, F> {
     keepalive: bool,
     calls: u32,
     timeout: Nanos,
+    /// Before a connection is tried again that brought no answer.
+    retry: Nanos,
     window: Nanos,
     /// What may still fall due in the measurement: requests, or connections for several calls.
     quota: u64,
@@ -116,6 +124,7 @@ pub(crate) struct Worker<'a, S, P: Session, F> {
     to_open: VecDeque<Slot>,
     to_retry: VecDeque<(Nanos, Slot)>,
     rests: Rests,
+    parking: Parking,
     tracer: Option<Box<Tracer>>,
     connecting: u32,
     connected: u64,
@@ -156,6 +165,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             total / workers + u64::from(worker < total % workers)
         });
         let rests = Rests::new(if protocol.rests() { n as usize } else { 0 });
+        let parking = Parking::new(&plan.load.connection_stages, share);
         Self {
             control,
             events,
@@ -169,6 +179,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             keepalive: plan.load.keepalive,
             calls: plan.load.calls,
             timeout,
+            retry: plan.retry,
             window: clock::nanos(plan.load.window.0),
             quota,
             start: None,
@@ -179,12 +190,13 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             ready: false,
             // Without keep-alive connections are a part of the load, not of its set-up.
             to_open: if plan.load.keepalive {
-                (0..n).collect()
+                (0..parking.on()).collect()
             } else {
                 VecDeque::new()
             },
             to_retry: VecDeque::new(),
             rests,
+            parking,
             tracer: Tracer::wanted(plan, share, quota),
             connecting: 0,
             connected: 0,
@@ -270,6 +282,9 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
         if known >= self.recorder.window_end() {
             self.roll(known);
         }
+        if now >= self.parking.next_change() {
+            self.park(out, start, now);
+        }
         self.open_some(out, now);
         self.issue(out, start, now);
         if self.protocol.rests() {
@@ -305,7 +320,9 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     fn cut_short(&mut self, start: Nanos, now: Nanos) {
         let at = self.recorder.until.min(now);
         self.control.end(at.saturating_sub(start));
-        (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
+        let (from, until) = self.control.measured_after(start);
+        self.recorder.from = from;
+        self.recorder.end(until);
     }
 
     fn mark(&self) -> Mark {
@@ -332,6 +349,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     #[inline]
     fn wait(&self, now: Nanos) -> Wait {
         let mut wake = self.next_sweep.min(self.recorder.window_end());
+        wake = wake.min(self.parking.next_change());
         for at in [self.recorder.from, self.recorder.until] {
             if at > now {
                 wake = wake.min(at);
@@ -423,6 +441,9 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
             by_request: self.protocol.by_request(),
             by_session: self.protocol.by_session(),
             tls: self.protocol.tls(),
+            grpc: self.protocol.grpc(),
+            heads: self.protocol.heads(),
+            plain: self.protocol.plain(),
             opening: self.opening,
             trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),
             record: self.recorder.record,

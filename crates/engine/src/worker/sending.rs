@@ -111,6 +111,16 @@ impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
         }
     }
 
+    /// Sends what was written for a connection that is closed next. Whether it still takes it does not matter.
+    #[inline]
+    pub(super) fn say_last<O: Outgoing>(&mut self, out: &mut O, slot: Slot) {
+        if !self.unsent.is_empty() {
+            self.recorder.record.bytes_sent += self.unsent.len() as u64;
+            let _ = out.send(slot, &self.unsent);
+            self.unsent.clear();
+        }
+    }
+
     /// When the next request of an open connection is due, if one is to be sent now.
     #[inline]
     fn next_due(&mut self, slot: Slot, at: Nanos) -> Option<Nanos> {

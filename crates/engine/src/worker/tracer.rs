@@ -2,7 +2,7 @@
 //! when the plan asks for them.
 
 use crate::clock::Nanos;
-use crate::plan::Plan;
+use crate::plan::{Plan, Trace};
 use crate::protocol::Answer;
 use crate::recorder::Sent;
 use crate::schedule::Share;
@@ -13,6 +13,8 @@ use crate::transport::Slot;
 const ROOM: u64 = 1 << 20;
 
 pub(super) struct Tracer {
+    /// Only the first request on each connection.
+    firsts: bool,
     /// One for each slot.
     marks: Vec<Mark>,
     samples: Vec<Sample>,
@@ -35,9 +37,15 @@ struct Mark {
 impl Tracer {
     /// Nothing when the plan does not ask for it.
     pub(super) fn wanted(plan: &Plan, share: Share, quota: u64) -> Option<Box<Self>> {
-        let room = quota.saturating_mul(u64::from(plan.load.calls)).min(ROOM);
-        plan.trace.then(|| {
+        let room = match plan.trace {
+            Trace::All => quota.saturating_mul(u64::from(plan.load.calls)).min(ROOM),
+            Trace::FirstOnConnection => u64::from(share.connections()),
+            Trace::None => 0,
+        };
+        let firsts = plan.trace == Trace::FirstOnConnection;
+        (plan.trace != Trace::None).then(|| {
             Box::new(Self {
+                firsts,
                 marks: vec![Mark::default(); share.connections() as usize],
                 samples: Vec::with_capacity(room as usize),
                 next: u64::from(share.worker) + 1,
@@ -74,7 +82,7 @@ impl Tracer {
         measured: bool,
     ) {
         let mark = &mut self.marks[slot as usize];
-        if measured {
+        if measured && (!self.firsts || mark.connect > 0) {
             self.samples.push(Sample {
                 body: answer.body,
                 status: answer.status,
@@ -88,8 +96,11 @@ impl Tracer {
 
     /// A request's answer took too long: its time was up at `at`.
     pub(super) fn given_up(&mut self, slot: Slot, request: Sent, at: Nanos) {
-        let sample = self.marks[slot as usize].sample(request, at);
-        self.samples.push(sample);
+        let mark = &self.marks[slot as usize];
+        if !self.firsts || mark.connect > 0 {
+            let sample = mark.sample(request, at);
+            self.samples.push(sample);
+        }
     }
 
     /// The connection for a request that was due at `due` took longer than `timeout`.

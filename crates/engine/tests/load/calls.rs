@@ -6,7 +6,7 @@ use crate::support::{
     ARRIVALS, CLOSED, CONSTANT, MS, With, during, hello, http, plan, transports, until_done,
 };
 use crate::words::{CLOSING, LENGTH, UNTIL_CLOSE};
-use prony_engine::{Plan, Sample, clock};
+use prony_engine::{Plan, Sample, Trace, clock};
 use prony_record::Window;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -76,6 +76,29 @@ fn each_connection_carries_its_calls_and_is_closed() {
                     );
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_trace_of_first_requests_has_one_for_each_connection() {
+    for kind in transports() {
+        let server = Server::tcp(answer(LENGTH));
+        let all = plan(&server.target, http(), 4, kind)
+            .pipeline(2)
+            .calls(6)
+            .keepalive(false)
+            .ends_after(9)
+            .trace();
+        let mut firsts = all.clone();
+        firsts.trace = Trace::FirstOnConnection;
+        let (all, firsts) = (until_done(&all), until_done(&firsts));
+        assert_eq!((all.detail.trace.len(), firsts.detail.trace.len()), (54, 9));
+        let connections = by_connection(&firsts.detail.trace);
+        assert_eq!(connections.len(), 9, "{kind}");
+        for sample in &firsts.detail.trace {
+            in_order(sample);
+            assert!(sample.connect > 0);
         }
     }
 }

@@ -359,6 +359,7 @@ fn requests_that_goaway_leaves_out_are_sent_again() {
             );
             // Five answers on each.
             assert!(seen.connected >= 40, "{}", seen.connected);
+            assert!(seen.sent_again > 0);
             assert_eq!(seen.times.response.len(), 200);
         }
     }
@@ -471,4 +472,24 @@ fn what_cannot_work_is_said_before_a_load() {
     let silent = Server::tcp(crate::servers::Connection::swallow);
     let result = probe(&silent.target, Duration::from_millis(100));
     assert!(matches!(result, Err(H2ProbeError::Silent(_))), "{result:?}");
+}
+
+/// An answer in two pieces, the first of which uses up a window of its length.
+#[test]
+fn windows_that_are_used_up_are_counted() {
+    let server = serves(greeting(), |s| {
+        let head = frame(HEADERS, WHOLE, s, OK);
+        let first = frame(DATA, 0, s, b"hel");
+        [head, first, frame(DATA, END, s, b"lo")].concat()
+    });
+    for (window, counted) in [(WINDOW, false), (4, false), (3, true)] {
+        for plan in plans(&server, &dialogue(&HttpRequest::get("h", "/"), window)) {
+            let seen = until_done(&plan);
+            flawless(&plan, &seen);
+            let expected = if counted { N } else { 0 };
+            // Requests that were sent before the measurement count too.
+            assert!(seen.stalled >= expected, "{} {window}", seen.stalled);
+            assert_eq!(seen.stalled > 0, counted, "{} {window}", seen.stalled);
+        }
+    }
 }

@@ -96,7 +96,12 @@ pub fn conserved(plan: &Plan, seen: &Ended) {
         // What is sent is encrypted, and so are handshakes.
         _ if plan.tls.is_some() => None,
         Dialogue::Echo(message) => Some(message.len() as u64),
-        Dialogue::Http { .. } | Dialogue::H2(_) | Dialogue::Mix(_) | Dialogue::Own => None,
+        Dialogue::Http { .. }
+        | Dialogue::H2(_)
+        | Dialogue::Grpc(_)
+        | Dialogue::Ws(_)
+        | Dialogue::Mix(_)
+        | Dialogue::Own => None,
     };
     if let Some(each) = each {
         assert!(sent.contains(&(seen.bytes_sent / each)), "{what}");

@@ -5,14 +5,17 @@
 
 mod calls;
 mod connections;
+mod grpc;
 mod h2;
 mod h2_server;
 mod hostile;
 mod invariants;
 mod leaks;
+mod mix_h2;
 mod open_loop;
 mod own;
 mod parts;
+mod population;
 mod property;
 mod servers;
 mod session;
@@ -26,3 +29,6 @@ mod tls_hostile;
 mod tls_server;
 mod unasked;
 mod words;
+mod ws;
+mod ws_hostile;
+mod ws_server;

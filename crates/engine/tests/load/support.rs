@@ -1,7 +1,9 @@
 //! Plans, and carrying them out with a guard against hanging.
 
 use prony_engine::protocol::{Expect, HttpRequest};
-use prony_engine::{Arrival, Control, Detail, Dialogue, Nanos, Plan, Target, available, run};
+use prony_engine::{
+    Arrival, Control, Detail, Dialogue, Nanos, Plan, Target, Trace, available, run,
+};
 use prony_record::{Extent, Observation, Spacing, Span, Transport, Window};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -53,8 +55,8 @@ pub trait With: Sized {
         self.with(|plan| {
             (plan.load.rate, plan.load.arrival) = match arrival {
                 Arrival::Closed => (None, Spacing::Constant),
-                // The rate and its stages are set apart.
-                Arrival::Staged => (plan.load.rate, Spacing::Constant),
+                // The rate and its stages, or the recording, are set apart.
+                Arrival::Staged | Arrival::Recorded => (plan.load.rate, Spacing::Constant),
                 Arrival::Constant(rate) => (Some(rate), Spacing::Constant),
                 Arrival::StagedPoisson { .. } => (plan.load.rate, Spacing::Poisson),
                 Arrival::Poisson { rate, .. } => (Some(rate), Spacing::Poisson),
@@ -94,7 +96,7 @@ pub trait With: Sized {
     }
 
     fn trace(self) -> Self {
-        self.with(|plan| plan.trace = true)
+        self.with(|plan| plan.trace = Trace::All)
     }
 }
 

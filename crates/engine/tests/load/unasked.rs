@@ -241,7 +241,11 @@ fn judge(case: &Case, plan: &Plan) {
         Seen::Nothing => {
             // With several in flight only the answer that is the last of them has bytes behind it.
             assert!(!alone || all.ok == 0, "{what}");
-            assert!(!alone || all.unsolicited == N, "{what}");
+            // A busy machine may give the server no CPU for as long as a request may take.
+            assert!(
+                !alone || (all.unsolicited > 0 && all.unsolicited + all.timeout == N),
+                "{what}"
+            );
             assert!(all.wrong_answer > 0, "{what}");
         }
         Seen::NoMoreThanAsked => {
@@ -310,12 +314,15 @@ fn the_first_words_of_a_server_are_told() {
         let plan = plan(&server.target, hello(), 2, kind)
             .timeout(TIMEOUT)
             .ends_after(4);
-        let seen = until_done(&plan);
-        conserved(&plan, &seen);
-        assert_eq!(seen.outcomes.ok, 0);
-        assert!(seen.outcomes.unsolicited > 0, "{:?}", seen.outcomes);
         let told = r#""220 welcome to \xff\x00 this host, which has m"… (52 bytes)"#;
-        assert_eq!(seen.unsolicited[0], told);
+        // A server that has to wait for a CPU speaks after it has been asked; its first bytes are
+        // then taken for the answer.
+        eventually("the first words are told whole", || {
+            let seen = until_done(&plan);
+            conserved(&plan, &seen);
+            assert_eq!(seen.outcomes.ok, 0);
+            seen.unsolicited.first().is_some_and(|first| first == told)
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
 use prony_engine::protocol::chunked;
+use prony_engine::protocol::encoding::Encoding;
 
 /// The most an answer may take, head and body together, chunk framing included. The longest that a
 /// contract asks for has some 5 KiB; what users ask for may be a whole page.
@@ -16,10 +17,12 @@ const HEAD_LIMIT: usize = 64 * 1024;
 const HEADER_LIMIT: usize = 64;
 
 /// One whole answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub status: u16,
     pub content_type: Option<String>,
+    /// What its head says of the body, which is as it came.
+    pub encoding: Encoding,
     pub body: Vec<u8>,
     /// The body came in chunks, which a client that speaks HTTP/1.0 cannot read.
     pub chunked: bool,
@@ -36,6 +39,7 @@ struct Head {
     size: usize,
     status: u16,
     content_type: Option<String>,
+    encoding: Encoding,
     framing: Framing,
 }
 
@@ -89,6 +93,7 @@ impl Listener {
         Ok(Answer {
             status: head.status,
             content_type: head.content_type,
+            encoding: head.encoding,
             body,
             chunked: matches!(head.framing, Framing::Chunked),
         })
@@ -214,10 +219,14 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
         (None, None) => Framing::UntilEnd,
     };
     let content_type = value("Content-Type")?.map(|v| String::from_utf8_lossy(v).into_owned());
+    let codings = response.headers.iter();
+    let codings = codings.filter(|field| field.name.eq_ignore_ascii_case("content-encoding"));
+    let encoding = Encoding::of(codings.map(|field| field.value));
     Ok(Some(Head {
         size,
         status,
         content_type,
+        encoding,
         framing,
     }))
 }

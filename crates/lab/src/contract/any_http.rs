@@ -1,13 +1,11 @@
 //! `http`: any server that speaks HTTP/1.1. Whatever it answers is right, as long as each request has one answer that is
 //! framed as the protocol says. What the answers are is for a file of requests to say.
 
-use std::net::SocketAddr;
-
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use prony_engine::protocol::{Expect, HttpRequest};
 
 use super::http::{self, Case};
 use super::wire::Fault;
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Exchange, Visit};
 
 pub(super) const SCRIPT: &[Act] = &[
     Act {
@@ -31,10 +29,8 @@ pub(super) fn case() -> Case {
 }
 
 /// What a load without a file of requests asks for.
-pub(super) fn exchanges(addr: SocketAddr, keepalive: bool) -> Vec<HttpExchange> {
-    let mut request = HttpRequest::get(addr.to_string(), "/");
-    request.keepalive = keepalive;
-    vec![HttpExchange::new(&request, Expect::default())]
+pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
+    vec![(HttpRequest::get(host, "/"), Expect::default())]
 }
 
 fn answer(visit: &mut Visit<'_>) -> Result<(), Fault> {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use num_bigint::BigUint;
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use prony_engine::protocol::{Expect, HttpRequest};
 use rand::RngExt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::answer::Answer;
 use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Exchange, Visit};
 
 /// What the published load asks for.
 const NAME: &str = "benchmark";
@@ -107,7 +107,7 @@ fn fibonacci(n: u32) -> BigUint {
 
 /// What the published load asks for, and what it expects: every byte of an answer that was
 /// verified, but for the digits of id and time.
-pub(super) fn exchanges(visit: &Visit<'_>, keepalive: bool) -> Result<Vec<HttpExchange>, Fault> {
+pub(super) fn exchanges(visit: &Visit<'_>) -> Result<Vec<Exchange>, Fault> {
     let case = ask(NAME, FIB);
     let answer = case.ask(visit)?.answer()?;
     (case.check)(&answer)?;
@@ -118,14 +118,13 @@ pub(super) fn exchanges(visit: &Visit<'_>, keepalive: bool) -> Result<Vec<HttpEx
         method: case.method.into(),
         headers: vec![("Content-Type".into(), "application/json".into())],
         body: case.body.clone().unwrap_or_default(),
-        keepalive,
-        ..HttpRequest::get(visit.addr.to_string(), case.target.as_str())
+        ..HttpRequest::get(visit.way.authority, case.target.as_str())
     };
     let expect = Expect {
         holes: holes.to_vec(),
         ..Expect::body(answer.body.clone()).with_status(200)
     };
-    Ok(vec![HttpExchange::new(&request, expect)])
+    Ok(vec![(request, expect)])
 }
 
 fn position(body: &[u8], value: &[u8]) -> std::ops::Range<usize> {
@@ -340,6 +339,7 @@ mod tests {
     #[test]
     fn members_keep_their_order_and_digits() {
         let answer = |body: &str| Answer {
+            encoding: prony_engine::protocol::encoding::Encoding::of([]),
             status: 200,
             content_type: Some("application/json".into()),
             body: body.into(),

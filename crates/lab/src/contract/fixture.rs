@@ -110,6 +110,18 @@ impl Fixture {
     /// # Errors
     /// When a file cannot be written, or no port be had.
     pub fn set_up(contract: Contract, scratch: &Path) -> io::Result<Self> {
+        Self::set_up_at(contract, scratch, None)
+    }
+
+    /// The same; an upstream of prony's own listens there, if an address is said.
+    ///
+    /// # Errors
+    /// As [`set_up`](Self::set_up), and when the address cannot be used.
+    pub fn set_up_at(
+        contract: Contract,
+        scratch: &Path,
+        upstream: Option<SocketAddr>,
+    ) -> io::Result<Self> {
         let mut this = Self {
             folder: None,
             page: page(),
@@ -118,7 +130,12 @@ impl Fixture {
             upstream: None,
         };
         match contract {
-            Contract::TcpEcho | Contract::HttpEcho | Contract::Fibonacci | Contract::Http => {}
+            Contract::TcpEcho
+            | Contract::HttpEcho
+            | Contract::Fibonacci
+            | Contract::GrpcEcho
+            | Contract::Http
+            | Contract::WsEcho => {}
             Contract::StaticFile => {
                 let folder = Folder::new(scratch)?;
                 folder.write("index.html", &this.page)?;
@@ -130,7 +147,12 @@ impl Fixture {
                 folder.write(FILE, Weather::PUBLISHED.file().as_bytes())?;
                 this.folder = Some(folder);
             }
-            Contract::Weather => this.upstream = Some(Upstream::start()?),
+            Contract::Weather => {
+                this.upstream = Some(match upstream {
+                    Some(addr) => Upstream::start_at(addr)?,
+                    None => Upstream::start()?,
+                });
+            }
         }
         Ok(this)
     }
@@ -152,6 +174,20 @@ impl Fixture {
         if let Some(own) = &mut self.upstream {
             own.stop();
         }
+    }
+
+    /// Starts prony's own upstream again where it was, after [`release`](Self::release).
+    ///
+    /// # Errors
+    /// When its address is in use.
+    pub fn resume(&mut self) -> io::Result<()> {
+        if let Some(own) = &mut self.upstream {
+            own.stop();
+            *own = Upstream::start_at(own.addr)?;
+            *self.reply.get_mut().unwrap_or_else(PoisonError::into_inner) =
+                Reply::Weather(Weather::PUBLISHED);
+        }
+        Ok(())
     }
 
     /// From here on the file of the server that has taken the upstream's place is what is changed.
@@ -266,7 +302,11 @@ impl Upstream {
     fn start() -> io::Result<Self> {
         // Below the ports of clients: a server is to take this one over.
         let port = crate::process::free_port(&mut rand::rng())?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    }
+
+    fn start_at(addr: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(addr)?;
         let addr = listener.local_addr()?;
         let shared = Arc::new(Shared {
             reply: Mutex::new(Reply::Weather(Weather::PUBLISHED)),
@@ -425,6 +465,13 @@ mod tests {
         fixture.hand_over(&behind);
         TcpListener::bind(addr).unwrap();
         drop(copy);
+        let mut resumed = Fixture::set_up(Contract::Weather, dir.path()).unwrap();
+        let there = resumed.upstream().unwrap();
+        resumed.set(&Reply::Failure("gone".into())).unwrap();
+        resumed.release();
+        resumed.resume().unwrap();
+        assert_eq!(resumed.upstream(), Some(there));
+        assert!(ask(there).ends_with(&Weather::PUBLISHED.file()));
         let weather = Weather {
             code: 7,
             hundredths: 100,

@@ -10,7 +10,7 @@ use rand::distr::Alphanumeric;
 
 use super::answer::{Answer, Listener};
 use super::wire::{Fault, Heard, Wire, excerpt};
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Visit, over_h2};
 
 /// Connections used at once by the interleaving step.
 const INTERLEAVED: usize = 8;
@@ -44,8 +44,8 @@ impl Case {
         }
     }
 
-    /// The request's bytes, with further header lines.
-    pub fn request(&self, host: SocketAddr, extra: &str) -> Vec<u8> {
+    /// The request's bytes over HTTP/1.1, with further header lines.
+    pub fn request(&self, host: &str, extra: &str) -> Vec<u8> {
         let mut bytes = format!(
             "{} {} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: prony\r\n{extra}",
             self.method, self.target
@@ -68,11 +68,63 @@ impl Case {
     }
 
     /// A new connection with this request on it.
-    pub fn ask(&self, visit: &Visit<'_>) -> Result<Listener, Fault> {
+    pub fn ask(&self, visit: &Visit<'_>) -> Result<Asked, Fault> {
+        if visit.way.over.is_http2() {
+            return Ok(Asked::OverH2(over_h2::ask(self, visit)?));
+        }
         let listener = Listener::new(visit.open()?);
-        send(&listener, &self.request(visit.addr, ""))?;
-        Ok(listener)
+        send(&listener, &self.request(visit.way.authority, ""))?;
+        Ok(Asked::Http1(listener))
     }
+}
+
+/// A request that was sent by itself on a new connection.
+pub(super) enum Asked {
+    /// Its answer is read from here.
+    Http1(Listener),
+    /// Its answer: over HTTP/2 it is a stream's, which has an end of its own.
+    OverH2(Answer),
+}
+
+impl Asked {
+    /// The whole answer.
+    pub fn answer(&mut self) -> Result<Answer, Fault> {
+        match self {
+            Self::Http1(listener) => listener.answer(),
+            Self::OverH2(answer) => Ok(answer.clone()),
+        }
+    }
+
+    /// The status of an answer that has no body, whatever its head says.
+    pub fn head_alone(&mut self) -> Result<u16, Fault> {
+        match self {
+            Self::Http1(listener) => listener.head_alone(),
+            Self::OverH2(answer) if answer.body.is_empty() => Ok(answer.status),
+            Self::OverH2(answer) => Err(Fault::new("no body", excerpt(&answer.body))),
+        }
+    }
+
+    /// No byte beyond the answer.
+    pub fn expect_nothing_more(&self) -> Result<(), Fault> {
+        match self {
+            Self::Http1(listener) => listener.expect_nothing_more(),
+            Self::OverH2(_) => Ok(()),
+        }
+    }
+}
+
+/// The steps that are about the bytes and the connections of HTTP/1.1: over HTTP/2 there are others in their place.
+pub(super) fn is_of_http1(act: &Act) -> bool {
+    const ALL: [Act; 7] = [
+        COMPLETE_REQUEST,
+        FRAGMENTS,
+        KEEP_ALIVE,
+        PIPELINED_REQUESTS,
+        INTERLEAVED_CONNECTIONS,
+        CLOSE,
+        HTTP_1_0,
+    ];
+    ALL.iter().any(|own| own.name == act.name)
 }
 
 pub(super) const COMPLETE_REQUEST: Act = Act {
@@ -128,7 +180,7 @@ pub(super) const NOT_FOUND: Act = Act {
 pub(super) fn probe(wire: &Wire, host: SocketAddr) -> io::Result<()> {
     const START: &[u8] = b"HTTP/1.";
     let case = Case::get("/prony", |_| Ok(()));
-    wire.send(&case.request(host, "Connection: close\r\n"))?;
+    wire.send(&case.request(&host.to_string(), "Connection: close\r\n"))?;
     let mut heard = [0; START.len()];
     let mut at = 0;
     while at < START.len() {
@@ -150,7 +202,7 @@ pub(super) fn probe(wire: &Wire, host: SocketAddr) -> io::Result<()> {
 
 fn complete_request(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let case = visit.case(40);
-    let whole = case.request(visit.addr, "");
+    let whole = case.request(visit.way.authority, "");
     let line = whole.iter().position(|&byte| byte == b'\n').unwrap_or(0) + 1;
     // Held back: all but the first byte; half of the target or so; everything after the request
     // line; half of the headers; the last two bytes; the last byte.
@@ -177,7 +229,7 @@ fn complete_request(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 fn fragments(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let case = visit.case(20);
-    let whole = case.request(visit.addr, "");
+    let whole = case.request(visit.way.authority, "");
     let mut listener = Listener::new(visit.open()?);
     // Pauses inside the method, the target and the end, so that each is split between two reads.
     let pauses = [2, 9, whole.len() - 3, whole.len() - 1];
@@ -192,7 +244,7 @@ fn keep_alive(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let mut listener = Listener::new(visit.open()?);
     for size in [8, 90, 1, 30, 400, 8] {
         let case = visit.case(size);
-        send(&listener, &case.request(visit.addr, ""))?;
+        send(&listener, &case.request(visit.way.authority, ""))?;
         (case.check)(&listener.answer()?)?;
     }
     Ok(())
@@ -200,7 +252,9 @@ fn keep_alive(visit: &mut Visit<'_>) -> Result<(), Fault> {
 
 fn pipelined(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let cases: Vec<Case> = (0..PIPELINED).map(|i| visit.case(5 + 7 * i)).collect();
-    let requests = cases.iter().flat_map(|case| case.request(visit.addr, ""));
+    let requests = cases
+        .iter()
+        .flat_map(|case| case.request(visit.way.authority, ""));
     let mut listener = Listener::new(visit.open()?);
     send(&listener, &requests.collect::<Vec<u8>>())?;
     for case in &cases {
@@ -216,7 +270,7 @@ fn interleaved(visit: &mut Visit<'_>) -> Result<(), Fault> {
         let cases: Vec<Case> = (0..INTERLEAVED).map(|_| visit.case(30)).collect();
         let requests: Vec<Vec<u8>> = cases
             .iter()
-            .map(|case| case.request(visit.addr, ""))
+            .map(|case| case.request(visit.way.authority, ""))
             .collect();
         for half in 0..2 {
             for i in visit.shuffled(INTERLEAVED) {
@@ -236,7 +290,7 @@ fn connection_close(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let mut listener = Listener::new(visit.open()?);
     send(
         &listener,
-        &case.request(visit.addr, "Connection: close\r\n"),
+        &case.request(visit.way.authority, "Connection: close\r\n"),
     )?;
     (case.check)(&listener.answer()?)?;
     listener.expect_end("the connection to be closed after the answer")
@@ -323,6 +377,7 @@ mod tests {
     #[test]
     fn a_media_type_may_have_parameters() {
         let answer = |content_type: Option<&str>| Answer {
+            encoding: prony_engine::protocol::encoding::Encoding::of([]),
             status: 200,
             content_type: content_type.map(str::to_owned),
             body: Vec::new(),

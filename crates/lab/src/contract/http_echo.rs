@@ -2,18 +2,16 @@
 //! `<target> at <date>`: the request target as it was sent, and the time of the answer as an
 //! IMF-fixdate (RFC 9110, 5.6.7).
 
-use std::net::SocketAddr;
-
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use prony_engine::protocol::{Expect, HttpRequest};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::answer::Answer;
 use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Exchange, Visit};
 
 /// How long before the request an answer's date may be, or after the moment when the answer was read. A
 /// date has whole seconds and many servers compute it once a second, which makes two; one more for a busy
@@ -77,12 +75,11 @@ fn of(target: String) -> Case {
 }
 
 /// What a load asks for, and what it expects: paths drawn from `seed`.
-pub(super) fn exchanges(addr: SocketAddr, keepalive: bool, seed: u64) -> Vec<HttpExchange> {
+pub(super) fn exchanges(host: &str, seed: u64) -> Vec<Exchange> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let path = |_| {
         let path = format!("/prony/{:016x}", rng.random::<u64>());
-        let mut request = HttpRequest::get(addr.to_string(), path.as_str());
-        request.keepalive = keepalive;
+        let request = HttpRequest::get(host, path.as_str());
         let prefix = format!("{path} at ");
         let expect = Expect {
             status: Some((200, 200)),
@@ -90,7 +87,7 @@ pub(super) fn exchanges(addr: SocketAddr, keepalive: bool, seed: u64) -> Vec<Htt
             prefix: prefix.into_bytes(),
             ..Expect::default()
         };
-        HttpExchange::new(&request, expect)
+        (request, expect)
     };
     (0..TARGETS).map(path).collect()
 }
@@ -193,6 +190,7 @@ mod tests {
     fn an_answer_that_takes_long_may_have_the_date_of_its_request() {
         let at = |seconds| Timestamp::now() - SignedDuration::from_secs(seconds);
         let dated = |seconds| Answer {
+            encoding: prony_engine::protocol::encoding::Encoding::of([]),
             status: 200,
             content_type: Some("text/plain".into()),
             body: format!("/x at {}", imf_fixdate(at(seconds))).into_bytes(),

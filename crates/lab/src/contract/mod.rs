@@ -11,34 +11,44 @@
 
 mod answer;
 mod any_http;
+mod certificate;
 mod fibonacci;
 mod fixture;
+mod grpc_echo;
 mod http;
 mod http_echo;
+mod inspection;
+mod over_h2;
+mod over_tls;
 mod static_file;
 mod tcp_echo;
 mod weather;
 mod weather_upstream;
 mod wire;
+mod ws_echo;
+mod ws_peer;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use certificate::{Certificate, authority};
 pub use fixture::Fixture;
+pub use grpc_echo::PROTO as GRPC_ECHO;
 use http::Case;
-use prony_engine::Dialogue;
-use prony_engine::protocol::Limits;
+use inspection::Exchange;
+pub use inspection::{Inspection, Wanted, Way};
+use prony_record::load::Over;
 use wire::{Bounds, Fault, Patience, Wire};
+pub(crate) use ws_echo::echoes;
 
 /// How long a server may be silent within a step before the step counts as failed.
 ///
@@ -74,20 +84,26 @@ pub enum Contract {
     Weather,
     /// `GET /weather.json` is answered with that file, as it is now.
     WeatherUpstream,
+    /// The service of `grpc_echo/echo.proto` over gRPC: messages, errors and streams as they are asked for.
+    GrpcEcho,
     /// Any answers over HTTP/1.1: what is asked and answered, a file of requests says.
     Http,
+    /// Over WebSocket at `/`, every message comes back, text as text and binary as binary.
+    WsEcho,
 }
 
 impl Contract {
     /// Every contract there is.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::TcpEcho,
         Self::HttpEcho,
         Self::StaticFile,
         Self::Fibonacci,
         Self::Weather,
         Self::WeatherUpstream,
+        Self::GrpcEcho,
         Self::Http,
+        Self::WsEcho,
     ];
 
     /// The name used in files and on the command line.
@@ -100,7 +116,9 @@ impl Contract {
             Self::Fibonacci => "fibonacci",
             Self::Weather => "weather",
             Self::WeatherUpstream => "weather-upstream",
+            Self::GrpcEcho => "grpc-echo",
             Self::Http => "http",
+            Self::WsEcho => "ws-echo",
         }
     }
 
@@ -111,6 +129,9 @@ impl Contract {
     /// Whatever the socket said; `TimedOut` after `timeout` without an answer; `UnexpectedEof` if
     /// the server closed instead of answering; `InvalidData` if what came is no answer at all.
     pub fn probe(&self, addr: SocketAddr, timeout: Duration) -> io::Result<()> {
+        if *self == Self::GrpcEcho {
+            return grpc_echo::probe(addr, timeout);
+        }
         let bounds = Bounds {
             silence: timeout,
             ceiling: timeout,
@@ -118,13 +139,51 @@ impl Contract {
         let wire = Wire::open(addr, &Patience::new(bounds))?;
         match self {
             Self::TcpEcho => tcp_echo::probe(&wire),
+            Self::WsEcho => ws_peer::probe(&wire, addr),
             _ => http::probe(&wire, addr),
         }
     }
 
-    /// The names of the verification's steps, in their order.
-    pub fn steps(&self) -> impl Iterator<Item = &'static str> {
-        self.script().iter().map(|act| act.name)
+    /// Does a server need something around it that prony makes: a folder that it serves, or an upstream?
+    #[must_use]
+    pub const fn needs_fixture(self) -> bool {
+        matches!(
+            self,
+            Self::StaticFile | Self::Weather | Self::WeatherUpstream
+        )
+    }
+
+    /// Is it about HTTP, which is spoken over TLS and as HTTP/2 too?
+    #[must_use]
+    pub const fn is_http(self) -> bool {
+        !matches!(self, Self::TcpEcho | Self::GrpcEcho | Self::WsEcho)
+    }
+
+    /// The names of the verification's steps, in their order; those of several ways to speak it, each way's once.
+    pub fn steps(self, over: &[Over]) -> impl Iterator<Item = &'static str> + use<> {
+        let mut names: Vec<&'static str> = Vec::new();
+        for act in over.iter().flat_map(|&over| self.acts(over)) {
+            if !names.contains(&act.name) {
+                names.push(act.name);
+            }
+        }
+        names.into_iter()
+    }
+
+    /// The steps of a verification over this.
+    fn acts(self, over: Over) -> impl Iterator<Item = &'static Act> {
+        // What is no HTTP is verified in its own way alone.
+        let over = if self.is_http() { over } else { Over::Plain };
+        let kept = move |act: &&'static Act| !(over.is_http2() && http::is_of_http1(act));
+        let (h2, tls): (&'static [Act], &'static [Act]) = (
+            if over.is_http2() {
+                over_h2::SCRIPT
+            } else {
+                &[]
+            },
+            if over.is_tls() { over_tls::SCRIPT } else { &[] },
+        );
+        self.script().iter().filter(kept).chain(h2).chain(tls)
     }
 
     const fn script(self) -> &'static [Act] {
@@ -135,16 +194,20 @@ impl Contract {
             Self::Fibonacci => fibonacci::SCRIPT,
             Self::Weather => weather::SCRIPT,
             Self::WeatherUpstream => weather_upstream::SCRIPT,
+            Self::GrpcEcho => grpc_echo::SCRIPT,
             Self::Http => any_http::SCRIPT,
+            Self::WsEcho => ws_echo::SCRIPT,
         }
     }
 }
 
-/// Sends a request and gives status and body of its answer.
+/// Sends a request and gives status and body of its answer; if the body is to be decoded, to at most `decoded` bytes,
+/// without its content codings.
 pub(crate) fn fetch(
     addr: SocketAddr,
     method: &str,
     request: &[u8],
+    decoded: Option<u64>,
 ) -> Result<(u16, Vec<u8>), String> {
     let told = |fault: Fault| format!("expected {}; found {}", fault.expected, fault.found);
     let wire = Wire::open(addr, &Patience::new(Bounds::of_silence(SILENCE_LIMIT)))
@@ -156,172 +219,11 @@ pub(crate) fn fetch(
         return Ok((status, Vec::new()));
     }
     let answer = listener.answer().map_err(told)?;
-    Ok((answer.status, answer.body))
-}
-
-/// How to verify.
-#[derive(Debug, Clone)]
-pub struct Inspection<'a> {
-    depth: Depth,
-    seed: u64,
-    bounds: Bounds,
-    known: Option<&'a BTreeMap<String, String>>,
-}
-
-impl<'a> Inspection<'a> {
-    /// To this depth, with payloads that `seed` decides.
-    #[must_use]
-    pub const fn new(depth: Depth, seed: u64) -> Self {
-        Self {
-            depth,
-            seed,
-            bounds: Bounds::of_silence(SILENCE_LIMIT),
-            known: None,
-        }
-    }
-
-    /// With another limit on silence than [`SILENCE_LIMIT`]; a step takes at most 60 times as long in all.
-    #[must_use]
-    pub const fn within(mut self, silence: Duration) -> Self {
-        self.bounds = Bounds::of_silence(silence);
-        self
-    }
-
-    /// With another limit for a step in all: for tests with servers whose bytes trickle.
-    #[must_use]
-    pub const fn at_most(mut self, ceiling: Duration) -> Self {
-        self.bounds.ceiling = ceiling;
-        self
-    }
-
-    /// These steps cannot be passed, each for a reason: a thorough verification proves that it is
-    /// still so, others leave them out.
-    #[must_use]
-    pub const fn knowing(mut self, known: &'a BTreeMap<String, String>) -> Self {
-        self.known = Some(known);
-        self
-    }
-
-    /// Verifies that the server at `addr` keeps `contract`.
-    ///
-    /// # Errors
-    ///
-    /// The first step that failed, with what was expected and what was found; or a step with a
-    /// expected failure that passed.
-    pub fn of(
-        &self,
-        contract: Contract,
-        addr: SocketAddr,
-        fixture: &Fixture,
-    ) -> Result<Verified, Violation> {
-        let mut visit = self.visit(contract, addr, fixture);
-        let mut steps = Vec::new();
-        for act in contract.script() {
-            let reason = self.known.and_then(|known| known.get(act.name));
-            if self.depth < act.from || (reason.is_some() && self.depth < Depth::Thorough) {
-                continue;
-            }
-            let start = Instant::now();
-            // A limit may be a race that is won now and then: it is gone when it never shows.
-            let tries = if reason.is_some() { LIMIT_TRIES } else { 1 };
-            let mut outcome = Ok(());
-            for _ in 0..tries {
-                visit.patience = Patience::new(self.bounds);
-                outcome = (act.run)(&mut visit);
-                if outcome.is_err() {
-                    break;
-                }
-            }
-            let limit = match (outcome, reason) {
-                (Ok(()), None) => None,
-                (Err(fault), Some(_)) => Some(format!(
-                    "expected {}; found {}",
-                    fault.expected, fault.found
-                )),
-                (Err(fault), None) => return Err(act.violated(fault)),
-                (Ok(()), Some(reason)) => {
-                    return Err(act.violated(Fault::new(
-                        format!("the expected failure that its manifest declares ({reason})"),
-                        "that it passes: take it out of [expected_failures]",
-                    )));
-                }
-            };
-            steps.push(Step {
-                name: act.name,
-                took: start.elapsed(),
-                limit,
-            });
-        }
-        Ok(Verified { steps })
-    }
-
-    /// What a load of the server at `addr`, which has been verified, asks for, and what it expects.
-    ///
-    /// # Errors
-    ///
-    /// When an answer is needed to know what to expect, and it is wrong.
-    pub fn dialogue(
-        &self,
-        contract: Contract,
-        addr: SocketAddr,
-        fixture: &Fixture,
-        load: Wanted<'_>,
-    ) -> Result<Dialogue, Violation> {
-        let Wanted { message, keepalive } = load;
-        let visit = self.visit(contract, addr, fixture);
-        let exchanges = match contract {
-            Contract::TcpEcho => return Ok(Dialogue::Echo(message.as_bytes().to_vec())),
-            Contract::HttpEcho => http_echo::exchanges(addr, keepalive, self.seed),
-            Contract::StaticFile => {
-                let other = visit.is_known_limit(static_file::BODY);
-                static_file::exchanges(addr, keepalive, fixture.page(), other)
-            }
-            Contract::Fibonacci => fibonacci::exchanges(&visit, keepalive)
-                .map_err(|fault| contract.script()[0].violated(fault))?,
-            Contract::Weather => weather::exchanges(addr, keepalive, self.seed),
-            Contract::WeatherUpstream => weather_upstream::exchanges(addr, keepalive),
-            Contract::Http => any_http::exchanges(addr, keepalive),
-        };
-        Ok(Dialogue::Http {
-            exchanges,
-            limits: Limits::default(),
-        })
-    }
-
-    fn visit<'b>(&self, contract: Contract, addr: SocketAddr, fixture: &'b Fixture) -> Visit<'b>
-    where
-        'a: 'b,
-    {
-        Visit {
-            contract,
-            addr,
-            fixture,
-            known: self.known,
-            depth: self.depth,
-            rng: Xoshiro256PlusPlus::seed_from_u64(self.seed),
-            patience: Patience::new(self.bounds),
-        }
-    }
-}
-
-/// What a load says of its dialogue.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// What is echoed, for tcp-echo.
-    pub message: &'a str,
-    /// Connections are kept open.
-    pub keepalive: bool,
-}
-
-impl<'a> Wanted<'a> {
-    /// As a load says it.
-    #[must_use]
-    pub fn of(load: &'a prony_record::Load) -> Self {
-        Self {
-            message: &load.message,
-            keepalive: load.keepalive,
-        }
-    }
+    let body = match decoded {
+        Some(limit) => answer.encoding.decode(&answer.body, limit)?,
+        None => answer.body,
+    };
+    Ok((answer.status, body))
 }
 
 impl fmt::Display for Contract {
@@ -425,6 +327,7 @@ impl Act {
 struct Visit<'a> {
     contract: Contract,
     addr: SocketAddr,
+    way: Way<'a>,
     fixture: &'a Fixture,
     known: Option<&'a BTreeMap<String, String>>,
     depth: Depth,
@@ -437,7 +340,9 @@ impl Visit<'_> {
     /// where the contract has a place for them.
     fn case(&mut self, size: usize) -> Case {
         match self.contract {
-            Contract::TcpEcho => unreachable!("it has no steps over HTTP"),
+            Contract::TcpEcho | Contract::GrpcEcho | Contract::WsEcho => {
+                unreachable!("it has no steps of requests over HTTP/1.1")
+            }
             Contract::HttpEcho => http_echo::case(self, size),
             Contract::StaticFile => static_file::case(self),
             Contract::Fibonacci => fibonacci::case(self, size),

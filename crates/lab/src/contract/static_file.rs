@@ -1,13 +1,11 @@
 //! `static-file`: `GET /` is answered with the bytes of `index.html`, 151 of them, from disk.
 
-use std::net::SocketAddr;
-
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use prony_engine::protocol::{Expect, HttpRequest};
 
 use super::answer::Answer;
 use super::http::{self, Case, token};
 use super::wire::Fault;
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Exchange, Visit};
 
 /// The step that a server cannot pass which answers every request with the same text.
 pub(super) const BODY: &str = "body";
@@ -65,20 +63,14 @@ fn whole(answer: &Answer, page: &[u8]) -> Result<(), Fault> {
 
 /// What a load asks for, and what it expects: the page, or any body of a server that is known to
 /// answer with another text.
-pub(super) fn exchanges(
-    addr: SocketAddr,
-    keepalive: bool,
-    page: &[u8],
-    other: bool,
-) -> Vec<HttpExchange> {
-    let mut request = HttpRequest::get(addr.to_string(), "/");
-    request.keepalive = keepalive;
+pub(super) fn exchanges(host: &str, page: &[u8], other: bool) -> Vec<Exchange> {
+    let request = HttpRequest::get(host, "/");
     let expect = if other {
         Expect::default()
     } else {
         Expect::body(page)
     };
-    vec![HttpExchange::new(&request, expect.with_status(200))]
+    vec![(request, expect.with_status(200))]
 }
 
 fn answer(visit: &mut Visit<'_>) -> Result<(), Fault> {

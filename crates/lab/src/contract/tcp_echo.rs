@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::{Rng, RngExt};
 
-use super::wire::{Fault, Heard, QUIET, Wire, excerpt, portion};
+use super::wire::{Fault, Heard, QUIET, Wire, excerpt, portion, sending};
 use super::{Act, Depth, Visit};
 
 /// Sizes of single messages: tiny ones, both sides of a server's likely buffers (the published Go
@@ -174,10 +174,10 @@ fn half_close(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let wire = visit.open()?;
     let message = payload(visit, visit.choose(3_000, 100_000));
     thread::scope(|scope| {
-        scope.spawn(|| {
+        sending(scope, || {
             // A failure to send shows in what comes back, which says more.
             let _ = wire.send(&message).and_then(|()| wire.finish_sending());
-        });
+        })?;
         expect_echo(&wire, &message)
             .and_then(|()| wire.expect_end("the end of the stream once all bytes are back"))
             .inspect_err(|_| wire.hang_up())
@@ -223,7 +223,7 @@ fn slow_reader(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let message = &message[..message.len().min(SLOW.max(taken + LARGE))];
     thread::scope(|scope| {
         // What came back says more than why the sending stopped, so that is reported.
-        scope.spawn(|| wire.send(&message[taken..]));
+        sending(scope, || drop(wire.send(&message[taken..])))?;
         let (sips, rest) = message.split_at(SIPS * 4096);
         sips.chunks(4096)
             .try_for_each(|sip| {
@@ -319,7 +319,7 @@ fn exchange(wire: &Wire, message: &[u8]) -> Result<(), Fault> {
     }
     thread::scope(|scope| {
         // What came back says more than why the sending stopped, so that is reported.
-        scope.spawn(|| wire.send(message));
+        sending(scope, || drop(wire.send(message)))?;
         expect_echo(wire, message).inspect_err(|_| wire.hang_up())
     })
 }

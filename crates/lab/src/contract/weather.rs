@@ -1,9 +1,7 @@
 //! `weather`: a gateway answers `GET /weather/{city}` with two figures of what its upstream says,
 //! asking it anew for every request.
 
-use std::net::SocketAddr;
-
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use prony_engine::protocol::{Expect, HttpRequest};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -11,7 +9,7 @@ use super::answer::Answer;
 use super::fixture::{Reply, Weather};
 use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Exchange, Visit};
 
 /// Cities that one load asks for.
 const CITIES: usize = 64;
@@ -84,14 +82,13 @@ fn expecting(target: String, body: String) -> Case {
 }
 
 /// What a load asks for, and what it expects: the published weather, for cities drawn from `seed`.
-pub(super) fn exchanges(addr: SocketAddr, keepalive: bool, seed: u64) -> Vec<HttpExchange> {
+pub(super) fn exchanges(host: &str, seed: u64) -> Vec<Exchange> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let city = |_| {
         let target = format!("/weather/{:08x}", rng.random::<u32>());
-        let mut request = HttpRequest::get(addr.to_string(), target);
-        request.keepalive = keepalive;
+        let request = HttpRequest::get(host, target);
         let expect = Expect::body(Weather::PUBLISHED.answer()).with_status(200);
-        HttpExchange::new(&request, expect)
+        (request, expect)
     };
     (0..CITIES).map(city).collect()
 }

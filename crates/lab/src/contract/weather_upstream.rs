@@ -1,15 +1,13 @@
 //! `weather-upstream`: what stands behind a weather gateway: `GET /weather.json` is answered with
 //! the bytes of that file, and a change of it is seen at once.
 
-use std::net::SocketAddr;
-
-use prony_engine::protocol::{Expect, HttpExchange, HttpRequest};
+use prony_engine::protocol::{Expect, HttpRequest};
 use rand::RngExt;
 
 use super::fixture::{Reply, Weather};
 use super::http::{self, Case};
 use super::wire::Fault;
-use super::{Act, Depth, Visit};
+use super::{Act, Depth, Exchange, Visit};
 
 /// The file's path.
 pub(super) const TARGET: &str = "/weather.json";
@@ -48,11 +46,10 @@ pub(super) fn case(visit: &mut Visit<'_>) -> Case {
 }
 
 /// What a load asks for, and what it expects.
-pub(super) fn exchanges(addr: SocketAddr, keepalive: bool) -> Vec<HttpExchange> {
-    let mut request = HttpRequest::get(addr.to_string(), TARGET);
-    request.keepalive = keepalive;
+pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
+    let request = HttpRequest::get(host, TARGET);
     let expect = Expect::body(Weather::PUBLISHED.file()).with_status(200);
-    vec![HttpExchange::new(&request, expect)]
+    vec![(request, expect)]
 }
 
 fn answer(visit: &mut Visit<'_>) -> Result<(), Fault> {

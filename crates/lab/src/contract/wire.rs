@@ -48,6 +48,17 @@ impl Fault {
     }
 }
 
+/// Sends in a thread of its own, while what comes back is read.
+pub(super) fn sending<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    send: impl FnOnce() + Send + 'scope,
+) -> Result<(), Fault> {
+    match thread::Builder::new().spawn_scoped(scope, send) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Fault::io("prony to have a thread that sends", &error)),
+    }
+}
+
 /// A socket error in words that say what the server did.
 pub(super) fn describe(error: &io::Error) -> String {
     match error.kind() {
@@ -106,6 +117,11 @@ impl Patience {
             begun: now,
             progress: Arc::new(Mutex::new(now)),
         }
+    }
+
+    /// The longest without progress.
+    pub fn silence(&self) -> Duration {
+        self.bounds.silence
     }
 
     /// The time left at `now` to a wait that began at `since`, or None when there is none (a socket's

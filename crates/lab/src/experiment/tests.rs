@@ -1,4 +1,5 @@
 use super::*;
+use prony_record::load::Over;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -251,5 +252,86 @@ fn the_contract_http_needs_requests() {
     assert!(
         said.contains("line 3") && said.contains("http says nothing of what is asked"),
         "{said}"
+    );
+}
+
+const OVER: &str = r#"
+title    = "T"
+contract = "static-file"
+servers  = ["nginx", "lighttpd", "nghttpd"]
+
+[load]
+over = ["plain", "h2"]
+"#;
+
+/// The servers of each load, by its label.
+fn by_load(experiment: &Experiment) -> Vec<(String, Vec<&str>)> {
+    let of = |(at, load): (usize, &Load)| {
+        let cells = experiment.cells().into_iter();
+        let names = cells
+            .filter(|cell| cell.load == at)
+            .map(|cell| experiment.entrants[cell.entrant].server.name.as_str());
+        (load.to_string(), names.collect())
+    };
+    experiment.loads.iter().enumerate().map(of).collect()
+}
+
+#[test]
+fn servers_take_part_in_what_they_speak() {
+    let mut experiment = parse(OVER).unwrap();
+    let expected = [
+        ("c64".to_owned(), vec!["nginx", "lighttpd"]),
+        ("c64 h2".to_owned(), vec!["nginx", "nghttpd"]),
+    ];
+    assert_eq!(by_load(&experiment), expected);
+    assert_eq!(experiment.plan(1).len(), 12);
+    // Asked otherwise on the command line.
+    assert_eq!(
+        experiment.speak(&[Over::H2c, Over::Tls]).unwrap(),
+        ["lighttpd"]
+    );
+    let expected = [
+        ("c64 h2c".to_owned(), vec!["nginx", "nghttpd"]),
+        ("c64 tls".to_owned(), vec!["nginx"]),
+    ];
+    assert_eq!(by_load(&experiment), expected);
+    let error = experiment.speak(&[]).unwrap_err();
+    assert!(error.contains("no server of it speaks"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_spoken_is_shown_in_its_place() {
+    for (from, to, line, said) in [
+        ("\"plain\", ", "", "line 4", "lighttpd speaks plain alone"),
+        (
+            "static-file",
+            "tcp-echo",
+            "line 4",
+            "does not keep tcp-echo",
+        ),
+    ] {
+        let error = parse(&OVER.replace(from, to)).unwrap_err();
+        assert!(error.contains(said), "{from} → {to}: {error}");
+        assert!(error.contains(line), "{from} → {to}: {error}");
+    }
+    let echo = GOOD.replace("[load]\n", "[load]\nover = 'tls'\n");
+    let error = parse(&echo).unwrap_err();
+    assert!(
+        error.contains("tcp-echo is spoken in one way alone"),
+        "{error}"
+    );
+    // A star leaves out those that speak nothing of it.
+    let star = OVER
+        .replace("\"lighttpd\", \"nghttpd\"", "\"*\"")
+        .replace("\"plain\", ", "");
+    let experiment = parse(&star).unwrap();
+    let names: Vec<&str> = experiment
+        .entrants
+        .iter()
+        .map(|it| it.server.name.as_str())
+        .collect();
+    assert!(
+        names.contains(&"caddy") && !names.contains(&"lighttpd"),
+        "{names:?}"
     );
 }

@@ -1,24 +1,26 @@
 //! This machine as a host.
 
 use super::external::External;
+use super::ours::{Ours, Place};
 use super::{Host, Looks, Proof, Started, Watched};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
-use crate::contract::{Contract, Depth, Fixture, Inspection, Verified, Violation, Wanted};
-use crate::get::Spoken;
+use crate::contract::{Depth, Fixture, Verified};
 use crate::interrupt::Interrupt;
 use crate::machine::{TcpCounters, this_machine};
 use crate::manifest::{CommandError, Fill, command, fill};
-use crate::placement::Placement;
+use crate::placement::{Placement, list};
 use crate::process::{Launch, Process, free_port};
 use crate::side::{Ask, Candidate, Role, Running};
 use crate::starting::{Starting, active};
+use crate::tree::Root;
 use crate::watch::{ProcWatch, Roots};
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::{Dialogue, Nanos, Target, clock, descriptors};
+use prony_engine::{Dialogue, Nanos, Target, descriptors};
 use prony_record::{Failure, Load, Resources, Step};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -30,6 +32,8 @@ use std::time::{Duration, Instant};
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// More connections at once than a verification makes.
 const VERIFIER_CONNECTIONS: u64 = 256;
+/// Sockets of a connection that goes through the relay that takes TLS off.
+const THROUGH_RELAY: u64 = 3;
 
 /// This machine.
 #[derive(Debug)]
@@ -46,6 +50,16 @@ pub struct LocalHost {
     pub builder: Builder,
 }
 
+/// Of a gateway whose upstream has a machine of its own: while it is verified, that machine passes on what comes to prony's
+/// own upstream, which is on the gateway's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relayed {
+    /// Where prony's own upstream listens, on this machine.
+    pub own: SocketAddr,
+    /// Where the gateway finds its upstream, on the other machine.
+    pub told: SocketAddr,
+}
+
 /// A server on this machine.
 #[derive(Debug)]
 pub struct LocalServer(Kind);
@@ -56,17 +70,6 @@ enum Kind {
     External(Box<External>),
 }
 
-/// A server that this program has started.
-#[derive(Debug)]
-struct Ours {
-    process: Process,
-    addr: SocketAddr,
-    command: Vec<String>,
-    ready: Duration,
-    fixture: Fixture,
-    expected_failures: BTreeMap<String, String>,
-}
-
 impl LocalHost {
     /// Starts a server on `at` and waits until it answers. Port 0 stands for a free one.
     ///
@@ -74,6 +77,19 @@ impl LocalHost {
     /// When the address cannot be used, or the server does not start, ends by itself, or does not
     /// answer in time.
     pub fn start_on(&self, who: &Candidate<'_>, at: SocketAddr) -> Result<LocalServer, Failure> {
+        self.start_before(who, at, None)
+    }
+
+    /// The same for a gateway whose upstream has a machine of its own.
+    ///
+    /// # Errors
+    /// As [`start_on`](Self::start_on).
+    pub fn start_before(
+        &self,
+        who: &Candidate<'_>,
+        at: SocketAddr,
+        upstream: Option<Relayed>,
+    ) -> Result<LocalServer, Failure> {
         let Candidate {
             server,
             built,
@@ -81,27 +97,42 @@ impl LocalHost {
             contract,
             role,
             http2,
+            key,
         } = *who;
         let cannot = |error: &dyn fmt::Display| Failure::new(Step::Start, error.to_string());
         let started = |error: CommandError| cannot(&error);
         // Before the server starts, which inherits the raised limit; and lest the verifier's lack of
         // descriptors be taken for the server's fault.
-        descriptors::reserve(VERIFIER_CONNECTIONS).map_err(|error| cannot(&error))?;
-        let fixture = Fixture::set_up(contract, &self.scratch).map_err(|error| cannot(&error))?;
+        descriptors::reserve(VERIFIER_CONNECTIONS * if key.is_some() { THROUGH_RELAY } else { 1 })
+            .map_err(|error| cannot(&error))?;
+        let fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
+            .map_err(|error| cannot(&error))?;
         let addr = self.address(at)?;
+        let place =
+            Place::new(addr, (key, http2), &self.scratch).map_err(|error| cannot(&error))?;
+        let (certificate, private_key) = place.files();
+        let cpus = match role {
+            Role::Server => &self.placement.server,
+            Role::Upstream => &self.placement.upstream,
+        };
         let with = Fill {
             build: built.build.display().to_string(),
             src: built.src.display().to_string(),
             host: addr.ip().to_string(),
             port: addr.port(),
             workers,
+            cpus: list(cpus),
             contract: contract.to_string(),
+            over: place.over().to_string(),
+            cert: certificate,
+            key: private_key,
             prony: self.prony.display().to_string(),
             deps: built.deps.display().to_string(),
             cache: built.shared.display().to_string(),
             docroot: fixture.docroot().display().to_string(),
-            upstream: fixture
-                .upstream()
+            upstream: upstream
+                .map(|it| it.told)
+                .or_else(|| fixture.upstream())
                 .map_or_else(String::new, |addr| addr.to_string()),
             ..Fill::default()
         };
@@ -113,32 +144,35 @@ impl LocalHost {
         let launch = Launch {
             command: line.clone(),
             env,
-            cpus: match role {
-                Role::Server => self.placement.server.clone(),
-                Role::Upstream => self.placement.upstream.clone(),
-            },
+            cpus: cpus.clone(),
             folder: built.src.clone(),
             log: self
                 .scratch
                 .join(format!("{}-{}.log", server.name, addr.port())),
         };
+        let container = built.container.as_ref().map(|it| it.on(addr.port()));
         let begun = Instant::now();
         let mut process = Process::start(&self.prony, &launch)
             .map_err(|error| Failure::new(Step::Start, format!("`{}`: {error}", line.join(" "))))?;
         let limit = server.manifest.start_timeout();
-        let probe = |patience| match http2 {
-            true => prony_engine::protocol::h2::probe(&Target::Tcp(addr), patience)
-                .map_err(|error| error.to_string()),
-            false => contract
-                .probe(addr, patience)
-                .map_err(|error| error.to_string()),
-        };
+        let probe = |patience| place.probe(contract, patience);
         self.wait_for(&mut process, &probe, limit)?;
+        let ready = begun.elapsed();
+        let container = container.map(|it| {
+            let first = it.pid().ok_or_else(|| {
+                Failure::new(
+                    Step::Ready,
+                    "its container has no process that can be watched",
+                )
+            })?;
+            Ok::<_, Failure>((it, first))
+        });
         Ok(LocalServer(Kind::Ours(Box::new(Ours {
+            container: container.transpose()?,
             process,
-            addr,
+            place,
             command: line,
-            ready: begun.elapsed(),
+            ready,
             fixture,
             expected_failures: who.expected_failures().clone(),
         }))))
@@ -244,17 +278,15 @@ impl Host for LocalHost {
         upstream: Option<&LocalServer>,
         period: Duration,
     ) -> LocalWatch {
-        match &server.0 {
-            Kind::External(_) => LocalWatch::Tcp(TcpCounters::read()),
-            Kind::Ours(ours) => {
-                let roots = Roots {
-                    server: ours.process.root(),
-                    upstream: upstream.and_then(Started::root),
-                    port: ours.addr.port(),
-                };
-                LocalWatch::Processes(ProcWatch::start(roots, self.placement.clone(), period))
-            }
-        }
+        let Some(root) = server.root() else {
+            return LocalWatch::Tcp(TcpCounters::read());
+        };
+        let roots = Roots {
+            server: root,
+            upstream: upstream.and_then(Started::root),
+            port: server.addr().port(),
+        };
+        LocalWatch::Processes(ProcWatch::start(roots, self.placement.clone(), period))
     }
 }
 
@@ -263,7 +295,7 @@ impl Host for LocalHost {
 pub enum LocalWatch {
     /// Its processes.
     Processes(ProcWatch),
-    /// Of a server that is not ours nothing is known but what TCP did, since this.
+    /// Of a server whose processes are not known, only what TCP did, since this.
     Tcp(TcpCounters),
 }
 
@@ -301,60 +333,47 @@ impl Looks for LocalWatch {
     }
 }
 
-impl Ours {
-    fn inspect(
-        &mut self,
-        step: Step,
-        contract: Contract,
-        depth: Depth,
-        seed: u64,
-    ) -> Result<Verified, Failure> {
-        Inspection::new(depth, seed)
-            .knowing(&self.expected_failures)
-            .of(contract, self.addr, &self.fixture)
-            .map_err(|violation| self.process.violated(step, &violation))
-    }
-
-    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
-        match how.ask {
-            Ask::Get(get) => get
-                .dialogue(
-                    self.addr,
-                    &Spoken {
-                        authority: &self.addr.to_string(),
-                        tls: false,
-                        http2: how.http2,
-                    },
-                )
-                .map_err(|message| {
-                    Failure::new(Step::Verify, message).with_output(self.process.output())
-                }),
-            Ask::Requests { asked, .. } => {
-                Ok(asked.dialogue(&self.addr.to_string(), load.keepalive))
-            }
-            Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
-                .knowing(&self.expected_failures)
-                .dialogue(*contract, self.addr, &self.fixture, Wanted::of(load))
-                .map_err(|violation| self.process.violated(Step::Load, &violation)),
+impl LocalServer {
+    /// The file of the certificate that it was given; None without TLS.
+    #[must_use]
+    pub fn certificate(&self) -> Option<PathBuf> {
+        match &self.0 {
+            Kind::Ours(ours) => ours.place.certificate(),
+            Kind::External(_) => None,
         }
     }
-}
 
-impl Process {
-    fn violated(&mut self, step: Step, violation: &Violation) -> Failure {
-        self.failed(step, violation.to_string())
+    /// From here on it is verified through this relay; none: where it listens.
+    ///
+    /// # Errors
+    /// When the relay that takes TLS off cannot be made.
+    pub fn verify_through(&mut self, relay: Option<SocketAddr>) -> Result<(), Failure> {
+        match &mut self.0 {
+            Kind::Ours(ours) => ours.place.reach(relay),
+            Kind::External(_) => Ok(()),
+        }
     }
 
-    fn failed(&mut self, step: Step, what: String) -> Failure {
-        let message = match self.exited() {
-            Some(exit) => format!("{what} (the server ended {exit})"),
-            None => what,
-        };
-        Failure::new(step, message).with_output(self.output())
+    /// Stops prony's own upstream behind it, so that another can take its place.
+    pub fn release_upstream(&mut self) {
+        if let Kind::Ours(ours) = &mut self.0 {
+            ours.fixture.release();
+        }
     }
-}
 
-impl LocalServer {
+    /// Starts prony's own upstream again where it was, so that the gateway can be verified.
+    ///
+    /// # Errors
+    /// When its address is in use.
+    pub fn resume_upstream(&mut self) -> Result<(), Failure> {
+        match &mut self.0 {
+            Kind::Ours(ours) => (ours.fixture.resume()).map_err(|error| {
+                Failure::new(Step::VerifyAgain, format!("prony's own upstream: {error}"))
+            }),
+            Kind::External(_) => Ok(()),
+        }
+    }
+
     /// Where it listens.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
@@ -368,45 +387,36 @@ impl LocalServer {
 impl Started for LocalServer {
     fn target(&self) -> Target {
         match &self.0 {
-            Kind::Ours(ours) => Target::Tcp(ours.addr),
+            Kind::Ours(ours) => ours.target(),
             Kind::External(external) => external.target(),
         }
     }
 
     fn tls(&self) -> Option<TlsOptions> {
         match &self.0 {
+            Kind::Ours(ours) => ours.tls(),
             Kind::External(external) => external.tls(),
-            _ => None,
         }
     }
 
     fn command(&self) -> &[String] {
         match &self.0 {
-            Kind::Ours(ours) => &ours.command,
+            Kind::Ours(ours) => ours.command(),
             Kind::External(external) => external.command(),
         }
     }
 
     fn ready_ns(&self) -> Nanos {
         match &self.0 {
-            Kind::Ours(ours) => clock::nanos(ours.ready),
+            Kind::Ours(ours) => ours.ready_ns(),
             Kind::External(external) => external.ready_ns(),
         }
     }
 
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
-        match (&mut self.0, how.ask) {
-            (Kind::External(external), _) => external.verify(step, how),
-            (Kind::Ours(ours), Ask::Contract(contract)) => {
-                ours.inspect(step, *contract, how.depth, how.seed).map(drop)
-            }
-            (Kind::Ours(_), Ask::Get(_)) => Ok(()),
-            (Kind::Ours(ours), Ask::Requests { asked, .. }) => {
-                let (target, host) = (Target::Tcp(ours.addr), ours.addr.to_string());
-                asked
-                    .prove((&target, None), &host, (how.depth, how.seed))
-                    .map_err(|message| ours.process.failed(step, message))
-            }
+        match &mut self.0 {
+            Kind::Ours(ours) => ours.verify(step, how),
+            Kind::External(external) => external.verify(step, how),
         }
     }
 
@@ -417,30 +427,30 @@ impl Started for LocalServer {
         }
     }
 
-    fn root(&self) -> Option<libc::pid_t> {
+    fn root(&self) -> Option<Root> {
         match &self.0 {
-            Kind::Ours(ours) => Some(ours.process.root()),
+            Kind::Ours(ours) => ours.root(),
             Kind::External(external) => external.root(),
         }
     }
 
     fn exited(&mut self) -> Option<String> {
         match &mut self.0 {
-            Kind::Ours(ours) => ours.process.exited().map(ToOwned::to_owned),
+            Kind::Ours(ours) => ours.exited(),
             Kind::External(external) => external.exited(),
         }
     }
 
     fn output(&self) -> String {
         match &self.0 {
-            Kind::Ours(ours) => ours.process.output(),
+            Kind::Ours(ours) => ours.output(),
             Kind::External(external) => external.output(),
         }
     }
 
     fn stop(self) {
         match self.0 {
-            Kind::Ours(ours) => ours.process.stop(),
+            Kind::Ours(ours) => ours.stop(),
             Kind::External(external) => external.stop(),
         }
     }

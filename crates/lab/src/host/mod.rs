@@ -2,14 +2,17 @@
 
 mod external;
 mod local;
+mod ours;
 
-pub use local::{LocalHost, LocalServer, LocalWatch};
+pub use external::verify_running;
+pub use local::{LocalHost, LocalServer, LocalWatch, Relayed};
 
 use crate::builder::{BuildError, Built};
 use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
 use crate::side::{Ask, Candidate, Http2, Running};
+use crate::tree::Root;
 use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
@@ -36,6 +39,22 @@ pub trait Host {
     /// # Errors
     /// When it is not set up, or cannot be built.
     fn build(&self, server: &Server) -> Result<Built, BuildError>;
+
+    /// Builds the server behind gateways, which may have a machine of its own.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    fn build_upstream(&self, server: &Server) -> Result<Built, BuildError> {
+        self.build(server)
+    }
+
+    /// Can servers still be started there? A machine that was lost is reached again if it can be.
+    ///
+    /// # Errors
+    /// Why not.
+    fn reachable(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Starts a server and waits until it answers.
     ///
@@ -94,8 +113,8 @@ pub trait Started {
     /// When an answer is needed to know what to expect, and it is wrong.
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure>;
 
-    /// The process below which everything belongs to it; None when it is not known.
-    fn root(&self) -> Option<libc::pid_t>;
+    /// The process that all of its processes come from; None when it is not known.
+    fn root(&self) -> Option<Root>;
 
     /// How it ended, if it did: `with status 1`, `by signal 9`.
     fn exited(&mut self) -> Option<String>;

@@ -3,10 +3,12 @@
 use super::template::Place;
 use super::{Reading, is_token};
 use crate::source::Mistake;
-use prony_engine::protocol::mix::{Expected, JsonPath, JsonValue, Own, Part, Piece};
+use prony_engine::protocol::mix::{Expected, JsonPath, JsonValue, Own, Part, Piece, Schema};
+use prony_record::inert;
 use regex::bytes::Regex;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use toml::{Spanned, Value};
 
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +21,7 @@ pub(super) struct ExpectKeys {
     contains: Option<Spanned<Value>>,
     matches: Option<Spanned<Value>>,
     json: BTreeMap<String, Spanned<Value>>,
+    schema: Option<Spanned<Value>>,
 }
 
 impl Reading<'_> {
@@ -93,6 +96,7 @@ impl Reading<'_> {
                 Json::Fixed(value) => json.push(JsonValue { path, value }),
             }
         }
+        let schema = keys.schema.as_ref().map(|it| self.schema(it)).transpose()?;
         Ok(Expected {
             status,
             headers,
@@ -101,8 +105,40 @@ impl Reading<'_> {
             contains,
             matches,
             json,
+            schema,
             own,
         })
+    }
+
+    /// A JSON Schema: a file, or a table.
+    fn schema(&self, value: &Spanned<Value>) -> Result<Schema, Mistake> {
+        let wrong = |what: String| self.wrong(value.span(), what, None);
+        let schema = match value.get_ref() {
+            Value::String(file) => {
+                let text = self.folder.read(Path::new(file)).map_err(wrong)?;
+                let schema = serde_json::from_slice(&text);
+                let shown = inert::line(file).into_owned();
+                Schema {
+                    value: schema
+                        .map_err(|error| wrong(format!("{shown} is not JSON: {error}")))?,
+                    file: Some(shown),
+                }
+            }
+            table @ Value::Table(_) => Schema {
+                file: None,
+                value: serde_json::to_value(table)
+                    .map_err(|error| wrong(format!("is not a JSON value: {error}")))?,
+            },
+            _ => {
+                let what = "expected a JSON Schema: the name of a file, or a table";
+                return Err(wrong(what.into()));
+            }
+        };
+        let name = schema.file.as_deref().unwrap_or("this");
+        schema
+            .check()
+            .map_err(|place| wrong(format!("{name} is not a JSON Schema: {place}")))?;
+        Ok(schema)
     }
 
     /// A text with values of the request in it; none without any.

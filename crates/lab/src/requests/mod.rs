@@ -4,6 +4,7 @@ pub mod begun;
 mod expect;
 pub mod from;
 mod names;
+pub mod replay;
 mod session;
 mod table;
 mod template;
@@ -16,7 +17,7 @@ use expect::ExpectKeys;
 use include_dir::Dir;
 use names::Names;
 use prony_engine::protocol::mix::{
-    CYCLE, MILLION, MixRequest, MixSession, Shares, exact_shares, text,
+    CYCLE, MILLION, MixRequest, MixSession, SAMPLE, Shares, exact_shares, text,
 };
 use prony_engine::protocol::{Limits, Mix};
 use serde::Deserialize;
@@ -27,9 +28,6 @@ use std::path::{Path, PathBuf};
 use table::Tables;
 use template::{Kind, Place};
 use toml::Spanned;
-
-/// The share of answers whose bodies are searched, unless the file says otherwise.
-const SAMPLE: f64 = 0.01;
 
 /// Why a file of requests cannot be used.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -203,7 +201,9 @@ pub fn parse_in(source: &Source, folder: Folder<'_>, server: &Server) -> Result<
     }
     let sample = match &file.sample {
         None => SAMPLE,
-        Some(sample) if (0.0..=1.0).contains(sample.get_ref()) => *sample.get_ref(),
+        Some(sample) if (0.0..=1.0).contains(sample.get_ref()) => {
+            (sample.get_ref() * f64::from(MILLION)).round() as u32
+        }
         Some(sample) => {
             let what = "must be a share from 0 to 1, such as 0.01";
             return Err(reading.wrong(sample.span(), what, None));
@@ -237,16 +237,19 @@ impl Reading<'_> {
         self,
         requests: Vec<MixRequest>,
         sessions: Vec<MixSession>,
-        sample: f64,
+        sample: u32,
         server: &Server,
     ) -> Mix {
         Mix {
             requests,
             tables: self.tables.finish(),
             shares: server.shares,
-            sample: (sample * f64::from(MILLION)).round() as u32,
+            sample,
+            decodes: false,
             limits: server.limits,
             sessions,
+            recorded: None,
+            http2: None,
         }
     }
 

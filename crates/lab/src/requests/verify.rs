@@ -1,23 +1,23 @@
 //! A test of what a file expects: each request with unpredictable values, whole, in fragments and
 //! pipelined, every answer looked at.
 
+mod line;
 mod sessions;
 
 use super::{Folder, RequestsError, Server};
 use crate::contract::{Depth, SILENCE_LIMIT};
+use crate::get::Spoken;
 use crate::source::{Mistake, Source};
-use prony_engine::protocol::mix::{MILLION, MixConn, Think};
-use prony_engine::protocol::tls::{TlsOptions, TlsStream};
-use prony_engine::protocol::{Answer, Booked, Events, Fault, Fifo, Mix, Mixed, Session};
+use line::Line;
+use prony_engine::protocol::mix::{MILLION, Think, over_h2};
+use prony_engine::protocol::tls::TlsOptions;
+use prony_engine::protocol::{Answer, Booked, Mix, Mixed, Session};
 use prony_engine::{Dialogue, Target};
 use prony_record::inert;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 /// Requests one after the other, and pipelined.
@@ -50,10 +50,12 @@ pub enum Way {
     Fragments,
     /// Several at once, before the first answer.
     Pipelined,
+    /// The same over HTTP/2, where each has a stream of its own.
+    Streams,
 }
 
 impl Way {
-    /// All of them, in the order in which they are tried.
+    /// All that can be asked for, in the order in which they are tried.
     pub const ALL: [Self; 3] = [Self::Whole, Self::Fragments, Self::Pipelined];
 }
 
@@ -63,6 +65,7 @@ impl fmt::Display for Way {
             Self::Whole => "one after the other",
             Self::Fragments => "in fragments",
             Self::Pipelined => "pipelined",
+            Self::Streams => "on streams at once",
         })
     }
 }
@@ -140,14 +143,14 @@ impl Asked {
         })
     }
 
-    /// Proves that the server at this target, which requests call `host`, answers as it must.
+    /// Proves that the server at this target answers as it must; `spoken` says how it is spoken to.
     ///
     /// # Errors
     /// The first request that it did not answer so, and what was wrong.
     pub fn prove(
         &self,
         place: (&Target, Option<&TlsOptions>),
-        host: &str,
+        spoken: &Spoken<'_>,
         how: (Depth, u64),
     ) -> Result<(), String> {
         let ((target, tls), (depth, seed)) = (place, how);
@@ -155,7 +158,7 @@ impl Asked {
             Depth::Quick => &[Way::Whole],
             Depth::Full | Depth::Thorough => self.ways.as_slice(),
         };
-        let mix = self.mix.for_host(host, true);
+        let mix = self.mix(spoken, true)?;
         // The first that fails is what is told.
         let go_on = &mut |tried: &Tried| tried.wrong.is_none();
         let all = verify(&mix, target, tls, seed, SILENCE_LIMIT, ways, go_on);
@@ -166,7 +169,7 @@ impl Asked {
             None => Ok(()),
             Some((wrong, name, way)) => {
                 let help = match way {
-                    Way::Pipelined => "; --no-pipelining leaves this way out",
+                    Way::Pipelined | Way::Streams => "; --no-pipelining leaves this way out",
                     _ => "",
                 };
                 Err(format!("{} ({name}, {way}): {wrong}{help}", self.file))
@@ -175,9 +178,17 @@ impl Asked {
     }
 
     /// What a load says.
-    #[must_use]
-    pub fn dialogue(&self, host: &str, keepalive: bool) -> Dialogue {
-        Dialogue::Mix(Box::new(self.mix.for_host(host, keepalive)))
+    ///
+    /// # Errors
+    /// When it cannot be said over HTTP/2, in words.
+    pub fn dialogue(&self, spoken: &Spoken<'_>, keepalive: bool) -> Result<Dialogue, String> {
+        Ok(Dialogue::Mix(Box::new(self.mix(spoken, keepalive)?)))
+    }
+
+    fn mix(&self, spoken: &Spoken<'_>, keepalive: bool) -> Result<Mix, String> {
+        spoken
+            .mix(self.mix.for_host(spoken.authority, keepalive))
+            .map_err(|wrong| format!("{}: {wrong}", self.file))
     }
 }
 
@@ -210,8 +221,17 @@ pub fn verify(
             mixed.only(kind);
             mixed.count_from(count_from(seed, attempts.next().unwrap_or_default()));
             let mut seen = Seen::default();
-            let place = (target, tls);
-            let wrong = match attempt(&mut mixed, place, silence, way, &mut seen) {
+            // What is pipelined over HTTP/1.1 goes over streams of its own.
+            let way = match (way, mix.http2) {
+                (Way::Pipelined, Some(_)) => Way::Streams,
+                _ => way,
+            };
+            let how = ((target, tls), silence, way);
+            let tried = match mix.http2 {
+                None => attempt(&mut mixed, how, &mut seen),
+                Some(_) => attempt(&mut over_h2(mixed, &searched), how, &mut seen),
+            };
+            let wrong = match tried {
                 Ok(()) => seen.wrong,
                 Err(error) => Some(seen.wrong.unwrap_or_else(|| error.to_string())),
             };
@@ -231,109 +251,32 @@ pub fn verify(
     all
 }
 
-/// A connection.
-trait Stream: Read + Write {}
-impl Stream for TcpStream {}
-impl Stream for UnixStream {}
-impl Stream for TlsStream {}
+/// Where the server is, how long it may say nothing, and how it is asked.
+type How<'a> = ((&'a Target, Option<&'a TlsOptions>), Duration, Way);
 
-fn connect(
-    (target, tls): (&Target, Option<&TlsOptions>),
-    silence: Duration,
-) -> io::Result<Box<dyn Stream>> {
-    if let (Some(tls), Target::Tcp(address)) = (tls, target) {
-        let stream = TlsStream::connect(*address, tls, silence).map_err(io::Error::other)?;
-        return Ok(Box::new(stream));
-    }
-    Ok(match target {
-        Target::Tcp(address) => {
-            let stream = TcpStream::connect_timeout(address, silence)?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(silence))?;
-            stream.set_write_timeout(Some(silence))?;
-            Box::new(stream)
-        }
-        Target::Unix(path) => {
-            let stream = UnixStream::connect(path)?;
-            stream.set_read_timeout(Some(silence))?;
-            stream.set_write_timeout(Some(silence))?;
-            Box::new(stream)
-        }
-    })
-}
-
-fn attempt(
-    mixed: &mut Mixed,
-    target: (&Target, Option<&TlsOptions>),
-    silence: Duration,
-    way: Way,
+fn attempt<S: Session>(
+    session: &mut S,
+    (place, silence, way): How<'_>,
     seen: &mut Seen,
 ) -> io::Result<()> {
-    let mut open: Option<(Box<dyn Stream>, MixConn)> = None;
-    let at_once = if way == Way::Pipelined { REPEATS } else { 1 };
+    let mut open: Option<Line<S>> = None;
+    let at_once = match way {
+        Way::Pipelined | Way::Streams => REPEATS,
+        Way::Whole | Way::Fragments => 1,
+    };
     for _ in (0..REPEATS).step_by(at_once) {
-        let (mut stream, mut conn) = match open.take() {
-            Some(open) => open,
-            None => (connect(target, silence)?, MixConn::default()),
+        let mut line = match open.take() {
+            Some(line) => line,
+            None => Line::open(session, place, silence, seen)?,
         };
-        let mut out = Vec::new();
-        for _ in 0..at_once {
-            if !mixed.accepts(&conn) {
-                break;
-            }
-            mixed.request(&mut conn, 0, Fifo, &mut out);
-            seen.waiting += 1;
-        }
-        match way {
-            Way::Fragments => {
-                for piece in out.chunks(out.len().div_ceil(PIECES).max(1)) {
-                    stream.write_all(piece)?;
-                    thread::sleep(PAUSE);
-                }
-            }
-            Way::Whole | Way::Pipelined => stream.write_all(&out)?,
-        }
-        hear(mixed, &mut conn, stream.as_mut(), seen)?;
+        line.ask(session, at_once, way, seen)?;
         if seen.wrong.is_some() {
             break;
         }
         if !seen.last {
-            open = Some((stream, conn));
+            open = Some(line);
         }
         seen.last = false;
-    }
-    Ok(())
-}
-
-/// Reads until everything is answered.
-fn hear<S: Session<Token = Fifo>>(
-    mixed: &mut S,
-    conn: &mut S::Conn,
-    stream: &mut dyn Stream,
-    seen: &mut Seen,
-) -> io::Result<()> {
-    let mut buffer = vec![0; 64 << 10];
-    while seen.waiting > 0 && seen.wrong.is_none() {
-        let n = stream
-            .read(&mut buffer)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                    io::Error::other("the server said nothing for too long")
-                }
-                _ => error,
-            })?;
-        if n == 0 {
-            mixed.end(conn, 0, seen);
-            return match seen.waiting {
-                0 => Ok(()),
-                n => Err(io::Error::other(format!(
-                    "the server closed the connection with {n} requests unanswered"
-                ))),
-            };
-        }
-        mixed
-            .received(conn, 0, &buffer[..n], &mut Vec::new(), seen)
-            .map_err(io::Error::other::<Fault>)?;
     }
     Ok(())
 }
@@ -347,10 +290,8 @@ struct Seen {
     last: bool,
 }
 
-impl Events<Fifo> for Seen {
-    fn ready(&mut self) {}
-
-    fn answered(&mut self, _: Fifo, answer: Answer) -> Booked {
+impl Seen {
+    fn answered(&mut self, answer: Answer) -> Booked {
         self.waiting -= 1;
         self.last |= answer.last;
         match answer.wrong {
@@ -364,8 +305,6 @@ impl Events<Fifo> for Seen {
             ..Booked::default()
         }
     }
-
-    fn closing(&mut self) {}
 }
 
 #[cfg(test)]

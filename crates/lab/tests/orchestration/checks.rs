@@ -11,10 +11,11 @@ use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_record::{ByHost, Distributions, Load, Observation, Recording, Span};
 use std::time::Duration;
 
-/// Checks that a duel cannot raise: two look at several measurements, and two judge how long was
+/// Checks that a duel cannot raise: three look at several measurements, and two judge how long was
 /// measured, which in a duel the number of rounds decides.
-const NOT_IN_A_DUEL: [&str; 4] = [
+const NOT_IN_A_DUEL: [&str; 5] = [
     "ceiling",
+    "rigs-differ",
     "spread-exceeds-effect",
     "too-few-samples",
     "too-short",
@@ -37,6 +38,10 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
     vec![
         ("wrong-answers", seen(|it| it.outcomes.wrong_answer = 10)),
         ("unsolicited", seen(|it| it.outcomes.unsolicited = 1)),
+        (
+            "flow-control-stalls",
+            seen(|it| it.stalled = it.outcomes.ok),
+        ),
         ("errors", seen(|it| it.outcomes.read_error = 5)),
         ("generator-saturated", seen(|it| it.generator.busy = 0.99)),
         ("rate-missed", seen(|it| it.outcomes.ok /= 2)),
@@ -105,6 +110,18 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
         (
             "clock-uncertain",
             seen(|it| slower_host(it).clock_error_ns = 50_000_000),
+        ),
+        (
+            "link-saturated",
+            Behaviour {
+                cpu_ns: 10_000.0,
+                ..seen(|it| {
+                    it.bytes_received = 100 * it.outcomes.ok;
+                    let rate = it.throughput() * 100.0;
+                    slower_host(it);
+                    it.by_host[0].link_bytes_per_second = Some(rate);
+                })
+            },
         ),
         (
             "uneven-connections",

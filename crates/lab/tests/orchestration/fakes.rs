@@ -10,16 +10,48 @@ use prony_lab::host::{Host, Looks, Proof, Started, Watched};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::side::{Ask, Candidate, Role, Running, Side, What};
+use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
 use prony_record::{
     Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND, Step,
     Window,
 };
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+/// What is changed by several threads, where rigs measure side by side.
+#[derive(Default)]
+pub struct Shared<T>(Mutex<T>);
+
+impl<T> Shared<T> {
+    pub fn borrow(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap()
+    }
+
+    fn borrow_mut(&self) -> MutexGuard<'_, T> {
+        self.borrow()
+    }
+}
+
+impl<T: Copy> Shared<T> {
+    fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub fn get(&self) -> T {
+        *self.borrow()
+    }
+
+    pub fn set(&self, value: T) {
+        *self.borrow() = value;
+    }
+
+    fn replace(&self, value: T) -> T {
+        std::mem::replace(&mut self.borrow(), value)
+    }
+}
 
 /// How a server behaves.
 #[derive(Clone)]
@@ -75,40 +107,42 @@ impl Default for Behaviour {
 /// Everything that is made up, and what was done with it.
 #[derive(Default)]
 pub struct World {
-    servers: RefCell<BTreeMap<String, Behaviour>>,
-    names: RefCell<Vec<String>>,
-    starts: RefCell<BTreeMap<String, u32>>,
-    loads: Cell<u32>,
+    servers: Shared<BTreeMap<String, Behaviour>>,
+    names: Shared<Vec<String>>,
+    starts: Shared<BTreeMap<String, u32>>,
+    loads: Shared<u32>,
     /// The load before was more than it can do.
-    overloaded: Cell<bool>,
+    overloaded: Shared<bool>,
+    /// Its machines are lost in the load with this number, and cannot be reached again.
+    pub lost_in: Shared<Option<u32>>,
     /// The user interrupts it in the load with this number.
-    pub interrupt_in: Cell<Option<u32>>,
+    pub interrupt_in: Shared<Option<u32>>,
     /// What was done, in order: `start a`, `load a`, `stop a`.
-    pub done: RefCell<Vec<String>>,
+    pub done: Shared<Vec<String>>,
 }
 
 pub struct FakeHost {
-    world: Rc<World>,
+    world: Arc<World>,
     placement: Placement,
 }
 
-pub struct FakeGenerator(Rc<World>);
+pub struct FakeGenerator(Arc<World>);
 
 /// A world with these servers, its host and its generator.
-pub fn world(servers: &[(&str, Behaviour)]) -> (Rc<World>, FakeHost, FakeGenerator) {
-    let world = Rc::new(World::default());
+pub fn world(servers: &[(&str, Behaviour)]) -> (Arc<World>, FakeHost, FakeGenerator) {
+    let world = Arc::new(World::default());
     for (name, behaviour) in servers {
         let mut known = world.servers.borrow_mut();
         known.insert((*name).to_owned(), behaviour.clone());
     }
     let host = FakeHost {
-        world: Rc::clone(&world),
+        world: Arc::clone(&world),
         placement: match servers.iter().any(|(_, it)| it.co_located) {
             true => Placement::shared(&[0]),
             false => Placement::split(&[0, 1]),
         },
     };
-    let generator = FakeGenerator(Rc::clone(&world));
+    let generator = FakeGenerator(Arc::clone(&world));
     (world, host, generator)
 }
 
@@ -145,6 +179,7 @@ fn built() -> Built {
         shared: folder,
         version: "1".into(),
         cached: true,
+        container: None,
     }
 }
 
@@ -157,6 +192,7 @@ pub fn side(name: &str) -> Side {
             workers: 1,
         },
         http2: None,
+        key: None,
         role: Role::Server,
     }
 }
@@ -166,7 +202,7 @@ pub fn ask() -> Ask {
 }
 
 pub struct FakeServer {
-    world: Rc<World>,
+    world: Arc<World>,
     name: String,
     behaviour: Behaviour,
     start: u32,
@@ -203,6 +239,13 @@ impl Host for FakeHost {
         &self.placement
     }
 
+    fn reachable(&self) -> Result<(), String> {
+        match self.world.lost_in.get() {
+            Some(load) if load < self.world.loads.get() => Err("no route to host".into()),
+            _ => Ok(()),
+        }
+    }
+
     fn build(&self, server: &Server) -> Result<Built, BuildError> {
         let behaviour = self.world.servers.borrow()[&server.name].clone();
         match behaviour.unbuildable {
@@ -225,7 +268,7 @@ impl Host for FakeHost {
         let mut starts = self.world.starts.borrow_mut();
         let start = starts.entry(name.clone()).or_default();
         let server = FakeServer {
-            world: Rc::clone(&self.world),
+            world: Arc::clone(&self.world),
             command: vec![name.clone(), start.to_string()],
             name: name.clone(),
             behaviour,
@@ -259,7 +302,7 @@ impl Host for FakeHost {
         FakeWatch {
             behaviour: server.behaviour.clone(),
             loads: self.world.loads.get(),
-            measured: Cell::new((0, 0)),
+            measured: Shared::new((0, 0)),
         }
     }
 }
@@ -290,8 +333,8 @@ impl Started for FakeServer {
         Ok(Dialogue::Echo(b"x".to_vec()))
     }
 
-    fn root(&self) -> Option<libc::pid_t> {
-        Some(1)
+    fn root(&self) -> Option<Root> {
+        Some(Root::above(1))
     }
 
     fn exited(&mut self) -> Option<String> {
@@ -310,7 +353,7 @@ impl Started for FakeServer {
 pub struct FakeWatch {
     behaviour: Behaviour,
     loads: u32,
-    measured: Cell<(Nanos, Nanos)>,
+    measured: Shared<(Nanos, Nanos)>,
 }
 
 impl Looks for FakeWatch {
@@ -351,9 +394,9 @@ impl Looks for FakeWatch {
 
 /// Steers a load whose time is made up.
 struct FakeWheel {
-    now: Cell<Nanos>,
-    measured: Cell<Option<(Nanos, Nanos)>>,
-    stopped: Cell<bool>,
+    now: Shared<Nanos>,
+    measured: Shared<Option<(Nanos, Nanos)>>,
+    stopped: Shared<bool>,
 }
 
 impl Wheel for FakeWheel {
@@ -385,14 +428,17 @@ impl Generator for FakeGenerator {
         let number = self.0.loads.get();
         self.0.loads.set(number + 1);
         self.0.done.borrow_mut().push(format!("load {name}"));
+        if self.0.lost_in.get().is_some_and(|lost| number >= lost) {
+            return Err(Error::Elsewhere("agent-lost: no answer".into()));
+        }
         let behaviour = self.0.servers.borrow()[&name].clone();
         let reached = behaviour.capacity * (behaviour.noise)(number);
         let rate = plan.load.rate.unwrap_or(f64::INFINITY).min(reached);
         let length = plan.load.window.0.as_nanos() as Nanos;
         let wheel = FakeWheel {
-            now: Cell::new(0),
-            measured: Cell::new(steer.at_once().map(|length| (0, length))),
-            stopped: Cell::new(false),
+            now: Shared::new(0),
+            measured: Shared::new(steer.at_once().map(|length| (0, length))),
+            stopped: Shared::new(false),
         };
         steer.began(0, &wheel);
         let time = response_time(plan, rate, reached);

@@ -5,5 +5,6 @@ mod capacity;
 mod checks;
 mod duel;
 mod fakes;
+mod rigs;
 mod run;
 mod why;

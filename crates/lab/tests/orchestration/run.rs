@@ -1,13 +1,13 @@
 use crate::fakes::{Behaviour, lab, server, world};
 use prony_lab::contract::Contract;
 use prony_lab::event::{Event, Journal, JournalError};
-use prony_lab::experiment::{Entrant, Experiment};
+use prony_lab::experiment::{Entrant, Experiment, Place};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Sharing;
 use prony_lab::run::{Run, RunError};
 use prony_record::{Load, Recording, Step, TrialStatus};
 
-fn experiment(names: &[&str], rounds: u32) -> Experiment {
+pub fn experiment(names: &[&str], rounds: u32) -> Experiment {
     let entrant = |name: &&str| Entrant {
         server: server(name),
         workers: 1,
@@ -25,6 +25,7 @@ fn experiment(names: &[&str], rounds: u32) -> Experiment {
         loads: vec![Load::default()],
         rounds,
         placement: Sharing::Split,
+        place: Place::default(),
         published: None,
     }
 }

@@ -1,9 +1,12 @@
 use crate::fakes::{Behaviour, ask, lab, side, world};
+use prony_lab::contract::Depth;
 use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::interrupt::Interrupt;
-use prony_lab::why::{Anatomist, Look, Looking, Refused, Sight, Why};
+use prony_lab::side::{Side, What};
+use prony_lab::tree::Root;
+use prony_lab::why::{Anatomist, Look, Looking, Outcome, Refused, Sight, Why};
 use prony_record::anatomy::Dissections;
-use prony_record::{Load, Span};
+use prony_record::{Load, Span, Step};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +15,8 @@ use std::time::Duration;
 struct Fake {
     allowed: Vec<Look>,
     taken: RefCell<Vec<Look>>,
+    /// Of how many processes the traces were removed.
+    cleaned: RefCell<Vec<usize>>,
 }
 
 struct FakeLooking<'a> {
@@ -22,7 +27,7 @@ struct FakeLooking<'a> {
 impl Anatomist for Fake {
     fn probe(
         &self,
-        _root: libc::pid_t,
+        _root: Root,
         _cpus: &[usize],
         look: Look,
     ) -> Result<Box<dyn Looking + '_>, Refused> {
@@ -33,6 +38,10 @@ impl Anatomist for Fake {
                 remedy: "be root".into(),
             }),
         }
+    }
+
+    fn clean_up(&self, ended: &[libc::pid_t]) {
+        self.cleaned.borrow_mut().push(ended.len());
     }
 }
 
@@ -47,17 +56,33 @@ impl Looking for FakeLooking<'_> {
             false => BTreeMap::new(),
         };
         Sight {
-            stacks: one(Look::Stacks, "main;work", 7),
+            stacks: match self.look {
+                Look::Waits => one(Look::Waits, "main;lock", 500),
+                _ => one(Look::Stacks, "main;work", 7),
+            },
             calls: one(Look::Calls, "sendto", 9),
             counts: BTreeMap::from([("voluntary switches".into(), 3.0)]),
             lost: 0,
+            unnamed: Vec::new(),
         }
     }
 }
 
 fn look_at(fake: &Fake, rounds: u32) -> Dissections {
+    let outcome = look_until(fake, rounds, None);
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    outcome.seen
+}
+
+/// Both servers fail at this step in this start.
+fn look_until(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>) -> Outcome {
+    look_with(fake, rounds, fails, &[side("a"), side("b")])
+}
+
+fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side]) -> Outcome {
     let server = |capacity| Behaviour {
         capacity,
+        fails,
         ..Behaviour::default()
     };
     let servers = [("a", server(50_000.0)), ("b", server(40_000.0))];
@@ -75,32 +100,95 @@ fn look_at(fake: &Fake, rounds: u32) -> Dissections {
     let why = Why {
         lab: lab(&host, &generator, &interrupt),
         anatomist: fake,
-        sides: &[side("a"), side("b")],
+        sides,
         manner: &manner,
         rate: 10_000.0,
         rounds,
+        depth: Depth::Quick,
     };
-    why.carry_out(&mut |_| {}).unwrap()
+    why.carry_out(&mut |_| {})
 }
 
 #[test]
 fn every_round_looks_at_every_side_in_every_way_twice() {
     let fake = Fake {
-        allowed: vec![Look::Plain, Look::Stacks, Look::Calls],
+        allowed: vec![Look::Plain, Look::Stacks, Look::Calls, Look::Waits],
         taken: RefCell::default(),
+        cleaned: RefCell::default(),
     };
     let seen = look_at(&fake, 3);
     assert_eq!((seen.rounds.len(), seen.refused.len()), (3, 0));
     for side in seen.rounds.iter().flatten() {
         assert_eq!((side.samples, side.stacks["main;work"]), (14, 14));
         assert_eq!(side.calls["sendto"], 18);
+        assert_eq!(side.waits["main;lock"], 1_000);
+        assert!(side.waited.requests > 0);
         // Only of what was measured without sampling.
         assert_eq!(side.counts["voluntary switches"], 6.0);
         assert!(side.plain.requests > 0 && side.sampled.requests > side.counted.requests);
     }
     let taken = fake.taken.borrow();
     let times = |look| taken.iter().filter(|it| **it == look).count();
-    assert_eq!([Look::Plain, Look::Stacks, Look::Calls].map(times), [12; 3]);
+    let all = [Look::Plain, Look::Stacks, Look::Calls, Look::Waits];
+    assert_eq!(all.map(times), [12; 4]);
+}
+
+#[test]
+fn a_server_that_fails_ends_it_and_whole_rounds_are_kept() {
+    let fake = Fake {
+        allowed: vec![Look::Plain, Look::Stacks, Look::Calls],
+        taken: RefCell::default(),
+        cleaned: RefCell::default(),
+    };
+    for step in [Step::Start, Step::Load] {
+        let outcome = look_until(&fake, 5, Some((step, 2)));
+        assert_eq!(outcome.seen.rounds.len(), 2, "{step:?}");
+        let said = outcome.failure.map(|failure| failure.to_string());
+        assert!(said.is_some_and(|said| said.starts_with("a: ")), "{step:?}");
+    }
+}
+
+#[test]
+fn a_server_with_a_profile_is_loaded_without_it_too_and_cleaned_up_after() {
+    let fake = Fake {
+        allowed: vec![Look::Plain, Look::Stacks],
+        taken: RefCell::default(),
+        cleaned: RefCell::default(),
+    };
+    let mut profiled = side("b");
+    let What::Started { server, .. } = &mut profiled.what else {
+        unreachable!("a side of a test is started")
+    };
+    let profile = &mut server.manifest.profile.env;
+    profile.insert("PORT".into(), "more".into());
+    profile.insert("NAMES".into(), "yes".into());
+    let sides = [side("a"), profiled];
+    assert!(sides[0].profiled().is_none());
+    let with = sides[1].profiled().unwrap();
+    let What::Started { server, .. } = &with.what else {
+        unreachable!("it is started too")
+    };
+    let env = &server.manifest.env;
+    assert_eq!(
+        (env["PORT"].as_str(), env["NAMES"].as_str()),
+        ("{port} more", "yes")
+    );
+    let outcome = look_with(&fake, 2, None, &sides);
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    for round in &outcome.seen.rounds {
+        assert_eq!(round[0].unprofiled, None);
+        let (plain, without) = (round[1].plain, round[1].unprofiled.unwrap());
+        assert!(without.requests > 0 && without.requests <= plain.requests);
+    }
+    // Each server of each round; and what was measured without is not sampled.
+    assert_eq!(fake.cleaned.borrow().len(), 4);
+    let stacks = fake
+        .taken
+        .borrow()
+        .iter()
+        .filter(|it| **it == Look::Stacks)
+        .count();
+    assert_eq!(stacks, 8);
 }
 
 #[test]
@@ -108,11 +196,16 @@ fn what_is_refused_is_said_once_and_the_rest_is_done() {
     let fake = Fake {
         allowed: vec![Look::Plain],
         taken: RefCell::default(),
+        cleaned: RefCell::default(),
     };
     let seen = look_at(&fake, 3);
     assert_eq!(
         seen.refused,
-        ["Stacks is refused; be root", "Calls is refused; be root"]
+        [
+            "Stacks is refused; be root",
+            "Calls is refused; be root",
+            "Waits is refused; be root"
+        ]
     );
     assert_eq!(seen.rounds.len(), 3);
     for side in seen.rounds.iter().flatten() {

@@ -7,7 +7,7 @@ use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
 use prony_report::load::{LoadReport, Named};
-use prony_report::run::CellReport;
+use prony_report::run::{CellReport, rigs};
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
 use std::fmt::Write;
@@ -20,6 +20,11 @@ pub fn markdown(material: &Material) -> String {
     let _ = writeln!(out, "### {}\n", plain(&run.title));
     if let Some(duel) = &material.duel {
         of_duel(&mut out, duel);
+        out += &report
+            .why
+            .as_ref()
+            .map(crate::why::markdown)
+            .unwrap_or_default();
         out += &origin(material);
         return out;
     }
@@ -39,6 +44,12 @@ pub fn markdown(material: &Material) -> String {
             run.rounds
         );
         table(&mut out, &cells);
+    }
+    for over in &report.over {
+        let _ = writeln!(out, "- {}", plain(&over.sentence));
+    }
+    if !report.rigs.is_empty() {
+        let _ = writeln!(out, "- {}", plain(&rigs::sentence(&report.rigs)));
     }
     for raised in report.findings() {
         let word = severity(&raised.finding);
@@ -61,6 +72,11 @@ pub fn markdown(material: &Material) -> String {
     if let Some((what, command)) = report.set_up_hint() {
         let _ = writeln!(out, "- {what}: `{command}`");
     }
+    out += &report
+        .why
+        .as_ref()
+        .map(crate::why::markdown)
+        .unwrap_or_default();
     out += &origin(material);
     out
 }
@@ -247,10 +263,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
         )
     });
     let mut out = format!(
-        "**{} gives {}{interval} over {} connections; p99 {}**\n\n",
+        "**{} {}; p99 {}**\n\n",
         plain(&report.target),
-        show::rate(throughput.value()),
-        report.connections,
+        report.reached(&interval),
         show::time_within(response.p99, response.intervals.p99),
     );
     let _ = writeln!(
@@ -277,8 +292,19 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
+    for (what, text) in report.asked() {
+        let _ = writeln!(
+            out,
+            "{}: {}.\n",
+            prony_report::why::capital(what),
+            plain(&text)
+        );
+    }
     if let Some(http2) = &report.http2 {
         let _ = writeln!(out, "HTTP/2: {}.\n", http2.line());
+    }
+    if let Some(websocket) = &report.websocket {
+        let _ = writeln!(out, "WebSocket: {}.\n", websocket.line());
     }
     if let (Some(tls), Some(handshake)) = (&report.tls, &report.handshake) {
         let _ = writeln!(

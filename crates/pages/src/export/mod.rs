@@ -5,12 +5,14 @@ mod csv;
 mod hdr;
 mod markdown;
 mod openmetrics;
+mod pprof;
 
 pub use benchstat::benchstat;
 pub use csv::csv;
 pub use hdr::{hgrm, hlog};
 pub use markdown::{capacity_markdown, load_markdown, markdown, plain};
 pub use openmetrics::openmetrics;
+pub use pprof::pprof;
 
 use crate::PageError;
 use crate::material::Material;

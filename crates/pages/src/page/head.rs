@@ -5,7 +5,7 @@ use crate::material::Material;
 use maud::{Markup, html};
 use prony_record::verdict::Comparison;
 use prony_report::duel;
-use prony_report::run::{CellReport, Raised};
+use prony_report::run::{CellReport, Raised, rigs};
 use prony_report::show;
 use prony_verdict::seen::DuelReport;
 
@@ -48,6 +48,10 @@ pub(super) fn verdict(material: &Material) -> Markup {
                         ul { @for (load, sentence) in more { li { (sentence) " " span.load { "Load " (load) "." } } } }
                     }
                 } }
+                @if !report.over.is_empty() {
+                    ul { @for over in &report.over { li { (over.sentence) } } }
+                }
+                @if !report.rigs.is_empty() { p { (rigs::sentence(&report.rigs)) } }
                 @if let Some(p) = promises(material) { p { (p) } }
             }
             aside aria-label="Checks" {

@@ -1,7 +1,7 @@
 //! The report of a run as one HTML file, which needs nothing but itself.
 //!
-//! It reads well without its script, which only shows exact values beside marks. A content security
-//! policy allows that one script, by its hash, and no request to anywhere: should a name ever escape
+//! It reads well without its script, which only shows exact values beside marks, and looks into flame
+//! graphs. A content security policy allows that one script, by its hash, and no request to anywhere: should a name ever escape
 //! the escaping, it could still not do anything.
 
 mod about;
@@ -12,6 +12,7 @@ use crate::PageError;
 use crate::chart::{self, Chart, Kind};
 use crate::material::Material;
 use crate::raw;
+use crate::why::{self, FLAMES, section};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, PreEscaped, html};
@@ -35,23 +36,22 @@ pub fn html(material: &Material) -> Result<String, PageError> {
     let charts = chart::charts(material);
     let report = serde_json::to_string(&material.report)?;
     let data = raw::packed(material)?;
-    let hash = STANDARD.encode(Sha256::digest(SCRIPT));
-    let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; img-src data:; \
-         base-uri 'none'; form-action 'none'"
-    );
+    let script = match material.report.why {
+        Some(_) => [SCRIPT, why::SCRIPT].concat(),
+        None => SCRIPT.to_owned(),
+    };
     let title = &material.report.run.title;
     let page = html! {
         (chart::doctype())
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta http-equiv="Content-Security-Policy" content=(policy(&script));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(format!("prony {}", material.report.run.prony));
                 title { (title) " – prony" }
                 link rel="icon" href="data:,";
-                style { (PreEscaped(CHARTS)) (PreEscaped(STYLE)) }
+                style { (PreEscaped(CHARTS)) (PreEscaped(STYLE)) @if material.report.why.is_some() { (PreEscaped(FLAMES)) } }
             }
             body {
                 a.skip href="#verdict" { "Skip to the result" }
@@ -60,6 +60,7 @@ pub fn html(material: &Material) -> Result<String, PageError> {
                     (head::verdict(material))
                     (contents(&charts, material))
                     @for section in SECTIONS { (figures(&charts, section)) }
+                    @if let Some(anatomy) = &material.report.why { (section(anatomy)) }
                     (servers::section(material))
                     (about::failures(material))
                     (about::environment(material))
@@ -69,11 +70,20 @@ pub fn html(material: &Material) -> Result<String, PageError> {
                 footer { "Made by prony " (material.report.run.prony) " from its notebook." }
                 div #tip role="status" hidden {}
                 script #prony-report type="application/json" { (PreEscaped(inert(&report))) }
-                script { (PreEscaped(SCRIPT)) }
+                script { (PreEscaped(&script)) }
             }
         }
     };
     Ok(page.into_string())
+}
+
+/// What a page may do: run this one script, and ask nobody for anything.
+pub(crate) fn policy(script: &str) -> String {
+    let hash = STANDARD.encode(Sha256::digest(script));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; img-src data:; \
+         base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// JSON inside a `script` element: whatever could end it, or begin a comment in it, needs angle brackets,

@@ -57,7 +57,7 @@ pub(super) fn graph(
     place("all", &root, (0.0, 0), root.samples, &mut boxes);
     let rows = 1 + boxes.iter().map(|one| one.level).max().unwrap_or(0);
     Some(html! {
-        svg viewBox=(format!("0 0 {WIDTH} {}", rows as f64 * ROW)) role="img" {
+        svg.flame viewBox=(format!("0 0 {WIDTH} {}", rows as f64 * ROW)) role="img" {
             @for one in &boxes { (drawn(one, root.samples, before.is_some())) }
         }
     })
@@ -118,7 +118,7 @@ fn drawn(one: &Drawn<'_>, all: f64, compared: bool) -> Markup {
         false => format!("{}: {:.1} %", one.name, 100.0 * share),
     };
     html! {
-        g {
+        g data-name=(one.name) {
             title { (title) }
             rect x=(format!("{:.2}", one.left)) y=(top) width=(format!("{:.2}", one.width)) height=(ROW - 1.0) fill=(colour) {}
             text x=(format!("{:.2}", one.left + 2.0)) y=(top + 12.0) { (text) }

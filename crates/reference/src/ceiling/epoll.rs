@@ -20,8 +20,12 @@ const EVENTS: usize = 512;
 /// What one read takes at most: few calls for large messages, and still inside the L2 cache.
 const BUFFER: usize = 64 * 1024;
 
-pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<(), Error> {
-    let mut worker = Worker::<S>::new(listener, work)?;
+pub(super) fn serve<S: Session>(
+    listener: &TcpListener,
+    work: Work,
+    setup: &S::Setup,
+) -> Result<(), Error> {
+    let mut worker = Worker::<S>::new(listener, work, setup)?;
     let mut events = Events::new(EVENTS);
     loop {
         worker.poller.wait(&mut events, true)?;
@@ -37,9 +41,10 @@ pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<()
     }
 }
 
-struct Worker<'a, S> {
+struct Worker<'a, S: Session> {
     poller: Poller,
     listener: &'a TcpListener,
+    setup: &'a S::Setup,
     /// Whether the listener is watched: not while no descriptor is left.
     accepting: bool,
     connections: Slab<Connection<S>>,
@@ -76,7 +81,7 @@ enum Outcome {
 }
 
 impl<'a, S: Session> Worker<'a, S> {
-    fn new(listener: &'a TcpListener, work: Work) -> Result<Self, Error> {
+    fn new(listener: &'a TcpListener, work: Work, setup: &'a S::Setup) -> Result<Self, Error> {
         listener
             .set_nonblocking(true)
             .map_err(Error::system("ioctl"))?;
@@ -85,6 +90,7 @@ impl<'a, S: Session> Worker<'a, S> {
         Ok(Self {
             poller,
             listener,
+            setup,
             accepting: true,
             connections: Slab::new(),
             date: Date::now(),
@@ -100,7 +106,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 Accepted::Connection(stream) => {
                     let key = self.connections.insert(Connection {
                         stream,
-                        session: S::default(),
+                        session: S::new(self.setup),
                         phase: Phase::Reading,
                     });
                     if let Some(connection) = self.connections.get_mut(key) {

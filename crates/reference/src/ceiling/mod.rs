@@ -17,11 +17,14 @@ mod uring;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::str::FromStr;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use crate::session::{Echo, Http, Session};
+pub use crate::over::Over;
+use rustls::ServerConfig;
+
+use crate::session::{Echo, H2, Http, Secured, Session, Ws};
 use crate::sys::{self, Sharing};
 use crate::work::Work;
 use crate::{Contract, Error, ParseError};
@@ -76,6 +79,8 @@ pub struct Options {
     /// CPU work added to each request (tcp-echo: to each read), to make a server that is slower by
     /// a known amount. Counted in steps that take this long on an undisturbed CPU.
     pub busy: Duration,
+    /// What HTTP is spoken over.
+    pub over: Over,
 }
 
 impl Options {
@@ -87,6 +92,7 @@ impl Options {
             contract: Contract::TcpEcho,
             workers: 1,
             busy: Duration::ZERO,
+            over: Over::default(),
         }
     }
 }
@@ -99,6 +105,8 @@ pub struct Server {
     model: Model,
     contract: Contract,
     work: Work,
+    http2: bool,
+    tls: Option<Arc<ServerConfig>>,
 }
 
 impl Server {
@@ -113,6 +121,10 @@ impl Server {
         if options.workers == 0 {
             return Err(Error::Options("a server needs at least one worker"));
         }
+        if options.contract == Contract::TcpEcho && !options.over.is_plain() {
+            return Err(Error::Options("tcp-echo is no HTTP: it is served plain"));
+        }
+        let tls = options.over.config()?;
         sys::raise_open_files();
         let workers = match options.model {
             Model::Epoll | Model::IoUring => options.workers,
@@ -134,6 +146,8 @@ impl Server {
             model: options.model,
             contract: options.contract,
             work: Work::lasting(options.busy),
+            http2: options.over.http2,
+            tls,
         })
     }
 
@@ -152,17 +166,24 @@ impl Server {
     ///
     /// [`Error::Unsupported`] if the kernel lacks what the model needs, else [`Error::System`].
     pub fn run(self) -> Result<(), Error> {
-        let serve = match self.contract {
-            Contract::TcpEcho => worker::<Echo>(self.model),
-            Contract::HttpEcho => worker::<Http>(self.model),
-        };
-        let work = self.work;
+        match (self.contract, self.http2, self.tls.clone()) {
+            (Contract::TcpEcho, ..) => self.run_as::<Echo>(&()),
+            (Contract::WsEcho, ..) => self.run_as::<Ws>(&()),
+            (_, false, None) => self.run_as::<Http>(&()),
+            (_, true, None) => self.run_as::<H2>(&()),
+            (_, false, Some(tls)) => self.run_as::<Secured<Http>>(&(tls, ())),
+            (_, true, Some(tls)) => self.run_as::<Secured<H2>>(&(tls, ())),
+        }
+    }
+
+    fn run_as<S: Session>(self, setup: &S::Setup) -> Result<(), Error> {
+        let (serve, work) = (worker::<S>(self.model), self.work);
         let (report, failures) = mpsc::channel();
         for (index, listener) in self.listeners.into_iter().enumerate() {
-            let report = report.clone();
+            let (report, setup) = (report.clone(), setup.clone());
             thread::Builder::new()
                 .name(format!("worker-{index}"))
-                .spawn(move || report.send(serve(&listener, work)))
+                .spawn(move || report.send(serve(&listener, work, &setup)))
                 .map_err(Error::system("clone"))?;
         }
         drop(report);
@@ -172,9 +193,9 @@ impl Server {
     }
 }
 
-type Worker = fn(&TcpListener, Work) -> Result<(), Error>;
+type Worker<S> = fn(&TcpListener, Work, &S) -> Result<(), Error>;
 
-fn worker<S: Session>(model: Model) -> Worker {
+fn worker<S: Session>(model: Model) -> Worker<S::Setup> {
     match model {
         Model::Epoll => epoll::serve::<S>,
         Model::IoUring => uring::serve::<S>,

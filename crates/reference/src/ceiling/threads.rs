@@ -18,7 +18,11 @@ const BUFFER: usize = 16 * 1024;
 /// How long to wait for a connection to end when there is no room for another.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(5);
 
-pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<(), Error> {
+pub(super) fn serve<S: Session>(
+    listener: &TcpListener,
+    work: Work,
+    setup: &S::Setup,
+) -> Result<(), Error> {
     loop {
         let connection = match listener.accept() {
             Ok((connection, _)) => connection,
@@ -32,16 +36,16 @@ pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<()
             Err(_) => continue, // that connection's own misfortune
         };
         // Without room for a thread the connection is dropped, which closes it.
+        let session = S::new(setup);
         let spawned = thread::Builder::new()
             .stack_size(STACK)
-            .spawn(move || converse::<S>(connection, work));
+            .spawn(move || converse(connection, work, session));
         drop(spawned);
     }
 }
 
 /// Answers one connection to its end.
-fn converse<S: Session>(mut connection: TcpStream, work: Work) {
-    let mut session = S::default();
+fn converse<S: Session>(mut connection: TcpStream, work: Work, mut session: S) {
     let mut date = Date::now();
     let mut scratch = Vec::new();
     let mut buffer = vec![0; BUFFER];

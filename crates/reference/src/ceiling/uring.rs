@@ -59,7 +59,11 @@ impl Kind {
     }
 }
 
-pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<(), Error> {
+pub(super) fn serve<S: Session>(
+    listener: &TcpListener,
+    work: Work,
+    setup: &S::Setup,
+) -> Result<(), Error> {
     let mut ring = create()?;
     let buffers =
         Buffers::register(&ring, GROUP, BUFFERS, BUFFER).map_err(|source| Error::Unsupported {
@@ -69,6 +73,7 @@ pub(super) fn serve<S: Session>(listener: &TcpListener, work: Work) -> Result<()
     // Never dropped: should this function fail, the kernel may still be sending from connections.
     let mut worker = ManuallyDrop::new(Worker::<S> {
         listener,
+        setup,
         accepting: false,
         connections: Slab::new(),
         starved: VecDeque::new(),
@@ -151,8 +156,9 @@ impl Queue<'_> {
     }
 }
 
-struct Worker<'a, S> {
+struct Worker<'a, S: Session> {
     listener: &'a TcpListener,
+    setup: &'a S::Setup,
     /// Whether the multishot accept is armed: not while no descriptor is left.
     accepting: bool,
     connections: Slab<Connection<S>>,
@@ -226,7 +232,7 @@ impl<S: Session> Worker<'_, S> {
             let fd = unsafe { OwnedFd::from_raw_fd(completion.result()) };
             let key = self.connections.insert(Connection {
                 stream: fd.into(),
-                session: S::default(),
+                session: S::new(self.setup),
                 outgoing: Outgoing::default(),
                 receiving: false,
                 stopping: false,

@@ -21,6 +21,8 @@ pub(super) struct Held {
 struct Seal {
     end: usize,
     due: u64,
+    /// It answers a request.
+    answers: bool,
 }
 
 impl Held {
@@ -32,6 +34,18 @@ impl Held {
     /// Seals the next `count` of the [`Self::unsealed`] bytes as a reply, due at the given time, or
     /// with the reply before it if that is later.
     pub(super) fn seal(&mut self, count: usize, due: u64) {
+        self.put(count, due, true);
+    }
+
+    /// The same of bytes that answer no request, and are not told of: a handshake, the leave to send a body.
+    pub(super) fn seal_aside(&mut self, due: u64) {
+        let count = self.unsealed();
+        if count > 0 {
+            self.put(count, due, false);
+        }
+    }
+
+    fn put(&mut self, count: usize, due: u64, answers: bool) {
         let (start, earliest) = match self.seals.back() {
             Some(last) => (last.end, last.due),
             None => (self.released, 0),
@@ -39,6 +53,7 @@ impl Held {
         self.seals.push_back(Seal {
             end: start + count,
             due: due.max(earliest),
+            answers,
         });
     }
 
@@ -58,7 +73,9 @@ impl Held {
         while let Some(seal) = self.seals.front()
             && seal.due <= now
         {
-            late(now - seal.due);
+            if seal.answers {
+                late(now - seal.due);
+            }
             self.released = seal.end;
             self.seals.pop_front();
         }

@@ -28,6 +28,7 @@ mod requests;
 mod script;
 mod server;
 mod timeline;
+mod wire;
 
 pub use report::Report;
 pub use script::{Delay, Script, Stall};

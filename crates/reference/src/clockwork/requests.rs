@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::held::Held;
-use crate::session::{Http, Then};
+use crate::session::{H2, Http, Said, Then, Ws};
 use crate::{Contract, Date};
 
 /// One connection's input, cut into requests.
@@ -14,13 +14,17 @@ pub(super) enum Requests {
         message: Option<NonZeroUsize>,
     },
     Http(Http),
+    H2(Box<H2>),
+    Ws(Ws),
 }
 
 impl Requests {
-    pub(super) fn new(contract: Contract, message: Option<NonZeroUsize>) -> Self {
+    pub(super) fn new(contract: Contract, http2: bool, message: Option<NonZeroUsize>) -> Self {
         match contract {
+            Contract::HttpEcho if http2 => Self::H2(Box::default()),
             Contract::TcpEcho => Self::Echo { message },
             Contract::HttpEcho => Self::Http(Http::default()),
+            Contract::WsEcho => Self::Ws(Ws::default()),
         }
     }
 
@@ -49,8 +53,34 @@ impl Requests {
                     held.seal(held.unsealed(), due());
                     then = after;
                 }
-                if held.unsealed() > 0 {
-                    held.seal(held.unsealed(), now);
+                held.seal_aside(now);
+                then
+            }
+            Self::H2(h2) => {
+                let mut then = Then::Keep;
+                while let Some(said) = h2.next(&mut input, date, held.bytes()) {
+                    match said {
+                        Said::Message => held.seal(held.unsealed(), due()),
+                        // Settings, pings, more room, the last word.
+                        Said::Aside(after) => {
+                            held.seal_aside(now);
+                            then = after;
+                        }
+                    }
+                }
+                then
+            }
+            Self::Ws(ws) => {
+                let mut then = Then::Keep;
+                while let Some(said) = ws.next(&mut input, held.bytes()) {
+                    match said {
+                        Said::Message => held.seal(held.unsealed(), due()),
+                        // A handshake, a pong, a close frame.
+                        Said::Aside(after) => {
+                            held.seal_aside(now);
+                            then = after;
+                        }
+                    }
                 }
                 then
             }
@@ -82,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_echo_is_cut_into_messages() {
-        let mut requests = Requests::new(Contract::TcpEcho, NonZeroUsize::new(6));
+        let mut requests = Requests::new(Contract::TcpEcho, false, NonZeroUsize::new(6));
         let mut held = Held::default();
         assert_eq!(feed(&mut requests, &mut held, b"hel"), (0, 0));
         assert_eq!(feed(&mut requests, &mut held, b"lo\nhello\nhe"), (2, 0));
@@ -95,7 +125,7 @@ mod tests {
 
     #[test]
     fn or_a_read_is_a_message() {
-        let mut requests = Requests::new(Contract::TcpEcho, None);
+        let mut requests = Requests::new(Contract::TcpEcho, false, None);
         let mut held = Held::default();
         assert_eq!(feed(&mut requests, &mut held, b"hel"), (1, 0));
         assert_eq!(feed(&mut requests, &mut held, b"lo"), (1, 0));
@@ -105,8 +135,27 @@ mod tests {
     }
 
     #[test]
+    fn replies_over_http2_wait_but_settings_do_not() {
+        let mut requests = Requests::new(Contract::HttpEcho, true, None);
+        let mut held = Held::default();
+        let settings = *b"\0\0\0\x04\0\0\0\0\0";
+        let greeting = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings].concat();
+        let (count, greeted) = feed(&mut requests, &mut held, &greeting);
+        assert_eq!(count, 0);
+        assert!(greeted > 9, "its settings, and the acknowledgement of ours");
+        // :method GET, :scheme http, :path /, on streams 1 and 3; the second comes in two pieces.
+        let request = |stream: u8| [0, 0, 3, 1, 5, 0, 0, 0, stream, 0x82, 0x86, 0x84];
+        let both = [request(1), request(3)].concat();
+        assert_eq!(feed(&mut requests, &mut held, &both[..20]), (1, greeted));
+        assert_eq!(feed(&mut requests, &mut held, &both[20..]), (1, greeted));
+        let mut released = 0;
+        held.release(10, |_| released += 1);
+        assert_eq!(released, 2);
+    }
+
+    #[test]
     fn http_replies_wait_but_the_leave_to_send_does_not() {
-        let mut requests = Requests::new(Contract::HttpEcho, None);
+        let mut requests = Requests::new(Contract::HttpEcho, false, None);
         let mut held = Held::default();
         let get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
         let post =

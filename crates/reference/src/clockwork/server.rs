@@ -2,19 +2,23 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::held::Held;
 use super::report::{Report, Tally};
 use super::requests::Requests;
+use super::wire::Wire;
 use super::{Script, Timeline};
 use crate::session::Then;
 use crate::slab::{Key, Slab};
 use crate::sys::{self, Accepted, Events, Interest, Poller, Sharing, is_passing, monotonic_ns};
-use crate::{Contract, Date, Error};
+use crate::{Contract, Date, Error, Over};
+
+use rustls::ServerConfig;
 
 const LISTENER: u64 = u64::MAX;
 /// Few, so that replies due meanwhile are not kept waiting by a long list.
@@ -42,6 +46,8 @@ pub struct Options {
     /// that write head and body separately: once the client delays its acknowledgements, the second
     /// piece waits for one (40 ms and more).
     pub nagle: bool,
+    /// What HTTP, or WebSocket over TLS, is spoken over.
+    pub over: Over,
     /// Notes when each reply is released, for [`Report::released`]: eight bytes for each.
     pub note: bool,
 }
@@ -55,6 +61,7 @@ impl Options {
             script: Script::default(),
             message: None,
             nagle: false,
+            over: Over::default(),
             note: false,
         }
     }
@@ -66,6 +73,7 @@ pub struct Server {
     options: Options,
     local_addr: SocketAddr,
     listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
     origin_ns: u64,
 }
 
@@ -79,6 +87,17 @@ impl Server {
     /// does not pass [`Script::check`].
     pub fn bind(options: &Options) -> Result<Self, Error> {
         options.script.check()?;
+        let Over { http2, .. } = options.over;
+        match options.contract {
+            Contract::TcpEcho if !options.over.is_plain() => {
+                return Err(Error::Options("tcp-echo is no HTTP: it is served plain"));
+            }
+            Contract::WsEcho if http2 => {
+                return Err(Error::Options("ws-echo is not served over HTTP/2"));
+            }
+            _ => {}
+        }
+        let tls = options.over.config()?;
         sys::raise_open_files();
         let sharing = Sharing {
             reuse_port: false,
@@ -95,6 +114,7 @@ impl Server {
                 .local_addr()
                 .map_err(Error::system("getsockname"))?,
             listener,
+            tls,
             origin_ns: now - now % SECOND_NS,
         })
     }
@@ -134,6 +154,7 @@ impl Server {
 struct Clockwork<'a> {
     options: &'a Options,
     listener: &'a TcpListener,
+    tls: Option<&'a Arc<ServerConfig>>,
     origin_ns: u64,
     timeline: Timeline,
     poller: Poller,
@@ -146,7 +167,7 @@ struct Clockwork<'a> {
 }
 
 struct Connection {
-    stream: TcpStream,
+    wire: Wire,
     /// The number of connections accepted before it.
     number: usize,
     requests: Requests,
@@ -169,6 +190,7 @@ impl<'a> Clockwork<'a> {
         Ok(Self {
             options: &server.options,
             listener: &server.listener,
+            tls: server.tls.as_ref(),
             origin_ns: server.origin_ns,
             timeline: Timeline::new(&server.options.script),
             poller,
@@ -208,9 +230,13 @@ impl<'a> Clockwork<'a> {
         // Without a descriptor left the peer waits; the next turn looks again.
         while let Accepted::Connection(stream) = sys::accept(self.listener)? {
             let key = self.connections.insert(Connection {
-                stream,
+                wire: Wire::new(stream, self.tls),
                 number: self.tally.connection(),
-                requests: Requests::new(self.options.contract, self.options.message),
+                requests: Requests::new(
+                    self.options.contract,
+                    self.options.over.http2,
+                    self.options.message,
+                ),
                 held: Held::default(),
                 scheduled: false,
                 then: Then::Keep,
@@ -220,7 +246,7 @@ impl<'a> Clockwork<'a> {
             });
             if let Some(connection) = self.connections.get_mut(key) {
                 self.poller
-                    .add(&connection.stream, key.to_bits(), Interest::READ)?;
+                    .add(&connection.wire.stream, key.to_bits(), Interest::READ)?;
             }
         }
         Ok(())
@@ -292,12 +318,12 @@ impl<'a> Clockwork<'a> {
         let most = MOST_HELD + self.options.message.map_or(0, NonZeroUsize::get);
         let interest = Interest {
             read: !connection.ended && connection.held.len() < most,
-            write: !connection.held.sendable().is_empty(),
+            write: connection.wire.waits() || !connection.held.sendable().is_empty(),
         };
         if interest != connection.interest {
             connection.interest = interest;
             self.poller
-                .modify(&connection.stream, key.to_bits(), interest)?;
+                .modify(&connection.wire.stream, key.to_bits(), interest)?;
         }
         Ok(())
     }
@@ -312,7 +338,7 @@ impl Connection {
         arrival: u64,
         due: impl FnMut() -> u64,
     ) -> io::Result<()> {
-        match self.stream.read(buffer) {
+        match self.wire.read(buffer) {
             Ok(0) => {
                 self.ended = true;
                 self.requests.end(&mut self.held, due);
@@ -333,36 +359,25 @@ impl Connection {
     fn send(&mut self, in_two: bool) -> io::Result<()> {
         let length = self.held.sendable().len();
         if in_two && length > 1 {
-            let sent = or_nothing(self.stream.write(&self.held.sendable()[..length / 2]))?;
+            let sent = self.wire.write(&self.held.sendable()[..length / 2])?;
             self.held.advance(sent);
         }
         if length > 0 {
-            let sent = or_nothing(self.stream.write(self.held.sendable()))?;
+            let sent = self.wire.write(self.held.sendable())?;
             self.held.advance(sent);
         }
-        Ok(())
+        self.wire.flush()
     }
 
     /// Whether it is done with. Closes our side where the peer is to be heard out.
     fn is_over(&mut self) -> bool {
-        if self.held.len() > 0 {
+        if self.held.len() > 0 || self.wire.waits() {
             return false;
         }
         if self.then == Then::Linger && !self.ended && !self.lingering {
             self.lingering = true;
-            return self.stream.shutdown(Shutdown::Write).is_err();
+            return self.wire.close().is_err();
         }
         self.ended || self.then == Then::Close
     }
-}
-
-/// What was written; nothing if there is no room now.
-fn or_nothing(written: io::Result<usize>) -> io::Result<usize> {
-    written.or_else(|error| {
-        if is_passing(&error) {
-            Ok(0)
-        } else {
-            Err(error)
-        }
-    })
 }

@@ -8,6 +8,11 @@ pub(crate) struct Echo;
 
 impl Session for Echo {
     const DATED: bool = false;
+    type Setup = ();
+
+    fn new((): &()) -> Self {
+        Self
+    }
 
     /// TCP has no messages: what one read brings counts as one request.
     fn receive<'a>(&mut self, input: &'a [u8], _: &Date, _: &'a mut Vec<u8>) -> Reply<'a> {

@@ -34,6 +34,11 @@ struct Pending {
 
 impl Session for Http {
     const DATED: bool = true;
+    type Setup = ();
+
+    fn new((): &()) -> Self {
+        Self::default()
+    }
 
     fn receive<'a>(
         &mut self,

@@ -2,19 +2,31 @@
 
 mod body;
 mod echo;
+mod h2;
 mod http;
 mod reply;
 mod request;
+mod secured;
+mod ws;
 
 pub(crate) use echo::Echo;
+pub(crate) use h2::H2;
 pub(crate) use http::Http;
+pub(crate) use secured::Secured;
+pub(crate) use ws::{Said, Ws};
 
 use crate::Date;
 
 /// One connection's side of a contract.
-pub(crate) trait Session: Default + Send + 'static {
+pub(crate) trait Session: Sized + Send + 'static {
     /// Whether the answers carry the date, so that the caller must keep it current.
     const DATED: bool;
+
+    /// What all connections have in common.
+    type Setup: Clone + Send + Sync + 'static;
+
+    /// A connection that has just been accepted.
+    fn new(setup: &Self::Setup) -> Self;
 
     /// Takes all of `input` and says what to send. `scratch` is a place for the reply, emptied
     /// first; its capacity is kept from call to call.

@@ -2,11 +2,11 @@
 
 use super::Moment;
 use crate::show;
-use prony_record::Stage;
+use prony_record::{Change, Stage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A rate that falls to less than this part of what it was ends a spike.
+/// A rate, or a number of connections, that falls to less than this part of what it was ends a spike.
 const FALL: f64 = 0.8;
 /// Windows before a spike are compared with if they were asked for no more than this times what is asked for after it.
 const ALIKE: f64 = 1.1;
@@ -16,29 +16,32 @@ const BACK: f64 = 2.0;
 /// So many windows one after the other, so that a single one between two bad ones is no recovery.
 const IN_A_ROW: usize = 2;
 
-/// What came after a spike: a stage, or the top of a ramp, after which the rate falls.
+/// What came after a spike: a stage, or the top of a ramp, after which the rate or the number of connections falls.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Recovery {
     /// When the spike ended, in seconds since the load's start.
     pub spike_end: f64,
-    /// The rate at its end, in requests per second.
-    pub spike_rate: f64,
-    /// The median over windows before the spike, at a rate like that after it, of their median response times, in
+    /// The rate at its end, in requests per second; null where the number of connections changes.
+    pub spike_rate: Option<f64>,
+    /// The number of connections at its end; null where the rate changes.
+    pub spike_connections: Option<f64>,
+    /// The median over windows before the spike, at a load like that after it, of their median response times, in
     /// nanoseconds.
     pub before_p50: u64,
     /// After the spike's end the median response time was at most twice that from some moment on, which came no sooner and
-    /// no later than this, in seconds; null when it was not until the rate changed again, or the load ended.
+    /// no later than this, in seconds; null when it was not until the load changed again, or ended.
     pub after: Option<(f64, f64)>,
-    /// How long the rate stayed low, in seconds.
+    /// How long the load stayed low, in seconds.
     pub seen: f64,
     /// The median response time in the last window of that time, in nanoseconds; null without an answer.
     pub last_p50: Option<u64>,
 }
 
-/// The spikes of a load whose rate changes, and what came after each. One that nothing before can be compared with is left
+/// The spikes of a load that changes, and what came after each. One that nothing before can be compared with is left
 /// out.
 #[must_use]
-pub fn recoveries(stages: &[Stage], over_time: &[Moment]) -> Vec<Recovery> {
+pub fn recoveries(change: Change<'_>, over_time: &[Moment]) -> Vec<Recovery> {
+    let stages = change.stages();
     let ends = stages.iter().scan(0.0, |time, stage| {
         *time += stage.duration.0.as_secs_f64();
         Some(*time)
@@ -50,6 +53,7 @@ pub fn recoveries(stages: &[Stage], over_time: &[Moment]) -> Vec<Recovery> {
         .filter_map(|at| {
             let begin = at.checked_sub(1).map_or(0.0, |before| ends[before]);
             recovery(
+                change,
                 &stages[at],
                 begin,
                 (ends[at], ends[at + 1]),
@@ -61,6 +65,7 @@ pub fn recoveries(stages: &[Stage], over_time: &[Moment]) -> Vec<Recovery> {
 }
 
 fn recovery(
+    change: Change<'_>,
     spike: &Stage,
     begin: f64,
     (end, until): (f64, f64),
@@ -72,7 +77,7 @@ fn recovery(
     let asked = low.from.max(low.to) * ALIKE;
     // Of a ramp the beginning counts as before it.
     let before_end = if spike.from < spike.to { end } else { begin };
-    let alike = |one: &&Moment| one.until <= before_end + NEAR && one.rate_asked <= asked;
+    let alike = |one: &&Moment| one.until <= before_end + NEAR && one.asked() <= asked;
     let mut before: Vec<u64> = over_time
         .iter()
         .filter(alike)
@@ -92,7 +97,8 @@ fn recovery(
         .map(|row| row[0]);
     Some(Recovery {
         spike_end: end,
-        spike_rate: spike.to,
+        spike_rate: matches!(change, Change::Rate(_)).then_some(spike.to),
+        spike_connections: matches!(change, Change::Connections(_)).then_some(spike.to),
         before_p50,
         after: back.map(|one| ((one.from - end).max(0.0), one.until - end)),
         seen: windows.last()?.until - end,
@@ -104,15 +110,22 @@ impl Recovery {
     /// In a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let (rate, end) = (show::rate(self.spike_rate), self.spike_end);
+        let end = self.spike_end;
+        let spike = match self.spike_rate {
+            Some(rate) => show::rate(rate),
+            None => format!(
+                "{:.0} connections",
+                self.spike_connections.unwrap_or_default()
+            ),
+        };
         let before = show::time(self.before_p50 as f64);
         match self.after {
             Some((least, most)) => format!(
-                "{least:.1} to {most:.1} s after the spike of {rate} that ended at {end:.1} s: the median response time was \
+                "{least:.2} to {most:.2} s after the spike of {spike} that ended at {end:.1} s: the median response time was \
                  within twice the {before} of before"
             ),
             None => format!(
-                "not in the {:.1} s after the spike of {rate} that ended at {end:.1} s: the median response time was {} at \
+                "not in the {:.1} s after the spike of {spike} that ended at {end:.1} s: the median response time was {} at \
                  their end, and {before} before the spike",
                 self.seen,
                 show::time_or_dash(self.last_p50),
@@ -125,7 +138,7 @@ impl Recovery {
 mod tests {
     use super::{Recovery, recoveries};
     use crate::load::Moment;
-    use prony_record::{Span, Stage};
+    use prony_record::{Change, Span, Stage};
     use std::time::Duration;
 
     fn stage(from: f64, to: f64, seconds: u64) -> Stage {
@@ -141,7 +154,8 @@ mod tests {
         let moment = |(at, &(rate_asked, ms)): (usize, &(f64, u64))| Moment {
             from: at as f64,
             until: at as f64 + 1.0,
-            rate_asked,
+            rate_asked: Some(rate_asked),
+            connections: None,
             throughput: rate_asked,
             p50: (ms > 0).then_some(ms * 1_000_000),
             p99: None,
@@ -162,7 +176,10 @@ mod tests {
         ];
         let after = after.map(|ms| (100.0, ms));
         let stages = SPIKE.map(|(from, to, seconds)| stage(from, to, seconds));
-        recoveries(&stages, &moments(&[&before[..], &after].concat()))
+        recoveries(
+            Change::Rate(&stages),
+            &moments(&[&before[..], &after].concat()),
+        )
     }
 
     #[test]
@@ -170,16 +187,42 @@ mod tests {
         let [it] = &of([300, 40, 4, 3, 2])[..] else {
             panic!()
         };
-        assert_eq!((it.spike_end, it.spike_rate), (5.0, 900.0));
+        assert_eq!((it.spike_end, it.spike_rate), (5.0, Some(900.0)));
         assert_eq!(it.before_p50, 2_000_000);
         assert_eq!(it.after, Some((2.0, 3.0)));
         assert!(
             it.sentence()
-                .starts_with("2.0 to 3.0 s after the spike of 900/s"),
+                .starts_with("2.00 to 3.00 s after the spike of 900/s"),
             "{}",
             it.sentence()
         );
         assert_eq!(of([2, 2, 2, 2, 2])[0].after, Some((0.0, 1.0)));
+    }
+
+    #[test]
+    fn spikes_of_connections() {
+        let stages = SPIKE.map(|(from, to, seconds)| stage(from, to, seconds));
+        let mut all = moments(&[
+            (100.0, 2),
+            (100.0, 2),
+            (100.0, 2),
+            (900.0, 90),
+            (900.0, 90),
+            (100.0, 2),
+            (100.0, 2),
+        ]);
+        for one in &mut all {
+            one.connections = one.rate_asked.take();
+        }
+        let [it] = &recoveries(Change::Connections(&stages), &all)[..] else {
+            panic!()
+        };
+        assert_eq!((it.spike_rate, it.spike_connections), (None, Some(900.0)));
+        let sentence = it.sentence();
+        assert!(
+            sentence.contains("the spike of 900 connections that ended"),
+            "{sentence}"
+        );
     }
 
     #[test]
@@ -208,7 +251,7 @@ mod tests {
             (200.0, 30),
             (200.0, 6),
         ]);
-        let [it] = &recoveries(&stages, &all)[..] else {
+        let [it] = &recoveries(Change::Rate(&stages), &all)[..] else {
             panic!()
         };
         assert_eq!((it.before_p50, it.after), (3_000_000, None));
@@ -219,9 +262,9 @@ mod tests {
         let up = [stage(100.0, 100.0, 2), stage(900.0, 900.0, 2)];
         let down = [stage(900.0, 900.0, 2), stage(100.0, 100.0, 2)];
         let all = moments(&[(900.0, 2), (900.0, 2), (100.0, 2), (100.0, 2)]);
-        assert_eq!(recoveries(&up, &all), []);
-        assert_eq!(recoveries(&down, &all), []);
-        assert_eq!(recoveries(&[stage(1.0, 9.0, 2)], &all), []);
-        assert_eq!(recoveries(&[], &[]), []);
+        assert_eq!(recoveries(Change::Rate(&up), &all), []);
+        assert_eq!(recoveries(Change::Rate(&down), &all), []);
+        assert_eq!(recoveries(Change::Rate(&[stage(1.0, 9.0, 2)]), &all), []);
+        assert_eq!(recoveries(Change::Rate(&[]), &[]), []);
     }
 }

@@ -1,5 +1,6 @@
 //! What a load found by request, where it sends several.
 
+use super::encoding;
 use super::named::Named;
 use crate::show;
 pub use prony_record::by_request::RequestReport;
@@ -27,10 +28,17 @@ pub(super) fn named(all: &[RequestReport]) -> Named {
         ]
     };
     let searched = all.iter().map(|one| one.searched).sum();
+    let encoded = encoding::line(all);
     let checked = (searched > 0).then(|| {
         let n = show::count(searched);
-        let text =
-            format!("status, headers and lengths of every answer; the bodies of {n} were searched");
+        let text = match encoded {
+            None => format!(
+                "status, headers and lengths of every answer; the bodies of {n} were searched"
+            ),
+            Some(_) => format!(
+                "status and headers of every answer; the bodies of {n} were decoded and searched"
+            ),
+        };
         ("checked", text)
     });
     let wrong = all.iter().flat_map(|one| &one.wrong_answers);
@@ -39,6 +47,7 @@ pub(super) fn named(all: &[RequestReport]) -> Named {
         rows: all.iter().map(row).collect(),
         notes: checked
             .into_iter()
+            .chain(encoded.map(|text| ("encoded", text)))
             .chain(wrong.map(|text| ("wrong", text.clone())))
             .collect(),
     }

@@ -140,18 +140,34 @@ fn spread(rates: &[f64]) -> f64 {
     (most - least) / mean
 }
 
-fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate> {
-    let by_round = |trials: &[&Trial]| -> Vec<Option<f64>> {
-        (0..rounds)
-            .map(|round| {
-                trials
-                    .iter()
-                    .find(|trial| trial.round == round)
-                    .map(|trial| rate(trial))
-            })
+/// Something of each round's trial.
+fn by_round(trials: &[&Trial], rounds: u32, of: &dyn Fn(&Trial) -> f64) -> Vec<Option<f64>> {
+    let trial = |round| trials.iter().find(|trial| trial.round == round);
+    (0..rounds)
+        .map(|round| trial(round).map(|trial| of(trial)))
+        .collect()
+}
+
+/// A quantity as a multiple of what it is under another load, paired by round; None where no round has both.
+pub(super) fn ratio_of(
+    trials: &[&Trial],
+    others: &[&Trial],
+    rounds: u32,
+    of: &dyn Fn(&Trial) -> f64,
+) -> Option<Estimate> {
+    let known = |trials: &[&Trial]| -> Vec<Option<f64>> {
+        let all = by_round(trials, rounds, of).into_iter();
+        all.map(|value| value.filter(|value| *value > 0.0))
             .collect()
     };
-    let (ours, theirs) = (by_round(trials), by_round(baseline));
+    paired_log_ratio(&known(trials), &known(others)).ok()
+}
+
+fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate> {
+    let (ours, theirs) = (
+        by_round(trials, rounds, &rate),
+        by_round(baseline, rounds, &rate),
+    );
     if std::ptr::eq(trials, baseline) || ours == theirs {
         // A server compared with itself: exactly one, and that is no estimate.
         return Estimate::new(

@@ -20,7 +20,7 @@ fn head(baseline: &str) -> RunHead {
     }
 }
 
-fn trial(server: &str, round: u32, throughput: f64) -> Trial {
+pub(super) fn trial(server: &str, round: u32, throughput: f64) -> Trial {
     let mut seen = Measurement::default();
     seen.outcomes.ok = 2_000;
     Trial {

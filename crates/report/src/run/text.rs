@@ -31,11 +31,16 @@ impl RunReport {
                 );
             }
         }
+        out += &paragraph(&self.over_text());
+        out += &super::rigs::text(&self.rigs, width);
         for scaling in &self.scaling {
             let _ = writeln!(out, "\n{}", scaling.sentence);
         }
         if let Some(published) = &self.published {
             out += &published.text(width);
+        }
+        if let Some(anatomy) = &self.why {
+            out += &crate::why::text(anatomy, width);
         }
         out += &self.findings_text();
         out += &paragraph(&self.expected_failures());
@@ -133,6 +138,12 @@ impl RunReport {
         show::findings(&lines)
     }
 
+    /// What is spoken over what costs, a line for each server and load.
+    fn over_text(&self) -> String {
+        let lines = self.over.iter().map(|over| format!("{}\n", over.sentence));
+        lines.collect()
+    }
+
     /// Expected failures, each server once.
     fn expected_failures(&self) -> String {
         let mut by_server: BTreeMap<&str, &BTreeMap<String, String>> = BTreeMap::new();
@@ -154,14 +165,19 @@ impl RunReport {
 
     fn failed(&self) -> String {
         let mut out = String::new();
+        let several = self.by_load().len() > 1;
         for failure in self.failures.iter().filter(|failure| !failure.skipped) {
+            let load = match failure.load.as_str() {
+                load if several && !load.is_empty() => format!(" under {load}"),
+                _ => String::new(),
+            };
             let round = failure
                 .round
                 .map_or(String::new(), |round| format!(" (round {round})"));
             let step = failure.step.map_or("unknown step", Step::phrase);
             let _ = writeln!(
                 out,
-                "failed: {}{round}: {step}: {}",
+                "failed: {}{load}{round}: {step}: {}",
                 failure.server,
                 indented(&failure.message)
             );

@@ -1,10 +1,12 @@
 //! Which parts of a request cost more or less than another server's: differences paired by round, with intervals, and
-//! the false discovery rate controlled over all parts and counts of a pair of servers.
+//! the false discovery rate controlled over all parts, counts and waits of a pair of servers; the whole is judged by itself.
 
+mod kept;
 pub mod part;
 mod words;
 
-use part::{Part, parts, with_callees};
+pub use kept::{STACKS, kept};
+use part::{Part, parts, waits, with_callees};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_stats::false_discovery::{RATE, findings};
 use prony_stats::mean::{mean, t_p_value};
@@ -13,6 +15,7 @@ use prony_stats::{Estimate, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+pub use words::waits_in;
 
 /// A part of less than this share of both servers' CPU time is not listed by itself. Chosen by what both have together, it
 /// says nothing about their difference.
@@ -28,6 +31,10 @@ const ABSOLUTE: [&str; 1] = ["threads that worked"];
 /// In bytes, where a page per hundred requests is the least that matters.
 const BYTES: &str = "memory grown";
 const RELEVANT_BYTES: f64 = 40.0;
+
+/// A longer wait that is less than this share of the first server's CPU time, or of its own wait, is not called one.
+const RELEVANT_WAIT: f64 = 0.01;
+const RELEVANT_WAIT_SHARE: f64 = 0.02;
 
 /// The anatomy of a request, and how it differs between servers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -50,14 +57,25 @@ pub struct Anatomy {
 pub struct Body {
     /// Its name.
     pub name: String,
+    /// What a request costs it, and where.
+    pub sentence: String,
+    /// Requests that ended, in all measurements.
+    pub requests: u64,
+    /// Those of them that were not answered as expected.
+    pub failed: u64,
+    /// Requests that were due and were not sent: the server or the generator did not keep up with the rate.
+    pub unsent: u64,
     /// CPU time per request while stacks were sampled; null when they were not.
     pub cpu: Option<Estimate>,
     /// CPU time per request while nothing was sampled or counted.
     pub plain_cpu: Option<Estimate>,
     /// CPU time per request with sampling, as a multiple of that without.
     pub sampling: Option<Estimate>,
-    /// Samples times their period, as a multiple of the CPU time that they sample. About 1, unless samples were lost or
-    /// the machine could not take them in time.
+    /// CPU time per request with what its manifest adds to name its functions (`[profile]`), as a multiple of that without,
+    /// neither with sampling; null where it adds nothing.
+    pub profile: Option<Estimate>,
+    /// Samples times their period, as a multiple of the CPU time that they sample. Less than 1 where the server often wakes
+    /// up: the rest is the part `unsampled`.
     pub coverage: Option<Estimate>,
     /// Samples of its stacks, in all rounds.
     pub samples: u64,
@@ -69,9 +87,18 @@ pub struct Body {
     pub with_callees: Vec<(String, Estimate)>,
     /// Counts per request, by name.
     pub counts: Vec<(String, Estimate)>,
+    /// How long all threads together wait per request, by where they wait, the longest first; waits for requests are among
+    /// them.
+    pub waits: Vec<(Part, Estimate)>,
+    /// Nanoseconds of waits by stack, in all rounds.
+    #[serde(skip)]
+    pub waiting: BTreeMap<String, u64>,
     /// Samples by stack, in all rounds.
     #[serde(skip)]
     pub stacks: BTreeMap<String, u64>,
+    /// The CPU time that a sample stands for, in nanoseconds; 0 without rounds.
+    #[serde(skip)]
+    pub period_ns: u64,
 }
 
 /// A server against the first.
@@ -85,8 +112,11 @@ pub struct Against {
     pub cpu: Option<Difference>,
     /// The same by part: those that differ first, by how much; then the others.
     pub parts: Vec<(Part, Difference)>,
-    /// Counts per request: those that differ first.
+    /// Counts per request: those that differ first, by how many times; then the others.
     pub counts: Vec<(String, Difference)>,
+    /// How long all threads together wait per request, by where they wait: those that differ first. Waits for requests are not
+    /// among them.
+    pub waits: Vec<(Part, Difference)>,
     /// What is left of the difference of CPU time without the parts that differ, in nanoseconds per request.
     pub unexplained_ns: Option<f64>,
 }
@@ -102,24 +132,37 @@ pub struct Difference {
     pub difference: Estimate,
     /// The probability of so large a difference between equal servers.
     pub p: f64,
-    /// They differ: among all that are called different, at most one in twenty is not on average.
+    /// They differ: of equal servers at most one pair in twenty has anything that is called different.
     pub differs: bool,
     /// Its part of the whole difference of CPU time, if that is one; 1 is all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
 
-/// What the rounds say.
+impl Difference {
+    fn size(&self) -> f64 {
+        self.difference.value().abs()
+    }
+
+    /// By how many times the smaller value: counts are of different things, and 40 bytes are no more than two calls.
+    fn change(&self) -> f64 {
+        self.size() / self.base.abs().min(self.side.abs()).max(0.01)
+    }
+}
+
+/// What the rounds say. One that does not have every server, which prony does not write, says nothing.
 #[must_use]
 pub fn anatomy(seen: &Dissections) -> Anatomy {
+    let whole = |round: &&Vec<Dissection>| round.len() == seen.names.len();
+    let rounds: Vec<&Vec<Dissection>> = seen.rounds.iter().filter(whole).collect();
     let sides: Vec<Vec<&Dissection>> = (0..seen.names.len())
-        .map(|side| seen.rounds.iter().map(|round| &round[side]).collect())
+        .map(|side| rounds.iter().map(|round| &round[side]).collect())
         .collect();
     let bodies = seen.names.iter().zip(&sides);
     let against = seen.names.iter().zip(&sides).skip(1);
     Anatomy {
         rate: seen.rate,
-        rounds: seen.rounds.len() as u32,
+        rounds: rounds.len() as u32,
         sides: bodies.map(|(name, rounds)| body(name, rounds)).collect(),
         differences: against
             .map(|(name, rounds)| compare(&seen.names[0], &sides[0], name, rounds))
@@ -134,27 +177,42 @@ fn over(values: impl Iterator<Item = Option<f64>>, unit: Unit) -> Option<Estimat
 }
 
 const CPU: Unit = Unit::CpuNanosecondsPerRequest;
+const WAIT: Unit = Unit::Nanoseconds;
 
 fn body(name: &str, rounds: &[&Dissection]) -> Body {
     let series =
         |of: fn(&Dissection) -> Option<f64>, unit| over(rounds.iter().map(|it| of(it)), unit);
-    let mut stacks = BTreeMap::new();
-    for (stack, samples) in rounds.iter().flat_map(|round| &round.stacks) {
-        *stacks.entry(stack.clone()).or_default() += samples;
-    }
-    Body {
+    let all = |of: fn(&Dissection) -> &BTreeMap<String, u64>| {
+        let mut stacks = BTreeMap::new();
+        for (stack, samples) in rounds.iter().flat_map(|round| of(round)) {
+            *stacks.entry(stack.clone()).or_default() += samples;
+        }
+        stacks
+    };
+    let sum = |of: fn(&Dissection) -> u64| rounds.iter().map(|round| of(round)).sum();
+    let mut body = Body {
         name: name.to_owned(),
+        sentence: String::new(),
+        requests: sum(|it| it.requests),
+        failed: sum(|it| it.failed),
+        unsent: sum(|it| it.unsent),
         cpu: series(sampled, CPU),
         plain_cpu: series(|it| it.plain.per_request(), CPU),
         sampling: series(cost, Unit::Ratio),
+        profile: series(profile, Unit::Ratio),
         coverage: series(coverage, Unit::Ratio),
-        samples: rounds.iter().map(|round| round.samples).sum(),
-        lost: rounds.iter().map(|round| round.lost).sum(),
-        parts: estimates(&columns(rounds, parts), CPU),
-        with_callees: estimates(&columns(rounds, with_callees), CPU),
+        samples: sum(|it| it.samples),
+        lost: sum(|it| it.lost),
+        parts: estimates(&table(rounds, parts), CPU),
+        with_callees: estimates(&table(rounds, with_callees), CPU),
         counts: estimates(&table(rounds, counts), Unit::Count),
-        stacks,
-    }
+        waits: estimates(&table(rounds, waits), WAIT),
+        waiting: all(|it| &it.waits),
+        stacks: all(|it| &it.stacks),
+        period_ns: rounds.first().map_or(0, |round| round.period_ns),
+    };
+    body.sentence = words::of_one(&body);
+    body
 }
 
 /// CPU time per request with sampling, as a multiple of that without.
@@ -162,10 +220,15 @@ fn cost(it: &Dissection) -> Option<f64> {
     Some(sampled(it)? / it.plain.per_request()?)
 }
 
+/// CPU time per request with what the manifest adds, as a multiple of that without.
+fn profile(it: &Dissection) -> Option<f64> {
+    Some(it.plain.per_request()? / it.unprofiled?.per_request()?)
+}
+
 /// Samples times their period, as a multiple of the CPU time that they sample.
 fn coverage(it: &Dissection) -> Option<f64> {
     let cpu = nonzero(it.sampled.cpu_ns)?;
-    (it.samples > 0).then(|| (it.samples * it.period_ns) as f64 / cpu)
+    (it.samples > 0).then(|| it.samples as f64 * it.period_ns as f64 / cpu)
 }
 
 fn nonzero(value: u64) -> Option<f64> {
@@ -199,18 +262,6 @@ fn table<K: Clone + Ord>(
         }
     }
     table
-}
-
-/// CPU time per request of what `of` gives the shares of.
-fn columns<K: Clone + Ord>(
-    rounds: &[&Dissection],
-    of: impl Fn(&Dissection) -> BTreeMap<K, f64>,
-) -> BTreeMap<K, Vec<f64>> {
-    table(rounds, |round| {
-        let cpu = sampled(round).unwrap_or(0.0);
-        let shares = of(round).into_iter();
-        shares.map(|(key, share)| (key, share * cpu)).collect()
-    })
 }
 
 /// Counts per request of a round: system calls, and what the kernel counts anyway.
@@ -288,7 +339,8 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
     let mut cpu = cpu.and_then(|(base, side)| row((), &base, &side, CPU, RELEVANT * whole));
     let mut parts = part_rows(base, side, RELEVANT * whole);
     let mut counts = count_rows(base, side);
-    judge(&mut cpu, &mut parts, &mut counts);
+    let mut waits = wait_rows(base, side, RELEVANT_WAIT * whole);
+    judge(&mut cpu, &mut parts, &mut counts, &mut waits);
     let cpu = cpu.map(|row| row.value);
     let total = cpu.as_ref().filter(|cpu| cpu.differs);
     let total = total.map(|cpu| cpu.difference.value());
@@ -305,8 +357,9 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
         side: name.to_owned(),
         sentence: String::new(),
         cpu,
-        parts: sorted(parts),
-        counts: sorted(counts),
+        parts: sorted(parts, Difference::size),
+        counts: sorted(counts, Difference::change),
+        waits: sorted(waits, Difference::size),
         unexplained_ns: unexplained,
     };
     against.sentence = words::sentence(base_name, &against);
@@ -315,7 +368,7 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
 
 /// Parts of both, those that are small in both together as one.
 fn part_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<Part>> {
-    let (mut ours, mut theirs) = (columns(side, parts), columns(base, parts));
+    let (mut ours, mut theirs) = (table(side, parts), table(base, parts));
     let sum = |table: &BTreeMap<Part, Vec<f64>>| table.values().flatten().sum::<f64>();
     let limit = LISTED * (sum(&ours) + sum(&theirs));
     let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();
@@ -324,7 +377,7 @@ fn part_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<
     for key in keys {
         let our = ours.remove(&key).unwrap_or_else(|| vec![0.0; side.len()]);
         let their = theirs.remove(&key).unwrap_or_else(|| vec![0.0; base.len()]);
-        if our.iter().chain(&their).sum::<f64>() >= limit {
+        if our.iter().chain(&their).sum::<f64>().abs() >= limit {
             rows.extend(row(key, &their, &our, CPU, least));
         } else {
             rest.0
@@ -365,24 +418,56 @@ fn count_rows(base: &[&Dissection], side: &[&Dissection]) -> Vec<Row<String>> {
     rows
 }
 
-/// Which differ, among all of them.
-fn judge(cpu: &mut Option<Row<()>>, parts: &mut [Row<Part>], counts: &mut [Row<String>]) {
+/// Waits other than for requests, of which a server that works less has more.
+fn wait_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<Part>> {
+    let (mut ours, mut theirs) = (table(side, waits), table(base, waits));
+    let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();
+    let mut rows = Vec::new();
+    for key in keys.into_iter().filter(|part| !part.is_idle()) {
+        let our = ours.remove(&key).unwrap_or_else(|| vec![0.0; side.len()]);
+        let their = theirs.remove(&key).unwrap_or_else(|| vec![0.0; base.len()]);
+        let share = RELEVANT_WAIT_SHARE * average(&their).unwrap_or(0.0);
+        // What is shorter than what matters with both says nothing, and would take from the others.
+        if our.iter().chain(&their).any(|wait| *wait >= least) {
+            rows.extend(row(key, &their, &our, WAIT, least.max(share)));
+        }
+    }
+    rows
+}
+
+/// Which differ. The whole is the question that was asked, so it is not one of dozens: half of what may be wrong by chance
+/// is for it alone, and the other half for all parts, counts and waits together. Where the whole differs, they have both halves
+/// (Wiens, 2003: the fallback procedure), and of equal servers at most one pair in twenty gets anything called different.
+fn judge(
+    cpu: &mut Option<Row<()>>,
+    parts: &mut [Row<Part>],
+    counts: &mut [Row<String>],
+    waits: &mut [Row<Part>],
+) {
+    let mut rate = RATE / 2.0;
+    if let Some(row) = cpu {
+        let found = row.value.p <= rate;
+        row.value.differs = found && row.relevant;
+        if found {
+            rate = RATE;
+        }
+    }
     let mut all: Vec<(&mut Difference, bool)> = Vec::new();
-    all.extend(cpu.iter_mut().map(|row| (&mut row.value, row.relevant)));
     all.extend(parts.iter_mut().map(|row| (&mut row.value, row.relevant)));
     all.extend(counts.iter_mut().map(|row| (&mut row.value, row.relevant)));
+    all.extend(waits.iter_mut().map(|row| (&mut row.value, row.relevant)));
     let p_values: Vec<f64> = all.iter().map(|(row, _)| row.p).collect();
-    let found = findings(&p_values, RATE);
+    let found = findings(&p_values, rate);
     for ((row, relevant), found) in all.into_iter().zip(found) {
         row.differs = found && relevant;
     }
 }
 
 /// Those that differ first, the largest difference first.
-fn sorted<K>(mut rows: Vec<Row<K>>) -> Vec<(K, Difference)> {
+fn sorted<K>(mut rows: Vec<Row<K>>, size: fn(&Difference) -> f64) -> Vec<(K, Difference)> {
     rows.sort_by(|a, b| {
-        let size = |row: &Row<K>| row.value.difference.value().abs();
-        (b.value.differs.cmp(&a.value.differs)).then(size(b).total_cmp(&size(a)))
+        let by_size = size(&b.value).total_cmp(&size(&a.value));
+        b.value.differs.cmp(&a.value.differs).then(by_size)
     });
     rows.into_iter().map(|row| (row.key, row.value)).collect()
 }

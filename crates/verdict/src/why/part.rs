@@ -32,6 +32,8 @@ pub enum Part {
     Call(String),
     /// The kernel, otherwise.
     Kernel(String),
+    /// CPU time that samples do not show.
+    Unsampled,
     /// All that are too small to be listed.
     Rest,
 }
@@ -62,36 +64,85 @@ impl Part {
     }
 }
 
-/// A round's samples by part, as shares of all of them.
+/// A round's CPU time per request by part, in nanoseconds: every sample stands for its period. What is left of the CPU time
+/// is [`Part::Unsampled`], so that all parts together are all of it. That one may be negative by chance. Empty without samples.
 #[must_use]
 pub fn parts(dissection: &Dissection) -> BTreeMap<Part, f64> {
-    let mut parts = BTreeMap::new();
+    let mut parts: BTreeMap<Part, f64> = BTreeMap::new();
+    let (Some(of_one), Some(whole)) = (of_one(dissection), dissection.sampled.per_request()) else {
+        return parts;
+    };
     for (stack, samples) in &dissection.stacks {
-        *parts.entry(Part::of(stack)).or_default() += *samples as f64;
+        *parts.entry(Part::of(stack)).or_default() += *samples as f64 * of_one;
     }
-    shares(parts, dissection.samples)
+    let rest = whole - parts.values().sum::<f64>();
+    parts.insert(Part::Unsampled, rest);
+    parts
 }
 
-/// The share of samples in which each function was running or had called what was.
+/// The CPU time per request that a sample stands for, in nanoseconds; none without samples.
+fn of_one(dissection: &Dissection) -> Option<f64> {
+    let requests = dissection.sampled.requests;
+    (requests > 0 && dissection.samples > 0).then(|| dissection.period_ns as f64 / requests as f64)
+}
+
+/// How long all threads together waited for each part, in nanoseconds per request.
+#[must_use]
+pub fn waits(dissection: &Dissection) -> BTreeMap<Part, f64> {
+    let requests = (dissection.waited.requests as f64).max(1.0);
+    let mut parts = BTreeMap::new();
+    for (stack, ns) in &dissection.waits {
+        *parts.entry(Part::of(stack)).or_default() += *ns as f64 / requests;
+    }
+    parts
+}
+
+/// Calls in which a server waits for requests, or for answers from elsewhere.
+const IDLE: [&str; 17] = [
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "io_uring_enter",
+    "accept",
+    "accept4",
+    "read",
+    "readv",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "wait4",
+    "rt_sigtimedwait",
+];
+
+impl Part {
+    /// As a wait: for what comes from outside. The less work a server has, the longer it waits for more.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        matches!(self, Self::Call(name) if IDLE.contains(&name.as_str()))
+    }
+}
+
+/// CPU time per request of each function and what it had called, in nanoseconds.
 #[must_use]
 pub fn with_callees(dissection: &Dissection) -> BTreeMap<String, f64> {
+    let of_one = of_one(dissection).unwrap_or(0.0);
     let mut functions: BTreeMap<String, f64> = BTreeMap::new();
     for (stack, samples) in &dissection.stacks {
         for frame in stack.split(';').collect::<BTreeSet<_>>() {
-            *functions.entry(frame.to_owned()).or_default() += *samples as f64;
+            *functions.entry(frame.to_owned()).or_default() += *samples as f64 * of_one;
         }
     }
-    shares(functions, dissection.samples)
-}
-
-fn shares<K: Ord>(parts: BTreeMap<K, f64>, all: u64) -> BTreeMap<K, f64> {
-    let all = (all as f64).max(1.0);
-    parts.into_iter().map(|(key, n)| (key, n / all)).collect()
+    functions
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_record::anatomy::Spent;
 
     #[test]
     fn every_stack_has_one_part() {
@@ -124,14 +175,66 @@ mod tests {
     }
 
     #[test]
+    fn waits_are_by_call_and_per_request() {
+        let dissection = Dissection {
+            waited: Spent {
+                requests: 10,
+                cpu_ns: 1,
+            },
+            waits: BTreeMap::from([
+                ("main;lock;__x64_sys_futex_[k];schedule_[k]".to_owned(), 400),
+                (
+                    "main;other;__x64_sys_futex_[k];schedule_[k]".to_owned(),
+                    100,
+                ),
+                ("main;serve;[waits for a CPU]".to_owned(), 30),
+                (
+                    "main;__x64_sys_epoll_wait_[k];schedule_[k]".to_owned(),
+                    9_000,
+                ),
+            ]),
+            ..Dissection::default()
+        };
+        let waits = waits(&dissection);
+        let call = |name: &str| Part::Call(name.to_owned());
+        assert_eq!(waits[&call("futex")], 50.0);
+        assert_eq!(waits[&Part::Function("[waits for a CPU]".into())], 3.0);
+        assert!(call("epoll_wait").is_idle() && !call("futex").is_idle());
+    }
+
+    #[test]
     fn a_recursive_function_counts_once_with_its_callees() {
         let dissection = Dissection {
             samples: 4,
+            period_ns: 500,
+            sampled: Spent {
+                requests: 10,
+                cpu_ns: 2_600,
+            },
             stacks: BTreeMap::from([("a;b;a".to_owned(), 3), ("a;c".to_owned(), 1)]),
             ..Dissection::default()
         };
         let functions = with_callees(&dissection);
-        assert_eq!((functions["a"], functions["b"]), (1.0, 0.75));
-        assert_eq!(parts(&dissection)[&Part::Function("a".into())], 0.75);
+        assert_eq!((functions["a"], functions["b"]), (200.0, 150.0));
+        let parts = parts(&dissection);
+        let function = |name: &str| Part::Function(name.into());
+        assert_eq!(
+            (parts[&function("a")], parts[&function("c")]),
+            (150.0, 50.0)
+        );
+        // 2,600 ns of CPU time, of which samples show 2,000.
+        assert_eq!(parts[&Part::Unsampled], 60.0);
+    }
+
+    #[test]
+    fn without_samples_there_are_no_parts() {
+        let dissection = Dissection {
+            sampled: Spent {
+                requests: 10,
+                cpu_ns: 2_600,
+            },
+            ..Dissection::default()
+        };
+        assert!(parts(&dissection).is_empty() && with_callees(&dissection).is_empty());
     }
 }

@@ -67,6 +67,30 @@ fn duel(a: &MadeUp, b: &MadeUp, seed: u64) -> Anatomy {
 }
 
 #[test]
+fn what_a_manifest_adds_is_compared_with_the_server_without_it() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut rounds: Vec<Vec<Dissection>> = (0..4)
+        .map(|_| vec![round(&base(), &mut rng), round(&base(), &mut rng)])
+        .collect();
+    for round in &mut rounds {
+        let plain = round[1].plain;
+        round[1].unprofiled = Some(Spent {
+            cpu_ns: plain.cpu_ns / 2,
+            ..plain
+        });
+    }
+    let seen = anatomy(&Dissections {
+        names: vec!["plain".into(), "profiled".into()],
+        rate: 40_000.0,
+        rounds,
+        refused: Vec::new(),
+    });
+    assert_eq!(seen.sides[0].profile, None);
+    let cost = seen.sides[1].profile.unwrap().value();
+    assert!((cost - 2.0).abs() < 1e-6, "{cost}");
+}
+
+#[test]
 fn a_function_that_costs_more_is_named_with_its_share() {
     let mut slower = base();
     slower.stacks[1].1 += 1_000.0;
@@ -109,11 +133,111 @@ fn the_same_server_twice_is_hardly_ever_called_different() {
         let against = &seen.differences[0];
         let parts = against.parts.iter().map(|(_, row)| row.differs);
         let counts = against.counts.iter().map(|(_, row)| row.differs);
-        parts.chain(counts).any(|differs| differs)
+        let whole = against.cpu.iter().map(|row| row.differs);
+        whole.chain(parts).chain(counts).any(|differs| differs)
     };
     let wrong = (0..300).filter(|seed| named(100 + seed)).count();
     // 5 % of 300 are 15; more than 27 happen once in a thousand times.
     assert!(wrong <= 27, "{wrong}");
+}
+
+/// A whole that differs with this probability of chance, among parts that do not.
+fn among_equal_parts(p: f64) -> (bool, usize) {
+    let row = |p: f64| Difference {
+        base: 1_000.0,
+        side: 1_050.0,
+        difference: mean(&[49.0, 50.0, 51.0], CPU).unwrap(),
+        p,
+        differs: false,
+        share: None,
+    };
+    let part = |n: u32| Row {
+        key: Part::Function(n.to_string()),
+        // Evenly, as those of equal servers are.
+        value: row(f64::from(n) / 41.0),
+        relevant: true,
+    };
+    let mut cpu = Some(Row {
+        key: (),
+        value: row(p),
+        relevant: true,
+    });
+    let mut parts: Vec<Row<Part>> = (1..=40).map(part).collect();
+    judge(&mut cpu, &mut parts, &mut [], &mut []);
+    let found = parts.iter().filter(|row| row.value.differs).count();
+    (cpu.unwrap().value.differs, found)
+}
+
+#[test]
+fn the_whole_is_not_one_of_dozens() {
+    assert_eq!(among_equal_parts(0.02), (true, 0));
+    assert_eq!(among_equal_parts(0.03), (false, 0));
+}
+
+#[test]
+fn an_interval_beyond_zero_is_not_called_equal() {
+    let row = |p| Difference {
+        base: 10_000.0,
+        side: 10_330.0,
+        difference: mean(&[100.0, 330.0, 560.0, 330.0], CPU).unwrap(),
+        p,
+        differs: false,
+        share: None,
+    };
+    let sentence = |cpu: Difference| {
+        words::sentence(
+            "old",
+            &Against {
+                side: "new".into(),
+                sentence: String::new(),
+                cpu: Some(cpu),
+                parts: Vec::new(),
+                counts: Vec::new(),
+                waits: Vec::new(),
+                unexplained_ns: None,
+            },
+        )
+    };
+    let said = sentence(row(0.04));
+    assert!(
+        said.starts_with("the CPU time per request of new and old may differ (+"),
+        "{said}"
+    );
+    let none = Difference {
+        difference: mean(&[-300.0, 330.0, 560.0, 330.0], CPU).unwrap(),
+        ..row(0.4)
+    };
+    let said = sentence(none);
+    assert!(said.starts_with("no difference was found"), "{said}");
+}
+
+#[test]
+fn a_server_by_itself_is_summed_up_in_a_sentence() {
+    let seen = duel(&base(), &base(), 5);
+    let sentence = &seen.sides[0].sentence;
+    assert!(sentence.starts_with("a request costs old "), "{sentence}");
+    let places = [
+        " % in the kernel's `sendto()`, ",
+        " % in `json_encode`, ",
+        " % in `serve`. ",
+    ];
+    assert!(
+        places.iter().all(|place| sentence.contains(place)),
+        "{sentence}"
+    );
+    assert!(
+        sentence.ends_with("It makes 1.40 system calls: 1.00 `sendto`, 0.40 `epoll_wait`."),
+        "{sentence}"
+    );
+    let blind = anatomy(&Dissections {
+        names: vec!["old".into()],
+        rounds: vec![vec![Dissection::default()]; 3],
+        ..Dissections::default()
+    });
+    assert_eq!(
+        blind.sides[0].sentence,
+        "nothing is known of the CPU time of old"
+    );
 }
 
 #[test]
@@ -153,4 +277,60 @@ fn without_samples_counts_are_compared_all_the_same() {
         against.sentence
     );
     assert_eq!(seen.sides[0].cpu, None);
+}
+
+/// As `base`, with threads that wait so many nanoseconds per request for a lock, and for requests.
+fn waiting(lock: f64, idle: f64) -> impl Fn(&mut Xoshiro256PlusPlus) -> Dissection {
+    move |rng| {
+        let mut it = round(&base(), rng);
+        it.waited = it.plain;
+        let requests = it.waited.requests as f64;
+        let mut wait = |stack: &str, ns: f64| {
+            let noise = 1.0 + 0.02 * (rng.random::<f64>() - 0.5);
+            it.waits
+                .insert(stack.to_owned(), (ns * noise * requests) as u64);
+        };
+        wait("main;serve;lock;__x64_sys_futex_[k];schedule_[k]", lock);
+        wait("main;serve;__x64_sys_epoll_wait_[k];schedule_[k]", idle);
+        it
+    }
+}
+
+fn waited(old: (f64, f64), new: (f64, f64)) -> Anatomy {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    let (old, new) = (waiting(old.0, old.1), waiting(new.0, new.1));
+    let rounds = (0..8).map(|_| vec![old(&mut rng), new(&mut rng)]);
+    anatomy(&Dissections {
+        names: vec!["old".into(), "new".into()],
+        rate: 40_000.0,
+        rounds: rounds.collect(),
+        refused: Vec::new(),
+    })
+}
+
+#[test]
+fn a_lock_that_threads_wait_for_is_named_and_idling_is_not() {
+    let seen = waited((500.0, 40_000.0), (9_500.0, 20_000.0));
+    let against = &seen.differences[0];
+    let [(part, row)] = &against.waits[..] else {
+        panic!("{:?}", against.waits);
+    };
+    assert_eq!(*part, Part::Call("futex".into()));
+    assert!(row.differs && (row.difference.value() - 9_000.0).abs() < 300.0);
+    let text = &against.sentence;
+    assert!(
+        text.contains(" Its threads wait ") && text.contains(" longer in `futex` per request."),
+        "{text}"
+    );
+    // Of one server all waits are shown.
+    let own: Vec<&Part> = seen.sides[1].waits.iter().map(|(part, _)| part).collect();
+    let call = |name: &str| Part::Call(name.into());
+    assert_eq!(own, [&call("epoll_wait"), &call("futex")]);
+
+    let same = waited((500.0, 40_000.0), (500.0, 40_000.0));
+    assert!(
+        !same.differences[0].sentence.contains("wait"),
+        "{}",
+        same.differences[0].sentence
+    );
 }

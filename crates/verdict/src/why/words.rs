@@ -1,7 +1,8 @@
 //! One sentence that says why.
 
 use super::part::Part;
-use super::{Against, Difference};
+use super::{Against, Body, Difference};
+use prony_record::anatomy::RUNNABLE;
 
 /// Parts and counts that are named at most.
 const NAMED: usize = 4;
@@ -11,6 +12,70 @@ const WORTH_NAMING: f64 = 0.04;
 const WORTH_NAMING_ALONE: f64 = 0.01;
 /// Kernel time is explained by its calls if these differ by this many per request.
 const MORE_CALLS: f64 = 0.05;
+
+/// What a request costs a server, and where most of it goes.
+pub(super) fn of_one(body: &Body) -> String {
+    let Some(cpu) = body.cpu.or(body.plain_cpu) else {
+        return format!("nothing is known of the CPU time of {}", body.name);
+    };
+    let share = |ns: f64| ns / cpu.value().max(f64::MIN_POSITIVE);
+    let mut text = format!(
+        "a request costs {} {} of CPU time",
+        body.name,
+        time(cpu.value())
+    );
+    let named: Vec<_> = (body.parts.iter())
+        .take(NAMED)
+        .filter(|(_, part)| share(part.value()) >= WORTH_NAMING)
+        .collect();
+    let phrases: Vec<String> = (named.iter())
+        .map(|(part, ns)| format!("{:.0} % {}", 100.0 * share(ns.value()), place(part)))
+        .collect();
+    if !phrases.is_empty() {
+        text = format!("{text}: {}", phrases.join(", "));
+        // What has no samples is no part that could be looked up, and hardly more than noise where it is not named.
+        let others: Vec<f64> = (body.parts.iter())
+            .filter(|part| part.0 != Part::Unsampled && !named.contains(part))
+            .map(|(_, ns)| share(ns.value()))
+            .collect();
+        let rest = 100.0 * others.iter().sum::<f64>();
+        match others.len() {
+            0 => {}
+            1 => text += &format!(", and {rest:.0} % in one other part"),
+            n => text += &format!(", and {rest:.0} % in {n} other parts"),
+        }
+    }
+    text.push('.');
+    text + &calls_of(body)
+}
+
+/// The system calls of a request, those first that are made most often.
+fn calls_of(body: &Body) -> String {
+    let calls = body.counts.iter().filter_map(|(name, n)| {
+        let call = name.strip_suffix(" calls")?;
+        Some((call, n.value()))
+    });
+    let all: f64 = calls.clone().map(|(_, n)| n).sum();
+    let worth = |(_, n): &(&str, f64)| *n >= MORE_CALLS;
+    let named: Vec<String> = (calls.filter(worth).take(NAMED))
+        .map(|(call, n)| format!("{n:.2} {call}"))
+        .collect();
+    match named.as_slice() {
+        [] => String::new(),
+        named => format!(" It makes {all:.2} system calls: {}.", named.join(", ")),
+    }
+}
+
+/// Where a part's time goes.
+fn place(part: &Part) -> String {
+    match part {
+        Part::Function(name) => format!("in `{name}`"),
+        Part::Call(name) => format!("in the kernel's `{name}()`"),
+        Part::Kernel(name) => format!("in the kernel: {name}"),
+        Part::Unsampled => "in moments that samples do not show".to_owned(),
+        Part::Rest => "in functions too small to be listed".to_owned(),
+    }
+}
 
 /// What differs, and by how much.
 pub(super) fn sentence(base: &str, against: &Against) -> String {
@@ -46,10 +111,49 @@ pub(super) fn sentence(base: &str, against: &Against) -> String {
         text += "; no single part of it is known to differ";
     }
     text.push('.');
-    text + &others(against, &parts)
+    text + &others(against, &parts) + &waiting(against, cpu)
+}
+
+/// Where its threads wait longer or less long.
+fn waiting(against: &Against, cpu: &Difference) -> String {
+    let more_work = cpu.difference.value();
+    // Who works longer idles less: threads of a pool do that in calls that are also used for locks.
+    let is_idling = |more: f64| more * more_work < 0.0 && more.abs() < 2.0 * more_work.abs();
+    let phrases: Vec<String> = (against.waits.iter())
+        .filter(|(_, row)| row.differs && !is_idling(row.difference.value()))
+        .take(NAMED)
+        .map(|(part, row)| {
+            let more = row.difference.value();
+            let longer = if more > 0.0 { "longer" } else { "less" };
+            format!("{} {longer} {}", time(more.abs()), waits_in(part))
+        })
+        .collect();
+    match phrases.as_slice() {
+        [] => String::new(),
+        all => format!(" Its threads wait {} per request.", all.join(", ")),
+    }
+}
+
+/// Where a thread waits: `in `futex``, `for a CPU`.
+#[must_use]
+pub fn waits_in(part: &Part) -> String {
+    match part {
+        Part::Function(name) if name == RUNNABLE => "for a CPU".to_owned(),
+        Part::Function(name) | Part::Call(name) => format!("in `{name}`"),
+        Part::Kernel(name) => format!("in the kernel: {name}"),
+        Part::Unsampled | Part::Rest => "elsewhere".to_owned(),
+    }
 }
 
 fn nothing(base: &str, against: &Against, cpu: &Difference) -> String {
+    let interval = cpu.difference.interval();
+    if interval.is_some_and(|interval| interval.low() > 0.0 || interval.high() < 0.0) {
+        return format!(
+            "the CPU time per request of {} and {base} may differ{}, which more rounds would show",
+            against.side,
+            range(cpu)
+        );
+    }
     format!(
         "no difference was found in the CPU time per request of {} and {base}{}",
         against.side,
@@ -85,7 +189,6 @@ fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) 
         false => format!("{size} {}", more_or(value, "less")),
     };
     match part {
-        Part::Function(name) => format!("{size} in `{name}`"),
         Part::Call(name) => match calls(name, against) {
             Some(calls) if calls.differs && calls.difference.value().abs() >= MORE_CALLS => {
                 let n = calls.difference.value();
@@ -94,8 +197,7 @@ fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) 
             }
             _ => format!("{size} in the kernel by `{name}`"),
         },
-        Part::Kernel(name) => format!("{size} in the kernel: {name}"),
-        Part::Rest => format!("{size} in functions too small to be listed"),
+        _ => format!("{size} {}", place(part)),
     }
 }
 
@@ -112,16 +214,10 @@ fn others(against: &Against, parts: &[&(Part, Difference)]) -> String {
             .iter()
             .any(|(part, _)| matches!(part, Part::Call(call) if name == format!("`{call}` calls")))
     };
-    let mut rows: Vec<&(String, Difference)> = (against.counts.iter())
+    let rows: Vec<&(String, Difference)> = (against.counts.iter())
         .filter(|(name, row)| row.differs && !told(name))
         .filter(|(_, row)| row.difference.value().abs() >= MORE_CALLS)
         .collect();
-    // By how many times, not by how many: 40 bytes are no more than two calls.
-    let change = |row: &Difference| {
-        let least = row.base.abs().min(row.side.abs()).max(0.01);
-        row.difference.value().abs() / least
-    };
-    rows.sort_by(|(_, a), (_, b)| change(b).total_cmp(&change(a)));
     if rows.is_empty() {
         return String::new();
     }

@@ -42,6 +42,7 @@ pub fn page(before: &Overview, after: &Overview, report: &CompareReport) -> Mark
             div.scroll tabindex="0" role="group" aria-label="Ratios" { (table(report)) }
             div.figures { @for chart in compared(report) { (chart.figure()) } }
         }
+        @for anatomy in &report.why { (prony_pages::why::compared(anatomy)) }
         @if !report.unmatched.is_empty() {
             h2 { "Only in one of them" }
             ul { @for one in &report.unmatched { li { (one) } } }

@@ -5,6 +5,7 @@ use prony_notebook::{RunId, TrialId};
 use prony_pages::material::Material;
 use prony_pages::sample::{begin, write};
 use prony_pages::{chart, export, page};
+use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_report::compare::CompareReport;
 
 /// What no page may have as it is.
@@ -212,11 +213,38 @@ fn every_format_is_to_be_had() {
         .has("/run/1/export/svg?chart=throughput-c64");
 }
 
+/// A request costs 100 µs and ten more for each of these samples in `json_encode`.
+fn dissected(encode: u64) -> Dissections {
+    let spent = Spent {
+        requests: 1_000,
+        cpu_ns: (100 + 10 * encode) * 1_000_000,
+    };
+    let round = Dissection {
+        requests: 1_000,
+        sampled: spent,
+        plain: spent,
+        samples: 10 + encode,
+        period_ns: 10_000_000,
+        stacks: [("main;serve", 10), ("main;serve;json_encode", encode)]
+            .map(|(stack, samples)| (stack.to_owned(), samples))
+            .into(),
+        ..Dissection::default()
+    };
+    Dissections {
+        names: vec!["it".into()],
+        rate: 1_000.0,
+        rounds: vec![vec![round]; 4],
+        ..Dissections::default()
+    }
+}
+
 #[test]
 fn two_runs_are_compared_as_the_command_does() {
     let scene = Scene::new(|notebook| {
-        write(notebook, &on(1, 50_000.0)).unwrap();
-        write(notebook, &on(2, 40_000.0)).unwrap();
+        for (day, rate, encode) in [(1, 50_000.0, 10), (2, 40_000.0, 30)] {
+            let run = write(notebook, &on(day, rate)).unwrap();
+            notebook.set_anatomy(run, &dissected(encode)).unwrap();
+        }
     });
     let notebook = scene.notebook();
     let [before, after] = [1, 2].map(|id| notebook.run(RunId(id)).unwrap());
@@ -227,6 +255,7 @@ fn two_runs_are_compared_as_the_command_does() {
     for query in ["run=1&run=2", "run=2&run=1", "run=1&run=2&run=2"] {
         let page = scene.get(&format!("/compare?{query}")).with(200);
         page.has("Run 2 against run 1").has("Slower: it (0.7");
+        page.has("it in run 2 costs").has("in `json_encode`");
         page.has(&format!(
             "<td class=\"n\">{:.3}×</td>",
             cell.throughput.value()

@@ -16,7 +16,7 @@ pub fn folders(args: &Duel, line: &str) -> Result<Vec<Side>> {
     let folders: Vec<PathBuf> = args.sides.iter().map(PathBuf::from).collect();
     if let Some(other) = folders.iter().find(|folder| !folder.is_dir()) {
         return Err(miette!(
-            help = "prony duel --run './server --port {{port}}' ./old ./new",
+            help = "prony duel --run './server --port {port}' ./old ./new",
             "{} is not a folder: with --run every side is one, in which the command line is run",
             other.display()
         ));
@@ -45,7 +45,7 @@ fn names(words: &[String], folders: &[PathBuf]) -> Vec<String> {
 pub fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<Vec<Side>> {
     let [line] = args.sides.as_slice() else {
         return Err(miette!(
-            help = "prony duel --rev main --rev HEAD --build 'make' './server --port {{port}}'",
+            help = "prony duel --rev main --rev HEAD --build 'make' './server --port {port}'",
             "with --rev there is one command line, which is run in each revision"
         ));
     };

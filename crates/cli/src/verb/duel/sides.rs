@@ -1,8 +1,11 @@
 //! Who takes part in a duel, and what is asked of them.
 
+use super::calls::{call, calls};
 use super::folders::{Worktree, folders, revisions, shell};
+use super::images::images;
+use crate::args::grpc::Called;
 use crate::args::request::Request;
-use crate::args::{Capacity, Duel, Places};
+use crate::args::{Duel, Places};
 use crate::http2::Manners;
 use crate::machines::Elsewhere;
 use crate::request::PAUSES;
@@ -12,14 +15,16 @@ use prony_engine::Target;
 use prony_lab::builder::{BuildError, Builder, Built};
 use prony_lab::catalog::{Catalog, Server};
 use prony_lab::contract::Contract;
-use prony_lab::duel::{Manner, WINDOW};
+use prony_lab::duel::Manner;
 use prony_lab::get::Get;
 use prony_lab::host::Host;
 use prony_lab::manifest::on_path;
 use prony_lab::requests::Server as Asking;
 use prony_lab::requests::verify::Asked;
 use prony_lab::side::{Ask, Role, Running, Side, What};
-use prony_record::{Failure, Load, Span};
+use prony_lab::socket::Socket;
+use prony_record::load::Over;
+use prony_record::{Failure, Load};
 use prony_remote::RemoteHost;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +45,10 @@ pub struct Chosen {
 
 /// Does prony start any side?
 pub fn any_starts(args: &Duel) -> bool {
-    args.run.is_some() || !args.rev.is_empty() || !args.sides.iter().all(|word| is_url(word))
+    args.run.is_some()
+        || !args.rev.is_empty()
+        || !args.image.is_empty()
+        || !args.sides.iter().all(|word| is_url(word))
 }
 
 /// Where servers of the catalog are built.
@@ -67,10 +75,10 @@ impl<'a> Site<'a> {
 
 pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Result<Chosen> {
     let there = elsewhere.and_then(Elsewhere::host).is_some();
-    if there && (args.run.is_some() || !args.rev.is_empty()) {
+    if there && (args.run.is_some() || !args.rev.is_empty() || !args.image.is_empty()) {
         return Err(miette!(
             help = "start prony on that machine, or give command lines that are there",
-            "--run and --rev build folders of this machine, and the servers are to run elsewhere"
+            "--run, --rev and --image are about folders and images of this machine, and the servers are to run elsewhere"
         ));
     }
     if there && args.sides.iter().any(|word| is_url(word)) {
@@ -91,18 +99,26 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     let manners = Manners {
         tls: &args.tls,
         http2: &args.http2,
+        ws: &args.ws,
+        over: &args.over,
         connect: &args.connect,
+        calls: calls(args.called.call.as_deref(), args.contract),
     };
     manners.fit(&args.sides)?;
     let mut worktrees = Vec::new();
     let (mut sides, hints) = match &args.run {
         Some(line) => without_hints(folders(args, line)?),
         None if !args.rev.is_empty() => without_hints(revisions(args, &mut worktrees)?),
+        None if !args.image.is_empty() => {
+            let mut sides = images(args)?;
+            shorten(&mut sides);
+            without_hints(sides)
+        }
         None => {
             let catalog = places.catalog()?;
             let site = Site::of(places, elsewhere)?;
             let all = args.sides.iter();
-            let all = all.map(|word| side(word, &manners, &catalog, &site));
+            let all = all.map(|word| side(word, (&manners, &args.request), &catalog, &site));
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             shorten(&mut found.0);
@@ -117,30 +133,35 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     }
     if sides.len() < 2 {
         return Err(miette!(
-            help = "prony duel 'server-a --port {{port}}' 'server-b --port {{port}}'",
+            help = "prony duel 'server-a --port {port}' 'server-b --port {port}'",
             "a duel needs two sides"
         ));
     }
-    number_doubles(&mut sides);
     manners.speak(&mut sides);
+    number_doubles(&mut sides);
     let ask = match &args.asked.file {
+        _ if over_ws(&manners, &hints) => {
+            let path = args.get.as_deref();
+            socket(
+                &manners,
+                (args.contract, path),
+                &args.request,
+                &args.asked,
+                &hints,
+            )?
+        }
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
-        None => ask(args.contract, args.get.as_deref(), &args.request, &hints)?,
+        None => {
+            let get = args.get.as_deref();
+            ask(args.contract, get, &args.request, &args.called, &hints)?
+        }
     };
-    over_http1(&ask, &sides)?;
+    spoken(&ask, &sides)?;
     Ok(Chosen {
         manner: Manner {
+            load: manners.messages(args.driven.load(&args.http2), &ask)?,
             ask,
-            load: Load {
-                connections: args.connections,
-                threads: args.threads,
-                pipeline: args.http2.streams.unwrap_or(1),
-                warmup: args.warmup,
-                timeout: args.timeout,
-                window: Span(WINDOW),
-                ..Load::default()
-            },
-            duration: args.duration.0,
+            duration: args.driven.duration.0,
         },
         sides,
         _worktrees: worktrees,
@@ -177,88 +198,146 @@ fn number_doubles(sides: &mut [Side]) {
     }
 }
 
-/// The only side of a capacity search, and how it is loaded.
+/// A server that is measured by itself, and how it is loaded.
+pub struct One<'a> {
+    /// As it was typed.
+    pub server: &'a str,
+    pub get: Option<&'a str>,
+    pub contract: Option<Contract>,
+    pub request: &'a Request,
+    pub called: &'a Called,
+    pub asked: &'a crate::args::request::Asked,
+    pub manners: Manners<'a>,
+    /// The load, but for rate and length.
+    pub load: Load,
+    pub duration: Duration,
+}
+
+/// The server as the only side.
 pub fn one(
     places: &Places,
-    args: &Capacity,
+    args: One<'_>,
     elsewhere: Option<&Elsewhere>,
 ) -> Result<(Side, Manner)> {
-    let manners = Manners {
-        tls: &args.tls,
-        http2: &args.http2,
-        connect: &args.connect,
-    };
-    manners.fit(std::slice::from_ref(&args.server))?;
+    args.manners.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
-    let (mut side, hint) = side(&args.server, &manners, &catalog, &site)?;
-    manners.speak(std::slice::from_mut(&mut side));
+    let (mut side, hint) = side(args.server, (&args.manners, args.request), &catalog, &site)?;
+    args.manners.speak(std::slice::from_mut(&mut side));
+    let hints = [hint];
     let ask = match &args.asked.file {
-        Some(file) => of_file(file, &args.asked, args.contract, &args.request, &[hint])?,
-        None => ask(args.contract, args.get.as_deref(), &args.request, &[hint])?,
+        _ if over_ws(&args.manners, &hints) => {
+            let said = (args.contract, args.get);
+            socket(&args.manners, said, args.request, args.asked, &hints)?
+        }
+        Some(file) => of_file(file, args.asked, args.contract, args.request, &hints)?,
+        None => ask(args.contract, args.get, args.request, args.called, &hints)?,
     };
-    over_http1(&ask, std::slice::from_ref(&side))?;
+    spoken(&ask, std::slice::from_ref(&side))?;
     let manner = Manner {
+        load: args.manners.messages(args.load, &ask)?,
         ask,
-        load: Load {
-            connections: args.connections,
-            threads: args.threads,
-            pipeline: args.http2.streams.unwrap_or(1),
-            warmup: args.warmup,
-            window: Span(WINDOW),
-            ..Load::default()
-        },
-        duration: args.duration.0,
+        duration: args.duration,
     };
     Ok((side, manner))
 }
 
 /// What all sides are asked, in words.
 pub fn asked(ask: &Ask, sides: &[Side]) -> String {
-    match sides.iter().all(|side| side.http2.is_some()) {
-        true => format!("{ask} over HTTP/2"),
-        false => ask.to_string(),
+    let tls = |side: &Side| matches!(side.what, What::Started { .. }) && side.over().is_tls();
+    // Calls have no other way.
+    let http2 = sides.iter().all(|side| side.http2.is_some()) && !matches!(ask, Ask::Call(_));
+    match (http2, sides.iter().all(tls)) {
+        (true, true) => format!("{ask} over HTTP/2 and TLS"),
+        (true, false) => format!("{ask} over HTTP/2"),
+        (false, true) => format!("{ask} over TLS"),
+        (false, false) => ask.to_string(),
     }
 }
 
-/// Contracts and the requests of files are verified and sent over HTTP/1.1.
-fn over_http1(ask: &Ask, sides: &[Side]) -> Result<()> {
-    match (ask, sides.iter().any(|side| side.http2.is_some())) {
-        (Ask::Contract(_) | Ask::Requests { .. }, true) => Err(miette!(
-            help = "--get PATH asks for a path over HTTP/2, with the options of Request",
-            "contracts and the requests of a file are not sent over HTTP/2 yet"
+/// Servers that prony starts are called without TLS.
+fn plain_calls(sides: &[Side]) -> Result<()> {
+    match sides.iter().find(|side| side.key.is_some()) {
+        None => Ok(()),
+        Some(side) => Err(miette!(
+            help = "grpcs://HOST/METHOD calls a server that runs already over TLS",
+            "{}: servers that prony starts are called by gRPC without TLS",
+            side.name
         )),
-        _ => Ok(()),
     }
+}
+
+/// Can it be asked over what the sides speak?
+fn spoken(ask: &Ask, sides: &[Side]) -> Result<()> {
+    match ask {
+        // Calls have no other way than HTTP/2.
+        Ask::Call(_) | Ask::Contract(Contract::GrpcEcho) => return plain_calls(sides),
+        _ => {}
+    }
+    for side in sides {
+        let What::Started { server, .. } = &side.what else {
+            continue;
+        };
+        let (over, contract) = (side.over(), ask.contract());
+        let plain = [Over::Plain];
+        // A command line is not known by what it speaks.
+        let speaks: &[Over] = match (ask, server.name.as_str()) {
+            (_, "command") if contract.is_http() => continue,
+            (_, "command") => &plain,
+            (Ask::Get(_), _) => &server.manifest.speaks,
+            _ => server.manifest.speaks(contract),
+        };
+        if !speaks.contains(&over) {
+            let all: Vec<&str> = speaks.iter().map(|over| over.word()).collect();
+            return Err(miette!(
+                help = "--over says what is spoken; `prony servers list` shows what each server speaks",
+                "{} does not speak {} ({}): under {contract} it speaks {}",
+                side.name,
+                over,
+                over.phrase(),
+                all.join(", ")
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What a side by itself suggests to ask.
-enum Hint {
+pub enum Hint {
     /// One of these contracts.
     Contracts(Vec<Contract>),
     /// This path.
     Path(String),
+    /// This method of gRPC.
+    Call(String),
+    /// Messages over WebSocket at this path.
+    Socket(String),
     /// Nothing.
     None,
 }
 
 fn side(
     word: &str,
-    manners: &Manners<'_>,
+    (manners, request): (&Manners<'_>, &Request),
     catalog: &Catalog,
     site: &Site<'_>,
 ) -> Result<(Side, Hint)> {
     if is_url(word) {
         let address = target::parse(word)?;
-        let http2 = address.h2c || (address.tls && manners.http2.http2);
+        let over_tls = address.tls && !address.ws;
+        let http2 = address.h2c || address.grpc || (over_tls && manners.http2.http2);
         let target = address.resolve(manners.connect, PATIENCE)?;
         let Target::Tcp(addr) = target else {
-            return Err(miette!("{word}: unix sockets cannot take part in a duel"));
+            return Err(miette!(
+                "{word}: servers on unix sockets are loaded by `prony load` alone"
+            ));
         };
         let tls = match address.tls {
             true => {
                 let options = manners.tls.options(&address.host, http2)?;
-                crate::tls::tried(word, &target, &options, PATIENCE)?;
+                if !address.ws {
+                    crate::tls::tried(word, &target, &options, PATIENCE)?;
+                }
                 Some(Box::new(options))
             }
             false if http2 => {
@@ -267,7 +346,13 @@ fn side(
             }
             false => None,
         };
+        if address.ws {
+            let upgrade = crate::ws::upgrade(request, &manners.ws.messages, &address)?;
+            crate::ws::tried(word, &target, tls.as_deref(), &upgrade, PATIENCE)?;
+        }
         let hint = match address.http {
+            true if address.grpc => Hint::Call(address.path),
+            true if address.ws => Hint::Socket(address.path),
             true => Hint::Path(address.path),
             false => Hint::Contracts(vec![Contract::TcpEcho]),
         };
@@ -277,9 +362,11 @@ fn side(
                 addr,
                 authority: address.authority,
                 tls,
+                process: None,
             }),
             role: Role::Server,
             http2: http2.then(|| manners.http2.settings()),
+            key: None,
         };
         return Ok((side, hint));
     }
@@ -317,6 +404,7 @@ fn side(
         },
         role: Role::Server,
         http2: None,
+        key: None,
     };
     Ok((side, Hint::Contracts(server.manifest.contracts.clone())))
 }
@@ -327,13 +415,17 @@ fn ask(
     contract: Option<Contract>,
     path: Option<&str>,
     request: &Request,
+    called: &Called,
     hints: &[Hint],
 ) -> Result<Ask> {
+    if let Some(rpc) = call(contract, path, request, called, hints)? {
+        return Ok(Ask::Call(Box::new(rpc)));
+    }
     if let Some(contract) = contract {
         if request.is_given() {
             return Err(miette!(
                 help = "leave out --contract, or say the path with --get",
-                "a contract has its own requests: {contract} takes no method, header, body, name or expectation"
+                "a contract has its own requests: {contract} takes no method, header, body, name, compression or expectation"
             ));
         }
         if contract == Contract::Weather {
@@ -357,6 +449,7 @@ fn ask(
             path: path.to_owned(),
             headers: request.fields()?,
             body: request.content()?,
+            compressed: request.encoding.compressed,
             expect: request.expect()?,
         }))
     };
@@ -402,9 +495,60 @@ fn in_common(hints: &[Hint]) -> Option<Result<Contract>> {
 /// The path of the first URL.
 fn path_of(hints: &[Hint]) -> Option<&str> {
     hints.iter().find_map(|hint| match hint {
-        Hint::Path(path) => Some(path.as_str()),
+        Hint::Path(path) | Hint::Socket(path) => Some(path.as_str()),
         _ => None,
     })
+}
+
+/// Is WebSocket spoken?
+fn over_ws(manners: &Manners<'_>, hints: &[Hint]) -> bool {
+    manners.ws.ws || hints.iter().any(|hint| matches!(hint, Hint::Socket(_)))
+}
+
+/// Messages over WebSocket for all sides: the contract where all of them keep it and nothing is said of the handshake.
+fn socket(
+    manners: &Manners<'_>,
+    (contract, path): (Option<Contract>, Option<&str>),
+    request: &Request,
+    asked: &crate::args::request::Asked,
+    hints: &[Hint],
+) -> Result<Ask> {
+    request.fits_handshake()?;
+    if asked.file.is_some() {
+        return Err(miette!(
+            "--file has HTTP requests: they are not sent over WebSocket"
+        ));
+    }
+    let others = |hint: &&Hint| match hint {
+        Hint::Contracts(list) => !list.contains(&Contract::WsEcho),
+        Hint::Path(_) | Hint::Call(_) => true,
+        Hint::Socket(_) | Hint::None => false,
+    };
+    if hints.iter().any(|hint| others(&hint)) {
+        return Err(miette!(
+            help = "ws://HOST/PATH for servers that run, --ws for those that prony starts, servers of the catalog that keep ws-echo",
+            "WebSocket is compared with WebSocket, and one side does not speak it"
+        ));
+    }
+    let protocols = &manners.ws.messages.subprotocols;
+    let plain = path.is_none() && !request.is_given() && protocols.is_empty();
+    let all_keep = hints.iter().all(|hint| matches!(hint, Hint::Contracts(_)));
+    match contract {
+        Some(Contract::WsEcho) if plain => return Ok(Ask::Contract(Contract::WsEcho)),
+        None if plain && all_keep => return Ok(Ask::Contract(Contract::WsEcho)),
+        None => {}
+        Some(contract) => {
+            return Err(miette!(
+                help = "--contract ws-echo verifies WebSocket at /, without further header fields and subprotocols",
+                "{contract} is no contract for these messages over WebSocket"
+            ));
+        }
+    }
+    Ok(Ask::Socket(Socket {
+        path: path.or_else(|| path_of(hints)).unwrap_or("/").to_owned(),
+        headers: request.fields()?,
+        protocols: protocols.clone(),
+    }))
 }
 
 /// The requests of a file. A path in the URL stands before every one.
@@ -425,9 +569,9 @@ fn of_file(
         (None, Some(contract)) => contract?,
         (None, None) => Contract::Http,
     };
-    if contract == Contract::TcpEcho {
+    if let Contract::TcpEcho | Contract::WsEcho = contract {
         return Err(miette!(
-            "--file has HTTP requests, and a server of tcp-echo does not speak HTTP"
+            "--file has HTTP requests, and a server of {contract} does not answer them"
         ));
     }
     let server = Asking {
@@ -436,7 +580,7 @@ fn of_file(
     };
     let ways = crate::request::ways(asked.no_pipelining);
     let mut asked = Asked::read(file, &server, ways)?;
-    request.login.authorize(&mut asked.mix)?;
+    request.settle(&mut asked.mix)?;
     if asked.paused {
         eprintln!("{PAUSES}");
     }

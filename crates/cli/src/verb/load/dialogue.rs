@@ -6,30 +6,43 @@ use crate::target;
 use miette::{Result, miette};
 use prony_engine::protocol::h2::H2Exchange;
 use prony_engine::protocol::mix::Shares;
-use prony_engine::protocol::{HttpExchange, HttpRequest, Limits};
+use prony_engine::protocol::ws::WsMessages;
+use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
 use prony_engine::{Dialogue, H2Requests};
 use prony_lab::requests::{self, Server};
-use std::path::Path;
 
 /// What is said to this address.
 pub fn dialogue(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> {
-    match (&args.file, address.http) {
-        (Some(_), _) if http2 => Err(miette!(
-            help = "one request by the options of Request, or http:// for the file",
-            "--file is not sent over HTTP/2 yet"
-        )),
+    if address.ws {
+        return ws(args, address);
+    }
+    args.messages.unused()?;
+    if args.request.encoding.compressed && !address.http {
+        return Err(miette!(
+            "--compressed is for HTTP: an echo has no encodings"
+        ));
+    }
+    let several = match (&args.file, &args.replay) {
+        (None, None) => None,
+        (Some(_), None) => Some("--file"),
+        (_, Some(_)) => Some("--replay"),
+    };
+    match (several, address.http) {
         (None, _) if http2 => h2(args, address),
-        (Some(file), true) => mix(file, args, address),
-        (Some(_), false) => Err(miette!(
-            "--file has HTTP requests: the URL must begin with http://"
+        (Some(_), true) => mix(args, address, http2),
+        (Some(option), false) => Err(miette!(
+            "{option} has HTTP requests: the URL must begin with http://"
         )),
         (None, true) => http(args, address),
         (None, false) => echo(args),
     }
 }
 
-/// The requests of a file.
-fn mix(file: &Path, args: &Load, address: &target::Address) -> Result<Dialogue> {
+/// The requests of a file, of a log, or of a log by a file.
+fn mix(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> {
+    if http2 {
+        not_pipelined(args)?;
+    }
     let server = Server {
         host: address.authority.clone(),
         prefix: prefix(&address.path)?,
@@ -40,12 +53,21 @@ fn mix(file: &Path, args: &Load, address: &target::Address) -> Result<Dialogue> 
             false => Shares::Exact,
         },
     };
-    let mut mix = requests::read(file, &server)?;
-    args.request.login.authorize(&mut mix)?;
+    let file = args.file.as_ref();
+    let mix = file.map(|file| requests::read(file, &server)).transpose()?;
+    let mut mix = match (&args.replay, mix) {
+        (Some(log), mix) => super::replay::of(log, args, mix, &server)?,
+        (None, Some(mix)) => mix,
+        (None, None) => return http(args, address),
+    };
+    args.request.settle(&mut mix)?;
+    if http2 {
+        mix = args.http2.speaks(mix, address)?;
+    }
     Ok(Dialogue::Mix(Box::new(mix)))
 }
 
-fn limits(args: &Load) -> Limits {
+pub fn limits(args: &Load) -> Limits {
     Limits {
         head: args.max_head,
         body: args.max_body,
@@ -63,15 +85,26 @@ fn request(args: &Load, address: &target::Address) -> Result<HttpRequest> {
     })
 }
 
-fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
-    if args.pipeline > 1 {
-        return Err(miette!(
+/// Over HTTP/2 there are streams.
+pub fn not_pipelined(args: &Load) -> Result<()> {
+    match args.pipeline {
+        1 => Ok(()),
+        _ => Err(miette!(
             help = "--streams N has N requests in flight on each connection",
             "--pipeline is for HTTP/1.1"
-        ));
+        )),
     }
-    let expect = args.request.expect()?;
-    let exchange = H2Exchange::new(&request(args, address)?, address.tls, expect)
+}
+
+fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
+    not_pipelined(args)?;
+    let (request, expect) = (request(args, address)?, args.request.expect()?);
+    if args.request.encoding.compressed {
+        let mix = decoded(&request, &expect, limits(args));
+        let mix = args.http2.speaks(mix, address)?;
+        return Ok(Dialogue::Mix(Box::new(mix)));
+    }
+    let exchange = H2Exchange::new(&request, address.tls, expect)
         .map_err(|forbidden| miette!("{forbidden}"))?;
     Ok(Dialogue::H2(Box::new(H2Requests {
         exchanges: vec![exchange],
@@ -80,27 +113,52 @@ fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
     })))
 }
 
+fn ws(args: &Load, address: &target::Address) -> Result<Dialogue> {
+    if args.file.is_some() || args.replay.is_some() {
+        return Err(miette!(
+            help = "ws:// sends messages of --size bytes, which must come back",
+            "--file and --replay have HTTP requests: the URL must begin with http://"
+        ));
+    }
+    Ok(Dialogue::Ws(Box::new(WsMessages {
+        upgrade: crate::ws::upgrade(&args.request, &args.messages, address)?,
+        text: args.messages.text,
+        size: args.messages.size(),
+        limits: limits(args),
+    })))
+}
+
 fn http(args: &Load, address: &target::Address) -> Result<Dialogue> {
     let request = request(args, address)?;
     let expect = args.request.expect()?;
+    if args.request.encoding.compressed {
+        let mix = decoded(&request, &expect, limits(args));
+        return Ok(Dialogue::Mix(Box::new(mix)));
+    }
     Ok(Dialogue::Http {
         exchanges: vec![HttpExchange::new(&request, expect)],
         limits: limits(args),
     })
 }
 
+/// A mix of one request, whose answers are judged without their encodings: a mix looks at bodies, on a sample; the session
+/// that sends one request alone does not.
+fn decoded(request: &HttpRequest, expect: &Expect, limits: Limits) -> Mix {
+    let mut mix = Mix::one("request", request, expect, limits);
+    mix.decode();
+    mix
+}
+
 fn echo(args: &Load) -> Result<Dialogue> {
     if args.request.login.user.is_some() {
         return Err(miette!("--user is for HTTP: an echo knows no names"));
     }
-    let message = match args.message.strip_prefix('@') {
-        Some(_) => text_or_file(&args.message)?,
-        None => unescape(&args.message)
+    let said = args.message.as_deref().unwrap_or("hello\\n");
+    let message = match said.strip_prefix('@') {
+        Some(_) => text_or_file(said)?,
+        None => unescape(said)
             .ok_or_else(|| {
-                miette!(
-                    "{:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood",
-                    args.message
-                )
+                miette!("{said:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood")
             })?
             .into_bytes(),
     };

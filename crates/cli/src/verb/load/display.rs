@@ -34,14 +34,16 @@ impl Display {
         let shape = &plan.load;
         let rate = shape.rate;
         let rate_text = match (rate, shape.stages.as_slice()) {
+            _ if let Some(replay) = &shape.replay => format!(" · {replay}"),
             (None, _) => String::new(),
             (Some(rate), []) => format!(" · {}", show::rate(rate)),
             (Some(_), stages) => format!(" · {}", prony_record::stages::shown(stages)),
         };
-        let title = format!(
-            "load {} · {} connections{rate_text}",
-            args.url, shape.connections
-        );
+        let connections = match shape.connection_stages.as_slice() {
+            [] => shape.connections.to_string(),
+            stages => prony_record::stages::shown(stages),
+        };
+        let title = format!("load {} · {connections} connections{rate_text}", args.url);
         // Where the server runs is not known; the scheduler finds out where there is room.
         let mut spare = prony_lab::placement::allowed_cpus();
         let taken = plan.cpus.len().min(shape.threads as usize);

@@ -5,7 +5,7 @@ use crate::git::{git, is_dirty};
 use crate::journal::{Kept, conclude, say_where, subject};
 use jiff::Timestamp;
 use miette::{Result, miette};
-use prony_engine::Plan;
+use prony_engine::{Dialogue, Plan};
 use prony_lab::event::Journal;
 use prony_lab::machine::this_machine;
 use prony_lab::recording::Slot;
@@ -37,9 +37,10 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         label => format!("{} ({label})", args.url),
     };
     let names = [args.url.clone()];
-    let asked = match args.url.starts_with("http") {
-        true => args.request.method()?,
-        false => "echo".to_owned(),
+    let asked = match done.plan.dialogue {
+        Dialogue::Echo(_) => "echo".to_owned(),
+        Dialogue::Grpc(_) => "call".to_owned(),
+        _ => args.request.method()?,
     };
     let placement = match done.plan.cpus.as_slice() {
         [] if !args.from.load_from.is_empty() => {
@@ -70,6 +71,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         started: done.started,
         command: String::new(),
         version: label,
+        rig: None,
     };
     let measured = Measured {
         seen: done.seen.clone(),

@@ -1,13 +1,35 @@
 //! The requests of a file, tried before they are loaded.
 
 use miette::{Result, miette};
-use prony_engine::{Dialogue, Plan};
+use prony_engine::{Dialogue, Plan, Target};
 use prony_lab::requests::verify::{Tried, Way, verify};
 use prony_record::inert;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// After a request that failed for longer than this the others are not tried: the server most likely says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a connection to a server may take that other machines load.
+const REACH: Duration = Duration::from_secs(2);
+
+/// Can this machine reach the server that others load?
+///
+/// # Errors
+/// Why not, in words.
+pub fn reached(plan: &Plan) -> Result<(), String> {
+    let Target::Tcp(address) = &plan.target else {
+        return Err("a unix socket is reached on its own machine only".into());
+    };
+    if address.ip().is_loopback() {
+        // Whatever answers there is not what they load.
+        return Err(format!("{address} is another place on each machine"));
+    }
+    match TcpStream::connect_timeout(address, plan.load.timeout.0.min(REACH)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("this machine cannot reach {address}: {error}")),
+    }
+}
 
 /// Proves that every request, or session, of a file is answered rightly at all: what no answer meets is found in the file
 /// before a load is made with it. One that is answered rightly now and then is loaded, which counts how often. Tables of

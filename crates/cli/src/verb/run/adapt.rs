@@ -54,5 +54,14 @@ pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
             label == baseline || args.only.contains(&label)
         });
     }
+    if !args.over.is_empty() {
+        let left_out = experiment
+            .speak(&args.over)
+            .map_err(|why| miette!("--over: {why}"))?;
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            eprintln!("left out, because their manifests do not say that they speak it: {names}");
+        }
+    }
     Ok(())
 }

@@ -7,6 +7,7 @@ use prony_lab::experiment::Experiment;
 use prony_lab::trial::Progress;
 use prony_record::{Failure, Load, Trial, TrialStatus};
 use prony_report::show;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -30,6 +31,10 @@ pub struct Display {
     /// What trials have shown so far.
     known: Vec<Known>,
     builds: Builds,
+    /// What each of several rigs does.
+    rigs: BTreeMap<String, String>,
+    /// The one that is told of.
+    rig: Option<String>,
 }
 
 /// Names the server that is being built, once that has taken a while.
@@ -82,6 +87,8 @@ impl Display {
             all: 0,
             known: Vec::new(),
             builds: Builds(None),
+            rigs: BTreeMap::new(),
+            rig: None,
         }
     }
 
@@ -102,8 +109,44 @@ impl Display {
                 failure,
             } => self.failed(label, *status, failure),
             Event::LeftOut => self.one_more(),
+            Event::OnRig { rig, event } => self.on_rig(rig, event),
+            Event::RigLost { rig, why } => {
+                self.rigs.remove(*rig);
+                self.live
+                    .say(&format!("rig {rig} is lost, and measures no more: {why}"));
+            }
             _ => {}
         }
+    }
+
+    /// Something has happened on one of several rigs. What each of them does is shown, and no windows: they would be those of
+    /// several loads.
+    fn on_rig(&mut self, rig: &str, event: &Event<'_>) {
+        let doing = match event {
+            Event::Building(server) => format!("building {server}"),
+            Event::Trial { round, label, load } => {
+                self.trial(*round, label, load);
+                self.trial.clone()
+            }
+            Event::Recorded { .. } | Event::Failed { .. } | Event::LeftOut => {
+                self.rig = Some(rig.to_owned());
+                self.hear(event);
+                self.rig = None;
+                return;
+            }
+            _ => return,
+        };
+        self.rigs.insert(rig.to_owned(), doing);
+        let each = self.rigs.iter();
+        let all: Vec<String> = each.map(|(rig, doing)| format!("{rig}: {doing}")).collect();
+        let text = all.join("; ");
+        self.live.change(move |frame| frame.doing = text);
+    }
+
+    /// The rig that something has happened on, in front of what is said of it.
+    fn on(&self) -> String {
+        let rig = self.rig.as_ref();
+        rig.map_or_else(String::new, |rig| format!("{rig}: "))
     }
 
     fn building(&mut self, server: &str) {
@@ -150,11 +193,12 @@ impl Display {
     fn recorded(&mut self, label: &str, trial: &Trial) {
         let rounds = self.rounds;
         let figures = &trial.figures;
+        let on = self.on();
         self.live.line(|| {
             let rate = figures.throughput.map_or("no figures".into(), show::rate);
             let p99 = show::time_or_dash(figures.p99_ns);
             format!(
-                "round {}/{rounds} {label}: {rate}, p99 {p99}",
+                "{on}round {}/{rounds} {label}: {rate}, p99 {p99}",
                 trial.round + 1
             )
         });

@@ -4,7 +4,7 @@ use super::{progress, selected};
 use crate::Ended;
 use crate::args::Places;
 use crate::place::{local_host, on_signal};
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::catalog::Server;
 use prony_lab::contract::{Contract, Verified};
 use prony_lab::host::LocalHost;
@@ -12,6 +12,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::side::{Candidate, Role};
 use prony_record::Failure;
+use prony_record::load::{KeyKind, Over};
 use prony_report::table::{Align, Table};
 use serde_json::json;
 use std::sync::Arc;
@@ -23,26 +24,43 @@ enum State {
     Failing(Failure),
 }
 
-pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
+pub fn check(
+    places: &Places,
+    names: &[String],
+    (only, key): (&[Over], Option<KeyKind>),
+    json: bool,
+) -> Result<Ended> {
     let catalog = places.catalog()?;
     let selected = selected(places, &catalog, names)?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let (host, _scratch) = local_host(places, &interrupt, Placement::split(&allowed_cpus()))?;
     let mut states = Vec::new();
-    for (server, contract) in selected {
+    let each = selected.into_iter().flat_map(|(server, contract)| {
+        let speaks = server.manifest.speaks(contract).iter();
+        let wanted = speaks.filter(|over| only.is_empty() || only.contains(over));
+        wanted.map(move |&over| (server, contract, over))
+    });
+    let each: Vec<_> = each.collect();
+    if each.is_empty() {
+        return Err(miette!(
+            help = "`prony servers list` shows what each of them speaks",
+            "none of these servers speaks {}",
+            super::list_of(only)
+        ));
+    }
+    for (server, contract, over) in each {
         if interrupt.fired() {
             break;
         }
-        let state = progress(&format!("checking {} ({contract})", server.name), || {
-            check_one(&host, server, contract)
-        });
-        states.push((server, contract, state));
+        let what = format!("checking {} ({})", server.name, asked(contract, over));
+        let state = progress(&what, || check_one(&host, server, contract, over, key));
+        states.push((server, contract, over, state));
     }
     if json {
         let states: Vec<_> = states
             .iter()
-            .map(|(server, contract, state)| {
+            .map(|(server, contract, over, state)| {
                 let limits = match state {
                     State::Ready { verified, .. } => expected_failures(server, verified),
                     _ => Vec::new(),
@@ -58,7 +76,7 @@ pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
                     ),
                 };
                 json!({
-                    "server": server.name, "contract": contract, "state": state,
+                    "server": server.name, "contract": contract, "over": over, "state": state,
                     "step": step, "message": message, "output": output,
                     "limits": limits.iter().map(|(step, reason, found)| json!({
                         "step": step, "reason": reason, "found": found,
@@ -75,7 +93,7 @@ pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
     }
     let failing = states
         .iter()
-        .any(|(_, _, state)| matches!(state, State::Failing(_)));
+        .any(|(_, _, _, state)| matches!(state, State::Failing(_)));
     Ok(if failing || interrupt.fired() {
         Ended::Incomplete
     } else {
@@ -83,21 +101,31 @@ pub fn check(places: &Places, names: &[String], json: bool) -> Result<Ended> {
     })
 }
 
-fn check_table(states: &[(&Server, Contract, State)], width: usize) -> String {
+/// What was checked, in words.
+fn asked(contract: Contract, over: Over) -> String {
+    match over {
+        Over::Plain => contract.to_string(),
+        over => format!("{contract} over {over}"),
+    }
+}
+
+fn check_table(states: &[(&Server, Contract, Over, State)], width: usize) -> String {
     let mut table = Table::new([
         ("server", Align::Left),
         ("contract", Align::Left),
+        ("over", Align::Left),
         ("state", Align::Left),
         ("verified in", Align::Right),
         ("what", Align::Left),
     ]);
     let mut outputs = String::new();
-    for (server, contract, state) in states {
+    for &(server, contract, over, ref state) in states {
+        let asked = asked(contract, over);
         let (word, took, what) = match state {
             State::Ready { version, verified } => {
                 for (step, reason, found) in expected_failures(server, verified) {
                     outputs += &format!(
-                        "\n{} ({contract}) has an expected failure, {step}: {reason}\n  as verified: {found}\n",
+                        "\n{} ({asked}) has an expected failure, {step}: {reason}\n  as verified: {found}\n",
                         server.name
                     );
                 }
@@ -106,7 +134,7 @@ fn check_table(states: &[(&Server, Contract, State)], width: usize) -> String {
             }
             State::Missing(what) => ("missing", String::new(), what.clone()),
             State::Failing(failure) => {
-                outputs += &format!("\n{} ({contract}): {failure}\n", server.name);
+                outputs += &format!("\n{} ({asked}): {failure}\n", server.name);
                 for line in failure.output.lines() {
                     outputs += &format!("  | {}\n", line.escape_debug());
                 }
@@ -120,6 +148,7 @@ fn check_table(states: &[(&Server, Contract, State)], width: usize) -> String {
         table.row([
             server.name.clone(),
             contract.to_string(),
+            over.to_string(),
             word.into(),
             took,
             what,
@@ -146,7 +175,13 @@ fn expected_failures<'a>(
         .collect()
 }
 
-fn check_one(host: &LocalHost, server: &Server, contract: Contract) -> State {
+fn check_one(
+    host: &LocalHost,
+    server: &Server,
+    contract: Contract,
+    over: Over,
+    key: Option<KeyKind>,
+) -> State {
     let built = match host.builder.build(server) {
         Ok(built) => built,
         Err(error) if error.is_missing() => return State::Missing(error.to_string()),
@@ -158,7 +193,8 @@ fn check_one(host: &LocalHost, server: &Server, contract: Contract) -> State {
         workers: server.manifest.default_workers(),
         contract,
         role: Role::Server,
-        http2: false,
+        http2: over.is_http2(),
+        key: over.is_tls().then(|| key.unwrap_or_default()),
     };
     match host.check(&candidate) {
         Ok(verified) => State::Ready {

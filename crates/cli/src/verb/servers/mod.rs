@@ -17,6 +17,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::side::{Candidate, Role};
 use prony_record::Failure;
+use prony_record::load::{KeyKind, Over};
 use prony_report::table::{Align, Table};
 use serde_json::json;
 use std::collections::HashSet;
@@ -33,13 +34,25 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
             yes,
             dry_run,
         } => setup::main(places, names, *yes, *dry_run),
-        ServersAction::Check { names, json } => check::check(places, names, *json),
+        ServersAction::Check {
+            names,
+            over,
+            server_key,
+            json,
+        } => check::check(places, names, (over, *server_key), *json),
         ServersAction::Start {
             name,
             contract,
             host,
             port,
-        } => start(places, name, *contract, SocketAddr::new(*host, *port)),
+            over,
+            server_key,
+        } => start(
+            places,
+            name,
+            *contract,
+            (SocketAddr::new(*host, *port), *over, *server_key),
+        ),
     }
 }
 
@@ -80,6 +93,7 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
         ("server", Align::Left),
         ("contracts", Align::Left),
         ("language", Align::Left),
+        ("over", Align::Left),
         ("model", Align::Left),
         ("workers", Align::Left),
         ("toolchain", Align::Left),
@@ -90,6 +104,7 @@ fn list(catalog: &Catalog, contract: Option<Contract>, json: bool) -> Result<End
             server.name.clone(),
             contracts(server),
             manifest.language.clone(),
+            list_of(&manifest.speaks),
             manifest.model.clone(),
             match manifest.workers {
                 None => "1".into(),
@@ -145,7 +160,18 @@ fn progress<T>(what: &str, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr) -> Result<Ended> {
+/// What a server speaks, in words.
+fn list_of(over: &[Over]) -> String {
+    let words: Vec<&str> = over.iter().map(|over| over.word()).collect();
+    words.join(" ")
+}
+
+fn start(
+    places: &Places,
+    name: &str,
+    contract: Option<Contract>,
+    (at, over, key): (SocketAddr, Over, Option<KeyKind>),
+) -> Result<Ended> {
     let catalog = places.catalog()?;
     let (name, workers) = match name.split_once('@') {
         None => (name, None),
@@ -178,6 +204,18 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr
             ));
         }
     };
+    let speaks = server.manifest.speaks(contract);
+    if !speaks.contains(&over) {
+        return Err(miette!(
+            help = format!("--over {}", list_of(speaks).replace(' ', ", or ")),
+            "{name} does not speak {over} ({}) under {contract}, but {}",
+            over.phrase(),
+            list_of(speaks)
+        ));
+    }
+    if key.is_some() && !over.is_tls() {
+        return Err(miette!("--server-key is for --over tls and --over h2"));
+    }
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     eprintln!("building {name}");
@@ -192,7 +230,8 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr
         workers,
         contract,
         role: Role::Server,
-        http2: false,
+        http2: over.is_http2(),
+        key: over.is_tls().then(|| key.unwrap_or_default()),
     };
     let mut running = host
         .start_on(&candidate, at)
@@ -203,6 +242,14 @@ fn start(places: &Places, name: &str, contract: Option<Contract>, at: SocketAddr
         "{name} keeps {contract} on {addr}, until Ctrl-C ({})",
         running.command().join(" ")
     );
+    if let Some(certificate) = running.certificate() {
+        let http2 = if over.is_http2() { " --http2" } else { "" };
+        eprintln!(
+            "its certificate is for localhost: prony load{http2} --ca {} https://localhost:{}/",
+            certificate.display(),
+            addr.port()
+        );
+    }
     while !interrupt.fired() {
         if let Some(exit) = running.exited() {
             return Err(miette!("{name} ended {exit}\n{}", running.output()));

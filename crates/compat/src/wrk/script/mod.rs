@@ -2,11 +2,15 @@
 //! in the load, for what comes before and after it.
 
 mod address;
+#[cfg(fuzzing)]
+mod bench;
 mod requests;
 mod results;
 mod state;
 mod thread;
 
+#[cfg(fuzzing)]
+pub(super) use bench::Bench;
 pub(super) use requests::split;
 pub(super) use state::{Failure, Functions};
 pub(super) use thread::StopFlag;

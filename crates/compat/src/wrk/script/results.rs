@@ -1,7 +1,7 @@
 //! What `done` gets: the summary, the latencies and the rates.
 
+use crate::shared::stats::Stats;
 use crate::wrk::report::Outcome;
-use crate::wrk::stats::Stats;
 use mlua::{Lua, MetaMethod, UserData, UserDataFields, UserDataMethods, Value};
 
 /// A distribution as scripts see it.

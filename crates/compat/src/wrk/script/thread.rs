@@ -137,6 +137,16 @@ impl Thread {
         })
     }
 
+    /// Sets a variable of the script.
+    #[cfg(fuzzing)]
+    pub(super) fn set(&self, name: &str, value: &[u8]) {
+        let value = self.lua.create_string(value).expect("memory for a text");
+        self.lua
+            .globals()
+            .set(name, value)
+            .expect("globals can be set");
+    }
+
     /// `setup`, in the state that takes no part in the load.
     pub(super) fn set_up(&self, main: &Lua) -> Result<(), Failure> {
         let wrk: Table = main.globals().get("wrk")?;

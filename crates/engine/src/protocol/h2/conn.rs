@@ -3,13 +3,14 @@
 mod answers;
 mod control;
 
+use super::content::{Content, Plain, Section};
 use super::frame::{self, Header, put_header, put_number};
-use super::head::Head;
 use super::hpack::{Decoder, TABLE_SIZE};
 use super::sending::Table;
-use super::session::H2;
+use super::session::Setup;
 use super::streams::Streams;
-use crate::protocol::{Events, Fault, Tag};
+use super::text::Told;
+use crate::protocol::{Events, Fault, HeadBytes, Tag};
 use std::collections::VecDeque;
 
 /// A block longer than this is decoded anew each time.
@@ -23,22 +24,25 @@ const LAST_STREAM: u32 = 0x7fff_0000;
 
 /// What is remembered per connection.
 #[derive(Debug)]
-pub struct H2Conn {
+pub struct H2Conn<C: Content = Plain> {
     /// A frame that has come in part; of DATA the header only.
     partial: Vec<u8>,
     /// The server's settings have come.
     settled: bool,
     /// It has said GOAWAY.
     leaving: bool,
-    pub(super) streams: Streams,
+    pub(super) streams: Streams<C::Reading>,
     /// Requests written.
     pub(super) asked: u32,
     decoder: Decoder,
-    known: KnownBlock,
+    /// Of header sections, and of trailers.
+    known: [KnownBlock<C::Fields>; 2],
     block: Option<Block>,
     data: Option<Data>,
     /// Bytes of DATA that have come since the server was last given more room.
     unacknowledged: u32,
+    /// How often bytes have come.
+    turn: u64,
     /// What the server takes of requests' bodies, beyond what has been sent: over all streams, and at the beginning of
     /// each.
     pub(super) room: i64,
@@ -48,13 +52,19 @@ pub struct H2Conn {
     /// The places of requests whose bodies wait for room.
     pub(super) blocked: VecDeque<u32>,
     pub(super) table: Table,
+    /// What of composed requests is in that table.
+    pub(super) told: Told,
+    /// Its place among the worker's connections.
+    pub(super) slot: u32,
     /// What the server allows its table of our fields.
     pub(super) table_size: usize,
     /// Frames since the last that brought something.
     pub(super) idle_frames: u32,
+    /// Header blocks since the session last took note of them.
+    pub(super) heads: HeadBytes,
 }
 
-impl Default for H2Conn {
+impl<C: Content> Default for H2Conn<C> {
     fn default() -> Self {
         Self {
             partial: Vec::new(),
@@ -63,18 +73,22 @@ impl Default for H2Conn {
             streams: Streams::default(),
             asked: 0,
             decoder: Decoder::default(),
-            known: KnownBlock::default(),
+            known: Default::default(),
             block: None,
             data: None,
             unacknowledged: 0,
+            turn: 0,
             room: 65_535,
             initial_room: 65_535,
             most_frame: frame::MOST as u32,
             most_streams: u32::MAX,
             blocked: VecDeque::new(),
             table: Table::default(),
+            told: Told::default(),
+            slot: 0,
             table_size: TABLE_SIZE,
             idle_frames: 0,
+            heads: HeadBytes::default(),
         }
     }
 }
@@ -82,9 +96,9 @@ impl Default for H2Conn {
 /// The block that was decoded last. A server under load sends the same one again and again, and as long as the dynamic
 /// table stays what it was, it means the same.
 #[derive(Debug, Default)]
-struct KnownBlock {
+struct KnownBlock<F> {
     bytes: Vec<u8>,
-    head: Head,
+    section: Section<F>,
     version: u64,
 }
 
@@ -110,15 +124,16 @@ const SIZE: Fault = Fault::Malformed("a frame of a wrong size");
 const STREAM: Fault = Fault::Malformed("a frame on a wrong stream");
 
 /// What a connection needs while it takes bytes.
-struct Turn<'a, E> {
-    h2: &'a H2,
+struct Turn<'a, C: Content, E> {
+    h2: &'a Setup<C>,
     /// What it sends.
     out: &'a mut Vec<u8>,
     /// Whom it tells of answers.
     events: &'a mut E,
+    state: &'a mut C::State,
 }
 
-impl H2Conn {
+impl<C: Content> H2Conn<C> {
     #[inline]
     pub(super) fn accepts(&self) -> bool {
         self.streams.open < self.most_streams && self.streams.next() < LAST_STREAM
@@ -135,12 +150,18 @@ impl H2Conn {
     /// Takes bytes, as [`Session::received`](crate::protocol::Session::received).
     pub(super) fn received(
         &mut self,
-        h2: &H2,
+        (h2, state): (&Setup<C>, &mut C::State),
         bytes: &[u8],
         out: &mut Vec<u8>,
         events: &mut impl Events<Tag>,
     ) -> Result<(), Fault> {
-        let turn = &mut Turn { h2, out, events };
+        let turn = &mut Turn {
+            h2,
+            out,
+            events,
+            state,
+        };
+        self.turn += 1;
         if self.partial.is_empty() {
             let used = self.read(bytes, turn)?;
             self.partial.extend_from_slice(&bytes[used..]);
@@ -150,6 +171,9 @@ impl H2Conn {
             let used = self.read(&joined, turn)?;
             joined.drain(..used);
             self.partial = joined;
+        }
+        if self.unacknowledged >= h2.connection_window && self.streams.open > 0 {
+            turn.events.stalled();
         }
         if self.unacknowledged >= h2.connection_window / 2 {
             put_number(frame::WINDOW_UPDATE, 0, self.unacknowledged, turn.out);
@@ -165,7 +189,7 @@ impl H2Conn {
     fn read(
         &mut self,
         bytes: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<usize, Fault> {
         let mut at = 0;
         loop {
@@ -219,7 +243,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         match header.kind {
             frame::HEADERS => return self.headers(header, payload, turn),

@@ -74,6 +74,13 @@ pub(super) fn put_header(length: usize, kind: u8, flags: u8, stream: u32, out: &
     out.extend_from_slice(&[a, b, c, kind, flags, d, e, f, g]);
 }
 
+/// Sets length and flags in the header of a frame.
+pub(super) fn set_length(header: &mut [u8], length: usize, flags: u8) {
+    let [_, length @ ..] = (length as u32).to_be_bytes();
+    header[..3].copy_from_slice(&length);
+    header[4] = flags;
+}
+
 /// Appends a frame that has one number as its payload.
 pub(super) fn put_number(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
     put_header(4, kind, 0, stream, out);

@@ -10,11 +10,15 @@ pub(super) struct Head {
     /// Why it is malformed.
     pub(super) wrong: Option<&'static str>,
     regular: bool,
+    /// The length of all names and values.
+    pub(super) size: u32,
 }
 
 impl Head {
     /// Takes note of a field.
     pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
+        // No block is longer than the limit of heads, which a u32 holds many times.
+        self.size += (name.len() + value.len()) as u32;
         if let Err(why) = self.take(name, value) {
             self.wrong.get_or_insert(why);
         }

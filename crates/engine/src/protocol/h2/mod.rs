@@ -6,13 +6,16 @@
 //! | `hpack` | the compression of header fields |
 //! | `request` | requests, encoded once and sent again |
 //! | `head` | what an answer's fields say |
+//! | `content` | what HTTP/2 carries: HTTP alone, or gRPC on top of it |
 //! | `streams` | which streams are in flight |
 //! | `conn` | a connection: frames in, answers out; `control` and `answers` below it have the kinds of frames |
+//! | `text` | the heads of requests that differ each time, from texts of HTTP/1.1 |
 //! | `sending` | requests, and their bodies as far as the server takes them |
 //! | `session` | all connections of a worker |
 //! | `probe` | one connection before a load |
 
 mod conn;
+mod content;
 mod frame;
 mod head;
 mod hpack;
@@ -21,11 +24,16 @@ mod request;
 mod sending;
 mod session;
 mod streams;
+mod text;
 
 pub use conn::H2Conn;
+pub use content::{Content, Plain};
+pub use hpack::{Decoder, Refusal};
 pub use probe::{H2ProbeError, probe};
+pub(in crate::protocol) use request::is_forbidden;
 pub use request::{ForbiddenField, H2Exchange};
 pub use session::H2;
+pub(in crate::protocol) use text::{DIFFERS, Heads};
 
 /// The largest window of flow control.
 pub const MOST_WINDOW: u32 = i32::MAX as u32;

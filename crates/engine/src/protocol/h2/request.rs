@@ -10,25 +10,21 @@ pub struct ForbiddenField(pub String);
 
 /// A request over HTTP/2 and what its answer must be.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct H2Exchange {
+pub struct H2Exchange<E = Expect> {
     /// Names in lower case, pseudo-header fields first.
     fields: Vec<(String, String)>,
     body: Vec<u8>,
-    expect: Expect,
+    expect: E,
     /// Answers to HEAD have no body, whatever their header says.
     head: bool,
 }
 
-impl H2Exchange {
+impl<E> H2Exchange<E> {
     /// `request`, whose answer must be as `expect` says. `secure`: it goes over TLS.
     ///
     /// # Errors
     /// When a field cannot be sent over HTTP/2.
-    pub fn new(
-        request: &HttpRequest,
-        secure: bool,
-        expect: Expect,
-    ) -> Result<Self, ForbiddenField> {
+    pub fn new(request: &HttpRequest, secure: bool, expect: E) -> Result<Self, ForbiddenField> {
         let named = |name: &str| {
             let mut fields = request.headers.iter();
             fields.find(|field| field.0.eq_ignore_ascii_case(name))
@@ -62,6 +58,13 @@ impl H2Exchange {
         })
     }
 
+    /// The same without content-length, which HTTP/2 does not need.
+    #[must_use]
+    pub(crate) fn without_length(mut self) -> Self {
+        self.fields.retain(|(name, _)| name != "content-length");
+        self
+    }
+
     /// Length of the request, in bytes.
     pub(crate) fn length(&self) -> u64 {
         let fields = self.fields.iter();
@@ -70,7 +73,8 @@ impl H2Exchange {
     }
 }
 
-fn is_forbidden(name: &str, value: &str) -> bool {
+/// Has HTTP/2 no place for this field, whose name is in lower case?
+pub(in crate::protocol) fn is_forbidden(name: &str, value: &str) -> bool {
     match name {
         "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade" => true,
         "te" => !value.eq_ignore_ascii_case("trailers"),
@@ -80,7 +84,7 @@ fn is_forbidden(name: &str, value: &str) -> bool {
 
 /// An exchange as it goes over the wire.
 #[derive(Debug, Clone)]
-pub(super) struct Prepared {
+pub(super) struct Prepared<E = Expect> {
     /// The header block that adds its fields to the server's table, and the one that refers to them afterwards.
     pub(super) first: Vec<u8>,
     pub(super) again: Vec<u8>,
@@ -89,12 +93,27 @@ pub(super) struct Prepared {
     /// What the fields take of the server's table, in bytes.
     pub(super) table: usize,
     pub(super) body: Vec<u8>,
-    pub(super) expect: Expect,
+    pub(super) expect: E,
     pub(super) head: bool,
 }
 
-impl Prepared {
-    pub(super) fn new(exchange: H2Exchange) -> Self {
+impl Prepared<()> {
+    /// In the place of requests that are composed.
+    pub(super) fn of_composed() -> Self {
+        Self {
+            first: Vec::new(),
+            again: Vec::new(),
+            plain: Vec::new(),
+            table: 0,
+            body: Vec::new(),
+            expect: (),
+            head: false,
+        }
+    }
+}
+
+impl<E> Prepared<E> {
+    pub(super) fn new(exchange: H2Exchange<E>) -> Self {
         let (mut first, mut again, mut plain) = (Vec::new(), Vec::new(), Vec::new());
         let is_added = |(name, value): &&(String, String)| hpack::known(name, value).is_none();
         let added = exchange.fields.iter().filter(is_added).count();

@@ -1,8 +1,9 @@
 //! What a connection sends: requests, and their bodies as far as the server takes them.
 
 use super::conn::H2Conn;
+use super::content::Content;
 use super::frame::{self, put_header, put_number};
-use super::session::H2;
+use super::session::Setup;
 use crate::protocol::Tag;
 
 /// What has been said to the server about a request's fields.
@@ -13,15 +14,21 @@ pub(super) enum Table {
     Empty,
     /// They are in its table.
     Filled,
-    /// Its table is not used: it is too small, or there are several requests.
+    /// Its table is not used: it is too small, or there are several requests with other fields.
     Unused,
     /// It is not used, and the server has yet to be told that it may drop it.
     Dropped,
 }
 
-impl H2Conn {
+impl<C: Content> H2Conn<C> {
     /// Writes the next request, with as much of its body as the server takes now.
-    pub(super) fn request(&mut self, h2: &H2, slot: u32, tag: Tag, out: &mut Vec<u8>) {
+    pub(super) fn request(
+        &mut self,
+        (h2, state): (&Setup<C>, &mut C::State),
+        slot: u32,
+        tag: Tag,
+        out: &mut Vec<u8>,
+    ) {
         let exchange = match h2.exchanges.len() {
             1 => 0,
             n => slot.wrapping_add(self.asked) % n as u32,
@@ -29,9 +36,13 @@ impl H2Conn {
         self.asked = self.asked.wrapping_add(1);
         let it = &h2.exchanges[exchange as usize];
         let (place, id) = self.streams.open(tag, exchange, self.initial_room);
+        C::begin(&mut self.streams.get(place).reading);
+        if C::COMPOSES {
+            return self.composed(h2, state, slot, (place, id), out);
+        }
         let end = it.body.is_empty();
         let ends = if end { frame::END_STREAM } else { 0 };
-        if self.table == Table::Empty && (h2.exchanges.len() > 1 || it.table > self.table_size) {
+        if self.table == Table::Empty && (!h2.alike || it.table > self.table_size) {
             self.table = Table::Unused;
         }
         let block = match self.table {
@@ -64,8 +75,37 @@ impl H2Conn {
         self.begin_body(h2, place, end, out);
     }
 
+    /// Writes a request that is composed now.
+    fn composed(
+        &mut self,
+        h2: &Setup<C>,
+        state: &mut C::State,
+        slot: u32,
+        (place, id): (usize, u32),
+        out: &mut Vec<u8>,
+    ) {
+        let stream = self.streams.get(place);
+        let head = C::compose(state, &mut stream.reading, slot);
+        let from = out.len();
+        put_header(0, frame::HEADERS, 0, id, out);
+        let table = (&mut self.table, self.table_size);
+        h2.composed.encode(head, &mut self.told, table, out);
+        let end = C::content(&[], &stream.reading).is_empty();
+        let ends = if end { frame::END_STREAM } else { 0 };
+        let block = from + frame::HEADER;
+        let length = out.len() - block;
+        if length <= frame::MOST {
+            frame::set_length(&mut out[from..block], length, frame::END_HEADERS | ends);
+        } else {
+            let block = out.split_off(block);
+            out.truncate(from);
+            put_block(&block, ends, id, out);
+        }
+        self.begin_body(h2, place, end, out);
+    }
+
     #[inline]
-    fn begin_body(&mut self, h2: &H2, place: usize, end: bool, out: &mut Vec<u8>) {
+    fn begin_body(&mut self, h2: &Setup<C>, place: usize, end: bool, out: &mut Vec<u8>) {
         if !end {
             self.streams.get(place).sending = true;
             if !self.send_body(h2, place, out) {
@@ -75,11 +115,11 @@ impl H2Conn {
     }
 
     /// Sends as much of a request's body as the server takes. True: all of it has been sent.
-    fn send_body(&mut self, h2: &H2, place: usize, out: &mut Vec<u8>) -> bool {
+    fn send_body(&mut self, h2: &Setup<C>, place: usize, out: &mut Vec<u8>) -> bool {
         let stream = self.streams.get(place);
-        let body = &h2.exchanges[stream.exchange as usize].body;
+        let fixed = &h2.exchanges[stream.exchange as usize].body;
         loop {
-            let left = &body[stream.sent..];
+            let left = &C::content(fixed, &stream.reading)[stream.sent..];
             let room = self.room.min(stream.room).max(0);
             let n = usize::try_from(room).unwrap_or(usize::MAX);
             let n = n.min(left.len()).min(self.most_frame as usize);
@@ -102,7 +142,7 @@ impl H2Conn {
     }
 
     /// There may be more room: sends what waits for it, in the order of the requests.
-    pub(super) fn send_bodies(&mut self, h2: &H2, out: &mut Vec<u8>) {
+    pub(super) fn send_bodies(&mut self, h2: &Setup<C>, out: &mut Vec<u8>) {
         for _ in 0..self.blocked.len() {
             let Some(place) = self.blocked.pop_front() else {
                 return;

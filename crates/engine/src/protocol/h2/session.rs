@@ -1,18 +1,33 @@
 //! All connections of a worker.
 
 use super::conn::H2Conn;
+use super::content::{Content, Plain};
 use super::frame::{self, put_header, put_number, put_setting};
 use super::request::{H2Exchange, Prepared};
-use crate::protocol::{Events, Fault, Limits, Session, Tag};
+use super::text::Heads;
+use crate::protocol::{Booked, Ending, Events, Fault, HeadBytes, Limits, Pace, Session, Tag};
+use prony_record::{ByRequest, BySession};
 
 /// The window of every connection before it is told more (RFC 9113, 6.9.2).
 const FIRST_WINDOW: u32 = 65_535;
 
 /// Sends a list of requests in turn on every connection, each connection starting at another
-/// place in the list, and judges every answer.
-#[derive(Debug, Clone)]
-pub struct H2 {
-    pub(super) exchanges: Vec<Prepared>,
+/// place in the list, and judges every answer as its content is judged.
+#[derive(Debug)]
+pub struct H2<C: Content = Plain> {
+    setup: Setup<C>,
+    state: C::State,
+    header_bytes: HeadBytes,
+}
+
+/// What stays as it is.
+#[derive(Debug)]
+pub(super) struct Setup<C: Content> {
+    pub(super) exchanges: Vec<Prepared<C::Expect>>,
+    /// All of them have the same fields.
+    pub(super) alike: bool,
+    /// How the heads of requests are encoded that are composed.
+    pub(super) composed: Heads,
     pub(super) limits: Limits,
     /// Of each stream, in bytes.
     pub(super) window: u32,
@@ -20,17 +35,62 @@ pub struct H2 {
     pub(super) connection_window: u32,
 }
 
-impl H2 {
-    /// `exchanges` must not be empty; `window` is that of each stream, in bytes, at least 1 and at most
-    /// [`MOST_WINDOW`](super::MOST_WINDOW). A connection has the same, or 65,535 if that is more: HTTP/2 has no less.
-    pub fn new(exchanges: Vec<H2Exchange>, limits: Limits, window: u32) -> Self {
-        assert!(!exchanges.is_empty(), "at least one request is needed");
+impl<C: Content> Setup<C> {
+    fn new(exchanges: Vec<Prepared<C::Expect>>, limits: Limits, window: u32) -> Self {
         Self {
-            exchanges: exchanges.into_iter().map(Prepared::new).collect(),
+            alike: exchanges.iter().all(|it| it.plain == exchanges[0].plain),
+            exchanges,
+            composed: Heads::default(),
             limits,
             window: window.clamp(1, super::MOST_WINDOW),
             connection_window: window.clamp(FIRST_WINDOW, super::MOST_WINDOW),
         }
+    }
+}
+
+impl<C: Content<State: Default>> H2<C> {
+    /// `exchanges` must not be empty; `window` is that of each stream, in bytes, at least 1 and at most
+    /// [`MOST_WINDOW`](super::MOST_WINDOW). A connection has the same, or 65,535 if that is more: HTTP/2 has no less.
+    pub fn new(exchanges: Vec<H2Exchange<C::Expect>>, limits: Limits, window: u32) -> Self {
+        assert!(!exchanges.is_empty(), "at least one request is needed");
+        let exchanges: Vec<_> = exchanges.into_iter().map(Prepared::new).collect();
+        Self {
+            setup: Setup::new(exchanges, limits, window),
+            state: C::State::default(),
+            header_bytes: HeadBytes::default(),
+        }
+    }
+}
+
+impl<C: Content<Expect = ()>> H2<C> {
+    /// Requests that are composed, whose heads are encoded in this way.
+    pub(in crate::protocol) fn composed(
+        state: C::State,
+        heads: Heads,
+        limits: Limits,
+        window: u32,
+    ) -> Self {
+        let mut setup = Setup::new(vec![Prepared::of_composed()], limits, window);
+        setup.composed = heads;
+        Self {
+            setup,
+            state,
+            header_bytes: HeadBytes::default(),
+        }
+    }
+}
+
+impl<C: Content> H2<C> {
+    /// What a worker has beside its requests.
+    pub fn state(&mut self) -> &mut C::State {
+        &mut self.state
+    }
+
+    /// The same with another window for each connection than for its streams, in bytes; at least 65,535.
+    #[must_use]
+    pub fn with_connection_window(mut self, window: u32) -> Self {
+        self.setup.connection_window = window.clamp(FIRST_WINDOW, super::MOST_WINDOW);
+        self
     }
 }
 
@@ -46,43 +106,98 @@ pub(super) fn greet(window: u32, connection_window: u32, out: &mut Vec<u8>) {
     }
 }
 
-impl Session for H2 {
-    type Conn = H2Conn;
+impl<C: Content> Session for H2<C> {
+    type Conn = H2Conn<C>;
     type Token = Tag;
 
-    fn opened(&mut self, _: &mut H2Conn, _: u32, out: &mut Vec<u8>, _: &mut impl Events<Tag>) {
-        greet(self.window, self.connection_window, out);
+    fn opened(
+        &mut self,
+        conn: &mut H2Conn<C>,
+        slot: u32,
+        out: &mut Vec<u8>,
+        _: &mut impl Events<Tag>,
+    ) {
+        conn.slot = slot;
+        greet(self.setup.window, self.setup.connection_window, out);
+        if C::COMPOSES {
+            C::opened(&mut self.state, conn.streams.reading(0), slot);
+        }
     }
 
     #[inline]
-    fn accepts(&self, conn: &H2Conn) -> bool {
-        conn.accepts()
+    fn accepts(&self, conn: &H2Conn<C>) -> bool {
+        conn.accepts() && C::accepts(&self.state, conn.streams.first())
     }
 
     #[inline]
-    fn request(&mut self, conn: &mut H2Conn, slot: u32, tag: Tag, out: &mut Vec<u8>) {
-        conn.request(self, slot, tag, out);
+    fn request(&mut self, conn: &mut H2Conn<C>, slot: u32, tag: Tag, out: &mut Vec<u8>) {
+        conn.request((&self.setup, &mut self.state), slot, tag, out);
     }
 
     fn received(
         &mut self,
-        conn: &mut H2Conn,
+        conn: &mut H2Conn<C>,
         _: u32,
         bytes: &[u8],
         out: &mut Vec<u8>,
         events: &mut impl Events<Tag>,
     ) -> Result<(), Fault> {
-        conn.received(self, bytes, out, events)
+        let result = conn.received((&self.setup, &mut self.state), bytes, out, events);
+        let header_bytes = std::mem::take(&mut conn.heads);
+        self.header_bytes = self.header_bytes.merge(header_bytes);
+        result
     }
 
-    fn end(&mut self, _: &mut H2Conn, _: u32, _: &mut impl Events<Tag>) {}
+    fn end(&mut self, _: &mut H2Conn<C>, _: u32, _: &mut impl Events<Tag>) {}
 
-    fn cancel(&mut self, conn: &mut H2Conn, _: u32, tag: Tag, out: &mut Vec<u8>) -> bool {
+    fn cancel(&mut self, conn: &mut H2Conn<C>, _: u32, tag: Tag, out: &mut Vec<u8>) -> bool {
         conn.cancel(tag, out);
         true
     }
 
-    fn how_ended(&self, conn: &H2Conn) -> &'static str {
+    #[inline]
+    fn rests(&self) -> bool {
+        C::rests(&self.state)
+    }
+
+    #[inline]
+    fn pace(&mut self, conn: &mut H2Conn<C>, slot: u32) -> Pace {
+        match C::rests(&self.state) {
+            true => C::pace(&mut self.state, conn.streams.reading(0), slot),
+            false => Pace::Now,
+        }
+    }
+
+    #[inline]
+    fn ended(&self) -> bool {
+        C::ended(&self.state)
+    }
+
+    #[inline]
+    fn failed(&mut self, conn: &mut H2Conn<C>, tag: Tag, booked: Booked, ending: Ending) {
+        if C::COMPOSES {
+            let reading = conn.streams.reading(tag.index());
+            C::failed(&mut self.state, reading, booked, ending);
+        }
+    }
+
+    fn heads(&mut self) -> HeadBytes {
+        self.header_bytes
+    }
+
+    fn grpc(&mut self) -> Option<prony_record::Grpc> {
+        C::counted(&self.state)
+    }
+
+    fn by_request(&mut self) -> Vec<ByRequest> {
+        C::by_request(&mut self.state)
+    }
+
+    fn by_session(&mut self) -> Vec<BySession> {
+        C::by_session(&mut self.state)
+    }
+
+    fn how_ended(&self, conn: &H2Conn<C>) -> &'static str {
         conn.how_ended()
     }
 }

@@ -1,11 +1,11 @@
 //! The streams of a connection: which are open, and which are not any more.
 
-use crate::protocol::{Difference, Tag};
+use crate::protocol::Tag;
 use std::collections::VecDeque;
 
-/// A request in flight.
+/// A request in flight; `R` is what is kept of its answer while that comes.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct Stream<R> {
     pub(super) id: u32,
     /// None: this place is free.
     pub(super) tag: Option<Tag>,
@@ -16,9 +16,11 @@ pub(super) struct Stream {
     pub(super) length: Option<u64>,
     /// Bytes of the body so far.
     pub(super) body: u64,
-    pub(super) difference: Option<Box<Difference>>,
+    pub(super) reading: R,
     /// Bytes that have come since the server was last given more room.
     pub(super) unacknowledged: u32,
+    /// The turn in which it was last given more room, and how much in it.
+    pub(super) given: (u64, u32),
     /// What the server takes of the request's body, beyond what has been sent.
     pub(super) room: i64,
     /// Bytes of the request's body that have been sent.
@@ -42,9 +44,9 @@ pub(super) enum Known {
 
 /// Places are looked up by number through a queue that begins with the oldest stream in flight.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct Streams<R> {
     /// By the index of a request's tag.
-    places: Vec<Stream>,
+    places: Vec<Stream<R>>,
     /// The number of the first in `order`; all before it are not open any more.
     first: u32,
     order: VecDeque<u32>,
@@ -58,7 +60,7 @@ const GONE: u32 = u32::MAX;
 /// The most streams given up that are remembered, for each connection. What comes for an older one breaks the protocol.
 const MOST_CANCELLED: usize = 16_384;
 
-impl Default for Streams {
+impl<R> Default for Streams<R> {
     fn default() -> Self {
         Self {
             places: Vec::new(),
@@ -70,7 +72,7 @@ impl Default for Streams {
     }
 }
 
-impl Streams {
+impl<R: Default> Streams<R> {
     /// Opens the next stream at the place of its tag.
     #[inline]
     pub(super) fn open(&mut self, tag: Tag, exchange: u32, room: i64) -> (usize, u32) {
@@ -79,13 +81,19 @@ impl Streams {
             self.places.resize_with(place + 1, Stream::default);
         }
         let id = self.next();
-        self.places[place] = Stream {
-            id,
-            tag: Some(tag),
-            exchange,
-            room,
-            ..Stream::default()
-        };
+        let stream = &mut self.places[place];
+        // What is kept of answers is the content's affair, which may use its memory again.
+        stream.id = id;
+        stream.tag = Some(tag);
+        stream.exchange = exchange;
+        stream.status = 0;
+        stream.length = None;
+        stream.body = 0;
+        stream.unacknowledged = 0;
+        stream.given = (0, 0);
+        stream.room = room;
+        stream.sent = 0;
+        stream.sending = false;
         self.order.push_back(place as u32);
         self.open += 1;
         (place, id)
@@ -111,13 +119,27 @@ impl Streams {
         }
     }
 
+    /// What is kept at the first place; none before there is one.
     #[inline]
-    pub(super) fn get(&mut self, place: usize) -> &mut Stream {
+    pub(super) fn first(&self) -> Option<&R> {
+        self.places.first().map(|stream| &stream.reading)
+    }
+
+    /// What is kept at a place, which there is from now on.
+    pub(super) fn reading(&mut self, place: usize) -> &mut R {
+        if place >= self.places.len() {
+            self.places.resize_with(place + 1, Stream::default);
+        }
+        &mut self.places[place].reading
+    }
+
+    #[inline]
+    pub(super) fn get(&mut self, place: usize) -> &mut Stream<R> {
         &mut self.places[place]
     }
 
     /// Those in flight, with their places.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Stream)> {
+    pub(super) fn all(&mut self) -> impl Iterator<Item = (usize, &mut Stream<R>)> {
         let all = self.places.iter_mut().enumerate();
         all.filter(|(_, stream)| stream.tag.is_some())
     }

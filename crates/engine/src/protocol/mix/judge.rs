@@ -2,6 +2,7 @@
 
 use super::super::Expect;
 use super::own::{Own, Owns};
+use super::schema::{Compiled, Schema};
 use super::table::Column;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct Expected {
     pub matches: Vec<String>,
     /// The body is JSON in which each path has this value. Searched on a sample.
     pub json: Vec<JsonValue>,
+    /// The body is JSON that this describes. Compared on a sample.
+    #[serde(default)]
+    pub schema: Option<Schema>,
     /// What has values of the request itself in it. Compared on a sample.
     #[serde(default)]
     pub own: Vec<Own>,
@@ -124,6 +128,7 @@ pub(super) struct Checks {
     contains: Vec<memchr::memmem::Finder<'static>>,
     matches: Vec<Regex>,
     json: Vec<JsonValue>,
+    schema: Option<Compiled>,
     pub(super) own: Owns,
 }
 
@@ -141,6 +146,7 @@ impl Checks {
             contains: expected.contains.iter().map(finder).collect(),
             matches: expected.matches.iter().map(regex).collect(),
             json: expected.json.clone(),
+            schema: expected.schema.as_ref().map(Compiled::new),
             own: Owns::new(expected.own.clone()),
         }
     }
@@ -151,6 +157,7 @@ impl Checks {
         !(self.contains.is_empty()
             && self.matches.is_empty()
             && self.json.is_empty()
+            && self.schema.is_none()
             && self.own.is_empty())
     }
 
@@ -215,7 +222,7 @@ impl Checks {
         if let Some(wrong) = self.own.text(body, own) {
             return Some(wrong);
         }
-        if self.json.is_empty() && !self.own.has_json() {
+        if self.json.is_empty() && self.schema.is_none() && !self.own.has_json() {
             return None;
         }
         let document: Value = match serde_json::from_slice(body) {
@@ -231,6 +238,7 @@ impl Checks {
                 path.wrong(place, || value.clone(), |found| same(found, value))
             })
             .or_else(|| self.own.json(place, own))
+            .or_else(|| self.schema.as_ref()?.wrong(&document))
     }
 }
 

@@ -6,10 +6,11 @@ use super::table::Column;
 use super::tally::Tally;
 use super::template::{Filler, Template};
 use super::{MILLION, Mix, MixRequest};
+use crate::protocol::encoding::Encoding;
 use crate::protocol::{
-    Answer, Booked, Ending, Expect, Fault, HttpReader, HttpState, Keep, Mismatch,
+    Answer, Booked, Difference, Ending, Expect, Fault, HttpReader, HttpState, Keep, Mismatch,
 };
-use prony_record::ByRequest;
+use prony_record::{ByRequest, Encoded};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -21,6 +22,8 @@ pub(super) struct Kind {
     share: f64,
     /// Answers to HEAD have no body, whatever their header says.
     head: bool,
+    /// Bodies are looked at, on a sample.
+    searches: bool,
     reader: HttpReader,
     expect: Expect,
     checks: Checks,
@@ -32,10 +35,21 @@ pub(super) struct Kind {
 pub struct MixConn {
     pub(super) flights: Flights,
     state: HttpState,
+    /// The head of the answer, where it is wanted.
+    pub(super) head: Vec<u8>,
     /// The body of the answer, where it is wanted.
     pub(super) body: Vec<u8>,
     /// What is wrong with its head.
     wrong: Option<String>,
+}
+
+impl MixConn {
+    /// What was kept of an answer that does not come whole.
+    fn forget(&mut self) {
+        self.head.clear();
+        self.body.clear();
+        self.wrong = None;
+    }
 }
 
 /// An answer that has come whole.
@@ -46,28 +60,41 @@ pub(super) struct Judged {
     pub(super) wrong: Option<String>,
     status: u16,
     searched: bool,
+    /// The coding of its body, where bodies are decoded.
+    encoded: Option<Box<Coded>>,
+}
+
+/// The coding of a body.
+struct Coded {
+    name: String,
+    seen: Encoded,
 }
 
 /// All kinds of a mix.
 #[derive(Debug)]
-pub(super) struct Kinds {
+pub struct Kinds {
     all: Vec<Kind>,
     /// How many of a million answers have their bodies searched.
     sample: u32,
+    /// Bodies are decoded, to at most so many bytes.
+    decodes: Option<u64>,
     /// Draws the sample, so that what is sent does not depend on what is checked.
     dice: Xoshiro256PlusPlus,
 }
 
 impl Kind {
     fn new(request: &MixRequest, mix: &Mix) -> Self {
+        let head = request.method == "HEAD";
+        let checks = Checks::new(&request.expected);
         Self {
             name: request.name.clone(),
             share: mix.share(request),
             template: Template::new(request),
-            head: request.method == "HEAD",
+            head,
+            searches: checks.searches() || (mix.decodes && !head),
             reader: HttpReader::new(mix.limits),
             expect: request.expected.cheap(),
-            checks: Checks::new(&request.expected),
+            checks,
             tally: Tally::new(),
         }
     }
@@ -79,6 +106,7 @@ impl Kinds {
         Self {
             all: mix.requests.iter().map(|it| Kind::new(it, mix)).collect(),
             sample: mix.sample,
+            decodes: mix.decodes.then_some(mix.limits.body),
             dice: Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32)),
         }
     }
@@ -110,7 +138,7 @@ impl Kinds {
         filler: &mut Filler,
     ) {
         let it = &self.all[kind];
-        let search = it.checks.searches()
+        let search = it.searches
             && (it.tally.is_first() || self.dice.random_range(0..MILLION) < self.sample);
         let flight = conn.flights.push(kind as u32, search, request);
         if search {
@@ -131,27 +159,101 @@ impl Kinds {
     }
 
     /// Reads the answer to the oldest request in flight, of which there must be one: gives how many bytes, and the
-    /// answer when it has come whole. `head` keeps its head; `body` says whether its body is kept though it is not
-    /// searched.
+    /// answer when it has come whole. `head` and `body` say whether they are kept though the answer is not searched.
     #[inline]
     pub(super) fn read(
         &mut self,
         conn: &mut MixConn,
         bytes: &[u8],
-        head: Option<&mut Vec<u8>>,
+        head: bool,
         body: bool,
     ) -> Result<(usize, Option<Answer>), Fault> {
+        let (to_head, flight) = self.look(conn, head, body);
+        let Looking {
+            reader,
+            state,
+            expect,
+            mut look,
+        } = flight;
+        reader.read(state, bytes, to_head, expect, &mut look)
+    }
+
+    /// What looks at the answer to the oldest request in flight, and whether that was one of HEAD.
+    #[inline]
+    fn look<'a>(
+        &'a mut self,
+        conn: &'a mut MixConn,
+        head: bool,
+        body: bool,
+    ) -> (bool, Looking<'a>) {
         let flight = conn.flights.oldest();
         let kind = &mut self.all[flight.kind as usize];
-        let mut look = Look {
-            checks: &mut kind.checks,
-            wrong: &mut conn.wrong,
-            head,
-            own: flight.search.then_some(&flight.own),
-            body: (flight.search || body).then_some(&mut conn.body),
+        let looking = Looking {
+            reader: &mut kind.reader,
+            state: &mut conn.state,
+            expect: &kind.expect,
+            look: Look {
+                checks: &mut kind.checks,
+                wrong: &mut conn.wrong,
+                head: (head || self.decodes.is_some()).then_some(&mut conn.head),
+                own: flight.search.then_some(&flight.own),
+                body: (flight.search || body).then_some(&mut conn.body),
+            },
         };
-        kind.reader
-            .read(&mut conn.state, bytes, kind.head, &kind.expect, &mut look)
+        (kind.head, looking)
+    }
+
+    /// Takes the head of the answer to the oldest request, where something else reads answers. `keep`: though it is not
+    /// searched.
+    pub(super) fn head(&mut self, conn: &mut MixConn, head: &[u8], keep: bool) {
+        let (_, mut looking) = self.look(conn, keep, false);
+        looking.look.head(head);
+    }
+
+    /// The answer to the oldest request is wrong in this way, whatever else it is.
+    #[cold]
+    pub(super) fn refuse(conn: &mut MixConn, why: &str) {
+        conn.wrong = Some(why.to_owned());
+    }
+
+    /// Takes a piece of the body of the answer to the oldest request, which begins at this offset. `keep`: though it is
+    /// not searched. `difference`: where the body first differs from what is expected.
+    pub(super) fn body(
+        &mut self,
+        conn: &mut MixConn,
+        (offset, bytes): (u64, &[u8]),
+        keep: bool,
+        difference: &mut Option<Box<Difference>>,
+    ) {
+        let (_, mut looking) = self.look(conn, false, keep);
+        looking.look.body(bytes);
+        if !looking.expect.matches_at(offset, bytes) && difference.is_none() {
+            *difference = looking.expect.difference_at(offset, bytes);
+        }
+    }
+
+    /// What is wrong with the status, the length and the bytes of the answer to the oldest request.
+    pub(super) fn compared(
+        &self,
+        conn: &MixConn,
+        status: u16,
+        length: u64,
+        difference: Option<Box<Difference>>,
+    ) -> Option<Mismatch> {
+        let kind = &self.all[conn.flights.oldest().kind as usize];
+        match kind.head {
+            true => kind.expect.judge_status(status),
+            false => kind.expect.judge(status, length, difference),
+        }
+    }
+
+    /// The oldest request is not in flight any more, and is sent again later: gives its kind, and what is expected by its
+    /// own values if its answer is searched.
+    pub(super) fn take_back(conn: &mut MixConn) -> (usize, Option<Column>) {
+        let (kind, own) = (conn.flights.oldest().kind as usize, Self::own(conn));
+        conn.flights.pop();
+        conn.forget();
+        (kind, own)
     }
 
     /// The server has closed the connection: gives the answer that this completes.
@@ -173,6 +275,10 @@ impl Kinds {
         surplus: Option<&Fault>,
         redirect: bool,
     ) -> Judged {
+        let encoded = match self.decodes {
+            Some(limit) if !redirect => self.decode(conn, answer, limit),
+            _ => None,
+        };
         let flight = conn.flights.oldest();
         let kind = &self.all[flight.kind as usize];
         let mut wrong = conn.wrong.take();
@@ -198,7 +304,55 @@ impl Kinds {
             wrong,
             status: answer.status,
             searched: flight.search && !redirect,
+            encoded,
         }
+    }
+
+    /// Takes its codings off the body of the answer to the oldest request, where that is kept, and judges it: what came over
+    /// the wire is not what is expected of it. Gives the coding, if the answer is searched.
+    #[cold]
+    fn decode(&self, conn: &mut MixConn, answer: &mut Answer, limit: u64) -> Option<Box<Coded>> {
+        let flight = conn.flights.oldest();
+        let kind = &self.all[flight.kind as usize];
+        let of_body = matches!(
+            answer.wrong,
+            Some(Mismatch::Length { .. } | Mismatch::Body(_))
+        );
+        let kept = flight.search || !conn.body.is_empty();
+        if kind.head || !(kept || of_body) {
+            return None;
+        }
+        let encoding = encoding_of(&conn.head);
+        let mut seen = Encoded {
+            answers: 1,
+            ..Encoded::default()
+        };
+        if !encoding.is_identity() {
+            if of_body {
+                answer.wrong = None;
+            }
+            match encoding.decode(&conn.body, limit) {
+                Ok(_) if !kept => {}
+                Ok(body) => {
+                    let length = body.len() as u64;
+                    (seen.decoded, seen.decoded_bytes) = (1, length);
+                    seen.wire_bytes = conn.body.len() as u64;
+                    conn.body = body;
+                    if flight.search && answer.wrong.is_none() {
+                        let difference = kind.expect.difference_at(0, &conn.body);
+                        answer.wrong = kind.expect.judge(answer.status, length, difference);
+                    }
+                }
+                // Another status is the better reason.
+                Err(_) if kind.checks.status(answer.status).is_some() => {}
+                Err(wrong) => {
+                    let wrong = Mismatch::Stated(wrong.into_boxed_str());
+                    answer.wrong.get_or_insert(wrong);
+                }
+            }
+        }
+        let name = encoding.name().to_owned();
+        flight.search.then(|| Box::new(Coded { name, seen }))
     }
 
     /// Books an answer for its kind; its request is not in flight any more.
@@ -208,6 +362,9 @@ impl Kinds {
         conn.body.clear();
         let tally = &mut self.all[judged.kind].tally;
         tally.answer(booked, judged.status, judged.wrong, judged.searched);
+        if let Some(encoded) = judged.encoded {
+            tally.encoded(booked, &encoded.name, &encoded.seen);
+        }
     }
 
     /// The oldest request has failed: gives its kind, if one was in flight.
@@ -222,6 +379,7 @@ impl Kinds {
         }
         let kind = &mut self.all[conn.flights.oldest().kind as usize];
         conn.flights.pop();
+        conn.forget();
         kind.tally.failed(booked, ending);
         Some(kind)
     }
@@ -240,6 +398,23 @@ impl Kinds {
         };
         self.all.iter_mut().map(seen).collect()
     }
+}
+
+/// What a head says of its body.
+fn encoding_of(head: &[u8]) -> Encoding {
+    judge::with_fields(head, |fields| {
+        let all = fields.iter();
+        let these = all.filter(|field| field.name.eq_ignore_ascii_case("content-encoding"));
+        Encoding::of(these.map(|field| field.value))
+    })
+}
+
+/// What an answer is read by.
+struct Looking<'a> {
+    reader: &'a mut HttpReader,
+    state: &'a mut HttpState,
+    expect: &'a Expect,
+    look: Look<'a>,
 }
 
 /// Looks at the parts of an answer while it is read.

@@ -9,8 +9,11 @@ mod flights;
 mod judge;
 mod kind;
 mod order;
+mod over_h2;
 mod own;
+mod recorded;
 mod redirect;
+mod schema;
 mod table;
 mod tally;
 mod template;
@@ -20,17 +23,24 @@ mod users;
 #[cfg(test)]
 mod tests;
 
-use super::{Answer, Booked, Ending, Events, Fault, Fifo, Limits, Session};
+use super::encoding::ACCEPTED;
+use super::{Answer, Booked, Ending, Events, Expect, Fault, Fifo, HttpRequest, Limits, Session};
+use crate::schedule::Share;
 use kind::Kinds;
 use order::Order;
 use prony_record::ByRequest;
+use recorded::Recording;
 use serde::{Deserialize, Serialize};
+use table::Column as Values;
 use template::{Filler, Template};
 
 pub use judge::{Expected, JsonPath, JsonValue};
 pub use kind::MixConn;
 pub use order::{CYCLE, Shares, exact_shares};
+pub use over_h2::{Carried, MixH2, OverH2, over_h2};
 pub use own::{Own, Part};
+pub use recorded::{Recorded, RecordedRequest};
+pub use schema::Schema;
 pub use table::{Column, Table};
 pub use template::{Piece, Written, text};
 pub use user::{Origin, Take, Think};
@@ -38,6 +48,9 @@ pub use users::{MixSession, MixStep, UserConn, Users};
 
 /// One of this number is the unit of [`Mix::sample`].
 pub const MILLION: u32 = 1_000_000;
+
+/// How many of a million answers have their bodies searched, unless something else is said.
+pub const SAMPLE: u32 = MILLION / 100;
 
 /// A kind of request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,11 +89,21 @@ pub struct Mix {
     pub shares: Shares,
     /// How many of a million answers have their bodies searched.
     pub sample: u32,
+    /// Bodies are judged without their content codings: see [`Mix::decode`].
+    #[serde(default)]
+    pub decodes: bool,
     /// How much of an answer is accepted.
     pub limits: Limits,
     /// Sessions of these requests; empty: each request is sent for itself.
     #[serde(default)]
     pub sessions: Vec<MixSession>,
+    /// The order and the times of the requests; the weights are then not used.
+    #[serde(default)]
+    pub recorded: Option<Box<Recorded>>,
+    /// It is sent over HTTP/2: the load's `pipeline` is the number of streams in flight on each connection. See
+    /// [`Mix::speak_http2`].
+    #[serde(default)]
+    pub http2: Option<MixH2>,
 }
 
 impl Mix {
@@ -93,6 +116,55 @@ impl Mix {
             request.keepalive = keepalive;
         }
         mix
+    }
+
+    /// Asks for all content codings that are known, where a request does not say itself which it accepts, and judges
+    /// bodies without them. What is expected of a body that has one is looked at on the sample.
+    pub fn decode(&mut self) {
+        self.decodes = true;
+        let accepts = |(name, _): &(String, _)| name.eq_ignore_ascii_case("accept-encoding");
+        for request in &mut self.requests {
+            if !request.headers.iter().any(accepts) {
+                let field = ("Accept-Encoding".to_owned(), vec![text(ACCEPTED)]);
+                request.headers.push(field);
+            }
+        }
+    }
+
+    /// A mix of one request under this name, whose answers must be as `expect` says.
+    #[must_use]
+    pub fn one(name: &str, request: &HttpRequest, expect: &Expect, limits: Limits) -> Self {
+        let field = |(name, value): &(String, String)| (name.clone(), vec![text(value.as_str())]);
+        let body = match request.body.as_slice() {
+            [] => Vec::new(),
+            bytes => vec![text(bytes)],
+        };
+        Self {
+            requests: vec![MixRequest {
+                name: name.to_owned(),
+                method: request.method.clone(),
+                path: vec![text(request.target.as_str())],
+                host: request.host.clone(),
+                headers: request.headers.iter().map(field).collect(),
+                cookies: false,
+                body,
+                keepalive: request.keepalive,
+                weight: 1,
+                expected: Expected {
+                    status: expect.status.into_iter().collect(),
+                    body: expect.length.map(|_| expect.prefix.clone()),
+                    ..Expected::default()
+                },
+            }],
+            tables: Vec::new(),
+            shares: Shares::Exact,
+            sample: SAMPLE,
+            decodes: false,
+            limits,
+            sessions: Vec::new(),
+            recorded: None,
+            http2: None,
+        }
     }
 
     /// The length of the longest request without its values, in bytes.
@@ -114,9 +186,21 @@ impl Mix {
 pub struct Mixed {
     kinds: Kinds,
     order: Order,
+    recording: Option<Recording>,
     filler: Filler,
+    /// Requests that a server has left out, the next one last.
+    again: Vec<Again>,
     /// Requests in flight over all connections.
     in_flight: u64,
+}
+
+/// A request that is sent once more.
+#[derive(Debug)]
+struct Again {
+    kind: usize,
+    text: Vec<u8>,
+    /// If its answer is searched: what is expected by its own values.
+    own: Option<Values>,
 }
 
 impl Mixed {
@@ -135,9 +219,18 @@ impl Mixed {
         Self {
             kinds,
             order: Order::new(&weights, mix.shares, own),
+            recording: None,
             filler,
+            again: Vec::new(),
             in_flight: 0,
         }
+    }
+
+    /// Sends the recorded requests that are due on the connections of this share; there must be at least one.
+    #[must_use]
+    pub(crate) fn recorded(mut self, recorded: &Recorded, share: Share) -> Self {
+        self.recording = Some(Recording::new(recorded, share));
+        self
     }
 
     /// Sends this kind (by its place) from now on, and no other.
@@ -148,6 +241,15 @@ impl Mixed {
     /// The next `{{seq}}` is this, instead of 1.
     pub fn count_from(&mut self, n: u64) {
         self.filler.count_from(n);
+    }
+
+    /// The request in flight, which is this text, was not processed: it is the next one that is sent.
+    #[cold]
+    fn send_again(&mut self, conn: &mut MixConn, text: &[u8]) {
+        self.in_flight -= 1;
+        let (kind, own) = Kinds::take_back(conn);
+        let text = text.to_vec();
+        self.again.push(Again { kind, text, own });
     }
 
     /// Judges an answer that has come whole, and books it.
@@ -173,20 +275,39 @@ impl Session for Mixed {
     /// No more after the last row of a table that is used once.
     #[inline]
     fn accepts(&self, _conn: &MixConn) -> bool {
-        !self.filler.used_up()
+        !self.filler.used_up() || !self.again.is_empty()
     }
 
     /// And the answers to the last ones have come.
     #[inline]
     fn ended(&self) -> bool {
-        self.filler.used_up() && self.in_flight == 0
+        self.filler.used_up() && self.in_flight == 0 && self.again.is_empty()
     }
 
     #[inline]
     fn request(&mut self, conn: &mut MixConn, _slot: u32, _: Fifo, out: &mut Vec<u8>) {
-        let kind = self.order.next();
+        if let Some(Again { kind, text, own }) = self.again.pop() {
+            self.in_flight += 1;
+            out.extend_from_slice(&text);
+            return Kinds::sent_on(conn, kind, &text, own);
+        }
         let from = out.len();
-        self.kinds.get(kind).template.fill(&mut self.filler, out);
+        let kind = match &mut self.recording {
+            None => {
+                let kind = self.order.next();
+                self.kinds.get(kind).template.fill(&mut self.filler, out);
+                kind
+            }
+            Some(recording) => {
+                let RecordedRequest { request, row } = recording.next();
+                let template = &self.kinds.get(request as usize).template;
+                match row {
+                    None => template.fill(&mut self.filler, out),
+                    Some(row) => template.fill_row(row as usize, &mut self.filler, out),
+                }
+                request as usize
+            }
+        };
         self.in_flight += 1;
         self.kinds.sent(conn, kind, &out[from..], &mut self.filler);
     }
@@ -205,7 +326,7 @@ impl Session for Mixed {
         }
         let mut at = 0;
         while at < bytes.len() {
-            let (used, answer) = self.kinds.read(conn, &bytes[at..], None, false)?;
+            let (used, answer) = self.kinds.read(conn, &bytes[at..], false, false)?;
             at += used;
             if let Some(answer) = answer {
                 let more = at < bytes.len() && (answer.last || conn.flights.len() == 1);

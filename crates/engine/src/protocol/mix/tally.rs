@@ -3,7 +3,8 @@
 use super::super::{Booked, Ending};
 use super::durations::Durations;
 use prony_record::observation::keep_example;
-use prony_record::{ByRequest, Outcomes};
+use prony_record::{ByRequest, Encoded, Outcomes};
+use std::collections::BTreeMap;
 
 /// What was seen of one kind of request by one worker.
 #[derive(Debug)]
@@ -11,6 +12,7 @@ pub(super) struct Tally {
     outcomes: Outcomes,
     response: Durations,
     searched: u64,
+    encodings: BTreeMap<String, Encoded>,
     /// Has there been an answer?
     any: bool,
     wrong: Vec<String>,
@@ -22,6 +24,7 @@ impl Tally {
             outcomes: Outcomes::default(),
             response: Durations::new(),
             searched: 0,
+            encodings: BTreeMap::new(),
             any: false,
             wrong: Vec::new(),
         }
@@ -53,6 +56,14 @@ impl Tally {
             }
         } else {
             self.outcomes.in_flight_at_end += u64::from(booked.in_flight_at_end);
+        }
+    }
+
+    /// The body of a searched answer had this coding.
+    #[cold]
+    pub(super) fn encoded(&mut self, booked: Booked, name: &str, encoded: &Encoded) {
+        if booked.ended_inside {
+            encoded.count(name, &mut self.encodings);
         }
     }
 
@@ -101,6 +112,7 @@ impl Tally {
             outcomes: self.outcomes,
             times: self.response.seen(),
             searched: self.searched,
+            encodings: self.encodings,
             wrong_answers: self.wrong,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::MixRequest;
 use super::table::{Column, Table};
+use crate::protocol::h2::DIFFERS;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rand::{Rng, RngExt, SeedableRng};
@@ -147,6 +148,24 @@ impl Template {
         }
     }
 
+    /// The head with [`DIFFERS`] in the place of what is not the same each time.
+    pub(super) fn sample(&self) -> Vec<u8> {
+        let mut sample = Vec::new();
+        for piece in &self.head {
+            match piece {
+                Piece::Text(bytes) => sample.extend_from_slice(bytes),
+                // It is a whole line.
+                Piece::Cookies => sample.extend_from_slice(&[DIFFERS, b'\r', b'\n']),
+                _ => sample.push(DIFFERS),
+            }
+        }
+        if !self.body.is_empty() {
+            // Of the length.
+            sample.extend_from_slice(&[DIFFERS, b'\r', b'\n', b'\r', b'\n']);
+        }
+        sample
+    }
+
     /// The tables that it uses, each once.
     pub(super) fn tables(&self) -> &[usize] {
         &self.tables
@@ -170,6 +189,14 @@ impl Template {
     #[inline]
     pub(super) fn fill(&self, filler: &mut Filler, out: &mut Vec<u8>) {
         filler.advance(&self.tables);
+        self.fill_with_rows(filler, out);
+    }
+
+    /// Appends the next request, with this row of all its tables.
+    pub(super) fn fill_row(&self, row: usize, filler: &mut Filler, out: &mut Vec<u8>) {
+        for &table in &self.tables {
+            filler.tables[table].row = row;
+        }
         self.fill_with_rows(filler, out);
     }
 
@@ -214,6 +241,15 @@ fn places(pieces: &[Piece]) -> usize {
         _ => 0,
     };
     pieces.iter().map(needed).max().unwrap_or_default()
+}
+
+/// What these pieces always are, if that is the same each time.
+pub(super) fn constant(pieces: &[Piece]) -> Option<Vec<u8>> {
+    match joined(pieces.to_vec()).as_slice() {
+        [] => Some(Vec::new()),
+        [Piece::Text(bytes)] => Some(bytes.clone()),
+        _ => None,
+    }
 }
 
 /// Neighbouring texts as one, what is constant encoded now, and no empty texts.

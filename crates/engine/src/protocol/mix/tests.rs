@@ -3,6 +3,7 @@ use crate::protocol::Pace;
 use crate::protocol::seen::Seen;
 use proptest::prelude::*;
 
+mod encoded;
 mod own;
 
 fn request(name: &str, path: Vec<Piece>, weight: u32) -> MixRequest {
@@ -34,8 +35,11 @@ fn mix(requests: Vec<MixRequest>, tables: Vec<Table>) -> Mix {
         tables,
         shares: Shares::Exact,
         sample: MILLION,
+        decodes: false,
         limits: Limits::default(),
         sessions: Vec::new(),
+        recorded: None,
+        http2: None,
     }
 }
 
@@ -416,6 +420,8 @@ fn shop() -> Mix {
     };
     Mix {
         sessions: vec![session],
+        recorded: None,
+        http2: None,
         ..mix(vec![login, order], vec![table])
     }
 }

@@ -12,7 +12,7 @@ use super::template::Filler;
 use super::user::{self, Take, Taking, Think, User};
 use super::{Mix, MixConn};
 use crate::clock;
-use crate::protocol::{Answer, Booked, Ending, Events, Fault, Fifo, Pace, Session};
+use crate::protocol::{Answer, Booked, Ending, Events, Fault, Fifo, Mismatch, Pace, Session};
 use prony_record::{ByRequest, BySession, Distributions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ struct Course {
 /// Carries out the sessions of a [`Mix`] and judges every answer.
 #[derive(Debug)]
 pub struct Users {
-    kinds: Kinds,
+    pub(super) kinds: Kinds,
     courses: Vec<Course>,
     order: Order,
     filler: Filler,
@@ -84,8 +84,7 @@ pub struct Users {
 #[derive(Debug, Default)]
 pub struct UserConn {
     slot: u32,
-    mix: MixConn,
-    head: Vec<u8>,
+    pub(super) mix: MixConn,
 }
 
 /// Why a session ended.
@@ -193,8 +192,23 @@ impl Users {
         &mut users[at]
     }
 
+    /// Is the body of the answer to the step in flight needed in any case?
+    pub(super) fn needs_body(&self, conn: &UserConn) -> bool {
+        let user = &self.users[conn.slot as usize];
+        self.courses[user.session].steps[user.step - 1].body
+    }
+
+    /// The request in flight, which is this text, was not processed: it is what the user sends next.
+    #[cold]
+    pub(super) fn send_again(&mut self, conn: &mut UserConn, slot: u32, text: &[u8]) {
+        let (_, own) = Kinds::take_back(&mut conn.mix);
+        let user = Self::user(&mut self.users, slot);
+        user.next = text.to_vec();
+        user.own = own;
+    }
+
     /// The answer to a step has come whole.
-    fn answered(
+    pub(super) fn answered(
         &mut self,
         conn: &mut UserConn,
         mut answer: Answer,
@@ -205,26 +219,32 @@ impl Users {
         let user = Self::user(&mut self.users, slot);
         let course = &self.courses[user.session];
         let step = &course.steps[user.step - 1];
-        let redirect = match step.redirects > 0 && is_redirect(answer.status) {
-            true => user::field(&conn.head, "location").next(),
+        // An answer that was broken off leads nowhere.
+        let whole = !matches!(answer.wrong, Some(Mismatch::Stated(_)));
+        let redirect = match step.redirects > 0 && whole && is_redirect(answer.status) {
+            true => {
+                let location = user::field(&conn.mix.head, "location").next();
+                location.map(<[u8]>::to_vec)
+            }
             false => None,
         };
         let kinds = &self.kinds;
         let judged = kinds.judge(&mut conn.mix, &mut answer, surplus, redirect.is_some());
         let name = &kinds.get(judged.kind).name;
         if course.cookies {
-            user.keep_cookies(&conn.head);
+            user.keep_cookies(&conn.mix.head);
         }
         let mut over = match (&judged.wrong, redirect) {
             (Some(_), _) => Some(Over::Failed(format!("{name}: wrong answer"))),
             (None, Some(location)) => {
                 user.own = Kinds::own(&conn.mix);
-                let followed = user.follow(step.redirects, answer.status, location, course.cookies);
+                let followed =
+                    user.follow(step.redirects, answer.status, &location, course.cookies);
                 followed
                     .err()
                     .map(|why| Over::Failed(format!("{name}: {why}")))
             }
-            (None, None) => match user.take(&step.takings, &conn.head, &conn.mix.body) {
+            (None, None) => match user.take(&step.takings, &conn.mix.head, &conn.mix.body) {
                 Some(missing) => Some(Over::Failed(format!("{name}: {missing}"))),
                 None => (user.step == course.steps.len()).then_some(Over::Completed),
             },
@@ -236,7 +256,7 @@ impl Users {
         }
         // A connection of its own ends with its session.
         answer.last |= over.is_some() && !self.keepalive;
-        conn.head.clear();
+        conn.mix.head.clear();
         let booked = events.answered(Fifo, answer);
         self.kinds.book(&mut conn.mix, judged, booked);
         if user.begun == 0 {
@@ -364,8 +384,7 @@ impl Session for Users {
         }
         let user = &self.users[slot as usize];
         let step = &self.courses[user.session].steps[user.step - 1];
-        let head = Some(&mut conn.head);
-        let (used, answer) = self.kinds.read(&mut conn.mix, bytes, head, step.body)?;
+        let (used, answer) = self.kinds.read(&mut conn.mix, bytes, true, step.body)?;
         if let Some(answer) = answer {
             let surplus = (used < bytes.len()).then_some(Fault::Unsolicited { at: used });
             self.answered(conn, answer, surplus.as_ref(), events);

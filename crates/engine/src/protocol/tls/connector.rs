@@ -19,7 +19,8 @@ pub struct TlsOptions {
     pub server_name: String,
     /// `1.2` or `1.3`; none: the best that both sides speak.
     pub version: Option<String>,
-    /// The only cipher suite that is offered, by its IANA or OpenSSL name; none: all that are thought secure.
+    /// The only cipher suites that are offered, by their IANA or OpenSSL names, with colons between them, the
+    /// preferred one first; none: all that are thought secure.
     pub cipher: Option<String>,
     /// The certificates of authorities to trust, as PEM; none: those of the system.
     pub ca: Option<String>,
@@ -151,19 +152,25 @@ impl Connector {
 fn provider(options: &TlsOptions) -> Result<CryptoProvider, TlsInvalid> {
     let mut provider = ring::default_provider();
     if let Some(wanted) = &options.cipher {
-        let is_wanted = |suite: &SupportedCipherSuite| {
+        let named = |name: &str, suite: &SupportedCipherSuite| {
             let iana = iana(suite);
-            wanted.eq_ignore_ascii_case(&iana) || wanted.eq_ignore_ascii_case(&openssl(&iana))
+            name.eq_ignore_ascii_case(&iana) || name.eq_ignore_ascii_case(&openssl_name(&iana))
         };
-        let known = |suite: &SupportedCipherSuite| iana(suite);
-        let all: Vec<String> = provider.cipher_suites.iter().map(known).collect();
-        provider.cipher_suites.retain(is_wanted);
-        if provider.cipher_suites.is_empty() {
+        let all = &provider.cipher_suites;
+        let known = |name: &&str| all.iter().any(|suite| named(name, suite));
+        if let Some(unknown) = wanted.split(':').find(|name| !known(name)) {
+            let all: Vec<String> = all.iter().map(iana).collect();
             return Err(TlsInvalid::Cipher {
-                name: wanted.clone(),
+                name: unknown.to_owned(),
                 known: all.join(", "),
             });
         }
+        let place =
+            |suite: &SupportedCipherSuite| wanted.split(':').position(|it| named(it, suite));
+        provider
+            .cipher_suites
+            .retain(|suite| place(suite).is_some());
+        provider.cipher_suites.sort_by_key(place);
     }
     Ok(provider)
 }
@@ -174,8 +181,8 @@ pub(super) fn iana(suite: &SupportedCipherSuite) -> String {
     name.replacen("TLS13_", "TLS_", 1)
 }
 
-/// The same in OpenSSL's words; those of TLS 1.3 are IANA's.
-fn openssl(iana: &str) -> String {
+/// The name that OpenSSL has for a cipher suite of IANA's registry; those of TLS 1.3 are the same.
+pub fn openssl_name(iana: &str) -> String {
     match iana.strip_prefix("TLS_ECDHE_") {
         Some(rest) => {
             let rest = rest.replace("_WITH_", "-").replace("AES_", "AES");
@@ -311,11 +318,11 @@ mod tests {
     #[test]
     fn a_cipher_suite_has_the_names_of_iana_and_of_openssl() {
         assert_eq!(
-            openssl("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
+            openssl_name("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
             "ECDHE-RSA-AES128-GCM-SHA256"
         );
         assert_eq!(
-            openssl("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"),
+            openssl_name("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"),
             "ECDHE-ECDSA-CHACHA20-POLY1305"
         );
         for name in ["ECDHE-RSA-AES128-GCM-SHA256", "tls_aes_128_gcm_sha256"] {
@@ -325,6 +332,19 @@ mod tests {
             };
             assert_eq!(provider(&options).unwrap().cipher_suites.len(), 1, "{name}");
         }
+        let several = TlsOptions {
+            cipher: Some("ECDHE-RSA-AES128-GCM-SHA256:TLS_AES_128_GCM_SHA256".into()),
+            ..TlsOptions::default()
+        };
+        let offered = provider(&several).unwrap().cipher_suites;
+        let names: Vec<_> = offered.iter().map(iana).collect();
+        assert_eq!(
+            names,
+            [
+                "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+                "TLS_AES_128_GCM_SHA256"
+            ]
+        );
     }
 
     #[test]

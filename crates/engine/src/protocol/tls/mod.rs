@@ -11,12 +11,12 @@ mod probe;
 mod stream;
 
 pub(crate) use connector::Connector;
-pub use connector::{TlsInvalid, TlsOptions};
+pub use connector::{TlsInvalid, TlsOptions, openssl_name};
 pub use fault::TlsFault;
 pub use probe::{ProbeError, probe, speaks_tls};
 pub use stream::TlsStream;
 
-use super::{Booked, Ending, Events, Fault, Pace, Session};
+use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Session};
 use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
@@ -37,6 +37,7 @@ pub(crate) struct Tls<P> {
     /// What the inner session took for unsolicited.
     unsolicited: Vec<u8>,
     seen: Option<Seen>,
+    passed: PlainBytes,
 }
 
 /// A connection's state.
@@ -71,6 +72,7 @@ impl<P: Session> Tls<P> {
             plain: Vec::new(),
             unsolicited: Vec::new(),
             seen: None,
+            passed: PlainBytes::default(),
         }
     }
 
@@ -115,6 +117,7 @@ impl<P: Session> Tls<P> {
                 return Ok(());
             }
             let length = bytes.len();
+            self.passed.received += length as u64;
             let result = self
                 .inner
                 .received(inner, slot, bytes, &mut self.plain, events);
@@ -132,6 +135,7 @@ impl<P: Session> Tls<P> {
         if !self.plain.is_empty() {
             // Neither fails: the one has no limit, the other is memory.
             let _ = tls.writer().write_all(&self.plain);
+            self.passed.sent += self.plain.len() as u64;
             self.plain.clear();
         }
         while tls.wants_write() && tls.write_tls(out).is_ok() {}
@@ -229,9 +233,13 @@ impl<P: Session> Session for Tls<P> {
     fn how_ended(&self, conn: &Self::Conn) -> &'static str {
         match conn.ready {
             false => "the server closed the connection during the TLS handshake",
-            true if conn.closed => self.inner.how_ended(&conn.inner),
+            true if conn.closed || self.said_goodbye(conn) => self.inner.how_ended(&conn.inner),
             true => "the server closed the connection without TLS's close_notify",
         }
+    }
+
+    fn said_goodbye(&self, conn: &Self::Conn) -> bool {
+        self.inner.said_goodbye(&conn.inner)
     }
 
     fn unsolicited<'a>(&'a self, _received: &'a [u8]) -> &'a [u8] {
@@ -280,6 +288,18 @@ impl<P: Session> Session for Tls<P> {
         ending: Ending,
     ) {
         self.inner.failed(&mut conn.inner, token, booked, ending);
+    }
+
+    fn plain(&mut self) -> Option<PlainBytes> {
+        Some(self.passed)
+    }
+
+    fn heads(&mut self) -> HeadBytes {
+        self.inner.heads()
+    }
+
+    fn grpc(&mut self) -> Option<prony_record::Grpc> {
+        self.inner.grpc()
     }
 
     fn by_request(&mut self) -> Vec<ByRequest> {

@@ -2,12 +2,14 @@
 //!
 //! Each kind has its file, which gives `Sent` requests; here they are counted, named and written.
 
-mod access_log;
+pub(super) mod access_log;
 mod curl;
 mod har;
 mod openapi;
 mod vegeta;
 mod write;
+
+pub(super) use write::free_name;
 
 use super::{RequestsError, Server};
 use crate::source::Unreadable;
@@ -121,20 +123,20 @@ impl FromStr for Format {
 
 /// A request as it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Sent {
+pub(super) struct Sent {
     /// What it is to be called; empty: by method and path.
     name: String,
-    method: String,
+    pub(super) method: String,
     /// Scheme, host and port of its server; empty when the text does not say.
     origin: String,
     /// Path and query.
-    path: String,
+    pub(super) path: String,
     /// In it, `{{…}}` is a value.
     templates: bool,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
     /// The status with which it was answered, or is to be.
-    status: Option<u16>,
+    pub(super) status: Option<u16>,
 }
 
 /// What a text has.

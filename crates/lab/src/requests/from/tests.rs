@@ -243,9 +243,9 @@ fn access_log() {
     assert_eq!(mix.requests[1].expected.status, [(200, 200), (404, 404)]);
     let notes = made.notes.join("\n");
     for word in [
-        "1 lines: POST, whose bodies",
-        "1 lines: no request over HTTP",
-        "1 lines: not in the common",
+        "1 line: POST, whose bodies",
+        "1 line: no request over HTTP",
+        "1 line: not in the common",
         "1 kinds of requests, each less than one in a thousand: 1 of 6001",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");

@@ -90,13 +90,17 @@ fn key(name: &str) -> String {
 
 /// A name that no other request has.
 fn name(one: &Counted, names: &mut BTreeSet<String>) -> String {
-    let wanted = match one.sent.name.as_str() {
+    match one.sent.name.as_str() {
         "" => {
             let path = one.sent.path.split(['?', '#']).next().unwrap_or_default();
-            format!("{} {path}", one.sent.method.to_lowercase())
+            free_name(&format!("{} {path}", one.sent.method.to_lowercase()), names)
         }
-        name => name.to_owned(),
-    };
+        name => free_name(name, names),
+    }
+}
+
+/// A name like the one that is `wanted`, of characters that a name may have, which is not among `names` yet; it is now.
+pub(in crate::requests) fn free_name(wanted: &str, names: &mut BTreeSet<String>) -> String {
     let mut name = String::new();
     for c in wanted.chars().take(LONG) {
         match c {

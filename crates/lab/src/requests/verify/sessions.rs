@@ -1,13 +1,31 @@
 //! Sessions: each from its first step to its last, several times, whole and in fragments.
 
-use super::{PAUSE, PIECES, REPEATS, Seen, Told, Tried, Way, connect, count_from, hear};
+use super::line::Line;
+use super::{How, REPEATS, Seen, Told, Tried, Way, count_from};
 use prony_engine::Target;
-use prony_engine::protocol::mix::{UserConn, Users};
+use prony_engine::protocol::h2::H2;
+use prony_engine::protocol::mix::{OverH2, Users, over_h2};
 use prony_engine::protocol::tls::TlsOptions;
-use prony_engine::protocol::{Fifo, Mix, Session};
-use std::io::{self, Write};
-use std::thread;
+use prony_engine::protocol::{Mix, Session};
+use std::io;
 use std::time::Duration;
+
+/// A session of users, over whatever it is.
+trait Several: Session {
+    fn users(&mut self) -> &mut Users;
+}
+
+impl Several for Users {
+    fn users(&mut self) -> &mut Users {
+        self
+    }
+}
+
+impl Several for H2<OverH2<Users>> {
+    fn users(&mut self) -> &mut Users {
+        self.state()
+    }
+}
 
 /// All sessions of a mix. A session waits for each answer: pipelining is none of its ways.
 pub(super) fn verify(
@@ -26,7 +44,12 @@ pub(super) fn verify(
             users.only(session);
             users.count_from(count_from(seed, attempts.next().unwrap_or_default()));
             let mut seen = Seen::default();
-            let wrong = match attempt(&mut users, session, place, silence, way, &mut seen) {
+            let how = (place, silence, way);
+            let tried = match mix.http2 {
+                None => attempt(&mut users, session, how, &mut seen),
+                Some(_) => attempt(&mut over_h2(users, mix), session, how, &mut seen),
+            };
+            let wrong = match tried {
                 Ok(()) => seen.wrong,
                 Err(error) => Some(seen.wrong.unwrap_or_else(|| error.to_string())),
             };
@@ -47,40 +70,28 @@ pub(super) fn verify(
 }
 
 /// The session, several times, each on a connection of its own.
-fn attempt(
-    users: &mut Users,
+fn attempt<S: Several>(
+    users: &mut S,
     session: usize,
-    place: (&Target, Option<&TlsOptions>),
-    silence: Duration,
-    way: Way,
+    (place, silence, way): How<'_>,
     seen: &mut Seen,
 ) -> io::Result<()> {
     for _ in 0..REPEATS {
-        let (mut stream, mut conn) = (connect(place, silence)?, UserConn::default());
-        while users.accepts(&conn) {
+        let mut line = Line::open(users, place, silence, seen)?;
+        while users.accepts(&line.conn) {
             if seen.last {
-                (stream, conn) = (connect(place, silence)?, UserConn::default());
+                line = Line::open(users, place, silence, seen)?;
                 seen.last = false;
             }
-            let mut out = Vec::new();
-            users.request(&mut conn, 0, Fifo, &mut out);
-            seen.waiting += 1;
-            let pieces = if way == Way::Fragments { PIECES } else { 1 };
-            for piece in out.chunks(out.len().div_ceil(pieces).max(1)) {
-                stream.write_all(piece)?;
-                if way == Way::Fragments {
-                    thread::sleep(PAUSE);
-                }
-            }
-            hear(users, &mut conn, stream.as_mut(), seen)?;
-            if !users.is_active(0) {
+            line.ask(users, 1, way, seen)?;
+            if !users.users().is_active(0) {
                 break;
             }
         }
         if seen.wrong.is_some() {
             break;
         }
-        if let Some(why) = users.failure(session) {
+        if let Some(why) = users.users().failure(session) {
             return Err(io::Error::other(why));
         }
     }

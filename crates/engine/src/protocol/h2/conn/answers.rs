@@ -3,19 +3,20 @@
 use super::{
     Block, Data, H2Conn, KNOWN_BLOCK, LAST_STREAM, MOST_CONTINUATIONS, SIZE, STREAM, Turn,
 };
+use crate::protocol::h2::content::{Content, Section};
 use crate::protocol::h2::frame::{self, Header, put_number};
 use crate::protocol::h2::head::Head;
 use crate::protocol::h2::hpack::Refusal;
-use crate::protocol::h2::session::H2;
+use crate::protocol::h2::session::Setup;
 use crate::protocol::h2::streams::Known;
 use crate::protocol::{Answer, Events, Fault, Mismatch, Tag};
 
-impl H2Conn {
+impl<C: Content> H2Conn<C> {
     pub(super) fn headers(
         &mut self,
         header: Header,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let mut fragment = payload;
         if header.has(frame::PADDED) {
@@ -46,7 +47,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let Some(block) = &mut self.block else {
             return Err(Fault::Malformed("CONTINUATION without HEADERS before it"));
@@ -76,10 +77,18 @@ impl H2Conn {
         id: u32,
         block: &[u8],
         end: bool,
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
-        let head = self.decode(turn.h2, block)?;
-        let place = match self.streams.find(id) {
+        let found = self.streams.find(id);
+        // Trailers mostly follow sections of another kind: each kind has a known block.
+        let kind = match found {
+            Known::Open(place) => usize::from(self.streams.get(place).status != 0),
+            _ => 0,
+        };
+        let head = self.decode(turn.h2, block, kind)?;
+        self.heads.compressed += block.len() as u64;
+        self.heads.plain += u64::from(head.size);
+        let place = match found {
             Known::Open(place) => place,
             Known::Cancelled => {
                 if end {
@@ -115,46 +124,53 @@ impl H2Conn {
             Some(status) => (stream.status, stream.length) = (status, head.length),
             None => {}
         }
+        let fields = &self.known[kind].section.fields;
+        C::section(turn.state, &mut stream.reading, fields);
         if end {
             self.complete(place, turn);
         }
         Ok(())
     }
 
-    /// What a block says.
+    /// What a block says: that of a header section (0) or trailers (1). What it says beyond HTTP is in `known` after that.
     #[inline]
-    pub(super) fn decode(&mut self, h2: &H2, block: &[u8]) -> Result<Head, Fault> {
-        if self.known.version == self.decoder.version()
-            && !block.is_empty()
-            && self.known.bytes == block
-        {
-            return Ok(self.known.head);
+    pub(super) fn decode(
+        &mut self,
+        h2: &Setup<C>,
+        block: &[u8],
+        kind: usize,
+    ) -> Result<Head, Fault> {
+        let known = &mut self.known[kind];
+        if known.version == self.decoder.version() && !block.is_empty() && known.bytes == block {
+            return Ok(known.section.head);
         }
+        known.bytes.clear();
         let limit = usize::try_from(h2.limits.head).unwrap_or(usize::MAX);
         let before = self.decoder.version();
-        let mut head = Head::default();
-        let decoded = self
-            .decoder
-            .decode(block, limit, |name, value| head.field(name, value));
+        let mut section = Section::default();
+        let decoded = self.decoder.decode(block, limit, |name, value| {
+            section.head.field(name, value);
+            C::field(&mut section.fields, name, value);
+        });
         match decoded {
             Ok(()) => {}
             Err(Refusal::Invalid(why)) => return Err(Fault::Malformed(why)),
             Err(Refusal::TooLong) => return Err(too_long(h2)),
         }
+        C::fields_end(&mut section.fields);
+        known.section = section;
         if self.decoder.version() == before && block.len() <= KNOWN_BLOCK {
-            self.known.bytes.clear();
-            self.known.bytes.extend_from_slice(block);
-            self.known.head = head;
-            self.known.version = before;
+            known.bytes.extend_from_slice(block);
+            known.version = before;
         }
-        Ok(head)
+        Ok(known.section.head)
     }
 
     /// A DATA frame begins. Gives what was read of its payload; none when more has to come before.
     #[inline]
     pub(super) fn begin_data(
         &mut self,
-        h2: &H2,
+        h2: &Setup<C>,
         header: Header,
         after: &[u8],
     ) -> Result<Option<usize>, Fault> {
@@ -211,13 +227,13 @@ impl H2Conn {
         &mut self,
         data: Data,
         bytes: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<usize, Fault> {
         let n = data.left.min(bytes.len());
         let padding = data.padding.min(bytes.len() - n);
         let mut known = self.streams.find(data.stream);
         if let Known::Open(place) = known
-            && let Some(why) = self.body(turn.h2, place, &bytes[..n])
+            && let Some(why) = self.body((turn.h2, turn.state), place, &bytes[..n])
         {
             self.refuse(place, why, true, turn);
             known = Known::Cancelled;
@@ -236,9 +252,18 @@ impl H2Conn {
             Known::Open(place) if data.end => self.end_of_data(place, turn),
             Known::Open(place) => {
                 let stream = self.streams.get(place);
+                // What is given in this turn goes out at its end: the server does not know of it yet.
+                let given = match stream.given {
+                    (when, given) if when == self.turn => given,
+                    _ => 0,
+                };
+                if stream.unacknowledged.saturating_add(given) >= turn.h2.window {
+                    turn.events.stalled();
+                }
                 if stream.unacknowledged >= turn.h2.window.div_ceil(2) {
                     let id = stream.id;
                     put_number(frame::WINDOW_UPDATE, id, stream.unacknowledged, turn.out);
+                    stream.given = (self.turn, given + stream.unacknowledged);
                     stream.unacknowledged = 0;
                 }
             }
@@ -249,7 +274,7 @@ impl H2Conn {
     }
 
     #[inline]
-    pub(super) fn end_of_data(&mut self, place: usize, turn: &mut Turn<'_, impl Events<Tag>>) {
+    pub(super) fn end_of_data(&mut self, place: usize, turn: &mut Turn<'_, C, impl Events<Tag>>) {
         if self.streams.get(place).status == 0 {
             let why = Fault::Malformed("data before the header section");
             return self.refuse(place, why, false, turn);
@@ -259,7 +284,12 @@ impl H2Conn {
 
     /// A piece of an answer's body. Gives what is wrong, if the stream cannot go on.
     #[inline]
-    pub(super) fn body(&mut self, h2: &H2, place: usize, bytes: &[u8]) -> Option<Fault> {
+    pub(super) fn body(
+        &mut self,
+        (h2, state): (&Setup<C>, &mut C::State),
+        place: usize,
+        bytes: &[u8],
+    ) -> Option<Fault> {
         let stream = self.streams.get(place);
         if bytes.is_empty() {
             return None;
@@ -268,11 +298,13 @@ impl H2Conn {
             return Some(Fault::Malformed("data before the header section"));
         }
         let it = &h2.exchanges[stream.exchange as usize];
-        if it.head || matches!(stream.status, 204 | 304) {
+        let to_head = C::is_head(it.head, state, &stream.reading);
+        if to_head || matches!(stream.status, 204 | 304) {
             return Some(Fault::Malformed("a body where there must be none"));
         }
-        if !it.expect.matches_at(stream.body, bytes) && stream.difference.is_none() {
-            stream.difference = it.expect.difference_at(stream.body, bytes);
+        let (reading, offset) = (&mut stream.reading, stream.body);
+        if let Some(wrong) = C::body(state, &it.expect, reading, offset, bytes, &h2.limits) {
+            return Some(wrong);
         }
         stream.body += bytes.len() as u64;
         if stream.length.is_some_and(|length| stream.body > length) {
@@ -286,18 +318,21 @@ impl H2Conn {
 
     /// The server has ended a stream.
     #[inline]
-    pub(super) fn complete(&mut self, place: usize, turn: &mut Turn<'_, impl Events<Tag>>) {
+    pub(super) fn complete(&mut self, place: usize, turn: &mut Turn<'_, C, impl Events<Tag>>) {
         let stream = self.streams.get(place);
         let it = &turn.h2.exchanges[stream.exchange as usize];
         let (status, body) = (stream.status, stream.body);
-        let bodiless = it.head || matches!(status, 204 | 304);
+        let to_head = C::is_head(it.head, turn.state, &stream.reading);
+        let bodiless = to_head || matches!(status, 204 | 304);
         let short = stream.length.is_some_and(|length| length != body) && !bodiless;
         let wrong = match short {
             true => Some(Mismatch::Fault(Fault::Malformed(
                 "a body shorter than content-length says",
             ))),
-            false if it.head => it.expect.judge_status(status),
-            false => it.expect.judge(status, body, stream.difference.take()),
+            false => {
+                let reading = &mut stream.reading;
+                C::judge(turn.state, &it.expect, reading, to_head, status, body)
+            }
         };
         if stream.sending {
             // An answer before the request's end: the rest of it is not sent (RFC 9113, 8.1).
@@ -313,7 +348,7 @@ impl H2Conn {
         place: usize,
         fault: Fault,
         open: bool,
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) {
         let stream = self.streams.get(place);
         if open || stream.sending {
@@ -335,7 +370,7 @@ impl H2Conn {
         place: usize,
         wrong: Option<Mismatch>,
         cancelled: bool,
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) {
         let stream = self.streams.get(place);
         let answer = Answer {
@@ -345,7 +380,8 @@ impl H2Conn {
             body: stream.body,
         };
         if let Some(tag) = self.close(place, cancelled) {
-            turn.events.answered(tag, answer);
+            let reading = &mut self.streams.get(place).reading;
+            C::answered(turn.state, reading, answer, tag, turn.events);
         }
         if self.streams.next() >= LAST_STREAM {
             turn.events.closing();
@@ -362,7 +398,7 @@ impl H2Conn {
     }
 }
 
-fn too_long(h2: &H2) -> Fault {
+fn too_long<C: Content>(h2: &Setup<C>) -> Fault {
     Fault::TooLong {
         part: "the header section",
         limit: h2.limits.head,

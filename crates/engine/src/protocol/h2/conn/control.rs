@@ -2,17 +2,18 @@
 
 use super::{H2Conn, SIZE, STREAM, Turn};
 use crate::protocol::h2::MOST_WINDOW;
+use crate::protocol::h2::content::Content;
 use crate::protocol::h2::frame::{self, Header, number, put_header};
 use crate::protocol::h2::sending::Table;
 use crate::protocol::h2::streams::Known;
 use crate::protocol::{Events, Fault, Mismatch, Tag};
 
-impl H2Conn {
+impl<C: Content> H2Conn<C> {
     pub(super) fn settings(
         &mut self,
         header: Header,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         if header.has(frame::ACK) {
             return match payload.is_empty() {
@@ -73,7 +74,7 @@ impl H2Conn {
     pub(super) fn goaway(
         &mut self,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let (Some(last), Some(code)) = (number(payload), payload.get(4..).and_then(number)) else {
             return Err(SIZE);
@@ -88,6 +89,8 @@ impl H2Conn {
             let tag = self.streams.get(place).tag;
             if tag.is_some_and(|tag| turn.events.left_out(tag)) {
                 self.close(place, false);
+                let reading = &mut self.streams.get(place).reading;
+                C::left_out(turn.state, reading, self.slot);
                 continue;
             }
             let why = match code {
@@ -110,7 +113,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let (Some(more), 4) = (number(payload), payload.len()) else {
             return Err(SIZE);
@@ -146,7 +149,7 @@ impl H2Conn {
         &mut self,
         header: Header,
         payload: &[u8],
-        turn: &mut Turn<'_, impl Events<Tag>>,
+        turn: &mut Turn<'_, C, impl Events<Tag>>,
     ) -> Result<(), Fault> {
         let (Some(code), 4) = (number(payload), payload.len()) else {
             return Err(SIZE);

@@ -17,7 +17,7 @@ pub(super) const OVERHEAD: usize = 32;
 
 /// Why a block cannot be decoded. The connection cannot be used any further: the tables of the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// It is not HPACK.
     Invalid(&'static str),
     /// Its fields have more bytes than the limit.
@@ -26,7 +26,7 @@ pub(super) enum Refusal {
 
 /// The server's half of a connection's header compression.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub struct Decoder {
     entries: VecDeque<Entry>,
     size: usize,
     most: usize,
@@ -65,7 +65,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When it is not HPACK, or longer than the limit; fields before that have been shown.
-    pub(super) fn decode(
+    pub fn decode(
         &mut self,
         block: &[u8],
         limit: usize,
@@ -238,7 +238,7 @@ pub(super) fn put_index(index: usize, out: &mut Vec<u8>) {
 }
 
 /// Appends a literal field, by its name's index where the static table has it.
-pub(super) fn put(name: &str, value: &str, form: Form, out: &mut Vec<u8>) {
+pub(super) fn put(name: &str, value: impl AsRef<[u8]>, form: Form, out: &mut Vec<u8>) {
     let (prefix, bits) = match form {
         Form::Literal => (4, 0),
         Form::Added => (6, 0x40),
@@ -253,9 +253,16 @@ pub(super) fn put(name: &str, value: &str, form: Form, out: &mut Vec<u8>) {
     put_string(value, out);
 }
 
-fn put_string(text: &str, out: &mut Vec<u8>) {
+/// Appends a literal field that has no effect on the dynamic table, with the name at this index of the static one.
+pub(super) fn put_named(index: usize, value: &[u8], out: &mut Vec<u8>) {
+    put_integer(index, 4, 0, out);
+    put_string(value, out);
+}
+
+fn put_string(text: impl AsRef<[u8]>, out: &mut Vec<u8>) {
+    let text = text.as_ref();
     put_integer(text.len(), 7, 0, out);
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(text);
 }
 
 fn put_integer(value: usize, prefix: u32, bits: u8, out: &mut Vec<u8>) {

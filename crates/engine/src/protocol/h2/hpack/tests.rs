@@ -97,7 +97,7 @@ fn what_is_not_hpack_is_refused() {
 fn a_bomb_ends_at_the_limit() {
     let mut decoder = Decoder::default();
     let mut block = Vec::new();
-    put("x", &"a".repeat(4000), Form::Added, &mut block);
+    put("x", "a".repeat(4000), Form::Added, &mut block);
     for _ in 0..10_000 {
         put_index(DYNAMIC, &mut block);
     }

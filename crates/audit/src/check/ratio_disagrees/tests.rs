@@ -1,0 +1,111 @@
+use super::super::testing::{of, wrk};
+
+#[test]
+fn a_ratio_below_its_figures() {
+    let b = wrk(&[
+        ("32000.00", "16000.00"),
+        ("960000", "480000"),
+        (" 2.00ms", " 4.00ms"),
+        ("3.90ms", "6.90ms"),
+    ]);
+    let text = |ratio: &str| {
+        format!(
+            "# A\n{}\n# B\n{b}\n# Difference\n\nB / A = {ratio}\n",
+            wrk(&[])
+        )
+    };
+    assert_eq!(of("ratio-disagrees", &text("0.5")), []);
+    assert_eq!(of("ratio-disagrees", &text("0.500000")), []);
+    let found = of("ratio-disagrees", &text("0.51"));
+    assert_eq!(found[0].lines, [13, 28, 33], "{found:?}");
+    assert!(
+        of("ratio-disagrees", &text("2.0"))[0]
+            .finding
+            .text
+            .contains("(it is A / B)")
+    );
+}
+
+#[test]
+fn a_rate_beside_its_count() {
+    assert_eq!(
+        of("ratio-disagrees", &wrk(&[("960000", "860000")]))[0].lines,
+        [11, 12]
+    );
+    assert_eq!(of("ratio-disagrees", &wrk(&[("960000", "955000")])), []);
+}
+
+#[test]
+fn a_time_of_one_digit_fits_many_rates() {
+    let text = |rate: &str| {
+        format!(
+            "This is ApacheBench, Version 2.3\n\nServer Hostname: 127.0.0.1\nConcurrency Level:      2\n\
+             Time taken for tests:   0.002 seconds\nComplete requests:      200\nFailed requests:        0\n\
+             Requests per second:    {rate} [#/sec] (mean)\n"
+        )
+    };
+    // 1.551 ms: printed by ab 2.3 itself.
+    assert_eq!(of("ratio-disagrees", &text("128949.07")), []);
+    assert_eq!(of("ratio-disagrees", &text("81000.00")), []);
+    assert_eq!(of("ratio-disagrees", &text("140000.00")).len(), 1);
+    assert_eq!(of("ratio-disagrees", &text("70000.00")).len(), 1);
+}
+
+#[test]
+fn a_claim_in_words() {
+    let text = |claim: &str| {
+        format!(
+            "| server | req/s | p99 ms |\n|--|--|--|\n| alpha | 44000 | 3 |\n| beta | 10000 | 21 |\n\n{claim}\n"
+        )
+    };
+    let found = of(
+        "ratio-disagrees",
+        &text("So alpha is 44 times faster than beta."),
+    );
+    assert_eq!(found[0].lines, [3, 4, 6]);
+    assert!(found[0].finding.text.contains("7.00"), "{found:?}");
+    for fine in [
+        "alpha is 4.4x faster than beta",
+        "alpha is 7 times faster than beta",
+        "alpha is 44 times faster",
+    ] {
+        assert_eq!(of("ratio-disagrees", &text(fine)), [], "{fine}");
+    }
+}
+
+#[test]
+fn a_claim_that_names_no_system() {
+    let text = |claim: &str| {
+        let b = wrk(&[
+            ("32000.00", "16000.00"),
+            ("960000", "480000"),
+            (" 2.00ms", " 4.00ms"),
+            ("3.90ms", "6.90ms"),
+        ]);
+        format!("# A\n{}\n# B\n{b}\n{claim}\n", wrk(&[]))
+    };
+    let found = of(
+        "ratio-disagrees",
+        &text("The plain one gives about ~3x more requests."),
+    );
+    assert_eq!(found[0].lines, [13, 28, 31], "{found:?}");
+    for fine in [
+        "It gives ~2x more requests.",
+        "It uses 3x more memory.",
+        "It gives 3x more requests than the previous version.",
+    ] {
+        assert_eq!(of("ratio-disagrees", &text(fine)), [], "{fine}");
+    }
+}
+
+#[test]
+fn a_column_of_ratios() {
+    let table = |last: &str| {
+        format!(
+            "| server | req/s | relative |\n|--|--|--|\n| a | 100 | 1.00 |\n| b | 150 | 1.50 |\n\
+             | c | 80 | 0.80 |\n| d | 60 | {last} |\n"
+        )
+    };
+    assert_eq!(of("ratio-disagrees", &table("0.60")), []);
+    assert_eq!(of("ratio-disagrees", &table("0.75"))[0].lines, [6]);
+}

@@ -1,0 +1,74 @@
+//! What a call of gRPC sends, and what must come.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// A call, by grpc:// or grpcs:// (docs/grpc.md).
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "gRPC")]
+pub struct Grpc {
+    /// A .proto file that has the method, so that messages are written as JSON (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub proto: Vec<PathBuf>,
+    /// A folder in which imports of --proto are looked for (may be repeated) [default: the file's own]
+    #[arg(short = 'I', long, value_name = "DIR", requires = "proto")]
+    pub proto_path: Vec<PathBuf>,
+    /// The message as it is encoded, from a file, without --proto
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["message_hex", "message_base64"])]
+    pub message_file: Option<PathBuf>,
+    /// The message as it is encoded, in hexadecimal digits
+    #[arg(long, value_name = "HEX", conflicts_with = "message_base64")]
+    pub message_hex: Option<String>,
+    /// The message as it is encoded, in base64
+    #[arg(long, value_name = "TEXT")]
+    pub message_base64: Option<String>,
+    /// The message that every answer must have, as JSON or @FILE; of a stream the only one [default: the one of the first
+    /// answers, where they are the same]
+    #[arg(long, value_name = "JSON", requires = "proto")]
+    pub expect_message: Option<String>,
+    /// How many messages every answer must have, such as 10 or 1..5 [default: one; of a stream any number]
+    #[arg(long, value_name = "N", value_parser = range)]
+    pub expect_messages: Option<Messages>,
+}
+
+/// The method and the message, where there is no URL with the method or where other messages have the same option.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "gRPC")]
+pub struct Called {
+    /// Call this method, as package.Service/Method, of servers that prony starts
+    #[arg(long, value_name = "METHOD", conflicts_with_all = ["get", "contract", "file"])]
+    pub call: Option<String>,
+    /// What a call sends, as JSON with --proto, or @FILE [default: an empty message]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["message_file", "message_hex", "message_base64"])]
+    pub message: Option<String>,
+    #[command(flatten)]
+    pub grpc: Grpc,
+}
+
+/// Numbers of messages, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Messages(pub u64, pub u64);
+
+fn range(text: &str) -> Result<Messages, String> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    match (least.parse(), most.parse()) {
+        (Ok(least), Ok(most)) if least <= most => Ok(Messages(least, most)),
+        _ => Err(format!(
+            "{text:?} is not a number of messages: expected something like 10, or 1..5"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_messages() {
+        assert_eq!(range("10"), Ok(Messages(10, 10)));
+        assert_eq!(range("0..3"), Ok(Messages(0, 3)));
+        for wrong in ["", "..", "3..1", "-1", "1..", "x"] {
+            assert!(range(wrong).is_err(), "{wrong}");
+        }
+    }
+}

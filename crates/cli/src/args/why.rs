@@ -1,0 +1,89 @@
+//! `prony why`.
+
+use super::Shown;
+use super::connect::{Connect, Origin};
+use super::driven::Driven;
+use super::grpc::Called;
+use super::http2::Http2;
+use super::number::rate;
+use super::over::OverArgs;
+use super::request::{Asked, Request};
+use super::servers::contract;
+use super::tls::Tls;
+use super::ws::Ws;
+use crate::complete;
+use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
+use prony_lab::contract::Contract;
+use std::path::PathBuf;
+
+/// What a request costs a server, and where: its functions, system calls, switches, page faults
+///
+/// Loads the server at a rate, and in short segments samples its stacks, counts its system calls, records
+/// when its threads wait, or does none of it, for several rounds. The CPU time of a request is divided among functions and system calls, with
+/// intervals over rounds. `prony duel --why` compares two servers in this way. Sampling needs root or a
+/// kernel setting (docs/why.md); what the system does not allow is left out and said.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    prony why './server --port {port}' --get /users/7\n  \
+    prony why http://localhost:8000/ --pid 4711                one that runs already, and goes on\n  \
+    prony why go-net-http --contract http-echo                 a server of the catalog\n  \
+    prony why './server {port}' --rate 5000 --rounds 20        narrower intervals\n  \
+    prony why './server {port}' -f shop.toml                   requests of a file\n  \
+    prony why './server {port}' --page why.html --folded stacks   flame graph, and stacks for other tools")]
+pub struct Why {
+    /// A command line with {port}, a server of the catalog (`name` or `name@workers`), or with --pid a URL
+    #[arg(add = ArgValueCandidates::new(complete::servers))]
+    pub server: String,
+    /// The process of a server that runs already, whose URL is given; it and all processes below it are looked at,
+    /// and left alone
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub pid: Option<i32>,
+    /// Ask for this path
+    #[arg(long, value_name = "PATH", conflicts_with = "contract")]
+    pub get: Option<String>,
+    /// The contract, which is verified first
+    #[arg(long, value_parser = contract)]
+    pub contract: Option<Contract>,
+    #[command(flatten)]
+    pub request: Request,
+    #[command(flatten)]
+    pub asked: Asked,
+    /// Rounds; more give narrower intervals
+    #[arg(long, value_name = "N", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub rounds: u32,
+    #[command(flatten)]
+    pub driven: Driven,
+    /// Requests per second [default: half of what the server reaches as fast as answers come]
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
+    pub rate: Option<f64>,
+    #[command(flatten)]
+    pub tls: Tls,
+    #[command(flatten)]
+    pub http2: Http2,
+    #[command(flatten)]
+    pub over: OverArgs,
+    #[command(flatten)]
+    pub called: Called,
+    #[command(flatten)]
+    pub ws: Ws,
+    #[command(flatten)]
+    pub connect: Connect,
+    #[command(flatten)]
+    pub origin: Origin,
+    /// Write a page with the flame graph
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub page: Option<PathBuf>,
+    /// Write the stacks as FOLDER/SERVER.folded, and those in which threads wait as FOLDER/SERVER.waits.folded, for other
+    /// flame graph tools
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    pub folded: Option<PathBuf>,
+    /// Write the result as Markdown too; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub markdown: Option<PathBuf>,
+    /// Print the result as JSON (`prony schema why` describes it)
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub shown: Shown,
+}

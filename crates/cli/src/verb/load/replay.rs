@@ -1,0 +1,91 @@
+//! `prony load --replay`: a server's log, sent again at its own times.
+
+use super::shape::window;
+use crate::args::Load;
+use miette::{Context, IntoDiagnostic, Result, miette};
+use prony_engine::Dialogue;
+use prony_engine::protocol::Mix;
+use prony_lab::requests::Server;
+use prony_lab::requests::replay::{Replay, replay, stages};
+use prony_record::{Extent, SECOND, Span, inert};
+use std::path::Path;
+use std::time::Duration;
+
+/// The log's name, fit for a terminal.
+fn name(log: &Path) -> String {
+    inert::line(&log.display().to_string()).into_owned()
+}
+
+/// The requests of a log, or those of a file that its lines are. What is left out is said.
+pub fn of(log: &Path, args: &Load, mix: Option<Mix>, server: &Server) -> Result<Mix> {
+    let name = name(log);
+    let text = std::fs::read(log)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot read {name}"))?;
+    let text = String::from_utf8_lossy(&text);
+    let by_file = mix.is_some();
+    let Replay { mut mix, notes } = replay(&text, args.speed, mix, server).map_err(|error| {
+        miette!(
+            help = "a log is in the common or combined format, as nginx and Apache write it by default",
+            "{name}: {}",
+            inert::line(&error.to_string())
+        )
+    })?;
+    for note in &notes {
+        eprintln!("{name}: left out {}", inert::line(note));
+    }
+    if !by_file {
+        let fields = args.request.fields()?;
+        let pieces = |(name, value): &(String, String)| {
+            let text = prony_engine::protocol::mix::text(value.as_bytes());
+            (name.clone(), vec![text])
+        };
+        for request in &mut mix.requests {
+            request.headers = fields.iter().map(pieces).collect();
+        }
+    }
+    Ok(mix)
+}
+
+/// The load that sends a recording at its times; another one as it is.
+pub fn at_its_times(
+    load: prony_record::Load,
+    args: &Load,
+    dialogue: &Dialogue,
+) -> Result<prony_record::Load> {
+    let (Some(log), Dialogue::Mix(mix)) = (&args.replay, dialogue) else {
+        return Ok(load);
+    };
+    let Some(recorded) = &mix.recorded else {
+        return Ok(load);
+    };
+    if !load.connection_stages.is_empty() {
+        return Err(miette!(
+            "--connections must be the same throughout: a log says by itself how much is asked"
+        ));
+    }
+    let whole = Duration::from_nanos(recorded.length);
+    let length = args.duration.map_or(whole, |given| given.0.min(whole));
+    let due = recorded.due.as_slice();
+    let n = due.partition_point(|&due| u128::from(due) < length.as_nanos());
+    if !args.shown.quiet {
+        eprintln!(
+            "{}: {n} request{} in {}",
+            name(log),
+            if n == 1 { "" } else { "s" },
+            Span(length),
+        );
+    }
+    let window = window(length);
+    Ok(prony_record::Load {
+        rate: Some(n as f64 * SECOND as f64 / length.as_nanos().max(1) as f64),
+        stages: stages(due, length, window),
+        replay: Some(prony_record::Replay {
+            log: name(log),
+            speed: args.speed,
+        }),
+        extent: Extent::Duration(Span(length)),
+        window: Span(window),
+        ..load
+    })
+}

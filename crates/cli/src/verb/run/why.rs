@@ -1,0 +1,105 @@
+//! `prony run --why`: the anatomy of a request, after the trials.
+
+use crate::live::Live;
+use crate::verb::why::{hear, whole_rounds};
+use miette::{Result, miette};
+use prony_lab::contract::Depth;
+use prony_lab::duel::{Manner, WINDOW};
+use prony_lab::experiment::Experiment;
+use prony_lab::generator::Generator;
+use prony_lab::host::Host;
+use prony_lab::side::{Ask, Side};
+use prony_lab::trial::Lab;
+use prony_lab::why::{LocalAnatomist, Why};
+use prony_record::anatomy::Dissections;
+use prony_record::{Extent, Load, Span};
+use prony_report::run::RunReport;
+use prony_verdict::duel::common_rate;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest that each server is loaded in each part of a round.
+const LONGEST: Duration = Duration::from_secs(1);
+/// The longest warm-up of a start.
+const WARMUP: Duration = Duration::from_secs(3);
+
+/// Can it be done for this experiment? Said before anything is measured.
+pub fn fits(experiment: &Experiment) -> Result<()> {
+    match &experiment.upstream {
+        Some(upstream) => Err(miette!(
+            help = format!("`prony run {}` without --why", experiment.name),
+            "--why looks at servers by themselves, and those of {} are gateways before {}",
+            experiment.name,
+            upstream.name
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Measures it, of all servers that have yielded figures under the experiment's first load, at the load's rate or half of
+/// what the slowest of them has reached. What prevents it is said, and the run's own result is shown all the same.
+pub fn look<H: Host, G: Generator>(
+    lab: Lab<'_, H, G>,
+    experiment: &Experiment,
+    report: &RunReport,
+    rounds: u32,
+    live: &Live,
+) -> Option<Dissections> {
+    let load = experiment.loads.first()?;
+    let label = load.to_string();
+    let cells: Vec<_> = (report.cells.iter())
+        .filter(|cell| cell.load_label() == label)
+        .collect();
+    let throughputs = cells.iter().map(|cell| cell.throughput.value());
+    let Some(rate) = load.rate.or_else(|| common_rate(throughputs)) else {
+        eprintln!(
+            "--why needs a rate that all servers can keep, and there is none: the slowest gives less than two answers a second"
+        );
+        return None;
+    };
+    let mut sides: Vec<Side> = Vec::new();
+    for entrant in &experiment.entrants {
+        let label = entrant.label();
+        if !cells.iter().any(|cell| cell.label() == label) {
+            continue;
+        }
+        // It was built for the run, and is in the cache.
+        match lab.host.build(&entrant.server) {
+            Ok(built) if label == experiment.baseline => {
+                sides.insert(0, Side::of_entrant(entrant, &built));
+            }
+            Ok(built) => sides.push(Side::of_entrant(entrant, &built)),
+            Err(error) => eprintln!("--why leaves out {label}: {error}"),
+        }
+    }
+    let manner = Manner {
+        ask: match &experiment.requests {
+            Some(asked) => Ask::Requests {
+                contract: experiment.contract,
+                asked: Arc::clone(asked),
+            },
+            None => Ask::Contract(experiment.contract),
+        },
+        load: Load {
+            rate: None,
+            stages: Vec::new(),
+            warmup: Span(load.warmup.0.min(WARMUP)),
+            window: Span(WINDOW),
+            ..load.clone()
+        },
+        duration: match load.extent {
+            Extent::Duration(span) => span.0.min(LONGEST),
+            Extent::Requests(_) => LONGEST,
+        },
+    };
+    let why = Why {
+        lab,
+        anatomist: &LocalAnatomist::default(),
+        sides: &sides,
+        manner: &manner,
+        rate,
+        rounds,
+        depth: Depth::Quick,
+    };
+    whole_rounds(why.carry_out(&mut |event| hear(live, &event)))
+}

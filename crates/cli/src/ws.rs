@@ -1,0 +1,108 @@
+//! WebSocket as the command line has it, and what is found out about a server before it is loaded.
+
+use crate::args::request::Request;
+use crate::args::ws::Messages;
+use crate::http2::Manners;
+use crate::target::Address;
+use miette::{Result, miette};
+use prony_engine::protocol::tls::{ProbeError, TlsOptions};
+use prony_engine::protocol::ws::{Upgrade, probe};
+use prony_engine::protocol::{HttpRequest, tls};
+use prony_engine::{Dialogue, Target};
+use prony_lab::contract::Contract;
+use prony_lab::side::Ask;
+use prony_record::Load;
+use std::time::Duration;
+
+const SPOKEN_BY: &str = "ws://HOST/PATH is WebSocket, wss://HOST/PATH is WebSocket over TLS";
+
+impl Messages {
+    /// Where nothing speaks WebSocket: nothing may have been said about it.
+    pub fn unused(&self) -> Result<()> {
+        match self.is_given() {
+            true => Err(miette!(
+                help = SPOKEN_BY,
+                "--size, --text and --subprotocol are for WebSocket"
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Request {
+    /// Is only said what a handshake has a place for: header fields, and who asks?
+    pub fn fits_handshake(&self) -> Result<()> {
+        let given = [
+            ("--method", self.method.is_some()),
+            ("--body", self.body.is_some()),
+            ("--body-file", self.body_file.is_some()),
+            ("--expect-status", self.expect_status.is_some()),
+            ("--expect-body", self.expect_body.is_some()),
+            ("--compressed", self.encoding.compressed),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(miette!(
+                help = "over WebSocket, messages have --size and --text, and must come back as they are; -H and --user go into the handshake",
+                "{option} is for requests over HTTP"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Manners<'_> {
+    /// This load, with the messages that the user wants, which need a server that is sent messages.
+    pub fn messages(&self, load: Load, ask: &Ask) -> Result<Load> {
+        let messages = &self.ws.messages;
+        if !matches!(ask, Ask::Socket(_) | Ask::Contract(Contract::WsEcho)) {
+            messages.unused()?;
+        }
+        Ok(Load {
+            size: messages.size(),
+            text: messages.text,
+            ..load
+        })
+    }
+}
+
+/// The handshake with this address.
+pub fn upgrade(request: &Request, messages: &Messages, address: &Address) -> Result<Upgrade> {
+    request.fits_handshake()?;
+    let get = HttpRequest {
+        headers: request.fields()?,
+        ..HttpRequest::get(&*address.authority, &*address.path)
+    };
+    Upgrade::new(&get, &messages.subprotocols).map_err(|reserved| {
+        let help = "subprotocols are offered with --subprotocol NAME";
+        miette!(help = help, "{reserved}")
+    })
+}
+
+/// Tries a server with one connection, so that what cannot work is said before anything is loaded.
+pub fn tried(
+    url: &str,
+    target: &Target,
+    tls: Option<&TlsOptions>,
+    upgrade: &Upgrade,
+    timeout: Duration,
+) -> Result<()> {
+    if let (Some(options), Target::Tcp(_)) = (tls, target)
+        && let Err(error) = tls::probe(target, options, timeout)
+    {
+        let help = match error {
+            ProbeError::NotTls | ProbeError::Silent(_) => "without TLS it is ws://",
+            ref other => other.help(),
+        };
+        return Err(miette!(help = help, "{url}: {error}"));
+    }
+    probe(target, tls, upgrade, timeout)
+        .map_err(|error| miette!(help = error.help(), "{url}: {error}"))
+}
+
+/// The upgrade of a dialogue over WebSocket.
+pub fn of(dialogue: &Dialogue) -> Option<&Upgrade> {
+    match dialogue {
+        Dialogue::Ws(messages) => Some(&messages.upgrade),
+        _ => None,
+    }
+}

@@ -1,0 +1,283 @@
+//! gRPC on the command line. What is said on a connection is tested in the engine, and calls before a load in the lab.
+
+use crate::support::Place;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+const PROTO: &str = r#"syntax = "proto3";
+package hello;
+service Greeter {
+  rpc Greet (Name) returns (Greeting);
+  rpc Count (Name) returns (stream Greeting);
+}
+message Name { string name = 1; }
+message Greeting { string text = 1; int64 number = 2; }
+"#;
+
+fn frame(kind: u8, flags: u8, stream: [u8; 4], payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).expect("a short frame");
+    [&[0, 0, length, kind, flags][..], &stream, payload].concat()
+}
+
+/// A field as a literal that has no effect on the table.
+fn field(name: &str, value: &str) -> Vec<u8> {
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    [vec![0], text(name), text(value)].concat()
+}
+
+/// Answers every call with two messages if it is one of Count, else with one: `text` is `hello`, `number` 7.
+fn serve(mut client: TcpStream) -> std::io::Result<()> {
+    client.read_exact(&mut [0; 24])?;
+    client.write_all(&frame(4, 0, [0; 4], &[]))?;
+    let head = [
+        field(":status", "200"),
+        field("content-type", "application/grpc"),
+    ]
+    .concat();
+    loop {
+        let mut header = [0; 9];
+        client.read_exact(&mut header)?;
+        let length = usize::from(header[1]) << 8 | usize::from(header[2]);
+        let mut payload = vec![0; length];
+        client.read_exact(&mut payload)?;
+        // DATA that ends its stream: a call has come whole.
+        if header[3] == 0 && header[4] & 1 == 1 {
+            let stream: [u8; 4] = header[5..].try_into().expect("four bytes");
+            let message = b"\0\0\0\0\x09\x0a\x05hello\x10\x07";
+            // Calls of Count are made with the name `two`.
+            let times = if payload.ends_with(b"two") { 2 } else { 1 };
+            let all = [
+                frame(1, 4, stream, &head),
+                frame(0, 0, stream, &message.repeat(times)),
+                frame(1, 5, stream, &field("grpc-status", "0")),
+            ];
+            client.write_all(&all.concat())?;
+        }
+    }
+}
+
+fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            thread::spawn(move || serve(client));
+        }
+    });
+    port
+}
+
+struct World {
+    place: Place,
+    proto: String,
+    port: u16,
+}
+
+fn world() -> World {
+    let place = Place::new();
+    let file = place.path().join("hello.proto");
+    std::fs::write(&file, PROTO).unwrap();
+    World {
+        proto: file.display().to_string(),
+        port: serves(serve),
+        place,
+    }
+}
+
+impl World {
+    fn url(&self, method: &str) -> String {
+        format!("grpc://127.0.0.1:{}/hello.Greeter/{method}", self.port)
+    }
+}
+
+#[test]
+fn calls_are_made_and_their_messages_compared() {
+    let it = world();
+    let url = it.url("Greet");
+    let load = [
+        "load",
+        "-n",
+        "200",
+        "-c",
+        "2",
+        "--streams",
+        "4",
+        "--proto",
+        &it.proto,
+    ];
+    let message = ["--message", r#"{"name": "x"}"#];
+    let expect = ["--expect-message", r#"{"text": "hello", "number": "7"}"#];
+    let all = [
+        &load[..],
+        &message,
+        &expect,
+        &["--show-answer", "--json", &url],
+    ]
+    .concat();
+    let printed = it.place.prony(&all).with(0);
+    assert!(
+        printed
+            .stderr
+            .contains(r#"answer: {"text":"hello","number":"7"}"#),
+        "{printed}"
+    );
+    let seen = printed.json();
+    assert_eq!(seen["outcomes"]["ok"], 200, "{seen:#}");
+    assert_eq!(seen["http2"]["streams"], 4, "{seen:#}");
+    assert_eq!(seen["grpc"]["messages"], 200, "{seen:#}");
+    assert_eq!(seen["grpc"]["statuses"]["OK"], 200, "{seen:#}");
+    let text = it
+        .place
+        .prony(&[&load[..], &message, &[&url]].concat())
+        .with(0);
+    assert!(
+        text.stdout.contains("gRPC         200 messages received"),
+        "{text}"
+    );
+}
+
+#[test]
+fn streams_are_counted_by_message() {
+    let it = world();
+    let url = it.url("Count");
+    let load = [
+        "load", "-n", "50", "-c", "1", "--proto", &it.proto, "--json",
+    ];
+    let two = [
+        "--message",
+        r#"{"name": "two"}"#,
+        "--expect-messages",
+        "2",
+        &url,
+    ];
+    let seen = it.place.prony(&[&load[..], &two].concat()).with(0).json();
+    assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");
+    let wrong = [
+        "--message",
+        r#"{"name": "two"}"#,
+        "--expect-messages",
+        "3",
+        &url,
+    ];
+    let said = it.place.prony(&[&load[..], &wrong].concat()).with(1);
+    assert!(
+        said.stderr.contains("with 2 messages, expected 3"),
+        "{said}"
+    );
+    // Without the file the bytes do.
+    let bytes = [
+        "load",
+        "-n",
+        "50",
+        "-c",
+        "1",
+        "--message-hex",
+        "0a 03 74 77 6f",
+        "--json",
+    ];
+    let more = ["--expect-messages", "0..5", "--no-verify", &url];
+    let seen = it.place.prony(&[&bytes[..], &more].concat()).with(0).json();
+    assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");
+}
+
+#[test]
+fn what_cannot_work_is_said() {
+    let it = world();
+    let (proto, url) = (it.proto.as_str(), it.url("Greet"));
+    let other = it.url("Great");
+    let http = format!("http://127.0.0.1:{}/", it.port);
+    let bare = format!("grpc://127.0.0.1:{}/Greet", it.port);
+    let http1 = serves(|mut client| {
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
+        client.read_exact(&mut [0; 24])
+    });
+    let http1 = format!("grpc://127.0.0.1:{http1}/hello.Greeter/Greet");
+    let cases: [(&[&str], &[&str]); 10] = [
+        (
+            &["--proto", proto, &other],
+            &[
+                "has no method hello.Greeter/Great",
+                "hello.Greeter/Greet, hello.Greeter/Count",
+            ],
+        ),
+        (
+            &["--message", "{}", &url],
+            &["--message is JSON, which needs the .proto file"],
+        ),
+        (
+            &["--proto", proto, "--message", r#"{"nam": 1}"#, &url],
+            &["not a hello.Name as JSON", "nam"],
+        ),
+        (
+            &[
+                "--proto",
+                proto,
+                "--expect-message",
+                r#"{"text": "bye"}"#,
+                &url,
+            ],
+            &[r#"answered with {"text":"hello","number":"7"}, expected {"text":"bye"}"#],
+        ),
+        (&["--expect-status", "NOT_FOUND", &url], &["status OK (0)"]),
+        (
+            &["--expect-status", "404", &url],
+            &["a call's status is 0 to 16"],
+        ),
+        (
+            &["-b", "x", &url],
+            &["no --method and no --body", "--message"],
+        ),
+        (
+            &[&bare],
+            &["is not a method: expected package.Service/Method"],
+        ),
+        (
+            &["--proto", proto, &http],
+            &["options of gRPC, and nothing is called"],
+        ),
+        (&[&http1], &["the server speaks HTTP/1.1, not HTTP/2"]),
+    ];
+    for (args, texts) in cases {
+        let said = it
+            .place
+            .prony(&[&["load", "-n", "1"][..], args].concat())
+            .with(1);
+        let flat = said.stderr.replace(['\n', '│'], " ");
+        let flat = flat.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in texts {
+            assert!(flat.contains(text), "{text}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_duel_makes_calls() {
+    let it = world();
+    let url = it.url("Greet");
+    let duel = [
+        "duel",
+        "--rounds",
+        "2",
+        "-d",
+        "50ms",
+        "--warmup",
+        "0s",
+        "-c",
+        "2",
+        "--streams",
+        "2",
+    ];
+    let said = it
+        .place
+        .prony(&[&duel[..], &["--json", &url, &url]].concat())
+        .with(0);
+    assert_eq!(
+        said.json()["sides"].as_array().map(Vec::len),
+        Some(2),
+        "{said}"
+    );
+    let mixed = format!("http://127.0.0.1:{}/", it.port);
+    let said = it.place.prony(&["duel", &url, &mixed]).with(1);
+    assert!(said.stderr.contains("cannot be compared"), "{said}");
+}

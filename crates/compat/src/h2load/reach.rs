@@ -1,0 +1,170 @@
+//! Before a load: which address, and what is spoken there.
+
+use super::flags::Flags;
+use crate::shared::address::{Family, resolve};
+use crate::shared::tls::temporary_key;
+use prony_engine::Target;
+use prony_engine::protocol::h2;
+use prony_engine::protocol::tls::{self, TlsOptions, openssl_name};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How long a connection before the load may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The cipher suites that are offered where the command line names none, in the original's order: those of its list that
+/// prony has.
+const TLS12: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:\
+                     ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:\
+                     ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+const TLS13: &str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+/// What is spoken on the connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spoken {
+    Http1,
+    Http2,
+}
+
+/// A server that can be loaded.
+#[derive(Debug, Clone)]
+pub(super) struct Reached {
+    pub target: Target,
+    pub spoken: Spoken,
+    pub tls: Option<TlsOptions>,
+    /// What the original says of the first connection.
+    pub said: String,
+}
+
+/// Why there is nothing to load.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unreached {
+    /// The original ends without a report.
+    Unknown(String),
+    /// The original reports that every request has failed.
+    Failed(String),
+}
+
+/// Makes one connection.
+pub(super) fn reach(flags: &Flags) -> Result<Reached, Unreached> {
+    let target = target(flags)?;
+    if flags.place.secure {
+        return secure(flags, target);
+    }
+    let (spoken, name) = match flags.plain_http1 {
+        true => (Spoken::Http1, "http/1.1"),
+        false => (Spoken::Http2, "h2c"),
+    };
+    match (spoken, &target) {
+        (Spoken::Http2, _) => h2::probe(&target, PATIENCE).map_err(|error| {
+            let help = match error {
+                h2::H2ProbeError::Http1 => "; --h1 is HTTP/1.1",
+                _ => "",
+            };
+            failed(&format!("{error}{help}"))
+        })?,
+        (Spoken::Http1, Target::Unix(path)) => {
+            UnixStream::connect(path).map_err(|error| failed(&error.to_string()))?;
+        }
+        // Where there is no choice between addresses, nothing was tried yet.
+        (Spoken::Http1, Target::Tcp(address)) => {
+            let host = address.ip().to_string();
+            resolve(&host, address.port(), Family::Any, true, PATIENCE)
+                .map_err(|error| not_resolved(&error))?;
+        }
+    }
+    Ok(Reached {
+        target,
+        spoken,
+        tls: None,
+        said: format!("Application protocol: {name}\n"),
+    })
+}
+
+fn target(flags: &Flags) -> Result<Target, Unreached> {
+    let place = &flags.place;
+    if let Some(path) = &place.unix {
+        return Ok(Target::Unix(path.clone()));
+    }
+    let (host, port) = match &flags.connect_to {
+        Some((host, port)) => (host, port.unwrap_or(place.port)),
+        None => (&place.host, place.port),
+    };
+    resolve(host, port, Family::Any, false, PATIENCE)
+        .map(Target::Tcp)
+        .map_err(|error| not_resolved(&error))
+}
+
+fn not_resolved(error: &io::Error) -> Unreached {
+    match error.raw_os_error() {
+        Some(_) => failed(&error.to_string()),
+        None => {
+            let text = error.to_string();
+            let words = text.rsplit(": ").next().unwrap_or(&text);
+            Unreached::Unknown(format!("getaddrinfo() failed: {words}"))
+        }
+    }
+}
+
+fn failed(why: &str) -> Unreached {
+    Unreached::Failed(why.to_owned())
+}
+
+/// As the original speaks TLS: it accepts every certificate, resumes no session, and speaks what the server chooses by
+/// ALPN.
+fn secure(flags: &Flags, target: Target) -> Result<Reached, Unreached> {
+    let name = flags.server_name.as_ref().unwrap_or(&flags.place.host);
+    let mut options = TlsOptions {
+        server_name: name.clone(),
+        cipher: Some(ciphers(flags)),
+        insecure: true,
+        alpn: flags.offered.clone(),
+        resumption: false,
+        ..TlsOptions::default()
+    };
+    let seen = tls::probe(&target, &options, PATIENCE).map_err(|error| match error {
+        tls::ProbeError::Invalid(_) => Unreached::Unknown(format!("prony: {error}")),
+        _ => failed(&error.to_string()),
+    })?;
+    let offers = |name: &str| flags.offered.iter().any(|offered| offered == name);
+    let (spoken, protocol) = match seen.alpn.as_deref() {
+        Some("h2") => (Spoken::Http2, "h2"),
+        // A server without ALPN speaks HTTP/1.1, to the original too.
+        Some("http/1.1") => (Spoken::Http1, "http/1.1"),
+        None if offers("http/1.1") => (Spoken::Http1, "http/1.1"),
+        other => {
+            let agreed = other.unwrap_or("none");
+            let offered = match flags.offered.is_empty() {
+                true => "none".to_owned(),
+                false => flags.offered.join(" and "),
+            };
+            return Err(failed(&format!(
+                "no application protocol in common with the server (ALPN): offered {offered}, agreed on {agreed}"
+            )));
+        }
+    };
+    if seen.alpn.is_some() {
+        options.alpn = vec![protocol.to_owned()];
+    }
+    let key = match &seen.group {
+        Some(group) => format!("Server Temp Key: {}\n", temporary_key(group)),
+        None => String::new(),
+    };
+    Ok(Reached {
+        target,
+        spoken,
+        tls: Some(options),
+        said: format!(
+            "TLS Protocol: {}\nCipher: {}\n{key}Application protocol: {protocol}\n",
+            seen.version,
+            openssl_name(&seen.cipher)
+        ),
+    })
+}
+
+/// What is offered. Many servers take the first that they know, so the order decides what a load costs them.
+fn ciphers(flags: &Flags) -> String {
+    let tls12 = flags.tls12.as_deref().unwrap_or(TLS12);
+    let tls13 = flags.tls13.as_deref().unwrap_or(TLS13);
+    format!("{tls13}:{tls12}")
+}

@@ -1,0 +1,194 @@
+//! What HTTP/2 carries: HTTP alone, or a protocol on top of it.
+
+use super::head::Head;
+use crate::protocol::{
+    Answer, Booked, Difference, Ending, Events, Expect, Fault, Limits, Mismatch, Pace, Tag,
+};
+use prony_record::{ByRequest, BySession};
+use std::fmt::Debug;
+
+/// How the answers of a session over HTTP/2 are read and judged. The session, its connections and streams are the same
+/// for all; what a protocol leaves at its default compiles to nothing.
+pub trait Content: Debug {
+    /// What an answer must be.
+    type Expect: Debug + Clone;
+    /// What a header block says beyond HTTP.
+    type Fields: Debug + Default;
+    /// What is kept of an answer while it comes.
+    type Reading: Debug + Default;
+    /// What a worker has beside its requests: what it counts, or a session whose requests are sent.
+    type State: Debug;
+    /// Requests are not the same each time: they come from [`compose`](Self::compose).
+    const COMPOSES: bool = false;
+
+    /// A request is about to be sent on the stream of this reading.
+    #[inline]
+    fn begin(reading: &mut Self::Reading) {
+        *reading = Self::Reading::default();
+    }
+
+    /// Writes the next request of connection `slot`. Gives its head as HTTP/1.1 has it, with the empty line.
+    fn compose<'a>(
+        _state: &mut Self::State,
+        _reading: &'a mut Self::Reading,
+        _slot: u32,
+    ) -> &'a [u8] {
+        &[]
+    }
+
+    /// The request's body, which is `fixed` if it is not composed.
+    #[inline]
+    fn content<'a>(fixed: &'a [u8], _reading: &'a Self::Reading) -> &'a [u8] {
+        fixed
+    }
+
+    /// Was the request one of HEAD?
+    #[inline]
+    fn is_head(fixed: bool, _state: &Self::State, _reading: &Self::Reading) -> bool {
+        fixed
+    }
+
+    /// Takes note of a field of a header block.
+    fn field(_fields: &mut Self::Fields, _name: &[u8], _value: &[u8]) {}
+
+    /// The header block is whole.
+    fn fields_end(_fields: &mut Self::Fields) {}
+
+    /// A header section that is not an interim one, or trailers.
+    fn section(_state: &mut Self::State, _reading: &mut Self::Reading, _fields: &Self::Fields) {}
+
+    /// A piece of the body, which begins at `offset`. Gives what is wrong, if the stream cannot go on.
+    fn body(
+        state: &mut Self::State,
+        expect: &Self::Expect,
+        reading: &mut Self::Reading,
+        offset: u64,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Option<Fault>;
+
+    /// Judges a whole answer. `head`: the request was one of HEAD.
+    fn judge(
+        state: &mut Self::State,
+        expect: &Self::Expect,
+        reading: &mut Self::Reading,
+        head: bool,
+        status: u16,
+        length: u64,
+    ) -> Option<Mismatch>;
+
+    /// Reports an answer, or what came instead.
+    #[inline]
+    fn answered(
+        _state: &mut Self::State,
+        _reading: &mut Self::Reading,
+        answer: Answer,
+        tag: Tag,
+        events: &mut impl Events<Tag>,
+    ) {
+        events.answered(tag, answer);
+    }
+
+    /// The server does not process the request of this reading, which is to be sent again.
+    fn left_out(_state: &mut Self::State, _reading: &mut Self::Reading, _slot: u32) {}
+
+    /// What was counted, as it is recorded.
+    fn counted(_state: &Self::State) -> Option<prony_record::Grpc> {
+        None
+    }
+
+    /// As [`Session::opened`](crate::protocol::Session::opened), of the connection's first stream.
+    fn opened(_state: &mut Self::State, _reading: &mut Self::Reading, _slot: u32) {}
+
+    /// As [`Session::accepts`](crate::protocol::Session::accepts); `first` is the connection's first stream.
+    #[inline]
+    fn accepts(_state: &Self::State, _first: Option<&Self::Reading>) -> bool {
+        true
+    }
+
+    /// As [`Session::rests`](crate::protocol::Session::rests).
+    #[inline]
+    fn rests(_state: &Self::State) -> bool {
+        false
+    }
+
+    /// As [`Session::pace`](crate::protocol::Session::pace); `first` is the connection's first stream.
+    #[inline]
+    fn pace(_state: &mut Self::State, _first: &mut Self::Reading, _slot: u32) -> Pace {
+        Pace::Now
+    }
+
+    /// As [`Session::ended`](crate::protocol::Session::ended).
+    #[inline]
+    fn ended(_state: &Self::State) -> bool {
+        false
+    }
+
+    /// As [`Session::failed`](crate::protocol::Session::failed).
+    #[inline]
+    fn failed(
+        _state: &mut Self::State,
+        _reading: &mut Self::Reading,
+        _booked: Booked,
+        _ending: Ending,
+    ) {
+    }
+
+    /// As [`Session::by_request`](crate::protocol::Session::by_request).
+    fn by_request(_state: &mut Self::State) -> Vec<ByRequest> {
+        Vec::new()
+    }
+
+    /// As [`Session::by_session`](crate::protocol::Session::by_session).
+    fn by_session(_state: &mut Self::State) -> Vec<BySession> {
+        Vec::new()
+    }
+}
+
+/// HTTP alone.
+#[derive(Debug, Clone)]
+pub struct Plain;
+
+impl Content for Plain {
+    type Expect = Expect;
+    type Fields = ();
+    type Reading = Option<Box<Difference>>;
+    type State = ();
+
+    #[inline]
+    fn body(
+        (): &mut (),
+        expect: &Expect,
+        reading: &mut Self::Reading,
+        offset: u64,
+        bytes: &[u8],
+        _: &Limits,
+    ) -> Option<Fault> {
+        if !expect.matches_at(offset, bytes) && reading.is_none() {
+            *reading = expect.difference_at(offset, bytes);
+        }
+        None
+    }
+
+    #[inline]
+    fn judge(
+        (): &mut (),
+        expect: &Expect,
+        reading: &mut Self::Reading,
+        head: bool,
+        status: u16,
+        length: u64,
+    ) -> Option<Mismatch> {
+        match head {
+            true => expect.judge_status(status),
+            false => expect.judge(status, length, reading.take()),
+        }
+    }
+}
+
+/// What a header block says.
+#[derive(Debug, Default)]
+pub(super) struct Section<F> {
+    pub(super) head: Head,
+    pub(super) fields: F,
+}

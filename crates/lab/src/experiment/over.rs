@@ -1,0 +1,131 @@
+//! What HTTP an experiment is spoken over, and which servers take part in that.
+
+use super::{Cell, Entrant, Experiment};
+use crate::contract::Contract;
+use prony_record::Load;
+use prony_record::load::{KeyKind, Over};
+
+/// Why something cannot be spoken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unspoken {
+    /// The loads ask for what the contract cannot be spoken over.
+    Load(String),
+    /// This server speaks nothing of what the loads ask for.
+    Server(usize, String),
+}
+
+impl Entrant {
+    /// Can it be loaded like this?
+    #[must_use]
+    pub fn speaks(&self, load: &Load) -> bool {
+        self.server
+            .manifest
+            .speaks(self.contract)
+            .contains(&load.over)
+    }
+}
+
+/// Can these servers be loaded like this? Those that were not named and speak nothing of it are left out.
+pub(super) fn fit(
+    contract: Contract,
+    loads: &[Load],
+    entrants: &mut Vec<Entrant>,
+) -> Result<(), Unspoken> {
+    if !contract.is_http() && loads.iter().any(|load| !load.over.is_plain()) {
+        let why = format!("{contract} is spoken in one way alone: over is for contracts of HTTP");
+        return Err(Unspoken::Load(why));
+    }
+    let speaks = |entrant: &Entrant| loads.iter().any(|load| entrant.speaks(load));
+    if let Some(at) = entrants
+        .iter()
+        .position(|entrant| entrant.named && !speaks(entrant))
+    {
+        let entrant = &entrants[at];
+        let spoken = entrant.server.manifest.speaks(entrant.contract);
+        let why = format!(
+            "{} speaks {} alone, and no load is over that",
+            entrant.server.name,
+            list(spoken)
+        );
+        return Err(Unspoken::Server(at, why));
+    }
+    entrants.retain(speaks);
+    Ok(())
+}
+
+/// In words: `plain, tls`.
+fn list(over: &[Over]) -> String {
+    let words: Vec<&str> = over.iter().map(|over| over.word()).collect();
+    words.join(", ")
+}
+
+impl Experiment {
+    /// Every entrant under every load that it speaks.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let of = |load: usize| {
+            let speaks = move |&entrant: &usize| self.entrants[entrant].speaks(&self.loads[load]);
+            let all = (0..self.entrants.len()).filter(speaks);
+            all.map(move |entrant| Cell { entrant, load })
+        };
+        (0..self.loads.len()).flat_map(of).collect()
+    }
+
+    /// Asks for every load over these instead of what the file says; gives the labels of those that speak none of them, and
+    /// take no part any more.
+    ///
+    /// # Errors
+    /// When that cannot be done, in words.
+    pub fn speak(&mut self, over: &[Over]) -> Result<Vec<String>, String> {
+        let mut loads: Vec<Load> = Vec::new();
+        for load in &self.loads {
+            for &over in over {
+                let name = load.name.as_ref();
+                let load = Load {
+                    name: name.map(|name| match over {
+                        Over::Plain => name.clone(),
+                        over => format!("{name} {over}"),
+                    }),
+                    over,
+                    // A key is nothing to what is not encrypted.
+                    key: if over.is_tls() {
+                        load.key
+                    } else {
+                        KeyKind::default()
+                    },
+                    ..load.clone()
+                };
+                if !loads
+                    .iter()
+                    .any(|other| other.to_string() == load.to_string())
+                {
+                    loads.push(load);
+                }
+            }
+        }
+        // Who was named in the file was not asked for what is spoken now.
+        let mut entrants = self.entrants.clone();
+        for entrant in &mut entrants {
+            entrant.named = false;
+        }
+        fit(self.contract, &loads, &mut entrants).map_err(|unspoken| match unspoken {
+            Unspoken::Load(why) | Unspoken::Server(_, why) => why,
+        })?;
+        if entrants.is_empty() {
+            return Err(format!("no server of {} speaks {}", self.name, list(over)));
+        }
+        if entrants
+            .iter()
+            .all(|entrant| entrant.label() != self.baseline)
+        {
+            self.baseline = entrants[0].label();
+        }
+        let is_gone = |one: &&Entrant| entrants.iter().all(|it| it.label() != one.label());
+        let left_out = self.entrants.iter().filter(is_gone).map(Entrant::label);
+        let left_out = left_out.collect();
+        self.entrants
+            .retain(|one| entrants.iter().any(|it| it.label() == one.label()));
+        self.loads = loads;
+        Ok(left_out)
+    }
+}

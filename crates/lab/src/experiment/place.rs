@@ -1,0 +1,20 @@
+//! On which machines an experiment is measured.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Machines by their names in `hosts.toml` or on the command line (docs/hosts.md), whose options of the same names take
+/// precedence.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Place {
+    /// The machine on which servers are built, started, verified and watched; this one when absent.
+    pub server_on: Option<String>,
+    /// The machine on which the upstream of gateways is built and started; the servers' when absent.
+    pub upstream_on: Option<String>,
+    /// How many CPUs of their machine the servers have; absent: all that are there for them.
+    pub server_cpus: Option<NonZeroU32>,
+    /// The machines that the load comes from; this one when empty.
+    pub load_from: Vec<String>,
+}

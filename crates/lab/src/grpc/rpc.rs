@@ -1,0 +1,305 @@
+//! A call that a user gives, and what is known of its answer: not a contract, but enough to tell a server that answers
+//! from one that does not.
+
+use super::client::{Answer, Client, Sent};
+use super::schema::Output;
+use crate::contract::SILENCE_LIMIT;
+use crate::relay::Relay;
+use crate::side::Http2;
+use prony_engine::protocol::grpc::{Call, GrpcExpect, Status, shown};
+use prony_engine::protocol::h2::WINDOW;
+use prony_engine::protocol::tls::TlsOptions;
+use prony_engine::protocol::{Expect, Limits};
+use prony_engine::{Dialogue, H2Requests, Target};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Answers that are looked at before a load.
+const SAMPLES: usize = 3;
+/// Bytes of answers beyond which they are not compared.
+const COMPARED: usize = 4 << 20;
+/// Bytes of a message that are shown.
+const SHOWN: usize = 60;
+
+/// A call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rpc {
+    /// What is sent.
+    pub call: Call,
+    /// What every answer must be. Where it leaves the messages open, what the server answers at first is expected
+    /// from then on.
+    pub expect: GrpcExpect,
+    /// What the messages of answers are; none: only their bytes are known.
+    pub output: Option<Output>,
+}
+
+/// Where a call goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// Without TLS.
+    pub target: &'a Target,
+    /// What calls name it.
+    pub authority: &'a str,
+    /// It is loaded over TLS.
+    pub secure: bool,
+}
+
+/// What was seen of a server before a load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The first answer.
+    pub first: Answer,
+    /// What a load expects of every answer.
+    pub expect: GrpcExpect,
+}
+
+impl Rpc {
+    /// Looks at answers of a server, over TLS or not, and gives what a load expects then.
+    ///
+    /// # Errors
+    /// When it does not answer, or wrongly, in words.
+    pub fn look(
+        &self,
+        target: &Target,
+        tls: Option<&TlsOptions>,
+        authority: &str,
+        silence: Duration,
+    ) -> Result<Seen, String> {
+        // The crate `h2` speaks without TLS; a relay speaks TLS with the server.
+        let relay = match (tls, target) {
+            (Some(options), Target::Tcp(addr)) => {
+                Some(Relay::to(*addr, options).map_err(|error| error.to_string())?)
+            }
+            _ => None,
+        };
+        let plain = relay
+            .as_ref()
+            .map_or_else(|| target.clone(), |relay| Target::Tcp(relay.addr()));
+        self.looked(
+            &Place {
+                target: &plain,
+                authority,
+                secure: tls.is_some(),
+            },
+            silence,
+        )
+    }
+
+    fn looked(&self, place: &Place<'_>, silence: Duration) -> Result<Seen, String> {
+        let path = &self.call.path;
+        let client = Client::connect(place.target, place.authority, place.secure, silence)?;
+        let sent = Sent::message(path, &self.call.metadata, &self.call.message);
+        let mut answers = Vec::with_capacity(SAMPLES);
+        for _ in 0..SAMPLES {
+            let answer = client
+                .call(&sent)
+                .map_err(|error| format!("{path}: {error}"))?;
+            self.check(&answer)?;
+            answers.push(answer);
+        }
+        let expect = GrpcExpect {
+            content: self.content(&answers),
+            ..self.expect.clone()
+        };
+        Ok(Seen {
+            first: answers.swap_remove(0),
+            expect,
+        })
+    }
+
+    /// Is it an answer as it must be?
+    fn check(&self, answer: &Answer) -> Result<(), String> {
+        let path = &self.call.path;
+        if answer.code() == Some(Status::UNIMPLEMENTED)
+            && self.expect.status != Status::UNIMPLEMENTED
+        {
+            let text = match answer.text.as_str() {
+                "" => String::new(),
+                text => format!(": {}", shown(text.as_bytes())),
+            };
+            return Err(format!(
+                "the server has no method {path}, status {}{text}",
+                Status::UNIMPLEMENTED
+            ));
+        }
+        answer
+            .check(self.expect.status)
+            .map_err(|wrong| format!("{path} is answered with {wrong}"))?;
+        let (found, (least, most)) = (answer.messages.len() as u64, self.expect.range());
+        if !(least..=most).contains(&found) {
+            let expected = match (least, most) {
+                (least, u64::MAX) => format!("{least} or more"),
+                (least, most) if least == most => least.to_string(),
+                (least, most) => format!("{least} to {most}"),
+            };
+            return Err(format!(
+                "{path} is answered with {found} messages, expected {expected}"
+            ));
+        }
+        let Some(_) = self.expect.content.length else {
+            return Ok(());
+        };
+        let (wanted, found) = (&self.expect.content.prefix, answer.messages.concat());
+        let same = match &self.output {
+            Some(output) if answer.messages.len() == 1 => output.same(wanted, &found)?,
+            _ => *wanted == found,
+        };
+        match same {
+            true => Ok(()),
+            false => Err(format!(
+                "{path} is answered with {}, expected {}",
+                self.show(&found),
+                self.show(wanted)
+            )),
+        }
+    }
+
+    /// A message for people: as JSON where its kind is known.
+    #[must_use]
+    pub fn show(&self, message: &[u8]) -> String {
+        let json = self
+            .output
+            .as_ref()
+            .and_then(|output| output.json(message).ok());
+        match json {
+            Some(json) => shown(json.as_bytes()),
+            None => {
+                let dots = if message.len() > SHOWN { "…" } else { "" };
+                let begin = message[..message.len().min(SHOWN)].escape_ascii();
+                format!("the {} bytes \"{begin}{dots}\"", message.len())
+            }
+        }
+    }
+
+    /// What the messages must be from now on.
+    fn content(&self, answers: &[Answer]) -> Expect {
+        let all: Vec<Vec<u8>> = answers
+            .iter()
+            .map(|answer| answer.messages.concat())
+            .collect();
+        let bodies = answers.iter().map(|answer| &answer.messages);
+        let alike = bodies
+            .clone()
+            .zip(bodies.skip(1))
+            .all(|(one, other)| one == other);
+        let asked = self.expect.content.length.is_some();
+        match alike && all[0].len() <= COMPARED {
+            // Its bytes as the server writes them: they may stand in another order than ours.
+            true if asked => Expect::body(all[0].clone()),
+            true if !self.expect.streaming && !may_change(&all[0]) => Expect::body(all[0].clone()),
+            // The same messages in bytes that differ from answer to answer: these cannot be compared.
+            _ => Expect::default(),
+        }
+    }
+
+    /// What a load asks for of the server that answers at `addr` without TLS, and what it expects.
+    ///
+    /// # Errors
+    /// When it does not answer, or wrongly, in words.
+    pub fn dialogue(
+        &self,
+        addr: SocketAddr,
+        authority: &str,
+        secure: bool,
+        http2: Option<Http2>,
+    ) -> Result<Dialogue, String> {
+        let place = Place {
+            target: &Target::Tcp(addr),
+            authority,
+            secure,
+        };
+        let seen = self.looked(&place, SILENCE_LIMIT)?;
+        let window = http2.map_or(WINDOW, |http2| http2.window);
+        self.said(authority, secure, seen.expect, Limits::default(), window)
+    }
+
+    /// The call as a load makes it.
+    ///
+    /// # Errors
+    /// When the metadata has a field that cannot be sent, in words.
+    pub fn said(
+        &self,
+        authority: &str,
+        secure: bool,
+        expect: GrpcExpect,
+        limits: Limits,
+        window: u32,
+    ) -> Result<Dialogue, String> {
+        let exchange = self.call.exchange(authority, secure, expect);
+        Ok(Dialogue::Grpc(Box::new(H2Requests {
+            exchanges: vec![exchange.map_err(|forbidden| forbidden.to_string())?],
+            limits,
+            window,
+        })))
+    }
+}
+
+/// May a message be another one in a moment, although it was the same some times? It may where it holds a time: as text,
+/// which has two digits in a row, or as a number of seconds or of a fraction of them that is near today's.
+fn may_change(message: &[u8]) -> bool {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let digits = message
+        .windows(2)
+        .any(|two| two.iter().all(u8::is_ascii_digit));
+    digits || (0..message.len()).any(|at| is_time(&message[at..], now.as_secs()))
+}
+
+/// Does a number begin here that is a time within a day of `now`, in seconds since 1970?
+fn is_time(bytes: &[u8], now: u64) -> bool {
+    const DAY: u64 = 86_400;
+    let near = |value: u64| {
+        [1, 1_000, 1_000_000, 1_000_000_000]
+            .iter()
+            .any(|unit| (value / unit).abs_diff(now) < DAY)
+    };
+    let mut varint = 0_u64;
+    for (nth, byte) in bytes.iter().take(10).enumerate() {
+        varint |= u64::from(byte & 0x7f)
+            .checked_shl(7 * nth as u32)
+            .unwrap_or(0);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    let fixed = bytes.first_chunk().map(|eight| u64::from_le_bytes(*eight));
+    let double = fixed.map(|bits| f64::from_bits(bits) as u64);
+    let half = bytes
+        .first_chunk()
+        .map(|four| u32::from_le_bytes(*four).into());
+    [Some(varint), fixed, double, half]
+        .into_iter()
+        .flatten()
+        .any(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_found() {
+        let now = 1_790_000_000_u64;
+        let varint = |mut value: u64| {
+            let mut out = vec![0x08];
+            while value > 0x7f {
+                out.push(value as u8 | 0x80);
+                value >>= 7;
+            }
+            out.push(value as u8);
+            out
+        };
+        let has = |bytes: &[u8]| (0..bytes.len()).any(|at| is_time(&bytes[at..], now));
+        for unit in [1, 1_000, 1_000_000, 1_000_000_000] {
+            assert!(has(&varint((now + 60) * unit)), "{unit}");
+            assert!(has(&(now * unit).to_le_bytes()), "{unit}");
+        }
+        assert!(has(&(now as f64).to_le_bytes()));
+        for other in [0, 5, 300, u64::from(u32::MAX), now * 3, u64::MAX] {
+            assert!(!has(&varint(other)), "{other}");
+        }
+        assert!(may_change(b"\x0a\x0512:30") && !may_change(b"\x0a\x05hello\x10\x07"));
+    }
+}

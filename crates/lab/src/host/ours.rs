@@ -1,0 +1,288 @@
+//! A server that this program has started.
+
+use super::{Proof, Started};
+use crate::container;
+use crate::contract::{
+    Certificate, Contract, Depth, Fixture, Inspection, Verified, Violation, Wanted, Way, authority,
+};
+use crate::get::Spoken;
+use crate::process::Process;
+use crate::relay::Relay;
+use crate::side::Ask;
+use crate::tree::Root;
+use prony_engine::protocol::{h2, tls};
+use prony_engine::{Dialogue, Nanos, Target, clock};
+use prony_record::load::{KeyKind, Over};
+use prony_record::{Failure, Load, Step};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A server that this program has started.
+#[derive(Debug)]
+pub(super) struct Ours {
+    /// Its container, and the first process in that. Before `process`: it is stopped first.
+    pub(super) container: Option<(container::Running, libc::pid_t)>,
+    pub(super) process: Process,
+    pub(super) place: Place,
+    pub(super) command: Vec<String>,
+    pub(super) ready: Duration,
+    pub(super) fixture: Fixture,
+    pub(super) expected_failures: BTreeMap<String, String>,
+}
+
+/// Where a server listens, and how it is spoken to there.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) addr: SocketAddr,
+    /// Where it is verified: there, or at a relay on another machine.
+    reached: SocketAddr,
+    over: Over,
+    authority: String,
+    /// Over TLS.
+    secured: Option<Secured>,
+}
+
+/// A server's TLS.
+#[derive(Debug)]
+struct Secured {
+    certificate: Certificate,
+    options: tls::TlsOptions,
+    /// What it is verified through.
+    relay: Relay,
+}
+
+impl Place {
+    /// A server at this address; over TLS it is given a certificate with such a key, in files below `scratch`.
+    ///
+    /// # Errors
+    /// When the certificate cannot be made.
+    pub(super) fn new(
+        addr: SocketAddr,
+        (key, http2): (Option<KeyKind>, bool),
+        scratch: &Path,
+    ) -> Result<Self, String> {
+        let over = Over::of(key.is_some(), http2);
+        let secured = key.map(|key| {
+            let certificate = Certificate::below(scratch, key)?;
+            let options = certificate.options(http2);
+            let relay = Relay::to(addr, &options).map_err(|error| error.to_string())?;
+            Ok::<_, String>(Secured {
+                certificate,
+                options,
+                relay,
+            })
+        });
+        Ok(Self {
+            addr,
+            reached: addr,
+            over,
+            authority: match over.is_tls() {
+                true => authority(addr.port()),
+                false => addr.to_string(),
+            },
+            secured: secured.transpose()?,
+        })
+    }
+
+    /// What HTTP is spoken over, as manifests name it.
+    pub(super) fn over(&self) -> Over {
+        self.over
+    }
+
+    /// The file of the certificate; None without TLS.
+    pub(super) fn certificate(&self) -> Option<PathBuf> {
+        self.secured.as_ref().map(|it| it.certificate.path())
+    }
+
+    /// The files of the certificate and of its key; empty without TLS.
+    pub(super) fn files(&self) -> (String, String) {
+        let shown = |path: PathBuf| path.display().to_string();
+        self.secured.as_ref().map_or_else(Default::default, |it| {
+            (
+                shown(it.certificate.path()),
+                shown(it.certificate.key_path()),
+            )
+        })
+    }
+
+    /// Is it ready: does it accept a connection, and answer?
+    ///
+    /// # Errors
+    /// What it did instead, in words.
+    pub(super) fn probe(&self, contract: Contract, patience: Duration) -> Result<(), String> {
+        let plain = self.plain();
+        if let Some(it) = &self.secured {
+            let target = Target::Tcp(self.addr);
+            tls::probe(&target, &it.options, patience).map_err(|error| error.to_string())?;
+        }
+        match self.over.is_http2() {
+            true => h2::probe(&Target::Tcp(plain), patience).map_err(|error| error.to_string()),
+            false => contract
+                .probe(plain, patience)
+                .map_err(|error| error.to_string()),
+        }
+    }
+
+    /// From here on it is verified through this relay; none: where it listens.
+    ///
+    /// # Errors
+    /// When the relay that takes TLS off cannot be made.
+    pub(super) fn reach(&mut self, relay: Option<SocketAddr>) -> Result<(), Failure> {
+        let reached = relay.unwrap_or(self.addr);
+        if let (Some(it), true) = (&mut self.secured, reached != self.reached) {
+            it.relay = Relay::to(reached, &it.options)
+                .map_err(|error| Failure::new(Step::Verify, error.to_string()))?;
+        }
+        self.reached = reached;
+        Ok(())
+    }
+
+    /// Where it is spoken to without TLS.
+    fn plain(&self) -> SocketAddr {
+        match &self.secured {
+            Some(it) => it.relay.addr(),
+            None => self.reached,
+        }
+    }
+
+    fn tls(&self) -> Option<&tls::TlsOptions> {
+        self.secured.as_ref().map(|it| &it.options)
+    }
+
+    fn way(&self, window: Option<u32>) -> Way<'_> {
+        Way {
+            over: self.over,
+            authority: &self.authority,
+            tls: self.tls().map(|options| (self.reached, options)),
+            window,
+        }
+    }
+}
+
+impl Ours {
+    pub(super) fn inspect(
+        &mut self,
+        step: Step,
+        contract: Contract,
+        depth: Depth,
+        seed: u64,
+    ) -> Result<Verified, Failure> {
+        Inspection::new(depth, seed)
+            .knowing(&self.expected_failures)
+            .by(self.place.way(None))
+            .of(contract, self.place.plain(), &self.fixture)
+            .map_err(|violation| violated(&mut self.process, step, &violation))
+    }
+}
+
+impl Ours {
+    fn spoken(&self, how: &Proof<'_>) -> Spoken<'_> {
+        Spoken {
+            authority: &self.place.authority,
+            tls: self.place.over.is_tls(),
+            http2: how.http2,
+        }
+    }
+}
+
+fn violated(process: &mut Process, step: Step, violation: &Violation) -> Failure {
+    failed(process, step, violation.to_string())
+}
+
+fn failed(process: &mut Process, step: Step, what: String) -> Failure {
+    let message = match process.exited() {
+        Some(exit) => format!("{what} (the server ended {exit})"),
+        None => what,
+    };
+    Failure::new(step, message).with_output(process.output())
+}
+
+impl Started for Ours {
+    fn target(&self) -> Target {
+        Target::Tcp(self.place.addr)
+    }
+
+    fn tls(&self) -> Option<tls::TlsOptions> {
+        self.place.tls().cloned()
+    }
+
+    fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    fn ready_ns(&self) -> Nanos {
+        clock::nanos(self.ready)
+    }
+
+    fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
+        match how.ask {
+            Ask::Contract(contract) => self.inspect(step, *contract, how.depth, how.seed).map(drop),
+            Ask::Get(_) | Ask::Call(_) | Ask::Socket(_) => Ok(()),
+            Ask::Requests { asked, .. } => {
+                let target = Target::Tcp(self.place.reached);
+                let place = (&target, self.place.tls());
+                asked
+                    .prove(place, &self.spoken(how), (how.depth, how.seed))
+                    .map_err(|message| failed(&mut self.process, step, message))
+            }
+        }
+    }
+
+    fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
+        match how.ask {
+            Ask::Get(get) => {
+                get.dialogue(self.place.plain(), &self.spoken(how))
+                    .map_err(|message| {
+                        Failure::new(Step::Verify, message).with_output(self.process.output())
+                    })
+            }
+            Ask::Call(rpc) => rpc
+                .dialogue(
+                    self.place.plain(),
+                    &self.place.authority,
+                    self.place.over.is_tls(),
+                    how.http2,
+                )
+                .map_err(|message| failed(&mut self.process, Step::Verify, message)),
+            Ask::Socket(socket) => socket
+                .dialogue(self.place.plain(), &self.place.authority, load)
+                .map_err(|message| failed(&mut self.process, Step::Verify, message)),
+            Ask::Requests { asked, .. } => {
+                let dialogue = asked.dialogue(&self.spoken(how), load.keepalive);
+                dialogue.map_err(|message| failed(&mut self.process, Step::Verify, message))
+            }
+            Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
+                .knowing(&self.expected_failures)
+                .by(self.place.way(how.http2.map(|http2| http2.window)))
+                .dialogue(
+                    *contract,
+                    self.place.plain(),
+                    &self.fixture,
+                    Wanted::of(load),
+                )
+                .map_err(|violation| violated(&mut self.process, Step::Load, &violation)),
+        }
+    }
+
+    fn root(&self) -> Option<Root> {
+        Some(match &self.container {
+            Some((_, first)) => Root::itself(*first),
+            None => Root::above(self.process.root()),
+        })
+    }
+
+    fn exited(&mut self) -> Option<String> {
+        self.process.exited().map(ToOwned::to_owned)
+    }
+
+    fn output(&self) -> String {
+        self.process.output()
+    }
+
+    fn stop(self) {
+        drop(self.container);
+        self.process.stop();
+    }
+}

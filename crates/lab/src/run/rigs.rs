@@ -1,0 +1,194 @@
+//! Runs on several rigs at once: whole rounds are handed to rigs as they become free.
+//!
+//! A round is a complete block, and is measured on one rig from its first trial to its last. Ratios are paired by round, so
+//! that no difference between rigs gets into them.
+
+use super::{After, RunError, Session};
+use crate::event::{Event, Journal, JournalError};
+use crate::experiment::{Cell, Experiment};
+use crate::generator::Generator;
+use crate::host::Host;
+use crate::trial::Lab;
+use prony_record::{Recording, TrialStatus};
+use std::collections::HashSet;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Machines that measure together: a server's, and those that its load comes from.
+#[derive(Debug)]
+pub struct Rig<'a, H, G> {
+    /// What it is called.
+    pub name: String,
+    /// With what it measures.
+    pub lab: Lab<'a, H, G>,
+}
+
+/// A run of an experiment on several rigs.
+#[derive(Debug)]
+pub struct Rigs<'a, H, G> {
+    /// The rigs, at least one.
+    pub rigs: &'a [Rig<'a, H, G>],
+    /// What is run.
+    pub experiment: &'a Experiment,
+    /// Of the trials' order.
+    pub seed: u64,
+}
+
+/// What hears of all rigs' events.
+pub type Observers<'o> = &'o mut (dyn FnMut(Event<'_>) + Send);
+
+/// What all rigs share.
+struct Desk<'d> {
+    journal: Mutex<Ledger<'d>>,
+    observer: Mutex<Observers<'d>>,
+    /// The next trial's place in the run.
+    ordinals: AtomicU32,
+    /// The next round that is handed out.
+    next: AtomicUsize,
+    /// The run cannot go on.
+    failed: AtomicBool,
+}
+
+/// The run's journal. A server that is not set up on several rigs is noted once.
+struct Ledger<'d> {
+    journal: &'d mut (dyn Journal + Send),
+    skipped: HashSet<String>,
+}
+
+/// The journal, as each rig has it.
+struct Shared<'m, 'd>(&'m Mutex<Ledger<'d>>);
+
+impl Journal for Shared<'_, '_> {
+    fn add(&mut self, recording: &Recording) -> Result<(), JournalError> {
+        let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trial = &recording.trial;
+        if trial.status == TrialStatus::Skipped && !ledger.skipped.insert(trial.label()) {
+            return Ok(());
+        }
+        ledger.journal.add(recording)
+    }
+}
+
+/// A round: its number and its trials, in their order.
+type Round<'r> = &'r [(u32, Cell)];
+
+impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
+    /// Builds every server on every rig, and carries out every round on one of them, until all are done or the user
+    /// interrupts it. What a rig that is lost has not measured of its round is given up, and the other rigs go on.
+    ///
+    /// # Errors
+    /// When the upstream of all cannot be built, what was measured cannot be kept, or every rig is lost.
+    pub fn carry_out(
+        &self,
+        journal: &mut (dyn Journal + Send),
+        observer: Observers<'_>,
+    ) -> Result<(), RunError> {
+        let plan = self.experiment.plan(self.seed);
+        let rounds: Vec<Round<'_>> = plan.chunk_by(|a, b| a.0 == b.0).collect();
+        observer(Event::Trials(plan.len() as u64));
+        let desk = Desk {
+            journal: Mutex::new(Ledger {
+                journal,
+                skipped: HashSet::new(),
+            }),
+            observer: Mutex::new(observer),
+            ordinals: AtomicU32::new(0),
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+        };
+        let (desk, rounds) = (&desk, rounds.as_slice());
+        let ended: Result<Vec<Option<String>>, RunError> = thread::scope(|scope| {
+            let work = |rig| scope.spawn(move || self.work(rig, rounds, desk));
+            let working: Vec<_> = self.rigs.iter().map(work).collect();
+            working
+                .into_iter()
+                .map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
+        let lost = ended?.into_iter().flatten().last();
+        let begun = desk.next.load(Ordering::Relaxed).min(rounds.len());
+        let interrupted = self.rigs.iter().any(|rig| rig.lab.interrupt.fired());
+        match lost {
+            Some(why) if begun < rounds.len() && !interrupted => Err(RunError::NoRig {
+                rounds: rounds.len() - begun,
+                why,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Measures rounds on a rig while there are any; gives why it was lost, if it was.
+    fn work(
+        &self,
+        rig: &Rig<'_, H, G>,
+        rounds: &[Round<'_>],
+        desk: &Desk<'_>,
+    ) -> Result<Option<String>, RunError> {
+        let tell = |event: &Event<'_>| {
+            let mut observer = desk.observer.lock().unwrap_or_else(PoisonError::into_inner);
+            observer(Event::OnRig {
+                rig: &rig.name,
+                event,
+            });
+        };
+        let worked = Session {
+            lab: rig.lab,
+            experiment: self.experiment,
+            rig: Some(&rig.name),
+            journal: &mut Shared(&desk.journal),
+            observer: &mut |event| tell(&event),
+            ordinals: &desk.ordinals,
+            upstream: None,
+        }
+        .rounds(rounds, desk);
+        match &worked {
+            Ok(Some(why)) => {
+                let mut observer = desk.observer.lock().unwrap_or_else(PoisonError::into_inner);
+                observer(Event::RigLost {
+                    rig: &rig.name,
+                    why,
+                });
+            }
+            Ok(None) => {}
+            Err(_) => desk.failed.store(true, Ordering::Relaxed),
+        }
+        worked
+    }
+}
+
+impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+    fn rounds(
+        &mut self,
+        rounds: &[Round<'_>],
+        desk: &Desk<'_>,
+    ) -> Result<Option<String>, RunError> {
+        self.build_upstream()?;
+        let (built, lost) = self.build()?;
+        if lost.is_some() {
+            return Ok(lost);
+        }
+        let mut out: HashSet<Cell> = HashSet::new();
+        while let Some(round) = rounds.get(desk.next.fetch_add(1, Ordering::Relaxed)) {
+            for (number, cell) in *round {
+                if self.lab.interrupt.fired() || desk.failed.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let built = built[cell.entrant].as_ref();
+                let Some(built) = built.filter(|_| !out.contains(cell)) else {
+                    (self.observer)(Event::LeftOut);
+                    continue;
+                };
+                match self.trial(*number, *cell, built)? {
+                    After::GoOn => {}
+                    After::Broken => {
+                        out.insert(*cell);
+                    }
+                    After::Lost(why) => return Ok(Some(why)),
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,56 @@
+//! What HTTP is spoken over: TLS or not, HTTP/1.1 or HTTP/2.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::Error;
+
+/// What HTTP is spoken over.
+#[derive(Debug, Clone, Default)]
+pub struct Over {
+    /// HTTP/2, with prior knowledge or by ALPN, and no HTTP/1.1.
+    pub http2: bool,
+    /// TLS, with a certificate and its key from these files, both as PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+}
+
+impl Over {
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.http2 && self.tls.is_none()
+    }
+
+    /// The configuration of TLS, if it is spoken: 1.3 and 1.2, and tickets with which sessions are resumed.
+    ///
+    /// # Errors
+    /// When the certificate or its key cannot be read, or they do not belong together.
+    pub fn config(&self) -> Result<Option<Arc<ServerConfig>>, Error> {
+        let Some((certificate, key)) = &self.tls else {
+            return Ok(None);
+        };
+        let cannot = |what: &PathBuf, error: &dyn std::fmt::Display| {
+            Error::Tls(format!("{}: {error}", what.display()))
+        };
+        let chain = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| cannot(certificate, &error))?;
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| cannot(key, &error))?;
+        let tls = |error: rustls::Error| cannot(certificate, &error);
+        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(tls)?
+            .with_no_client_auth()
+            .with_single_cert(chain, private)
+            .map_err(tls)?;
+        config.alpn_protocols = vec![match self.http2 {
+            true => b"h2".to_vec(),
+            false => b"http/1.1".to_vec(),
+        }];
+        config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(tls)?;
+        Ok(Some(Arc::new(config)))
+    }
+}
