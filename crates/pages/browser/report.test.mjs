@@ -175,6 +175,10 @@ test("without its script it still says everything", async () => {
 
 test("flame graphs are searched and looked into", async () => {
   const { page, wrong, asked, close } = await open(join("why", "flames"));
+  // Above the table: what differs, drawn once on a wide screen.
+  const drawn = page.locator("figure svg.chart:visible");
+  assert.equal(await drawn.count(), 1);
+  assert.match(await drawn.textContent(), /json_encode/);
   // The difference, then a graph for each server: the last is the second server's.
   const graph = page.locator("svg.flame").last(), controls = page.locator(".flame-controls").last();
   const box = (name) => graph.locator(`g[data-name="${name}"]`);

@@ -6,7 +6,7 @@ use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_pages::sample::{Plan, write};
 use prony_record::Load;
-use prony_record::anatomy::{Dissection, Dissections};
+use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_record::published::Published;
 use prony_record::service::{LatencyLimit, Limits};
 use prony_verdict::why::Anatomy;
@@ -54,6 +54,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Two servers in three rounds, of which the second spends more in `json_encode`.
 fn dissected() -> Anatomy {
     let round = |encode: u64| Dissection {
+        sampled: Spent {
+            requests: 1_000,
+            cpu_ns: 100_000_000,
+        },
         requests: 1_000,
         samples: 100,
         period_ns: 1_000_000,

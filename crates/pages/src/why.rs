@@ -3,7 +3,8 @@
 mod flame;
 mod markdown;
 
-use crate::page::policy;
+use crate::chart::anatomy::{of_one, of_two};
+use crate::page::{LOOKS, policy};
 pub use markdown::{markdown, markdown_of};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use prony_report::table::UNLIMITED;
@@ -29,7 +30,7 @@ pub fn page(anatomy: &Anatomy) -> String {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy(SCRIPT));
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(FLAMES)) }
+                style { (PreEscaped(LOOKS[0])) (PreEscaped(STYLE)) (PreEscaped(FLAMES)) }
             }
             body {
                 h1 { (title) }
@@ -71,11 +72,13 @@ fn tables(anatomy: &Anatomy) -> Markup {
     html! {
         @for against in &anatomy.differences {
             p.verdict { (against.sentence) }
+            @if let Some(chart) = of_two(anatomy, against) { (chart.figure()) }
             pre { (why::table(anatomy, against, UNLIMITED)) }
         }
         @if anatomy.differences.is_empty() {
             @for side in &anatomy.sides {
                 p.verdict { (why::capital(&side.sentence)) }
+                @if let Some(chart) = of_one(side) { (chart.figure()) }
                 pre { (why::of_one(side).fit(UNLIMITED)) }
             }
         }
@@ -114,7 +117,7 @@ svg.flame g:focus rect{stroke:#000;stroke-width:2}svg.flame rect.outer{opacity:.
 pub(crate) const SCRIPT: &str = include_str!("why/flame.js");
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:1240px;margin:2em auto;padding:0 1em;\
-color-scheme:light dark}.verdict{font-size:1.2em}pre{overflow-x:auto;line-height:1.35}";
+color-scheme:light dark}.verdict{font-size:1.2em}figure{margin:1em 0}.on-narrow,.hint{display:none}pre{overflow-x:auto;line-height:1.35}";
 
 fn drawn(graph: Option<Markup>) -> Markup {
     html! {

@@ -252,7 +252,9 @@ fn cells(name: &str, row: &Difference, show: fn(f64) -> String) -> [String; 6] {
     ]
 }
 
-fn signed(value: f64, show: fn(f64) -> String) -> String {
+/// A difference with its sign.
+#[must_use]
+pub fn signed(value: f64, show: fn(f64) -> String) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     format!("{sign}{}", show(value.abs()))
 }

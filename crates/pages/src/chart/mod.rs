@@ -3,6 +3,7 @@
 //! A chart is SVG whose marks can be focused and say their exact values, with the table that it
 //! shows. It has no colours of its own: classes name them, and a style sheet says what they are.
 
+pub(crate) mod anatomy;
 mod compared;
 mod efficiency;
 mod grid;
@@ -45,6 +46,8 @@ pub enum Kind {
     Scaling,
     /// What happened inside trials.
     Time,
+    /// What a request costs, part by part.
+    Why,
     /// Several runs: two compared, or a cell over all of them.
     Runs,
 }
@@ -93,6 +96,7 @@ pub fn charts(material: &Material) -> Vec<Chart> {
     all.extend(grid::charts(material));
     all.extend(scaling::charts(material));
     all.extend(windows::charts(material));
+    all.extend(material.report.why.iter().flat_map(anatomy::charts));
     // Two labels may become one name.
     let mut seen = std::collections::HashMap::<String, u32>::new();
     for chart in &mut all {
