@@ -56,6 +56,15 @@ pub enum Event<'a> {
         /// What happens.
         event: &'a Event<'a>,
     },
+    /// A round whose rig was lost is measured again, by the rig of which this is told.
+    RoundAgain {
+        /// The lost round's number.
+        round: u32,
+        /// The number that it has now.
+        number: u32,
+        /// The trials of the lost round that had ended: so many more than were planned.
+        trials: u64,
+    },
     /// A rig measures no more.
     RigLost {
         /// Its name.

@@ -8,7 +8,7 @@ use prony_record::by_request::RequestReport;
 use prony_record::by_session::SessionReport;
 use prony_record::trial::Figures;
 use prony_record::{
-    Durations, Failure, Finding, Load, Measurement, Observation, Recording, Step, Trial,
+    Durations, Failure, Finding, HostShare, Load, Measurement, Observation, Recording, Step, Trial,
     TrialStatus,
 };
 
@@ -105,6 +105,7 @@ impl Slot {
             requests: RequestReport::all(&seen.by_request),
             sessions: SessionReport::all(&seen.by_session),
             per_connection: seen.per_connection_range(),
+            generators: seen.by_host.iter().map(HostShare::from).collect(),
             rig: self.rig.clone(),
             checks,
         };

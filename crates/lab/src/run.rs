@@ -45,7 +45,7 @@ pub enum RunError {
     /// Every rig was lost.
     #[error("no rig is left: {why}; rounds that were not measured: {rounds}")]
     NoRig {
-        /// How many rounds no rig has begun.
+        /// How many rounds no rig has measured whole.
         rounds: usize,
         /// Why the last of them was lost.
         why: String,
@@ -232,7 +232,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let Some(rig) = self.rig else { return failure };
         let message = match lost {
             Some(why) => format!(
-                "rig {rig} is lost ({why}), and what it has not measured of its round is given up: {}",
+                "rig {rig} is lost ({why}); its round is measured again if another rig is left: {}",
                 failure.message
             ),
             None => format!("on rig {rig}: {}", failure.message),

@@ -8,9 +8,9 @@ use prony_record::service::Limits;
 use prony_record::times::EffectiveSamples;
 use prony_record::trial::{Figures, label};
 use prony_record::{
-    Distributions, Durations, Failure, Finding, Generator, Host, Load, Measurement, Outcomes,
-    Percentiles, Phase, Recording, Resources, RunFacts, RunStatus, Severity, Step, Subject,
-    Transport, Trial, TrialStatus, Window,
+    Distributions, Durations, Failure, Finding, Generator, Host, HostShare, Load, Measurement,
+    Nanos, Outcomes, Percentiles, Phase, Recording, Resources, RunFacts, RunStatus, Severity, Step,
+    Subject, Transport, Trial, TrialStatus, Window,
 };
 use serde_json::json;
 
@@ -45,6 +45,8 @@ pub struct Plan {
     pub check: Option<String>,
     /// The names of its requests, which have equal shares; empty: all are of one kind.
     pub requests: Vec<String>,
+    /// The machines that send its loads, in equal parts; empty: prony's own does.
+    pub machines: Vec<String>,
 }
 
 impl Plan {
@@ -68,6 +70,7 @@ impl Plan {
             service: None,
             check: None,
             requests: Vec::new(),
+            machines: Vec::new(),
         }
     }
 }
@@ -235,6 +238,7 @@ fn trial(
         },
         warmed_up: true,
         requests: by_name(&plan.requests, answers, &response),
+        generators: by_machine(plan, answers, response.p99),
         ..Measurement::default()
     };
     if let Some(text) = plan.check.as_ref().filter(|_| *name == plan.servers[0].0) {
@@ -276,6 +280,18 @@ fn trial(
         windows: windows(plan.windows, rate, seed),
         histograms: times,
     }
+}
+
+fn by_machine(plan: &Plan, answers: u64, p99_ns: Option<Nanos>) -> Vec<HostShare> {
+    let share = |host: &String| HostShare {
+        host: host.clone(),
+        connections: 8,
+        answers: answers / plan.machines.len() as u64,
+        p99_ns,
+        clock_error_ns: 30_000,
+        ..HostShare::default()
+    };
+    plan.machines.iter().map(share).collect()
 }
 
 /// Results by request: each name's times are longer than those of the one before it.

@@ -66,6 +66,7 @@ fn hostile_texts_do_not_become_markup() {
     hostile.loads[0].0 = EVIL.into();
     hostile.check = Some(EVIL.into());
     hostile.requests = vec![EVIL.into(), "b".into()];
+    hostile.machines = vec![EVIL.into(), "gen2".into()];
     hostile.failed = Some((EVIL.into(), EVIL.into(), format!("{EVIL}\x1b[31mred\0")));
     let material = material(&hostile);
     let page = html(&material).unwrap();
@@ -279,4 +280,20 @@ fn results_by_request_have_a_section_a_chart_and_a_table() {
     assert!(page.contains("<h2>By request</h2>") && page.contains("href=\"#requests\""));
     let plain = html(&self::material(&plan())).unwrap();
     assert!(!plain.contains("By request"), "a section without requests");
+}
+
+#[test]
+fn the_machines_that_sent_the_load_have_a_table() {
+    let mut apart = plan();
+    apart.machines = vec!["gen1".into(), "gen2".into()];
+    let told = material(&apart);
+    let page = html(&told).unwrap();
+    let from = page.find("Where the load came from").unwrap();
+    let table = &page[from..from + page[from..].find("</table>").unwrap()];
+    assert!(table.contains("gen1") && table.contains("gen2"), "{table}");
+    assert_eq!(table.matches("50.0 %").count(), 2, "{table}");
+    let markdown = prony_pages::export::markdown(&told);
+    assert!(markdown.contains("from gen1: 8 connections, 50.0 % of the answers"));
+    let plain = html(&material(&plan())).unwrap();
+    assert!(!plain.contains("Where the load came from"));
 }

@@ -1,6 +1,7 @@
 //! What each generator of a load saw, where several machines carry it out together.
 
-use crate::{Distributions, Generator, Nanos, Outcomes};
+use crate::{Distributions, Generator, Nanos, Outcomes, Percentiles};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one machine saw of a load that several carried out together.
@@ -25,6 +26,42 @@ pub struct ByHost {
     /// nothing else to do, in bytes per second; none: it was not tried.
     #[serde(default)]
     pub link_bytes_per_second: Option<f64>,
+}
+
+/// What is kept of it with a trial: all but the distributions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostShare {
+    /// The machine's name.
+    pub host: String,
+    /// Its connections.
+    pub connections: u64,
+    /// Right answers.
+    pub answers: u64,
+    /// Requests that ended without the answer that was expected.
+    pub failed: u64,
+    /// The 99th percentile of the response times that it saw, in nanoseconds; null with too few samples.
+    pub p99_ns: Option<Nanos>,
+    /// What it used.
+    pub generator: Generator,
+    /// The most by which its clock may have been misread, in nanoseconds.
+    pub clock_error_ns: Nanos,
+    /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
+    pub late_start_ns: Nanos,
+}
+
+impl From<&ByHost> for HostShare {
+    fn from(one: &ByHost) -> Self {
+        Self {
+            host: one.host.clone(),
+            connections: one.connections,
+            answers: one.outcomes.ok,
+            failed: one.outcomes.failed(),
+            p99_ns: Percentiles::of(&one.times.response).p99,
+            generator: one.generator.clone(),
+            clock_error_ns: one.clock_error_ns,
+            late_start_ns: one.late_start_ns,
+        }
+    }
 }
 
 impl ByHost {

@@ -50,7 +50,7 @@ pub mod verdict;
 pub mod window;
 mod word;
 
-pub use by_host::ByHost;
+pub use by_host::{ByHost, HostShare};
 pub use by_request::ByRequest;
 pub use by_session::BySession;
 pub use encoded::Encoded;

@@ -5,8 +5,8 @@ use crate::by_session::SessionReport;
 use crate::tls::Tls;
 use crate::word::words;
 use crate::{
-    Distributions, Failure, Finding, Generator, Load, Nanos, Observation, Outcomes, Resources,
-    SECOND, Step, Window,
+    Distributions, Failure, Finding, Generator, HostShare, Load, Nanos, Observation, Outcomes,
+    Resources, SECOND, Step, Window,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -177,6 +177,9 @@ pub struct Measurement {
     pub sessions: Vec<SessionReport>,
     /// Answers of the connection that had the fewest, and of the one that had the most.
     pub per_connection: Option<(u64, u64)>,
+    /// By machine, where other machines sent the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<HostShare>,
     /// The rig that it was measured on, where rounds were divided among several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rig: Option<String>,

@@ -1,6 +1,7 @@
 //! The report of a run, made from its trials.
 
 mod cell;
+pub mod generators;
 mod over;
 pub mod rigs;
 mod text;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use times::CellTimes;
 
+pub use generators::GeneratorReport;
 pub use over::OverReport;
 pub use rigs::RigReport;
 
@@ -39,6 +41,8 @@ pub struct RunReport {
     pub over: Vec<OverReport>,
     /// The rigs that the rounds were divided among, and how much they differ; empty where there was one.
     pub rigs: Vec<RigReport>,
+    /// The machines that sent the load, where others than prony's own did.
+    pub generators: Vec<GeneratorReport>,
     /// What others have published, beside what was measured.
     pub published: Option<Beside>,
     /// Why the servers differ: what a request costs each, part by part; only with `--why`.
@@ -233,7 +237,7 @@ impl RunReport {
                 cell.group = letters.get(&cell.label()).cloned();
             }
         }
-        let over = over::over(&groups, run.rounds);
+        let over = over::over(&groups);
         let (rigs, differ) = rigs::rigs(trials);
         for cell in &mut cells {
             cell.checks.extend(differ.clone());
@@ -252,6 +256,7 @@ impl RunReport {
             scaling,
             over,
             rigs,
+            generators: generators::generators(trials),
             published: None,
             why: None,
         }

@@ -160,6 +160,14 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
         report.contains("server on a (") && report.contains("generators on b"),
         "{report}"
     );
+    let (_, machines) = report
+        .split_once("where the load came from")
+        .expect("a table");
+    let row = machines
+        .lines()
+        .find(|line| line.contains(" b "))
+        .expect("a row");
+    assert!(row.contains("100.0 %"), "{row}");
     let report = run(&["--load-from", "a"]).with(0).stdout;
     assert!(
         report.contains("server on a (") && report.contains("generators on a"),

@@ -1,7 +1,9 @@
 //! Runs on several rigs at once: whole rounds are handed to rigs as they become free.
 //!
 //! A round is a complete block, and is measured on one rig from its first trial to its last. Ratios are paired by round, so
-//! that no difference between rigs gets into them.
+//! that no difference between rigs gets into them. A round whose rig is lost is measured again, whole and with a number of its own.
+
+mod queue;
 
 use super::{After, RunError, Session};
 use crate::event::{Event, Journal, JournalError};
@@ -10,9 +12,10 @@ use crate::generator::Generator;
 use crate::host::Host;
 use crate::trial::Lab;
 use prony_record::{Recording, TrialStatus};
+use queue::{Queue, Round};
 use std::collections::HashSet;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -45,8 +48,7 @@ struct Desk<'d> {
     observer: Mutex<Observers<'d>>,
     /// The next trial's place in the run.
     ordinals: AtomicU32,
-    /// The next round that is handed out.
-    next: AtomicUsize,
+    rounds: Queue<'d>,
     /// The run cannot go on.
     failed: AtomicBool,
 }
@@ -71,12 +73,9 @@ impl Journal for Shared<'_, '_> {
     }
 }
 
-/// A round: its number and its trials, in their order.
-type Round<'r> = &'r [(u32, Cell)];
-
 impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
     /// Builds every server on every rig, and carries out every round on one of them, until all are done or the user
-    /// interrupts it. What a rig that is lost has not measured of its round is given up, and the other rigs go on.
+    /// interrupts it. The other rigs measure the round of one that is lost again.
     ///
     /// # Errors
     /// When the upstream of all cannot be built, what was measured cannot be kept, or every rig is lost.
@@ -86,7 +85,11 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
         observer: Observers<'_>,
     ) -> Result<(), RunError> {
         let plan = self.experiment.plan(self.seed);
-        let rounds: Vec<Round<'_>> = plan.chunk_by(|a, b| a.0 == b.0).collect();
+        let rounds = plan.chunk_by(|a, b| a.0 == b.0).map(|cells| Round {
+            number: cells[0].0,
+            cells,
+            again: None,
+        });
         observer(Event::Trials(plan.len() as u64));
         let desk = Desk {
             journal: Mutex::new(Ledger {
@@ -95,12 +98,12 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
             }),
             observer: Mutex::new(observer),
             ordinals: AtomicU32::new(0),
-            next: AtomicUsize::new(0),
+            rounds: Queue::new(rounds),
             failed: AtomicBool::new(false),
         };
-        let (desk, rounds) = (&desk, rounds.as_slice());
+        let desk = &desk;
         let ended: Result<Vec<Option<String>>, RunError> = thread::scope(|scope| {
-            let work = |rig| scope.spawn(move || self.work(rig, rounds, desk));
+            let work = |rig| scope.spawn(move || self.work(rig, desk));
             let working: Vec<_> = self.rigs.iter().map(work).collect();
             working
                 .into_iter()
@@ -108,24 +111,16 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
                 .collect()
         });
         let lost = ended?.into_iter().flatten().last();
-        let begun = desk.next.load(Ordering::Relaxed).min(rounds.len());
+        let rounds = desk.rounds.left();
         let interrupted = self.rigs.iter().any(|rig| rig.lab.interrupt.fired());
         match lost {
-            Some(why) if begun < rounds.len() && !interrupted => Err(RunError::NoRig {
-                rounds: rounds.len() - begun,
-                why,
-            }),
+            Some(why) if rounds > 0 && !interrupted => Err(RunError::NoRig { rounds, why }),
             _ => Ok(()),
         }
     }
 
     /// Measures rounds on a rig while there are any; gives why it was lost, if it was.
-    fn work(
-        &self,
-        rig: &Rig<'_, H, G>,
-        rounds: &[Round<'_>],
-        desk: &Desk<'_>,
-    ) -> Result<Option<String>, RunError> {
+    fn work(&self, rig: &Rig<'_, H, G>, desk: &Desk<'_>) -> Result<Option<String>, RunError> {
         let tell = |event: &Event<'_>| {
             let mut observer = desk.observer.lock().unwrap_or_else(PoisonError::into_inner);
             observer(Event::OnRig {
@@ -142,7 +137,7 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
             ordinals: &desk.ordinals,
             upstream: None,
         }
-        .rounds(rounds, desk);
+        .rounds(desk);
         match &worked {
             Ok(Some(why)) => {
                 let mut observer = desk.observer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,33 +154,42 @@ impl<H: Host + Sync, G: Generator + Sync> Rigs<'_, H, G> {
 }
 
 impl<H: Host, G: Generator> Session<'_, '_, H, G> {
-    fn rounds(
-        &mut self,
-        rounds: &[Round<'_>],
-        desk: &Desk<'_>,
-    ) -> Result<Option<String>, RunError> {
+    fn rounds(&mut self, desk: &Desk<'_>) -> Result<Option<String>, RunError> {
         self.build_upstream()?;
         let (built, lost) = self.build()?;
         if lost.is_some() {
             return Ok(lost);
         }
+        let interrupt = self.lab.interrupt;
+        let over = || interrupt.fired() || desk.failed.load(Ordering::Relaxed);
         let mut out: HashSet<Cell> = HashSet::new();
-        while let Some(round) = rounds.get(desk.next.fetch_add(1, Ordering::Relaxed)) {
-            for (number, cell) in *round {
-                if self.lab.interrupt.fired() || desk.failed.load(Ordering::Relaxed) {
+        while let Some(in_hand) = desk.rounds.take(over) {
+            let round = in_hand.round;
+            if let Some(again) = round.again {
+                (self.observer)(Event::RoundAgain {
+                    round: again.number,
+                    number: round.number,
+                    trials: again.ended,
+                });
+            }
+            for (ended, &(_, cell)) in (1..).zip(round.cells) {
+                if over() {
                     return Ok(None);
                 }
                 let built = built[cell.entrant].as_ref();
-                let Some(built) = built.filter(|_| !out.contains(cell)) else {
+                let Some(built) = built.filter(|_| !out.contains(&cell)) else {
                     (self.observer)(Event::LeftOut);
                     continue;
                 };
-                match self.trial(*number, *cell, built)? {
+                match self.trial(round.number, cell, built)? {
                     After::GoOn => {}
                     After::Broken => {
-                        out.insert(*cell);
+                        out.insert(cell);
                     }
-                    After::Lost(why) => return Ok(Some(why)),
+                    After::Lost(why) => {
+                        in_hand.give_back(ended);
+                        return Ok(Some(why));
+                    }
                 }
             }
         }

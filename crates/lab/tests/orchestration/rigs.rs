@@ -13,12 +13,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 type Raised = (Arc<World>, FakeHost, FakeGenerator);
 
-/// What came of a run on rigs with these servers each, and the rigs that were told to be lost.
+/// A round that was measured again: its number, its new one, and how many trials that adds.
+type Again = (u32, u32, u64);
+
+/// What came of a run on rigs with these servers each, and the rigs that were told to be lost and rounds to be repeated.
 fn run(
     rigs: &[Raised],
     names: &[&str],
     rounds: u32,
-) -> (Result<(), RunError>, Vec<Recording>, Vec<String>) {
+) -> (
+    Result<(), RunError>,
+    Vec<Recording>,
+    Vec<String>,
+    Vec<Again>,
+) {
     let interrupt = Interrupt::default();
     let experiment = experiment(names, rounds);
     let rigs: Vec<_> = (rigs.iter().zip(1..))
@@ -27,7 +35,7 @@ fn run(
             lab: lab(host, generator, &interrupt),
         })
         .collect();
-    let (mut journal, mut lost) = (Vec::new(), Vec::new());
+    let (mut journal, mut lost, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let result = Rigs {
         rigs: &rigs,
         experiment: &experiment,
@@ -38,8 +46,20 @@ fn run(
             LOST.store(true, Ordering::Relaxed);
             lost.push(rig.to_owned());
         }
+        if let Event::OnRig {
+            event:
+                Event::RoundAgain {
+                    round,
+                    number,
+                    trials,
+                },
+            ..
+        } = event
+        {
+            again.push((*round, *number, *trials));
+        }
     });
-    (result, journal, lost)
+    (result, journal, lost, again)
 }
 
 fn rig_of(recording: &Recording) -> Option<&str> {
@@ -53,7 +73,7 @@ fn two_servers() -> Raised {
 #[test]
 fn every_round_is_measured_once_and_on_one_rig() {
     let rigs = [two_servers(), two_servers(), two_servers()];
-    let (result, journal, lost) = run(&rigs, &["a", "b"], 12);
+    let (result, journal, lost, _) = run(&rigs, &["a", "b"], 12);
     result.unwrap();
     assert!(lost.is_empty());
     let mut rounds: BTreeMap<u32, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
@@ -79,7 +99,7 @@ fn every_round_is_measured_once_and_on_one_rig() {
 static LOST: AtomicBool = AtomicBool::new(false);
 
 #[test]
-fn the_round_of_a_lost_rig_is_given_up_and_the_others_go_on() {
+fn the_round_of_a_lost_rig_is_measured_again_by_another() {
     let patient = Behaviour {
         noise: |_| {
             while !LOST.load(Ordering::Relaxed) {
@@ -95,7 +115,7 @@ fn the_round_of_a_lost_rig_is_given_up_and_the_others_go_on() {
     ];
     // Its first trial is measured, and its second is not.
     rigs[0].0.lost_in.set(Some(1));
-    let (result, journal, lost) = run(&rigs, &["a", "b"], 10);
+    let (result, journal, lost, again) = run(&rigs, &["a", "b"], 10);
     result.unwrap();
     assert_eq!(lost, ["h1"]);
     let of = |rig: &str| journal.iter().filter(|it| rig_of(it) == Some(rig)).count();
@@ -103,10 +123,21 @@ fn the_round_of_a_lost_rig_is_given_up_and_the_others_go_on() {
         .iter()
         .filter(|it| it.trial.status == TrialStatus::Failed)
         .collect();
-    assert_eq!((of("h1"), of("h2"), failed.len()), (1, 18, 1));
+    assert_eq!((of("h1"), of("h2"), failed.len()), (1, 20, 1));
+    let given_back = failed[0].trial.round;
+    assert_eq!(again, [(given_back, 10, 2)]);
+    let mut whole: BTreeMap<u32, usize> = BTreeMap::new();
+    for it in journal.iter().filter(|it| rig_of(it) == Some("h2")) {
+        *whole.entry(it.trial.round).or_default() += 1;
+    }
+    assert!(
+        !whole.contains_key(&given_back),
+        "the lost round's own number is not mixed"
+    );
+    assert!(whole.contains_key(&10) && whole.values().all(|trials| *trials == 2));
     let message = &failed[0].trial.failure.as_ref().unwrap().message;
     assert!(
-        message.contains("rig h1 is lost (no route to host)") && message.contains("given up"),
+        message.contains("rig h1 is lost (no route to host)") && message.contains("measured again"),
         "{message}"
     );
 }
@@ -115,10 +146,10 @@ fn the_round_of_a_lost_rig_is_given_up_and_the_others_go_on() {
 fn without_a_rig_the_run_ends_and_says_what_it_has_not_measured() {
     let rigs = [two_servers()];
     rigs[0].0.lost_in.set(Some(3));
-    let (result, journal, lost) = run(&rigs, &["a", "b"], 5);
+    let (result, journal, lost, _) = run(&rigs, &["a", "b"], 5);
     match result {
         Err(RunError::NoRig { rounds, why }) => {
-            assert_eq!((rounds, why.as_str()), (3, "no route to host"));
+            assert_eq!((rounds, why.as_str()), (4, "no route to host"));
         }
         other => panic!("{other:?}"),
     }
@@ -133,7 +164,7 @@ fn a_server_that_is_not_set_up_is_noted_once() {
     };
     let one = || world(&[("a", Behaviour::default()), ("missing", missing.clone())]);
     let rigs = [one(), one(), one()];
-    let (result, journal, _) = run(&rigs, &["a", "missing"], 3);
+    let (result, journal, ..) = run(&rigs, &["a", "missing"], 3);
     result.unwrap();
     let skipped = journal
         .iter()

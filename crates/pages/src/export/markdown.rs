@@ -7,7 +7,7 @@ use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
 use prony_report::load::{LoadReport, Named};
-use prony_report::run::{CellReport, rigs};
+use prony_report::run::{CellReport, generators, rigs};
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
 use std::fmt::Write;
@@ -50,6 +50,9 @@ pub fn markdown(material: &Material) -> String {
     }
     if !report.rigs.is_empty() {
         let _ = writeln!(out, "- {}", plain(&rigs::sentence(&report.rigs)));
+    }
+    for one in &report.generators {
+        let _ = writeln!(out, "- {}", plain(&generators::sentence(one)));
     }
     for raised in report.findings() {
         let word = severity(&raised.finding);

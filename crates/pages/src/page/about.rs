@@ -4,7 +4,8 @@ use crate::material::Material;
 use crate::raw::Packed;
 use maud::{Markup, html};
 use prony_record::{Host, Step};
-use prony_report::run::FailureReport;
+use prony_report::run::generators::{HEADS, row};
+use prony_report::run::{FailureReport, GeneratorReport};
 use prony_report::show;
 
 pub(super) fn failures(material: &Material) -> Markup {
@@ -67,7 +68,21 @@ pub(super) fn environment(material: &Material) -> Markup {
                 dd { (facts.prony_version) @if let Some(commit) = &facts.prony_commit { ", commit " (commit) } }
                 @if let Some(upstream) = &run.upstream { dt { "Upstream" } dd { (upstream) } }
             }
+            @if !material.report.generators.is_empty() { (generators(&material.report.generators)) }
         }
+    }
+}
+
+/// The machines that sent the load.
+fn generators(all: &[GeneratorReport]) -> Markup {
+    html! {
+        div.scroll { table {
+            caption { "Where the load came from, over all trials" }
+            thead { tr { @for (nth, head) in HEADS.iter().enumerate() { th.n[nth > 1] scope="col" { (head) } } } }
+            tbody { @for one in all { tr {
+                @for (nth, cell) in row(one).iter().enumerate() { td.n[nth > 1] { (cell) } }
+            } } }
+        } }
     }
 }
 

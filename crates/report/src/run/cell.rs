@@ -40,7 +40,7 @@ pub(super) fn cell(
                 high: estimate.high().map(us),
             }
         });
-    let ratio = ratio(trials, baseline, run.rounds);
+    let ratio = ratio(trials, baseline);
     let mut checks = merge_findings(trials);
     let is_baseline = first.label() == run.baseline;
     if let Some(ratio) = ratio.as_ref().filter(|_| !is_baseline && trials.len() > 1) {
@@ -140,34 +140,36 @@ fn spread(rates: &[f64]) -> f64 {
     (most - least) / mean
 }
 
-/// Something of each round's trial.
-fn by_round(trials: &[&Trial], rounds: u32, of: &dyn Fn(&Trial) -> f64) -> Vec<Option<f64>> {
-    let trial = |round| trials.iter().find(|trial| trial.round == round);
-    (0..rounds)
-        .map(|round| trial(round).map(|trial| of(trial)))
-        .collect()
+/// Something of the trials of two sides by round, as long as the later of their last rounds: a run on several rigs may have
+/// more rounds than were asked for.
+fn by_round(sides: [&[&Trial]; 2], of: &dyn Fn(&Trial) -> f64) -> [Vec<Option<f64>>; 2] {
+    let all = sides.iter().flat_map(|trials| trials.iter());
+    let rounds = all.map(|trial| trial.round + 1).max().unwrap_or(0);
+    sides.map(|trials| {
+        let trial = |round| trials.iter().find(|trial| trial.round == round);
+        (0..rounds)
+            .map(|round| trial(round).map(|trial| of(trial)))
+            .collect()
+    })
 }
 
 /// A quantity as a multiple of what it is under another load, paired by round; None where no round has both.
 pub(super) fn ratio_of(
     trials: &[&Trial],
     others: &[&Trial],
-    rounds: u32,
     of: &dyn Fn(&Trial) -> f64,
 ) -> Option<Estimate> {
-    let known = |trials: &[&Trial]| -> Vec<Option<f64>> {
-        let all = by_round(trials, rounds, of).into_iter();
-        all.map(|value| value.filter(|value| *value > 0.0))
-            .collect()
-    };
-    paired_log_ratio(&known(trials), &known(others)).ok()
+    let [ours, theirs] = by_round([trials, others], of).map(|all| {
+        let known = all.into_iter();
+        known
+            .map(|value| value.filter(|value| *value > 0.0))
+            .collect::<Vec<_>>()
+    });
+    paired_log_ratio(&ours, &theirs).ok()
 }
 
-fn ratio(trials: &[&Trial], baseline: &[&Trial], rounds: u32) -> Option<Estimate> {
-    let (ours, theirs) = (
-        by_round(trials, rounds, &rate),
-        by_round(baseline, rounds, &rate),
-    );
+fn ratio(trials: &[&Trial], baseline: &[&Trial]) -> Option<Estimate> {
+    let [ours, theirs] = by_round([trials, baseline], &rate);
     if std::ptr::eq(trials, baseline) || ours == theirs {
         // A server compared with itself: exactly one, and that is no estimate.
         return Estimate::new(

@@ -33,20 +33,20 @@ pub struct OverReport {
 }
 
 /// Every server under every load that is not plain, in their order.
-pub(super) fn over(groups: &ByCell<Vec<&Trial>>, rounds: u32) -> Vec<OverReport> {
+pub(super) fn over(groups: &ByCell<Vec<&Trial>>) -> Vec<OverReport> {
     let cells: Vec<&Vec<&Trial>> = groups.values().collect();
     let of = |trials: &&Vec<&Trial>| trials.first().is_some_and(|it| !it.load.over.is_plain());
     let mut all: Vec<OverReport> = cells
         .iter()
         .copied()
         .filter(of)
-        .filter_map(|trials| one(trials, &cells, rounds))
+        .filter_map(|trials| one(trials, &cells))
         .collect();
     all.sort_by(|a, b| (&a.server, a.workers, &a.load).cmp(&(&b.server, b.workers, &b.load)));
     all
 }
 
-fn one(trials: &[&Trial], cells: &[&Vec<&Trial>], rounds: u32) -> Option<OverReport> {
+fn one(trials: &[&Trial], cells: &[&Vec<&Trial>]) -> Option<OverReport> {
     let first = trials.first()?;
     let beside = cells
         .iter()
@@ -55,7 +55,7 @@ fn one(trials: &[&Trial], cells: &[&Vec<&Trial>], rounds: u32) -> Option<OverRep
         .min_by_key(|(rank, _)| *rank)
         .map(|(_, others)| others.as_slice());
     let compare =
-        |of: &dyn Fn(&Trial) -> f64| beside.and_then(|others| ratio_of(trials, others, rounds, of));
+        |of: &dyn Fn(&Trial) -> f64| beside.and_then(|others| ratio_of(trials, others, of));
     let throughput = compare(&rate);
     let cpu = compare(&|trial| trial.figures.cpu_ns_per_request.unwrap_or(0.0));
     let tls = trials

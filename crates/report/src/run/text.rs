@@ -33,6 +33,7 @@ impl RunReport {
         }
         out += &paragraph(&self.over_text());
         out += &super::rigs::text(&self.rigs, width);
+        out += &super::generators::text(&self.generators, width);
         for scaling in &self.scaling {
             let _ = writeln!(out, "\n{}", scaling.sentence);
         }

@@ -110,6 +110,19 @@ impl Display {
             } => self.failed(label, *status, failure),
             Event::LeftOut => self.one_more(),
             Event::OnRig { rig, event } => self.on_rig(rig, event),
+            Event::RoundAgain {
+                round,
+                number,
+                trials,
+            } => {
+                self.all += trials;
+                self.rounds = self.rounds.max(number + 1);
+                let on = self.on();
+                let (round, number) = (round + 1, number + 1);
+                self.live.say(&format!(
+                    "{on}round {round} is measured again, as round {number}"
+                ));
+            }
             Event::RigLost { rig, why } => {
                 self.rigs.remove(*rig);
                 self.live
@@ -128,7 +141,10 @@ impl Display {
                 self.trial(*round, label, load);
                 self.trial.clone()
             }
-            Event::Recorded { .. } | Event::Failed { .. } | Event::LeftOut => {
+            Event::Recorded { .. }
+            | Event::Failed { .. }
+            | Event::LeftOut
+            | Event::RoundAgain { .. } => {
                 self.rig = Some(rig.to_owned());
                 self.hear(event);
                 self.rig = None;
