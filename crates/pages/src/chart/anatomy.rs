@@ -63,7 +63,7 @@ pub(crate) fn of_two(anatomy: &Anatomy, against: &Against) -> Option<Chart> {
     let scale = Scale::linear(ends(&rows).chain([0.0]));
     Some(chart(
         &against.side,
-        format!("CPU time per request: {} less {base}", against.side),
+        format!("CPU time per request: {} minus {base}", against.side),
         "A mark is the difference with its 95 % interval over rounds; at the dashed line both cost the same. Parts that \
          are known to differ come first.",
         &Rows {
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(all.len(), 1);
         let chart = &all[0];
         assert_eq!(chart.name, "why-new-1");
-        assert_eq!(chart.title, "CPU time per request: new <1> less old");
+        assert_eq!(chart.title, "CPU time per request: new <1> minus old");
         let drawing = chart.drawing.clone().into_string();
         assert!(
             drawing.contains("encode: +10") && drawing.contains("class=\"rule\""),

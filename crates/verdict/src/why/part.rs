@@ -9,6 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 const KERNEL: &str = "_[k]";
 /// What the kernel calls the function that carries out a system call, by architecture and configuration.
 const CALLS: [&str; 4] = ["__x64_sys_", "__arm64_sys_", "__se_sys_", "__do_sys_"];
+/// What calls those functions. Some of them do nothing but call another one, to which the compiler makes them jump: they are in no
+/// stack, and the other one comes next.
+const DISPATCH: [&str; 4] = [
+    "do_syscall_64",
+    "x64_sys_call",
+    "invoke_syscall",
+    "el0_svc_common",
+];
+/// How the names of such other functions begin, as `do_writev` and `__sys_sendto` do; the longer beginnings first.
+const INNER: [&str; 4] = ["do_sys_", "__sys_", "ksys_", "do_"];
 /// Functions of the kernel that are neither a system call nor called by one, by what their names contain; the first that is
 /// found counts.
 const OTHERS: [(&str, &str); 8] = [
@@ -55,12 +65,28 @@ impl Part {
                 return Self::Call(call.to_owned());
             }
         }
+        if let Some(call) = jumped_to(kernel.clone()) {
+            return Self::Call(call.to_owned());
+        }
         let known = |frame: &str| {
             let mut all = OTHERS.iter();
             all.find_map(|(part, name)| frame.contains(part).then_some(*name))
         };
         let name = kernel.clone().find_map(known);
         Self::Kernel(name.unwrap_or("other work of the kernel").to_owned())
+    }
+}
+
+/// The system call of a stack without the function that carries it out, by the function that this one jumps to.
+fn jumped_to<'s>(kernel: impl Iterator<Item = &'s str>) -> Option<&'s str> {
+    let mut below = kernel.skip_while(|frame| !DISPATCH.contains(frame));
+    let frame = below.find(|frame| !DISPATCH.contains(frame))?;
+    // `do_syscall_trace_enter` and the like are no call.
+    let inner = INNER.iter().find_map(|begin| frame.strip_prefix(begin));
+    match inner.filter(|name| !name.contains("syscall"))? {
+        "openat2" => Some("openat"),
+        "mmap_pgoff" => Some("mmap"),
+        name => Some(name),
     }
 }
 
@@ -153,6 +179,23 @@ mod tests {
             (
                 "main;serve;send;entry_SYSCALL_64_[k];do_syscall_64_[k];__x64_sys_sendto_[k];tcp_sendmsg_[k]",
                 Part::Call("sendto".to_owned()),
+            ),
+            // `__x64_sys_writev` has jumped to `do_writev`.
+            (
+                "writev;entry_SYSCALL_64_[k];do_syscall_64_[k];do_writev_[k];vfs_writev_[k];tcp_sendmsg_[k]",
+                Part::Call("writev".to_owned()),
+            ),
+            (
+                "send;do_syscall_64_[k];x64_sys_call_[k];__sys_sendto_[k];do_softirq_[k]",
+                Part::Call("sendto".to_owned()),
+            ),
+            (
+                "open;do_syscall_64_[k];do_sys_openat2_[k];do_filp_open_[k]",
+                Part::Call("openat".to_owned()),
+            ),
+            (
+                "send;do_syscall_64_[k];exit_to_user_mode_loop_[k];do_something_[k]",
+                kernel("entering and leaving system calls"),
             ),
             // An interrupt in the middle of a system call is paid by it.
             (
