@@ -11,7 +11,7 @@ use prony_checks::{Explanation, Severity};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "label-disagrees",
     cause: "An output comes from a different load than its label, or the command line above it, says.",
-    evidence: "Connections, threads and duration in the label or the command line, compared with those in the output.",
+    evidence: "Connections, threads and duration in the label or the command line, compared with those in the output. Of ab also when it was to keep connections and kept none.",
     remedy: "Run that load, or correct the label.",
 };
 
@@ -35,6 +35,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.extend(cut_short(document));
         remarks.extend(dropped(document, results(seen, index)));
         remarks.extend(stated(document));
+        remarks.extend(kept_none(document));
         for output in &document.outputs {
             let wrong: Vec<(usize, usize, String)> =
                 label(output).into_iter().chain(command(output)).collect();
@@ -173,6 +174,34 @@ fn one_protocol(document: &Document) -> Option<Remark> {
     let lines = wrong
         .iter()
         .flat_map(|(label, _, line, _)| [label.1, *line]);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// ab was asked to keep connections and kept none: it measured connecting, which its command line does not say. It asks over
+/// HTTP/1.0, where many servers close.
+fn kept_none(document: &Document) -> Option<Remark> {
+    let outputs = document.outputs.iter();
+    let none: Vec<_> = outputs
+        .filter_map(|output| {
+            let kept = output.block.kept.filter(|kept| kept.what == 0)?;
+            let ended = output.block.requests.filter(|ended| ended.what > 0)?;
+            Some((output, kept.line, ended.what))
+        })
+        .collect();
+    let (output, _, ended) = none.first()?;
+    let text = format!(
+        "{} was to keep connections (-k), and none was kept: each of its {} requests made one of its own, and the rate and the \
+         times contain that. Find out why the server closes them; ab asks over HTTP/1.0, where many do",
+        output.called(),
+        super::whole(*ended as f64),
+    );
+    let lines = none.iter().map(|(_, line, _)| *line);
     Some(remark(
         EXPLANATION.name,
         Severity::Warning,
@@ -346,6 +375,28 @@ mod tests {
             []
         );
         assert_eq!(of("label-disagrees", &h2load("plain h2c", "91.23%")), []);
+    }
+
+    #[test]
+    fn connections_that_were_to_be_kept_and_were_not() {
+        let text = |kept: &str| {
+            format!(
+                "This is ApacheBench, Version 2.3\n\n\
+                 Concurrency Level:      100\nTime taken for tests:   3.895 seconds\nComplete requests:      100000\n\
+                 Failed requests:        0\n{kept}Requests per second:    25673.26 [#/sec] (mean)\n"
+            )
+        };
+        let none = of("label-disagrees", &text("Keep-Alive requests:    0\n"));
+        assert_eq!(none[0].lines, [7]);
+        assert!(
+            none[0]
+                .finding
+                .text
+                .contains("each of its 100,000 requests")
+        );
+        for fine in ["", "Keep-Alive requests:    99000\n"] {
+            assert_eq!(of("label-disagrees", &text(fine)), [], "{fine}");
+        }
     }
 
     #[test]

@@ -129,18 +129,11 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
         "Document Length" => {
             block.response_bytes = number().filter(|n| n.value > 0.0).and_then(|n| at(i, n));
         }
-        "Server Software"
-        | "Keep-Alive requests"
-        | "Total transferred"
-        | "HTML transferred"
-        | "Total body sent"
-        | "Time per request"
-        | "Transfer rate"
-        | "Processing"
-        | "Waiting"
-        | "SSL/TLS Protocol"
-        | "TLS Server Name"
-        | "Server Temp Key" => {}
+        // Only with -k.
+        "Keep-Alive requests" => block.kept = whole(value).and_then(|n| at(i, n)),
+        "Server Software" | "Total transferred" | "HTML transferred" | "Total body sent"
+        | "Time per request" | "Transfer rate" | "Processing" | "Waiting" | "SSL/TLS Protocol"
+        | "TLS Server Name" | "Server Temp Key" => {}
         _ => return Step::Unknown,
     }
     Step::Taken

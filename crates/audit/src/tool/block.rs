@@ -39,6 +39,9 @@ pub struct Block {
     pub latency: Latency,
     /// The longest time to connect, in seconds.
     pub connect_max: Option<At<Printed>>,
+    /// Requests that were sent on a connection that an earlier one had used, or the first on one that was kept; only of a tool
+    /// that was asked to keep connections, and says so.
+    pub kept: Option<At<u64>>,
     /// What went wrong, by kind; only what did.
     pub errors: Vec<At<Failed>>,
     /// Fields that hold no number where there should be one.
@@ -122,6 +125,7 @@ impl Block {
             rate: None,
             latency: Latency::default(),
             connect_max: None,
+            kept: None,
             errors: Vec::new(),
             garbled: Vec::new(),
             unsampled: None,

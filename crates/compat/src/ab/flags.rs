@@ -236,12 +236,7 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
         'x' => attribute(&mut flags.html, &mut flags.attributes.table, value(parser)?),
         'y' => attribute(&mut flags.html, &mut flags.attributes.row, value(parser)?),
         'z' => attribute(&mut flags.html, &mut flags.attributes.cell, value(parser)?),
-        'V' => {
-            let version = env!("CARGO_PKG_VERSION");
-            return Err(Instead::Said(format!(
-                "This is ApacheBench, Version 2.3 <prony {version}>\n\n"
-            )));
-        }
+        'V' => return Err(Instead::Said(super::who())),
         'h' => {
             return Err(Instead::Wrong {
                 text: USAGE.into(),

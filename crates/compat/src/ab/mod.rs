@@ -109,10 +109,20 @@ impl End {
     }
 }
 
+/// Who this is, in as many lines as the original has: parsers count them.
+fn who() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "This is ApacheBench, Version 2.3 <$Revision: prony {version} $>\n\
+         Spoken by prony {version}, which is not the original\n\
+         Its figures differ in meaning where its manual says so\n\n"
+    )
+}
+
 /// What is printed before anything is measured.
 fn banner(flags: &Flags) -> String {
-    let version = env!("CARGO_PKG_VERSION");
     if flags.html {
+        let version = env!("CARGO_PKG_VERSION");
         return format!(
             "<p>\n This is ApacheBench, Version 2.3 <i>&lt;$Revision: prony {version} $&gt;</i><br>\n \
              Spoken by prony {version}, which is not the original<br>\n \
@@ -131,10 +141,8 @@ fn banner(flags: &Flags) -> String {
         "..."
     };
     format!(
-        "This is ApacheBench, Version 2.3 <$Revision: prony {version} $>\n\
-         Spoken by prony {version}, which is not the original\n\
-         Its figures differ in meaning where its manual says so\n\n\
-         Benchmarking {} {through}(be patient){tail}",
+        "{}Benchmarking {} {through}(be patient){tail}",
+        who(),
         flags.url.host
     )
 }

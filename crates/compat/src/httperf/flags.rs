@@ -283,6 +283,9 @@ fn set(flags: &mut Flags, option: &str, parser: &mut lexopt::Parser) -> Result<(
             flags.typed.method = true;
         }
         "http-version" => {
+            if !is_version(&value) {
+                return Err(wrong(&format!("illegal version number {value}")));
+            }
             flags.version = value;
             flags.typed.version = true;
         }
@@ -400,6 +403,13 @@ fn unknown(option: &str) -> Instead {
         text: format!("httperf: unrecognized option '{option}'\n{USAGE}"),
         status: 1,
     }
+}
+
+/// Two numbers and a point between them, as the original reads them: what follows does not matter.
+fn is_version(text: &str) -> bool {
+    let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let after = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    digit(text) && after.strip_prefix('.').is_some_and(digit)
 }
 
 fn wrong(what: &str) -> Instead {

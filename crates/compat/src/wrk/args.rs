@@ -18,7 +18,7 @@ pub(super) const NO_RATE: &str = "Throughput MUST be specified with the --rate o
 /// wrk's: after this a request has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The long flags, each with the letter that means the same.
+/// The long flags, each with the letter that means the same; wrk's own first.
 const LONG: [(&str, char); 13] = [
     ("connections", 'c'),
     ("duration", 'd'),
@@ -26,14 +26,16 @@ const LONG: [(&str, char); 13] = [
     ("script", 's'),
     ("header", 'H'),
     ("latency", 'L'),
-    ("u_latency", 'U'),
-    ("batch_latency", 'B'),
     ("timeout", 'T'),
-    ("rate", 'R'),
-    ("dist", 'D'),
     ("help", 'h'),
     ("version", 'v'),
+    ("u_latency", 'U'),
+    ("batch_latency", 'B'),
+    ("rate", 'R'),
+    ("dist", 'D'),
 ];
+/// How many of them wrk has: what abbreviates one of these in wrk does so here, whatever wrk2 has besides.
+const OF_WRK: usize = 9;
 
 /// A load as the command line describes it.
 #[derive(Debug, PartialEq)]
@@ -107,12 +109,13 @@ fn parse(args: Vec<OsString>, version: &mut bool) -> Result<Args, Option<String>
             }
             Arg::Short(letter) => letter,
             Arg::Long(name) => {
-                let known = abbreviated(name, &LONG.map(|(name, _)| name));
+                let names = LONG.map(|(name, _)| name);
+                let of_wrk = abbreviated(name, &names[..OF_WRK]);
+                let known = of_wrk.or_else(|| abbreviated(name, &names));
                 let found = LONG.iter().find(|(long, _)| Some(*long) == known);
                 match found {
                     Some((_, letter)) => *letter,
                     None => {
-                        let names = LONG.map(|(name, _)| name);
                         let why = ambiguous(name, &names)
                             .unwrap_or_else(|| format!("unrecognized option '--{name}'"));
                         return Err(Some(format!("wrk: {why}")));
@@ -229,6 +232,9 @@ mod tests {
             (Some(2_000), true, true)
         );
         assert!(it.batches);
+        // `--dist` is of wrk2 alone.
+        assert_eq!(args("--d 3 http://h/").duration.as_secs(), 3);
+        assert_eq!(args("-R5 --di exp http://h/").arrival, Spacing::Poisson);
         assert_eq!(args("-R5 http://h/").arrival, Spacing::Constant);
         assert_eq!(args("-R5 -D exp http://h/").arrival, Spacing::Poisson);
     }

@@ -120,7 +120,7 @@ fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error>
     let control = Arc::new(Control::at_once(clock::nanos(args.duration)));
     (console.guard)(&control);
     let (seen, detail) = carry_out(&plan, &control, &script, parts)?;
-    let mut outcome = Outcome::of(&seen, &detail.worker_rates, args.timeout);
+    let mut outcome = Outcome::of(&seen, &detail, args.timeout);
     outcome.errors.connect += u64::from(args.connections - opened);
     script.flush();
     write!(console.out, "{}", report::report(args, &outcome, &seen))?;

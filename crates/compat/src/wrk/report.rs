@@ -5,7 +5,7 @@ use super::spectrum::spectrum;
 use super::units::{binary, column, metric, time_s, time_us};
 use crate::shared::load::{Doing, errors};
 use crate::shared::stats::Stats;
-use prony_engine::clock;
+use prony_engine::{Detail, clock};
 use prony_record::{Observation, Times};
 use std::fmt::Write;
 use std::time::Duration;
@@ -41,7 +41,8 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Of a load whose requests and connections may take as long as `timeout`.
-    pub(super) fn of(seen: &Observation, worker_rates: &[f64], timeout: Duration) -> Self {
+    pub(super) fn of(seen: &Observation, detail: &Detail, timeout: Duration) -> Self {
+        let worker_rates = &detail.worker_rates[..];
         let outcomes = &seen.outcomes;
         // An answer that breaks the protocol has no status; wrk calls it a failed read.
         let broken = outcomes.status.class(0);
@@ -62,7 +63,8 @@ impl Outcome {
             rates: Stats::of_rates(if answered { worker_rates } else { &[] }),
             duration: seen.measured_ns / 1_000,
             requests: outcomes.ok + outcomes.wrong_answer - broken,
-            bytes: seen.bytes_received,
+            // What TLS adds to them is not among them.
+            bytes: detail.plain.map_or(seen.bytes_received, |it| it.received),
             errors: Errors {
                 connect: outcomes.connect_error + unmade,
                 // Bytes behind an answer are an answer that breaks the protocol, to wrk.

@@ -375,6 +375,11 @@ fn the_banner_has_the_originals_lines() {
     if let Some(real) = original("ab", &["-q", "-n", "2", &url]) {
         assert_eq!(head(&ours), head(&real));
     }
+    let version = prony(main, &["-V"]).with(0).out;
+    assert_eq!(version.lines().next(), Some(first));
+    if let Some(real) = original("ab", &["-V"]) {
+        assert_eq!(version.lines().count(), real.with(0).out.lines().count());
+    }
 }
 
 /// From `-v 2` on every answer is printed, head and body, and from 3 on its status.

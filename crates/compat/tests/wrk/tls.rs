@@ -70,6 +70,20 @@ fn server(answer: &'static [u8], stays: bool) -> Server {
 const KEPT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const CLOSED: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
+/// The bytes that were read, as far as they are printed: three digits.
+fn bytes_read(out: &str) -> f64 {
+    let (before, _) = out.split_once(" read\n").expect("what was read");
+    let text = before.rsplit(' ').next().unwrap();
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let unit = match &text[digits.len()..] {
+        "B" => 1.0,
+        "KB" => 1024.0,
+        "MB" => 1024.0 * 1024.0,
+        other => panic!("{other}"),
+    };
+    digits.parse::<f64>().unwrap() * unit
+}
+
 #[test]
 fn a_load_over_tls() {
     let server = server(KEPT, true);
@@ -81,7 +95,11 @@ fn a_load_over_tls() {
         let args = [args, &[&url]].concat();
         if let Some(ran) = same_shape(&args) {
             for Ran { out, .. } in ran {
-                assert!(number(&out, " requests in").unwrap() > 0, "{out}");
+                let requests = number(&out, " requests in").unwrap();
+                assert!(requests > 0, "{out}");
+                // The answer is 40 bytes long; what TLS adds to each is 22.
+                let each = bytes_read(&out) / requests as f64;
+                assert!((38.0..43.0).contains(&each), "{each} bytes: {out}");
                 assert!(!out.contains("errors") && !out.contains("Non-2xx"), "{out}");
             }
         }

@@ -61,6 +61,8 @@ fn what_cannot_be_meant_has_status_1() {
         ),
         ("--num-conns", "requires an argument"),
         ("--num-conns x", "illegal number of connections x"),
+        ("--http-version abc", "illegal version number abc"),
+        ("--http-version 1", "illegal version number 1"),
         ("--num-conns 0", "above 0"),
         ("--rate -1", "illegal request rate"),
         ("--wsess 3,2,0.1", "--wsess is not supported"),
