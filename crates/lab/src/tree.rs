@@ -68,7 +68,7 @@ impl Attached {
     }
 
     /// Is it still there, and not ending? A process that is killed closes its sockets before it is
-    /// gone: whoever has just lost a connection to it must not be told that it lives.
+    /// gone from procfs: a load whose connection it has just closed must not find it alive.
     #[must_use]
     pub fn lives(self) -> bool {
         Stat::of(self.pid).is_some_and(|stat| stat.begun == self.begun && !stat.ending())

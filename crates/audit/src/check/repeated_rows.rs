@@ -123,7 +123,7 @@ fn key(row: &Row) -> Option<Vec<u64>> {
 }
 
 /// The digits of a number without the zeros at its end, as a whole number: 1234 for 12.340, 1 for
-/// 1000.00. Numbers that somebody has chosen end in zeros, and stand in several rows.
+/// 1000.00. Settings, unlike measurements, are round numbers, and stand in several rows.
 fn significant(n: Printed) -> f64 {
     let mut digits = (n.value / (2.0 * n.half)).round();
     while digits >= 10.0 && digits % 10.0 == 0.0 {

@@ -3,6 +3,7 @@
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::{HostShare, Nanos, Trial};
+use prony_stats::summary::median;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,10 +59,13 @@ pub(super) fn generators(trials: &[Trial]) -> Vec<GeneratorReport> {
         let most = |of: fn(&HostShare) -> u64| shares.iter().map(|(one, _)| of(one)).max();
         let (right, failed) = (sum(|one| one.answers), sum(|one| one.failed));
         let work = sum(|one| one.generator.work_ns);
-        let ratios = shares.iter().filter_map(|(one, all)| {
-            let all = all.filter(|all| *all > 0)?;
-            Some(one.p99_ns? as f64 / all as f64)
-        });
+        let ratios: Vec<f64> = shares
+            .iter()
+            .filter_map(|(one, all)| {
+                let all = all.filter(|all| *all > 0)?;
+                Some(one.p99_ns? as f64 / all as f64)
+            })
+            .collect();
         GeneratorReport {
             load: load.to_owned(),
             host: host.to_owned(),
@@ -69,7 +73,7 @@ pub(super) fn generators(trials: &[Trial]) -> Vec<GeneratorReport> {
             answers: right,
             failed,
             share: right as f64 / answers[load].max(1) as f64,
-            p99_ratio: median(ratios.collect()),
+            p99_ratio: median(&ratios),
             cpu_us_per_request: (right + failed > 0)
                 .then(|| work as f64 / 1e3 / (right + failed) as f64),
             busy: (shares.iter().map(|(one, _)| one.generator.busy)).fold(0.0, f64::max),
@@ -80,18 +84,12 @@ pub(super) fn generators(trials: &[Trial]) -> Vec<GeneratorReport> {
     found.into_iter().map(report).collect()
 }
 
-fn median(mut of: Vec<f64>) -> Option<f64> {
-    of.sort_by(f64::total_cmp);
-    let (below, above) = (of.len().checked_sub(1)? / 2, of.len() / 2);
-    Some(f64::midpoint(of[below], of[above]))
-}
-
 /// The heads of the table that shows them.
 pub const HEADS: [&str; 9] = [
     "load",
     "from",
     "conns",
-    "answers",
+    "of all answers",
     "failed",
     "p99 ÷ all",
     "CPU/request",

@@ -83,7 +83,7 @@ impl<'r> Queue<'r> {
         }
     }
 
-    /// How many rounds nobody has measured or measures.
+    /// How many rounds are waiting for a rig.
     pub(super) fn left(&self) -> usize {
         self.state().waiting.len()
     }
