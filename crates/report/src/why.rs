@@ -171,6 +171,7 @@ pub fn name(part: &Part) -> String {
         Part::Call(name) => format!("kernel: {name}()"),
         Part::Kernel(name) => format!("kernel: {name}"),
         Part::Unsampled => "(not sampled)".to_owned(),
+        Part::OnlyIn(server) => format!("(small functions only in {server})"),
         Part::Rest => "(smaller parts)".to_owned(),
     }
 }

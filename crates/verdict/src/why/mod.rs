@@ -2,10 +2,13 @@
 //! the false discovery rate controlled over all parts, counts and waits of a pair of servers; the whole is judged by itself.
 
 mod kept;
+mod one_sided;
 pub mod part;
 mod words;
 
 pub use kept::{STACKS, kept};
+use one_sided::Function;
+pub use one_sided::OneSided;
 use part::{Part, parts, waits, with_callees};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_stats::false_discovery::{RATE, findings};
@@ -20,6 +23,8 @@ pub use words::waits_in;
 /// A part of less than this share of both servers' CPU time is not listed by itself. Chosen by what both have together, it
 /// says nothing about their difference.
 const LISTED: f64 = 0.004;
+/// Functions that only one server runs become a part of their own if equal servers would so rarely show so large a difference.
+const ONE_SIDED: f64 = 0.01;
 /// A difference of a part below this share of the first server's CPU time is not called one, however sure it is.
 const RELEVANT: f64 = 0.003;
 /// Nor is one of a count below this many per request, or below this share of the first server's: requests that are under
@@ -112,6 +117,8 @@ pub struct Against {
     pub cpu: Option<Difference>,
     /// The same by part: those that differ first, by how much; then the others.
     pub parts: Vec<(Part, Difference)>,
+    /// Of each part [`Part::OnlyIn`] that differs, its functions.
+    pub one_sided: Vec<OneSided>,
     /// Counts per request: those that differ first, by how many times; then the others.
     pub counts: Vec<(String, Difference)>,
     /// How long all threads together wait per request, by where they wait: those that differ first. Waits for requests are not
@@ -337,10 +344,15 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
         .and_then(|(base, _)| average(base))
         .unwrap_or(0.0);
     let mut cpu = cpu.and_then(|(base, side)| row((), &base, &side, CPU, RELEVANT * whole));
-    let mut parts = part_rows(base, side, RELEVANT * whole);
+    let (mut parts, mut one_sided) = part_rows((base_name, base), (name, side), RELEVANT * whole);
     let mut counts = count_rows(base, side);
     let mut waits = wait_rows(base, side, RELEVANT_WAIT * whole);
     judge(&mut cpu, &mut parts, &mut counts, &mut waits);
+    // One that is not known to differ says nothing about which functions are whose.
+    one_sided.retain(|one| {
+        let mut rows = parts.iter().filter(|row| row.value.differs);
+        rows.any(|row| row.key == Part::OnlyIn(one.server.clone()))
+    });
     let cpu = cpu.map(|row| row.value);
     let total = cpu.as_ref().filter(|cpu| cpu.differs);
     let total = total.map(|cpu| cpu.difference.value());
@@ -358,6 +370,7 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
         sentence: String::new(),
         cpu,
         parts: sorted(parts, Difference::size),
+        one_sided,
         counts: sorted(counts, Difference::change),
         waits: sorted(waits, Difference::size),
         unexplained_ns: unexplained,
@@ -366,32 +379,65 @@ fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissectio
     against
 }
 
-/// Parts of both, those that are small in both together as one.
-fn part_rows(base: &[&Dissection], side: &[&Dissection], least: f64) -> Vec<Row<Part>> {
-    let (mut ours, mut theirs) = (table(side, parts), table(base, parts));
+/// A server's name and its rounds.
+type Named<'a> = (&'a str, &'a [&'a Dissection]);
+
+/// Parts of both; of those that are small in both together, the functions that only one server runs as one part, and all others as
+/// one.
+fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, Vec<OneSided>) {
+    let rounds = side.1.len();
+    let (mut ours, mut theirs) = (table(side.1, parts), table(base.1, parts));
     let sum = |table: &BTreeMap<Part, Vec<f64>>| table.values().flatten().sum::<f64>();
     let limit = LISTED * (sum(&ours) + sum(&theirs));
     let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();
-    let mut rest = (vec![0.0; side.len()], vec![0.0; base.len()]);
+    let mut rest = (vec![0.0; rounds], vec![0.0; rounds]);
+    let mut functions = Vec::new();
     let mut rows = Vec::new();
     for key in keys {
-        let our = ours.remove(&key).unwrap_or_else(|| vec![0.0; side.len()]);
-        let their = theirs.remove(&key).unwrap_or_else(|| vec![0.0; base.len()]);
+        let our = ours.remove(&key).unwrap_or_else(|| vec![0.0; rounds]);
+        let their = theirs.remove(&key).unwrap_or_else(|| vec![0.0; rounds]);
         if our.iter().chain(&their).sum::<f64>().abs() >= limit {
             rows.extend(row(key, &their, &our, CPU, least));
-        } else {
-            rest.0
-                .iter_mut()
-                .zip(our)
-                .for_each(|(sum, one)| *sum += one);
-            rest.1
-                .iter_mut()
-                .zip(their)
-                .for_each(|(sum, one)| *sum += one);
+            continue;
+        }
+        add(&mut rest.0, &our, 1.0);
+        add(&mut rest.1, &their, 1.0);
+        if let Part::Function(name) = key {
+            functions.push(Function {
+                name,
+                side: our,
+                base: their,
+            });
+        }
+    }
+    let mut all = Vec::new();
+    for server in [side.0, base.0] {
+        let only = one_sided::sum(&functions, rounds);
+        let turned = server == base.0;
+        let (our, their) = match turned {
+            false => (&only.side, &only.base),
+            true => (&only.base, &only.side),
+        };
+        // One that may be noise stays where it was: among the smaller parts.
+        let row = row(Part::OnlyIn(server.to_owned()), their, our, CPU, least);
+        if let Some(row) = row.filter(|row| row.value.p <= ONE_SIDED) {
+            add(&mut rest.0, our, -1.0);
+            add(&mut rest.1, their, -1.0);
+            rows.push(row);
+            all.push(one_sided::named(&functions, server));
+        }
+        for function in &mut functions {
+            std::mem::swap(&mut function.side, &mut function.base);
         }
     }
     rows.extend(row(Part::Rest, &rest.1, &rest.0, CPU, least));
-    rows
+    (rows, all)
+}
+
+fn add(sum: &mut [f64], values: &[f64], times: f64) {
+    for (sum, value) in sum.iter_mut().zip(values) {
+        *sum += times * value;
+    }
 }
 
 fn count_rows(base: &[&Dissection], side: &[&Dissection]) -> Vec<Row<String>> {

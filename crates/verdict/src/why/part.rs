@@ -44,7 +44,9 @@ pub enum Part {
     Kernel(String),
     /// CPU time that samples do not show.
     Unsampled,
-    /// All that are too small to be listed.
+    /// Functions of this server that the one it is compared with does not run, each too small to be listed.
+    OnlyIn(String),
+    /// All others that are too small to be listed.
     Rest,
 }
 

@@ -126,6 +126,61 @@ fn kernel_time_is_explained_by_its_calls() {
     );
 }
 
+/// As `base`, with 24 functions that nobody else runs, each of 25 ns per request.
+fn with_framework() -> MadeUp {
+    let mut made = base();
+    made.stacks
+        .extend(FRAMEWORK.iter().map(|stack| (*stack, 25.0)));
+    made
+}
+
+static FRAMEWORK: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
+    let stacks = (0..24).map(|n| format!("main;serve;hook{n}"));
+    stacks.map(|stack| &*stack.leak()).collect()
+});
+
+#[test]
+fn functions_that_only_one_server_runs_are_a_part_of_their_own() {
+    let framework = with_framework();
+    let seen = duel(&base(), &framework, 6);
+    let against = &seen.differences[0];
+    let sentence = &against.sentence;
+    assert!(
+        sentence.contains(" in small functions that only new runs (")
+            && sentence.contains(", such as `hook"),
+        "{sentence}"
+    );
+    let only = Part::OnlyIn("new".into());
+    let row = against.parts.iter().find(|(part, _)| *part == only);
+    let ns = row.unwrap().1.difference.value();
+    // Of 600 ns, less what `round` rounds down, and less those that are not seen in two other rounds.
+    assert!((300.0..600.0).contains(&ns), "{ns}");
+    // And the other way round.
+    let sentence = &duel(&framework, &base(), 6).differences[0].sentence;
+    assert!(
+        sentence.contains(" in small functions that only old runs ("),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn functions_that_are_seen_seldom_are_nobodys() {
+    let framework = with_framework();
+    for seed in 0..40 {
+        let against = duel(&framework, &framework, 200 + seed)
+            .differences
+            .remove(0);
+        let of_one = |(part, _): &&(Part, Difference)| matches!(part, Part::OnlyIn(_));
+        let found: Vec<_> = (against.parts.iter()).filter(of_one).collect();
+        assert!(found.iter().all(|(_, row)| !row.differs), "{found:?}");
+        let sum: f64 = (against.parts.iter())
+            .map(|(_, row)| row.difference.value())
+            .sum();
+        let whole = against.cpu.unwrap().difference.value();
+        assert!((sum - whole).abs() < 1.0, "{sum} of {whole}");
+    }
+}
+
 #[test]
 fn the_same_server_twice_is_hardly_ever_called_different() {
     let named = |seed| {
@@ -192,6 +247,7 @@ fn an_interval_beyond_zero_is_not_called_equal() {
                 sentence: String::new(),
                 cpu: Some(cpu),
                 parts: Vec::new(),
+                one_sided: Vec::new(),
                 counts: Vec::new(),
                 waits: Vec::new(),
                 unexplained_ns: None,

@@ -10,6 +10,8 @@ const NAMED: usize = 4;
 const WORTH_NAMING: f64 = 0.04;
 /// Where the whole is not known to differ, what makes up at least this share of all CPU time is named.
 const WORTH_NAMING_ALONE: f64 = 0.01;
+/// Functions that only one server runs of which so many are named.
+const EXAMPLES: usize = 3;
 /// Kernel time is explained by its calls if these differ by this many per request.
 const MORE_CALLS: f64 = 0.05;
 
@@ -73,6 +75,7 @@ fn place(part: &Part) -> String {
         Part::Call(name) => format!("in the kernel's `{name}()`"),
         Part::Kernel(name) => format!("in the kernel: {name}"),
         Part::Unsampled => "in moments that samples do not show".to_owned(),
+        Part::OnlyIn(server) => format!("in small functions that only {server} runs"),
         Part::Rest => "in functions too small to be listed".to_owned(),
     }
 }
@@ -141,7 +144,7 @@ pub fn waits_in(part: &Part) -> String {
         Part::Function(name) if name == RUNNABLE => "for a CPU".to_owned(),
         Part::Function(name) | Part::Call(name) => format!("in `{name}`"),
         Part::Kernel(name) => format!("in the kernel: {name}"),
-        Part::Unsampled | Part::Rest => "elsewhere".to_owned(),
+        Part::Unsampled | Part::OnlyIn(_) | Part::Rest => "elsewhere".to_owned(),
     }
 }
 
@@ -197,7 +200,23 @@ fn phrase(part: &Part, row: &Difference, whole: Option<f64>, against: &Against) 
             }
             _ => format!("{size} in the kernel by `{name}`"),
         },
+        Part::OnlyIn(server) => format!("{size} {}{}", place(part), examples(server, against)),
         _ => format!("{size} {}", place(part)),
+    }
+}
+
+/// How many functions only this server runs, with the largest of them: ` (114, such as `onSendHook`)`.
+fn examples(server: &str, against: &Against) -> String {
+    let found = (against.one_sided.iter()).find(|one| one.server == server);
+    let functions = found.map_or(&[][..], |one| &one.functions);
+    let names: Vec<String> = (functions.iter())
+        .take(EXAMPLES)
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    match functions.len() {
+        0 => String::new(),
+        n if n <= EXAMPLES => format!(" ({})", names.join(", ")),
+        n => format!(" ({n}, such as {})", names.join(", ")),
     }
 }
 
