@@ -1,10 +1,10 @@
-//! `agents-disagree`: the machines that sent a load saw different response times.
+//! `agents-disagree`: the machines that sent a load, or a slow client beside it, saw different response times.
 
-use crate::{Evidence, Explanation, Finding, Severity, finding};
+use crate::{Evidence, Explanation, Finding, OneGenerator, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "agents-disagree",
-    cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently.",
+    cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently. A slow client that measures beside the load (--measure-from) keeps no request waiting itself: what it does not see is time that the generators add.",
     evidence: "The median response time of each machine.",
     remedy: "Look at the table of machines and at prony hosts check; leave out the machine that differs, or report its response times by themselves.",
 };
@@ -21,26 +21,37 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         seen.generators
             .iter()
             .filter(|one| one.samples >= SAMPLES)
-            .filter_map(|one| Some((one.median_response?, one.host.as_str())))
+            .filter_map(|one| Some((one.median_response?, one)))
     };
-    let by_median = |a: &(f64, &str), b: &(f64, &str)| a.0.total_cmp(&b.0);
+    let by_median = |a: &(f64, _), b: &(f64, _)| a.0.total_cmp(&b.0);
     let ((low, fast), (high, slow)) = (medians().min_by(by_median)?, medians().max_by(by_median)?);
     if high <= FACTOR * low || high - low <= SMALL {
         return None;
     }
+    let because = match (slow.measuring, fast.measuring) {
+        (false, true) => "the generator may keep its requests waiting itself",
+        _ => "one of them is slower, busier or farther away",
+    };
     let text = format!(
-        "{slow} saw a median response time of {:.3} ms and {fast} {:.3} ms: one of them is slower, busier or farther away; \
-         look at each by itself",
+        "{} saw a median response time of {:.3} ms and {} {:.3} ms: {because}; look at each by itself",
+        named(slow),
         high * 1e3,
+        named(fast),
         low * 1e3
     );
     finding("agents-disagree", Severity::Warning, text)
 }
 
+fn named(one: &OneGenerator) -> String {
+    match one.measuring {
+        true => format!("the slow client on {}", one.host),
+        false => one.host.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::OneGenerator;
 
     #[test]
     fn medians_that_differ_are_told() {
@@ -62,6 +73,16 @@ mod tests {
             found
                 .text
                 .starts_with("h2 saw a median response time of 3.000 ms and h1 1.000 ms")
+        );
+        let mut beside = seen([3.0, 1.0], 1_000);
+        beside.generators[1].measuring = true;
+        let found = check(&beside).unwrap();
+        assert!(
+            found.text.starts_with(
+                "h1 saw a median response time of 3.000 ms and the slow client on h2 1.000 ms: the generator may keep"
+            ),
+            "{}",
+            found.text
         );
         assert_eq!(check(&seen([1.0, 1.2], 1_000)), None);
         assert_eq!(

@@ -103,6 +103,8 @@ pub struct OneGenerator {
     pub samples: u64,
     /// Its median response time, in seconds.
     pub median_response: Option<f64>,
+    /// It is a slow client that measures beside the load.
+    pub measuring: bool,
 }
 
 /// The server's use of CPU.
@@ -188,6 +190,7 @@ impl Evidence {
                     clock_error: seconds(host.clock_error_ns),
                     samples: host.times.response.len(),
                     median_response: at(&host.times.response, 0.5),
+                    measuring: host.measuring,
                 })
                 .collect(),
             moved: moved(seen),

@@ -14,13 +14,16 @@ use prony_remote::check::network;
 use prony_remote::host::Beyond;
 use prony_remote::place::{LoadPlace, ServerPlace};
 use prony_remote::reach::reached;
-use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost};
+use prony_remote::{Fleet, Hosts, LOCAL, Link, Registry, RemoteHost, SlowClient};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What `prony --version` prints after the name: agents must have the same.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PRONY_COMMIT"), ")");
+
+/// Requests per second of a slow client: few beside what servers answer, and enough for a 99th percentile in ten seconds.
+const SLOW_RATE: f64 = 100.0;
 
 impl Machines {
     /// The hosts that are known.
@@ -58,7 +61,7 @@ impl LoadFrom {
     /// The generators on other machines; none: the load comes from this one.
     pub fn fleet(&self) -> Result<Option<Fleet>> {
         if self.load_from.is_empty() {
-            return Ok(None);
+            return self.without_slow_client().map(|()| None);
         }
         self.fleet_of(&self.machines.registry()?).map(Some)
     }
@@ -73,7 +76,54 @@ impl LoadFrom {
             }
             names.push(name.to_owned());
         }
-        Ok(Fleet::new(Arc::clone(registry), names))
+        let slow = self.slow_client(registry, &names)?;
+        let fleet = Fleet::new(Arc::clone(registry), names);
+        Ok(match slow {
+            Some(slow) => fleet.measured_by(slow),
+            None => fleet,
+        })
+    }
+
+    /// Where the load comes from, in words.
+    pub fn words(&self) -> String {
+        let from = match self.load_from.as_slice() {
+            [] => return "generator on this machine".to_owned(),
+            names => format!("generators on {}", names.join(", ")),
+        };
+        match &self.measure_from {
+            Some(name) => format!("{from}, slow client on {name}"),
+            None => from,
+        }
+    }
+
+    /// The slow client that measures beside the load of these machines.
+    fn slow_client(&self, registry: &Registry, senders: &[String]) -> Result<Option<SlowClient>> {
+        let Some(name) = self.measure_from.as_deref().map(str::trim) else {
+            return Ok(None);
+        };
+        registry.known(name).into_diagnostic()?;
+        if senders.iter().any(|sender| sender == name) {
+            return Err(miette!(
+                help = "name a machine that does nothing else, such as local, which is this one",
+                "--measure-from {name}: that machine sends the load"
+            ));
+        }
+        Ok(Some(SlowClient {
+            host: name.to_owned(),
+            rate: self.measure_rate.unwrap_or(SLOW_RATE),
+        }))
+    }
+
+    /// Refuses a slow client where the load comes from this process.
+    fn without_slow_client(&self) -> Result<()> {
+        match &self.measure_from {
+            None => Ok(()),
+            Some(name) => Err(miette!(
+                help =
+                    "--load-from says where the load comes from; --load-from local is this machine",
+                "--measure-from {name} needs --load-from: a slow client measures beside a load from other machines"
+            )),
+        }
     }
 }
 
@@ -117,6 +167,9 @@ impl Apart {
         if apart.from.load_from.is_empty() {
             apart.from.load_from.clone_from(&place.load_from);
         }
+        if apart.from.measure_from.is_none() {
+            apart.from.measure_from.clone_from(&place.measure_from);
+        }
         apart
     }
 
@@ -147,6 +200,9 @@ impl Apart {
                 "--upstream-on: there is no upstream here"
             ));
         }
+        if self.from.load_from.is_empty() {
+            self.from.without_slow_client()?;
+        }
         if self.server_on.is_none() && self.from.load_from.is_empty() {
             return match &self.upstream_on {
                 None => Ok(None),
@@ -174,10 +230,7 @@ impl Apart {
         };
         let senders = fleet.as_ref().map_or(Ok(Vec::new()), Fleet::links);
         let senders = senders.map_err(|error| miette!("{error}"))?;
-        let from = match load_from.as_slice() {
-            [] => "generator on this machine".to_owned(),
-            names => format!("generators on {}", names.join(", ")),
-        };
+        let from = self.from.words();
         if !starts {
             return Ok(Elsewhere {
                 host: None,
@@ -189,7 +242,19 @@ impl Apart {
         registry.known(name).into_diagnostic()?;
         let told = |error: String| miette!("{error}");
         let link = registry.link(name).map_err(told)?;
-        let ip = reached(&link, &senders).map_err(told)?;
+        let slow = match &fleet {
+            Some(fleet) => fleet.slow_link().map_err(told)?,
+            None => None,
+        };
+        if let Some(slow) = slow.as_ref().filter(|slow| slow.name() == name) {
+            return Err(miette!(
+                help = "name a machine that does nothing else",
+                "--measure-from {}: the servers run there, and would share its CPUs",
+                slow.name()
+            ));
+        }
+        let clients: Vec<Arc<Link>> = senders.iter().chain(&slow).cloned().collect();
+        let ip = reached(&link, &clients).map_err(told)?;
         let is_shared = |link: &Link| {
             senders.iter().any(|sender| sender.name() == link.name())
                 || (senders.is_empty() && link.host().launch.is_empty())

@@ -49,6 +49,7 @@ impl Spec {
             from: LoadFrom {
                 load_from,
                 machines: machines.clone(),
+                ..LoadFrom::default()
             },
             ..Apart::default()
         }

@@ -23,7 +23,7 @@ pub struct Part {
 
 impl Part {
     /// The only part of a load.
-    pub(crate) fn whole(plan: &Plan) -> Self {
+    pub fn whole(plan: &Plan) -> Self {
         Self {
             first: 0,
             workers: plan.load.threads,

@@ -26,6 +26,9 @@ pub struct ByHost {
     /// nothing else to do, in bytes per second; none: it was not tried.
     #[serde(default)]
     pub link_bytes_per_second: Option<f64>,
+    /// It is a slow client that measures beside the load: its requests are not among the load's.
+    #[serde(default)]
+    pub measuring: bool,
 }
 
 /// What is kept of it with a trial: all but the distributions.
@@ -47,6 +50,9 @@ pub struct HostShare {
     pub clock_error_ns: Nanos,
     /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
     pub late_start_ns: Nanos,
+    /// It is a slow client that measures beside the load: its requests are not among the load's.
+    #[serde(default)]
+    pub measuring: bool,
 }
 
 impl From<&ByHost> for HostShare {
@@ -60,6 +66,7 @@ impl From<&ByHost> for HostShare {
             generator: one.generator.clone(),
             clock_error_ns: one.clock_error_ns,
             late_start_ns: one.late_start_ns,
+            measuring: one.measuring,
         }
     }
 }

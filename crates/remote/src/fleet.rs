@@ -4,6 +4,7 @@ use crate::clocks::Offset;
 use crate::link::{Heard, Link};
 use crate::message::{Call, FromAgent, Order, Reply, ToAgent};
 use crate::registry::Registry;
+use crate::slow_client::SlowClient;
 use prony_engine::descriptors::TooFewDescriptors;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Control, Error, Gather, Nanos, Part, Plan, Progress, Target, clock};
@@ -35,6 +36,7 @@ pub struct Fleet {
     beside: BTreeMap<String, Vec<usize>>,
     /// Bytes per second each way that they together can move to and from the server's machine.
     link: Option<f64>,
+    slow: Option<SlowClient>,
 }
 
 impl Fleet {
@@ -47,6 +49,16 @@ impl Fleet {
             names,
             beside: BTreeMap::new(),
             link: None,
+            slow: None,
+        }
+    }
+
+    /// With a client that measures beside the load.
+    #[must_use]
+    pub fn measured_by(self, slow: SlowClient) -> Self {
+        Self {
+            slow: Some(slow),
+            ..self
         }
     }
 
@@ -105,6 +117,15 @@ impl Fleet {
         self.registry.link(&self.names[0])?.call(call).map(drop)
     }
 
+    /// The slow client's agent, if there is one, which is started unless it is there.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn slow_link(&self) -> Result<Option<Arc<Link>>, String> {
+        let slow = self.slow.as_ref();
+        slow.map(|slow| self.registry.link(&slow.host)).transpose()
+    }
+
     /// Their agents, which are started unless they are there.
     ///
     /// # Errors
@@ -126,6 +147,8 @@ struct Member<'a> {
     /// Workers that have not said their last word.
     left: u32,
     late_start: Nanos,
+    /// It is the slow client, whose requests are no part of the load.
+    measuring: bool,
 }
 
 impl Generator for Fleet {
@@ -147,37 +170,37 @@ impl Generator for Fleet {
         }
         let (sender, heard) = mpsc::channel();
         let at_once = steer.at_once();
+        let beside = match &self.slow {
+            Some(slow) => Some(
+                slow.plan(plan)
+                    .map_err(|why| Error::Elsewhere(why.into()))?,
+            ),
+            None => None,
+        };
+        let orders = self.orders(plan, workers, beside.as_ref());
         let mut members = Vec::new();
-        for (number, link) in self
-            .links()
-            .map_err(Error::Elsewhere)?
-            .into_iter()
-            .enumerate()
+        for (number, (link, plan, part)) in
+            orders.map_err(Error::Elsewhere)?.into_iter().enumerate()
         {
             link.tell(number, sender.clone());
+            let cpus = self.beside.get(link.name());
             let order = Order {
                 plan: Plan {
-                    cpus: self
-                        .beside
-                        .get(link.name())
-                        .unwrap_or(&link.host().cpus)
-                        .clone(),
+                    cpus: cpus.unwrap_or(&link.host().cpus).clone(),
                     ..plan.clone()
                 },
-                part: Part {
-                    first: number as u32 * threads,
-                    workers,
-                },
+                part,
                 at_once,
             };
             let offset = link.offset().map_err(Error::Elsewhere)?;
             link.say(&ToAgent::Load(Box::new(order)))
                 .map_err(Error::Elsewhere)?;
             members.push(Member {
+                measuring: number >= self.names.len(),
                 link,
                 offset,
-                alone: Gather::new(plan, threads),
-                left: threads,
+                alone: Gather::new(plan, plan.load.threads),
+                left: plan.load.threads,
                 late_start: 0,
             });
         }
@@ -195,6 +218,7 @@ impl Generator for Fleet {
         };
         let gather = Gather::new(plan, workers);
         let mut conversation = Conversation {
+            unready: 1 + u32::from(beside.is_some()),
             members,
             gather,
             control: &control,
@@ -212,13 +236,36 @@ impl Generator for Fleet {
     }
 
     fn reachable(&self) -> Result<(), String> {
-        self.links().map(drop)
+        self.links()?;
+        self.slow_link().map(drop)
+    }
+}
+
+impl Fleet {
+    /// What each of them is to carry out, the slow client last.
+    fn orders<'p>(
+        &self,
+        plan: &'p Plan,
+        workers: u32,
+        beside: Option<&'p Plan>,
+    ) -> Result<Vec<(Arc<Link>, &'p Plan, Part)>, String> {
+        let share = |(number, link)| {
+            let first = number as u32 * plan.load.threads;
+            (link, plan, Part { first, workers })
+        };
+        let mut orders: Vec<_> = self.links()?.into_iter().enumerate().map(share).collect();
+        if let Some((link, plan)) = self.slow_link()?.zip(beside) {
+            orders.push((link, plan, Part::whole(plan)));
+        }
+        Ok(orders)
     }
 }
 
 /// A load under way.
 struct Conversation<'a, 's> {
     members: Vec<Member<'a>>,
+    /// The load and the slow client, as long as not all of their workers are ready.
+    unready: u32,
     gather: Gather<'a>,
     control: &'s Control,
     wheel: &'s FleetWheel<'s>,
@@ -245,7 +292,8 @@ impl Conversation<'_, '_> {
                     }
                 }
             }
-            if self.control.stopped() && !stopping {
+            let over = (self.members.iter()).all(|member| member.measuring || member.left == 0);
+            if (over || self.control.stopped()) && !stopping {
                 stopping = true;
                 self.wheel.tell_all(|_| ToAgent::Stop);
             }
@@ -258,14 +306,17 @@ impl Conversation<'_, '_> {
             FromAgent::Part(message) => {
                 let message = message.on_clock(-member.offset.by);
                 member.left -= u32::from(message.is_last());
-                member
-                    .alone
-                    .receive(message.clone(), self.control, &mut |_: &Window| {});
-                let mut progress = Steered {
-                    steer: self.steer,
-                    wheel: self.wheel,
-                };
-                if self.gather.receive(message, self.control, &mut progress) {
+                let mut ready =
+                    (member.alone).receive(message.clone(), self.control, &mut |_: &Window| {});
+                if !member.measuring {
+                    let mut progress = Steered {
+                        steer: self.steer,
+                        wheel: self.wheel,
+                    };
+                    ready = self.gather.receive(message, self.control, &mut progress);
+                }
+                self.unready -= u32::from(ready);
+                if ready && self.unready == 0 {
                     self.begin();
                 }
             }
@@ -346,6 +397,7 @@ impl Conversation<'_, '_> {
                 clock_error_ns: member.offset.error,
                 late_start_ns: member.late_start,
                 link_bytes_per_second: link,
+                measuring: member.measuring,
             });
         }
         Ok(seen)

@@ -9,6 +9,7 @@
 //! | [`link`] | the conversation with an agent: heartbeats, calls, clocks |
 //! | [`registry`] | all agents: started when needed, and again when lost |
 //! | [`fleet`] | generators on several machines as one [`Generator`](prony_lab::generator::Generator) |
+//! | [`slow_client`] | a client that only measures, beside the load |
 //! | [`host`] | another machine as a [`Host`](prony_lab::host::Host) of servers |
 //! | [`reach`] | by which address machines reach each other |
 //! | [`place`] | hosts and generators, here or there, as one type |
@@ -28,9 +29,11 @@ pub mod place;
 pub mod reach;
 pub mod registry;
 mod servers;
+pub mod slow_client;
 
 pub use fleet::Fleet;
 pub use host::RemoteHost;
 pub use hosts::{HostSpec, Hosts, LOCAL};
 pub use link::Link;
 pub use registry::Registry;
+pub use slow_client::SlowClient;

@@ -3,7 +3,7 @@
 mod asked;
 mod encoding;
 mod grpc;
-mod host;
+pub(crate) mod host;
 mod named;
 mod over_time;
 mod recovery;

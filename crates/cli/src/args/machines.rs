@@ -30,6 +30,13 @@ pub struct LoadFrom {
     /// --threads are those of each
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     pub load_from: Vec<String>,
+    /// Measure from this machine too, beside the load (--load-from): a slow client sends the same requests, few and at random
+    /// moments, and sees response times without what a busy generator adds to them
+    #[arg(long, value_name = "HOST")]
+    pub measure_from: Option<String>,
+    /// Requests per second of that slow client, which the server answers besides the load's [default: 100]
+    #[arg(long, value_name = "N", value_parser = slow_rate, requires = "measure_from")]
+    pub measure_rate: Option<f64>,
     #[command(flatten)]
     pub machines: Machines,
 }
@@ -49,6 +56,13 @@ pub struct Apart {
     pub upstream_on: Option<String>,
     #[command(flatten)]
     pub from: LoadFrom,
+}
+
+fn slow_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (0.1..=10_000.0).contains(&rate) => Ok(rate),
+        _ => Err("a slow client sends 0.1 to 10000 requests per second".to_owned()),
+    }
 }
 
 fn host(text: &str) -> Result<HostSpec, String> {

@@ -62,7 +62,7 @@ pub struct Run {
         value_name = "RIG,…|slurm",
         value_delimiter = ',',
         help_heading = "Machines",
-        conflicts_with_all = ["server_on", "load_from", "upstream_on"]
+        conflicts_with_all = ["server_on", "load_from", "measure_from", "upstream_on"]
     )]
     pub rigs: Vec<String>,
     #[command(flatten)]

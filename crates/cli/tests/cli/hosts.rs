@@ -106,6 +106,66 @@ fn a_rate_is_that_of_all_machines_together() {
 }
 
 #[test]
+fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
+    let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
+    let url = server.tcp();
+    let hosts = "--host a=env --host b=env";
+    let load = |more: &str| {
+        words(
+            &format!("load --no-keep -c 4 --load-from a {hosts} {more}"),
+            &[&url],
+        )
+    };
+    // A number of requests, which says when both end; 20 per second for a second.
+    let report = place
+        .prony(&load(
+            "--json --rate 2000 -n 2000 --measure-from b --measure-rate 20",
+        ))
+        .with(0)
+        .json();
+    assert_eq!(report["outcomes"]["ok"], 2_000, "{report:#}");
+    assert_eq!(report["latency"]["response"]["n"], 2_000);
+    let [from_a, slow] = &report["generators"].as_array().unwrap()[..] else {
+        panic!("{report:#}");
+    };
+    assert_eq!(
+        (&from_a["measuring"], &slow["measuring"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(from_a["outcomes"]["ok"], 2_000);
+    assert_eq!(
+        (&slow["host"], &slow["connections"]),
+        (&"b".into(), &4.into())
+    );
+    // Of a Poisson process of mean 20, fewer than 3 or more than 60 come once in millions of times.
+    let sent = slow["outcomes"]["ok"].as_u64().unwrap();
+    assert!((3..=60).contains(&sent), "{slow:#}");
+    let text = place
+        .prony(&load("-d 300ms --measure-from b"))
+        .with(0)
+        .stdout;
+    assert!(text.contains("b (slow client)"), "{text}");
+    for (more, why) in [
+        ("--measure-from a", "that machine sends the load"),
+        ("--measure-from c", "c"),
+        ("--measure-from b --measure-rate 0", "0.1 to 10000 requests"),
+        ("--measure-rate 5", "--measure-from"),
+    ] {
+        let refused = place.prony(&load(more));
+        assert!(
+            refused.code != Some(0) && refused.stderr.contains(why),
+            "{refused}"
+        );
+    }
+    let here = words(
+        &format!("load --no-keep -d 100ms --measure-from b {hosts}"),
+        &[&url],
+    );
+    let refused = place.prony(&here).with(1);
+    assert!(refused.stderr.contains("needs --load-from"), "{refused}");
+}
+
+#[test]
 fn servers_run_on_one_machine_and_the_load_comes_from_another() {
     let place = Place::with_references();
     let done = place
@@ -168,6 +228,14 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
         .find(|line| line.contains(" b "))
         .expect("a row");
     assert!(row.contains("100.0 %"), "{row}");
+    let report = run(&["--measure-from", "local"]).with(0).stdout;
+    assert!(
+        report.contains("generators on b, slow client on local")
+            && report.contains("local (slow client)"),
+        "{report}"
+    );
+    let refused = run(&["--measure-from", "a"]).with(1).stderr;
+    assert!(refused.contains("the servers run there"), "{refused}");
     let report = run(&["--load-from", "a"]).with(0).stdout;
     assert!(
         report.contains("server on a (") && report.contains("generators on a"),

@@ -17,4 +17,6 @@ pub struct Place {
     pub server_cpus: Option<NonZeroU32>,
     /// The machines that the load comes from; this one when empty.
     pub load_from: Vec<String>,
+    /// The machine from which a slow client measures beside the load; none when absent.
+    pub measure_from: Option<String>,
 }

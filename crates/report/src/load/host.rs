@@ -1,4 +1,4 @@
-//! What a load found by machine, where several sent it.
+//! What a load found by machine, where several sent it, or a slow client measured beside it.
 
 use super::named::Named;
 use crate::show;
@@ -26,6 +26,8 @@ pub struct HostReport {
     pub clock_error_ns: Nanos,
     /// How much too late it heard when the load begins, in nanoseconds; 0: in time.
     pub late_start_ns: Nanos,
+    /// It is a slow client that measures beside the load: its requests are not among the load's.
+    pub measuring: bool,
 }
 
 impl From<&ByHost> for HostReport {
@@ -41,7 +43,16 @@ impl From<&ByHost> for HostReport {
             generator: one.generator.clone(),
             clock_error_ns: one.clock_error_ns,
             late_start_ns: one.late_start_ns,
+            measuring: one.measuring,
         }
+    }
+}
+
+/// A machine in a table: `gen3 (slow client)`.
+pub(crate) fn name(host: &str, measuring: bool) -> String {
+    match measuring {
+        true => format!("{host} (slow client)"),
+        false => host.to_owned(),
     }
 }
 
@@ -61,7 +72,7 @@ pub(super) fn named(all: &[HostReport]) -> Named {
     let row = |one: &HostReport| {
         let times = &one.response;
         vec![
-            one.host.clone(),
+            name(&one.host, one.measuring),
             show::count(one.connections),
             show::count(one.outcomes.ok),
             show::count(one.outcomes.failed()),

@@ -1,5 +1,6 @@
 //! The machines that sent the load of a run, where others than prony's own did.
 
+use crate::load::host::name;
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::{HostShare, Nanos, Trial};
@@ -21,8 +22,9 @@ pub struct GeneratorReport {
     pub answers: u64,
     /// Requests that ended without the answer that was expected.
     pub failed: u64,
-    /// Its part of all right answers, 0 to 1.
-    pub share: f64,
+    /// Its part of all right answers, 0 to 1; null for a slow client that measures beside the load, whose requests are not among
+    /// the load's.
+    pub share: Option<f64>,
     /// The 99th percentile of its response times divided by that of all machines together: the median over trials; null
     /// where no trial has both.
     pub p99_ratio: Option<f64>,
@@ -41,20 +43,23 @@ type Share<'a> = (&'a HostShare, Option<Nanos>);
 
 /// The machines of these trials, by load; none where prony itself sent it.
 pub(super) fn generators(trials: &[Trial]) -> Vec<GeneratorReport> {
-    let mut found: BTreeMap<(&str, &str), Vec<Share<'_>>> = BTreeMap::new();
+    // A slow client comes behind those that send the load.
+    let mut found: BTreeMap<(&str, bool, &str), Vec<Share<'_>>> = BTreeMap::new();
     let mut answers: BTreeMap<&str, u64> = BTreeMap::new();
     for trial in trials {
         let seen = trial.observation.iter();
         for one in seen.flat_map(|seen| &seen.generators) {
-            let of = (trial.cell.as_str(), one.host.as_str());
+            let of = (trial.cell.as_str(), one.measuring, one.host.as_str());
             found
                 .entry(of)
                 .or_default()
                 .push((one, trial.figures.p99_ns));
-            *answers.entry(of.0).or_default() += one.answers;
+            if !one.measuring {
+                *answers.entry(of.0).or_default() += one.answers;
+            }
         }
     }
-    let report = |((load, host), shares): ((&str, &str), Vec<Share<'_>>)| {
+    let report = |((load, measuring, host), shares): ((&str, bool, &str), Vec<Share<'_>>)| {
         let sum = |of: fn(&HostShare) -> u64| shares.iter().map(|(one, _)| of(one)).sum::<u64>();
         let most = |of: fn(&HostShare) -> u64| shares.iter().map(|(one, _)| of(one)).max();
         let (right, failed) = (sum(|one| one.answers), sum(|one| one.failed));
@@ -72,7 +77,10 @@ pub(super) fn generators(trials: &[Trial]) -> Vec<GeneratorReport> {
             connections: most(|one| one.connections).unwrap_or(0),
             answers: right,
             failed,
-            share: right as f64 / answers[load].max(1) as f64,
+            share: (!measuring).then(|| {
+                let all = answers.get(load).copied().unwrap_or(0);
+                right as f64 / all.max(1) as f64
+            }),
             p99_ratio: median(&ratios),
             cpu_us_per_request: (right + failed > 0)
                 .then(|| work as f64 / 1e3 / (right + failed) as f64),
@@ -103,9 +111,9 @@ pub fn row(one: &GeneratorReport) -> [String; 9] {
     let dash = || "–".to_owned();
     [
         one.load.clone(),
-        one.host.clone(),
+        name(&one.host, one.share.is_none()),
         show::count(one.connections),
-        format!("{:.1} %", one.share * 100.0),
+        (one.share).map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
         show::count(one.failed),
         one.p99_ratio.map_or_else(dash, show::ratio),
         one.cpu_us_per_request
@@ -129,8 +137,12 @@ pub fn sentence(one: &GeneratorReport) -> String {
         busy,
         clock,
     ] = row(one);
+    let share = match one.share {
+        Some(_) => format!(", {share} of the answers"),
+        None => String::new(),
+    };
     format!(
-        "Load {load} from {host}: {connections} connections, {share} of the answers, {failed} failed, p99 {p99} that of all, \
+        "Load {load} from {host}: {connections} connections{share}, {failed} failed, p99 {p99} that of all, \
          {cpu} of CPU per request, busy for at most {busy}, clock ±{clock}."
     )
 }
@@ -173,6 +185,7 @@ mod tests {
             },
             clock_error_ns: 30_000,
             late_start_ns: 0,
+            measuring: false,
         }
     }
 
@@ -199,7 +212,10 @@ mod tests {
         let all = generators(&trials());
         assert_eq!(all.len(), 2);
         let (first, second) = (&all[0], &all[1]);
-        assert_eq!((first.answers, first.failed, first.share), (9_000, 3, 0.75));
+        assert_eq!(
+            (first.answers, first.failed, first.share),
+            (9_000, 3, Some(0.75))
+        );
         assert_eq!((first.p99_ratio, second.p99_ratio), (Some(0.5), Some(3.0)));
         assert!((second.busy - 0.7).abs() < 1e-9, "the most, not the mean");
         let cpu = second.cpu_us_per_request.unwrap();
@@ -207,6 +223,27 @@ mod tests {
         let text = text(&all, 100);
         assert!(text.contains("75.0 %") && text.contains("3.000×"), "{text}");
         assert!(sentence(second).contains("from gen2: 8 connections, 25.0 % of the answers"));
+    }
+
+    #[test]
+    fn a_slow_client_has_no_part_of_the_load() {
+        let mut trials = trials();
+        for trial in &mut trials {
+            let mut slow = share("a", 40, 250_000, 0.01);
+            slow.measuring = true;
+            trial.observation.as_mut().unwrap().generators.push(slow);
+        }
+        let all = generators(&trials);
+        assert_eq!(all[0].share, Some(0.75), "of what the load's machines saw");
+        let slow = all.last().unwrap();
+        assert_eq!((slow.host.as_str(), slow.share), ("a", None));
+        assert_eq!(slow.p99_ratio, Some(0.25));
+        assert_eq!(row(slow)[1..4], ["a (slow client)", "8", "–"]);
+        let text = sentence(slow);
+        assert!(
+            text.contains("from a (slow client): 8 connections, 3 failed, p99 0.250× that of all"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -43,9 +43,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         _ => args.request.method()?,
     };
     let placement = match done.plan.cpus.as_slice() {
-        [] if !args.from.load_from.is_empty() => {
-            format!("generators on {}", args.from.load_from.join(", "))
-        }
+        [] if !args.from.load_from.is_empty() => args.from.words(),
         [] => "generator not pinned".to_owned(),
         cpus => format!("generator on CPU {}", list(cpus)),
     };
