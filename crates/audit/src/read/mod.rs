@@ -150,7 +150,21 @@ impl Reader {
             return next;
         }
         self.line(line, at);
+        self.wrapped(lines, at);
         at + 1
+    }
+
+    /// A sentence may run on in the next line: `client and server were the` / `same machine`.
+    fn wrapped(&mut self, lines: &Lines<'_>, at: usize) {
+        let (line, next) = (lines.get(at), lines.get(at + 1).trim_start());
+        let runs_on = !self.fenced
+            && next.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '`'))
+            && !line.trim_end().ends_with(['.', ':', '!', '?'])
+            && is_wordy(line);
+        let alone = || prose::is_of_one_machine(line) || prose::is_of_one_machine(next);
+        if runs_on && !alone() && prose::is_of_one_machine(&format!("{} {next}", line.trim_end())) {
+            self.document.targets.push(at + 1);
+        }
     }
 
     fn outputs(&mut self, blocks: Vec<tool::Block>, lines: &Lines<'_>, at: usize, next: usize) {
@@ -321,6 +335,11 @@ fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<St
 fn is_sentence(line: &str) -> bool {
     let line = line.trim();
     line.split_whitespace().count() >= 3 && matches!(label(line), Label::Other)
+}
+
+/// Is a line as long as those of a paragraph are?
+fn is_wordy(line: &str) -> bool {
+    line.split_whitespace().take(5).count() == 5
 }
 
 /// Does JSON have keys of rates or response times?
