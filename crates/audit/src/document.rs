@@ -26,6 +26,8 @@ pub struct Document {
     pub stated: Vec<(usize, u64)>,
     /// Lines that say how long each run lasted, and how many seconds.
     pub lasting: Vec<(usize, f64)>,
+    /// Lines that say how many connections there were, and how many.
+    pub at_once: Vec<(usize, u64)>,
     /// Lines with pictures of results.
     pub pictures: Vec<usize>,
     /// One of them is of a rate or a time, below a heading of results.
@@ -89,6 +91,7 @@ impl Document {
             targets: Vec::new(),
             stated: Vec::new(),
             lasting: Vec::new(),
+            at_once: Vec::new(),
             pictures: Vec::new(),
             charted: false,
             linked: false,

@@ -337,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_stand_once_for_several_rows() {
+        let text = "| framework | runtime | req/s |\n|--|--|--|\n| **alpha** | node | 10 |\n|  | bun | 20 |\n\
+            | beta | node | 30 |\n| | bun | 40 |\n";
+        let names: Vec<String> = seen("x", text).into_iter().map(|row| row.0).collect();
+        assert_eq!(
+            names,
+            ["alpha, node", "alpha, bun", "beta, node", "beta, bun"]
+        );
+    }
+
+    #[test]
     fn rows_below_a_row_that_names_them() {
         let text = "| Query | server | req/s |\n|--|--|--|\n| 1 | posts |\n|| A | 20 |\n|| B | 10 |\n\
             | 2 | greetings |\n|| A | 200 |\n|| B | 100 |\n";
@@ -474,6 +485,21 @@ mod tests {
         assert_eq!(seen("x", text)[1], row("A", "c8", 11.0));
         let text = "*Just \"it\":*\n\nc1-t1: 10\nc4-t4: 20\nc8-t8: 30\n";
         assert_eq!(seen("x", text)[2], row("Just \"it\"", "c8 t8", 30.0));
+    }
+
+    #[test]
+    fn a_script_says_what_it_starts() {
+        let run = |name: &str| {
+            format!(
+                "####\nStarting test for {name}\n####\nCmd: /bin/sh -c serve --worker-connections 1000 --bind 0.0.0.0:80 main:app\n\
+                 This is ApacheBench, Version 2.3\nConcurrency Level: 10\nRequests per second: 50.5 [#/sec] (mean)\n"
+            )
+        };
+        let names: Vec<String> = seen("x", &(run("alpha") + &run("beta")))
+            .into_iter()
+            .map(|row| row.0)
+            .collect();
+        assert_eq!(names, ["alpha", "beta"]);
     }
 
     #[test]

@@ -103,6 +103,11 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 /// command line that everything was measured with.
 fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
+    // Where the text says it, and says nothing else.
+    let mut stated = document.at_once.iter().map(|(_, connections)| *connections);
+    let stated = stated
+        .next()
+        .filter(|first| *first > 0 && stated.all(|other| other == *first));
     let depth = |figure: &Figure, heading: Option<u64>| {
         let mut commands = document.commands.iter();
         let first = commands.next();
@@ -113,7 +118,7 @@ fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let open = first.is_some_and(|it| it.rate().is_some() || it.tool == Tool::K6);
         (one && !open).then_some(())?;
         let own = figure.load.connections.or(heading);
-        let connections = own.or_else(|| first?.connections())?;
+        let connections = own.or_else(|| first?.connections()).or(stated)?;
         let pipeline = first.map_or(Some(1), Command::pipeline)?;
         Some(connections as f64 * pipeline as f64)
     };
@@ -152,12 +157,7 @@ fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let mean = (1..table.header.len()).find_map(|column| {
             is_mean(table.name(column)).then_some(())?;
             let cell = row.cells.get(column)?;
-            let in_ms = words(&table.name(column).to_lowercase()).any(|word| word == "ms");
-            match (seconds(&cell.text), cell.number) {
-                (Some(time), _) => Some(time),
-                (None, Some(ms)) if in_ms => Some(ms.times(1e-3)),
-                _ => None,
-            }
+            seconds(&cell.text).or_else(|| Some(cell.number?.times(unit(table.name(column))?)))
         });
         let Some(mean) = mean.filter(|_| depth > 0.0) else {
             continue;
@@ -185,6 +185,17 @@ fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     };
     let lines = broken.iter().map(|(figure, ..)| figure.line);
     Some(remark(EXPLANATION.name, severity, document, lines, text))
+}
+
+/// The unit of time in a column's name, in seconds: `Latency (us)`.
+fn unit(name: &str) -> Option<f64> {
+    let name = name.to_lowercase();
+    words(&name).find_map(|word| match word {
+        "ms" | "msec" | "milliseconds" => Some(1e-3),
+        "us" | "µs" | "μs" | "usec" | "microseconds" => Some(1e-6),
+        "s" | "sec" | "seconds" => Some(1.0),
+        _ => None,
+    })
 }
 
 /// Is a column one of mean response times? A percentile, the longest and the deviation are none.
@@ -363,6 +374,37 @@ mod tests {
         for how in ["-s delay.lua", "-H 'Connection: close'"] {
             let command = format!("    wrk -t4 -c64 -d30s {how} http://10.0.0.2:8000/\n\n");
             assert_eq!(of("littles-law", &(command + &wrk(&[mean]))), [], "{how}");
+        }
+    }
+
+    #[test]
+    fn tables_below_the_load_that_a_line_states() {
+        let text = |load: &str| {
+            format!(
+                "{load}\n\n| server | Latency (us) | req/s |\n|--|--|--|\n| alpha | 353977 | 🥇 8405 |\n\
+                 | beta | 1891 | 🥈 7816 |\n"
+            )
+        };
+        for load in [
+            "Connections:   100",
+            "- **Concurrency**: 100",
+            "Test setup: 100 connections, 10s duration",
+            "Each ran with 100 concurrent connections and 4 threads.",
+        ] {
+            let found = of("littles-law", &text(load));
+            assert_eq!(found.len(), 1, "{load}");
+            assert_eq!(
+                (found[0].lines.as_slice(), found[0].finding.severity),
+                ([5].as_slice(), Severity::Serious)
+            );
+        }
+        for load in [
+            "It can hold 100 connections open",
+            "Connections: 100\nPipelining: 64",
+            "Connections: 100\nConcurrency: 4000",
+            "Connections: 4000",
+        ] {
+            assert_eq!(of("littles-law", &text(load)), [], "{load}");
         }
     }
 

@@ -82,6 +82,11 @@ impl Reader {
         {
             self.document.lasting.push((at + 1, seconds));
         }
+        if self.document.at_once.len() < CLAIMS
+            && let Some(connections) = prose::stated_connections(line)
+        {
+            self.document.at_once.push((at + 1, connections));
+        }
         if is_fence(line) {
             self.fenced = !self.fenced;
             self.label = None;
@@ -450,6 +455,15 @@ fn label(line: &str) -> Label {
         None => text,
     };
     let first = text.split_whitespace().next().unwrap_or("");
+    // `Starting test for alpha`, `Cmd: ./alpha`
+    if first == "Starting"
+        && let Some((_, name)) = text.split_once(" for ")
+    {
+        return Label::Named(name.to_owned());
+    }
+    if matches!(first, "Cmd:" | "CMD:" | "Command:" | "command:") {
+        return Label::Generic;
+    }
     let says = ["result", "results", "output", "server", "client"];
     if says.iter().any(|word| text.eq_ignore_ascii_case(word))
         || matches!(

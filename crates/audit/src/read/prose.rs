@@ -352,6 +352,65 @@ pub(super) fn stated_seconds(line: &str) -> Option<f64> {
     })
 }
 
+/// How many connections a line says there were, where it is about how something was measured: `Connections: 100`,
+/// `500 connections, 10s duration`. 0 where several requests may be on one.
+pub(super) fn stated_connections(line: &str) -> Option<u64> {
+    const NAMES: [&str; 9] = [
+        "connections",
+        "concurrent connections",
+        "concurrency",
+        "concurrency level",
+        "clients",
+        "concurrent clients",
+        "并发",
+        "并发数",
+        "并发连接数",
+    ];
+    const SETTING: [&str; 8] = [
+        "duration",
+        "threads",
+        "second",
+        "setup",
+        "load:",
+        "wrk",
+        "autocannon",
+        "bombardier",
+    ];
+    let counts = line.bytes().any(|b| b.is_ascii_digit()) && line.len() < 400;
+    counts.then_some(())?;
+    let lower = line.to_lowercase();
+    if lower.contains("pipelin") {
+        return Some(0);
+    }
+    let stated = NAMES[..5].iter().any(|name| lower.contains(name)) || lower.contains("并发");
+    // A command line says it better, and a table has a column of it.
+    if !stated || lower.contains("://") || lower.contains('|') {
+        return None;
+    }
+    let plain = without_markup(&lower);
+    if let Some((name, number)) = plain.split_once([':', '：']) {
+        let name = name.trim_start_matches(|c: char| !c.is_alphabetic()).trim();
+        let (number, rest) = leading(number.trim()).unwrap_or((Printed::exact(0.0), " "));
+        if NAMES.contains(&name) {
+            let known = rest.trim().is_empty() || NAMES.contains(&rest.trim());
+            return (known && number.value >= 1.0).then_some(number.value as u64);
+        }
+    }
+    SETTING
+        .iter()
+        .any(|word| plain.contains(word))
+        .then_some(())?;
+    let words: Vec<&str> = plain.split_whitespace().take(LOOKED_AT).collect();
+    (1..words.len()).find_map(|at| {
+        let word = words[at].trim_matches(MARKS);
+        let concurrent =
+            word == "concurrent" && words.get(at + 1).is_some_and(|next| next.starts_with("co"));
+        (matches!(word, "connections" | "clients") || concurrent).then_some(())?;
+        let (number, rest) = leading(words[at - 1].trim_matches(MARKS))?;
+        (rest.is_empty() && number.value >= 1.0).then_some(number.value as u64)
+    })
+}
+
 /// Does a line say that client and server were one machine?
 pub(super) fn is_of_one_machine(line: &str) -> bool {
     const SAID: [&str; 28] = [

@@ -89,6 +89,8 @@ fn sentences_are_no_commands() {
         "ab initio",
         "",
         "they said hey",
+        "/hey -> \"Hey!\"",
+        "wrk - a tool",
     ] {
         assert_eq!(find(line), None, "{line}");
     }
