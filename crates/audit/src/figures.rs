@@ -503,6 +503,36 @@ mod tests {
     }
 
     #[test]
+    fn a_label_with_an_id_stands_for_all_that_follows() {
+        let id = "9ec46445a2d59749fb377d86343eebb1556f03d74c01a413872ae0f2637310da";
+        let run = |tasks: u32| {
+            format!(
+                "Running 10s test @ http://h:5000\n  2 threads and {tasks} connections\nRequests/sec: 50.5\nTransfer/sec: 1KB\n\
+                 Number of Errors:       0\n"
+            )
+        };
+        let group = |name: &str| {
+            format!(
+                "Benchmarking {name} with {id}\n\n{}{}{id}\n",
+                run(2),
+                run(8)
+            )
+        };
+        let found = seen("x", &(group("alpha") + &group("beta")));
+        let named: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(name, load, _)| (&**name, &**load))
+            .collect();
+        let expected = [
+            ("Benchmarking alpha", "c2 t2"),
+            ("Benchmarking alpha", "c8 t2"),
+            ("Benchmarking beta", "c2 t2"),
+            ("Benchmarking beta", "c8 t2"),
+        ];
+        assert_eq!(named, expected);
+    }
+
+    #[test]
     fn names_of_systems() {
         let text = "# Bench\n## Results - Execution 1\n### A\n\
             Running 1s test @ http://h/\n  1 threads and 2 connections\nRequests/sec: 5.0\nTransfer/sec: 1KB\n";

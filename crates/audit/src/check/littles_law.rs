@@ -378,6 +378,26 @@ mod tests {
     }
 
     #[test]
+    fn outputs_without_their_heads() {
+        // 32,000 per second of 2 ms each are 64 requests.
+        let bare = wrk(&[
+            ("Running 30s test @ http://10.0.0.2:8000/\n", ""),
+            ("4 threads and 64 connections\n", ""),
+        ]);
+        let text = |c: u32| {
+            format!("Each with `wrk -t2 -c{c} -d30s --latency <url>`.\n\n## alpha\n\n{bare}")
+        };
+        assert_eq!(
+            of("littles-law", &text(10))[0].finding.severity,
+            Severity::Serious
+        );
+        assert_eq!(of("littles-law", &text(64)), []);
+        // One of them has its head, so that the command line may be of that alone.
+        let both = text(10) + "\n" + &wrk(&[]);
+        assert_eq!(of("littles-law", &both), []);
+    }
+
+    #[test]
     fn tables_below_the_load_that_a_line_states() {
         let text = |load: &str| {
             format!(

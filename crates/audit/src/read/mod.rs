@@ -32,6 +32,7 @@ pub fn read(name: &str, text: &str) -> Document {
         after: None,
         json: json::Finder::new(text.len()),
         fence: 0,
+        above: None,
         label: None,
     };
     let separator = table::separator_of(name);
@@ -39,6 +40,7 @@ pub fn read(name: &str, text: &str) -> Document {
     while at < lines.len() {
         at = reader.step(&lines, at, separator).max(at + 1);
     }
+    reader.document.complete();
     reader.document
 }
 
@@ -59,6 +61,8 @@ struct Reader {
     json: json::Finder,
     /// Where the last block of code began or ended.
     fence: usize,
+    /// The label of the last output.
+    above: Option<Arc<(String, usize)>>,
     /// The label above a block of code: it is that of every output in it.
     label: Option<Arc<(String, usize)>>,
 }
@@ -191,6 +195,14 @@ impl Reader {
                 place.label = self.label.clone();
             }
         }
+        // What follows an output line by line is of the same as that.
+        let follows = self.after.is_some_and(|after| {
+            (after..at).all(|i| lines.get(i).trim().is_empty() || is_quantity(lines.get(i).trim()))
+        });
+        if place.label.is_none() && place.sentence.is_none() && follows {
+            place.label.clone_from(&self.above);
+        }
+        self.above.clone_from(&place.label);
         let command = self
             .command
             .map(|index| self.document.commands[index].clone());
@@ -445,7 +457,7 @@ fn label(line: &str) -> Label {
     if picture || is_fence(line) || Command::find(line, 0).is_some() {
         return Label::Generic;
     }
-    let plain = without_markup(line);
+    let plain = without_ids(without_markup(line));
     let text = plain.trim_end_matches(':').trim();
     // A prompt with a command that is no server's names nothing.
     let text = match prompt(line) {
@@ -492,6 +504,20 @@ fn label(line: &str) -> Label {
         return Label::Other;
     }
     Label::Named(text.to_owned())
+}
+
+/// Without what only containers, commits and the like are called: 32 hexadecimal digits or more.
+fn without_ids(text: String) -> String {
+    let is_id = |word: &str| word.len() >= 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    if !text.split_whitespace().any(is_id) {
+        return text;
+    }
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| !is_id(word))
+        .collect();
+    let text = words.join(" ");
+    text.trim_end_matches(" with").to_owned()
 }
 
 /// Lines that tools and shells print, and that name nothing.
