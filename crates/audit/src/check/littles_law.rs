@@ -261,7 +261,7 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         }
     };
     let text = format!(
-        "{}in {} {:.0} requests per second of {} each are {:.0} requests in flight, of {depth:.0}: {cause}. The load was not \
+        "{}in {} {:.0} requests per second of {} each keep {:.0} in flight, of {depth:.0}: {cause}. The load was not \
          that of {depth:.0} connections",
         of_all(few.len(), looked_at.len(), "outputs show it"),
         output.called(),
@@ -339,7 +339,7 @@ mod tests {
             found[0]
                 .finding
                 .text
-                .contains("226 requests in flight, of 2000"),
+                .contains("keep 226 in flight, of 2000"),
             "{found:?}"
         );
         assert_eq!(
@@ -361,7 +361,7 @@ mod tests {
             panic!("{found:?}")
         };
         assert_eq!((lines, severity), ([4].as_slice(), Severity::Warning));
-        assert!(text.contains("21 requests in flight, of 64"), "{text}");
+        assert!(text.contains("keep 21 in flight, of 64"), "{text}");
         // Half of them and more may be wrk's own work.
         assert_eq!(of("littles-law", &wrk(&[(" 2.00ms", "  1.10ms")])), []);
         // What failed or was too late is told as that, and explains it.
