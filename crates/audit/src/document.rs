@@ -3,7 +3,7 @@
 use crate::read::command::Command;
 use crate::read::prose::Claim;
 use crate::table::Table;
-use crate::tool::Block;
+use crate::tool::{Block, Tool};
 use std::sync::Arc;
 
 /// A text, as what stands in it.
@@ -26,6 +26,8 @@ pub struct Document {
     pub stated: Vec<(usize, u64)>,
     /// Lines that say how long each run lasted, and how many seconds.
     pub lasting: Vec<(usize, f64)>,
+    /// Lines that say how many connections there were, and how many.
+    pub at_once: Vec<(usize, u64)>,
     /// Lines with pictures of results.
     pub pictures: Vec<usize>,
     /// One of them is of a rate or a time, below a heading of results.
@@ -89,6 +91,7 @@ impl Document {
             targets: Vec::new(),
             stated: Vec::new(),
             lasting: Vec::new(),
+            at_once: Vec::new(),
             pictures: Vec::new(),
             charted: false,
             linked: false,
@@ -96,6 +99,22 @@ impl Document {
             failures: Vec::new(),
             unread: Vec::new(),
             suite: false,
+        }
+    }
+
+    /// Where no output of wrk has its head, which says the connections, the only command line of wrk is that of all of them.
+    pub(crate) fn complete(&mut self) {
+        let of_wrk = |tool| tool == Tool::Wrk;
+        let mut outputs = self.outputs.iter().filter(|o| of_wrk(o.block.tool));
+        if !outputs.all(|o| o.block.connections.is_none() && o.command.is_none()) {
+            return;
+        }
+        let mut commands = self.commands.iter().filter(|c| of_wrk(c.tool));
+        let (Some(only), None) = (commands.next().cloned(), commands.next()) else {
+            return;
+        };
+        for output in self.outputs.iter_mut().filter(|o| of_wrk(o.block.tool)) {
+            output.command = Some(only.clone());
         }
     }
 

@@ -337,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_stand_once_for_several_rows() {
+        let text = "| framework | runtime | req/s |\n|--|--|--|\n| **alpha** | node | 10 |\n|  | bun | 20 |\n\
+            | beta | node | 30 |\n| | bun | 40 |\n";
+        let names: Vec<String> = seen("x", text).into_iter().map(|row| row.0).collect();
+        assert_eq!(
+            names,
+            ["alpha, node", "alpha, bun", "beta, node", "beta, bun"]
+        );
+    }
+
+    #[test]
     fn rows_below_a_row_that_names_them() {
         let text = "| Query | server | req/s |\n|--|--|--|\n| 1 | posts |\n|| A | 20 |\n|| B | 10 |\n\
             | 2 | greetings |\n|| A | 200 |\n|| B | 100 |\n";
@@ -474,6 +485,51 @@ mod tests {
         assert_eq!(seen("x", text)[1], row("A", "c8", 11.0));
         let text = "*Just \"it\":*\n\nc1-t1: 10\nc4-t4: 20\nc8-t8: 30\n";
         assert_eq!(seen("x", text)[2], row("Just \"it\"", "c8 t8", 30.0));
+    }
+
+    #[test]
+    fn a_script_says_what_it_starts() {
+        let run = |name: &str| {
+            format!(
+                "####\nStarting test for {name}\n####\nCmd: /bin/sh -c serve --worker-connections 1000 --bind 0.0.0.0:80 main:app\n\
+                 This is ApacheBench, Version 2.3\nConcurrency Level: 10\nRequests per second: 50.5 [#/sec] (mean)\n"
+            )
+        };
+        let names: Vec<String> = seen("x", &(run("alpha") + &run("beta")))
+            .into_iter()
+            .map(|row| row.0)
+            .collect();
+        assert_eq!(names, ["alpha", "beta"]);
+    }
+
+    #[test]
+    fn a_label_with_an_id_stands_for_all_that_follows() {
+        let id = "9ec46445a2d59749fb377d86343eebb1556f03d74c01a413872ae0f2637310da";
+        let run = |tasks: u32| {
+            format!(
+                "Running 10s test @ http://h:5000\n  2 threads and {tasks} connections\nRequests/sec: 50.5\nTransfer/sec: 1KB\n\
+                 Number of Errors:       0\n"
+            )
+        };
+        let group = |name: &str| {
+            format!(
+                "Benchmarking {name} with {id}\n\n{}{}{id}\n",
+                run(2),
+                run(8)
+            )
+        };
+        let found = seen("x", &(group("alpha") + &group("beta")));
+        let named: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(name, load, _)| (&**name, &**load))
+            .collect();
+        let expected = [
+            ("Benchmarking alpha", "c2 t2"),
+            ("Benchmarking alpha", "c8 t2"),
+            ("Benchmarking beta", "c2 t2"),
+            ("Benchmarking beta", "c8 t2"),
+        ];
+        assert_eq!(named, expected);
     }
 
     #[test]

@@ -93,4 +93,22 @@ mod tests {
             [3]
         );
     }
+
+    #[test]
+    fn sentences() {
+        let table = "\n\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
+        let said = |sentence: &str| {
+            let found = of("co-located", &format!("# Results\n\n{sentence}{table}"));
+            found.first().map(|remark| remark.lines.clone())
+        };
+        let wrapped = "The load generator and all of the servers ran on the\nsame machine, one after another.";
+        assert_eq!(said(wrapped), Some(vec![3]));
+        let whole = "Everything ran on one laptop.";
+        assert_eq!(said(whole), Some(vec![3]));
+        assert_eq!(said(&wrapped.replace("ran on", "never ran on")), None);
+        assert_eq!(
+            said(&wrapped.replace("The load generator and all", "All")),
+            None
+        );
+    }
 }

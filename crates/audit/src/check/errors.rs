@@ -194,6 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_of_nothing_in_a_table() {
+        let table = |c: &str| {
+            format!("| server | req/s |\n|--|--|\n| alpha | 2,297 |\n| beta | 264 |\n| {c} |\n")
+        };
+        let found = of("errors", &table("gamma | 0"));
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([5].as_slice(), Severity::Serious)
+        );
+        assert!(
+            found[0].finding.text.contains("gamma with a rate of 0"),
+            "{found:?}"
+        );
+        for row in ["gamma | 0.4", "gamma | 12", "idle | 0", "gamma | n/a"] {
+            assert_eq!(of("errors", &table(row)), [], "{row}");
+        }
+    }
+
+    #[test]
     fn lengths_are_no_failures() {
         let text = format!(
             "{AB}Failed requests:        7\n   (Connect: 0, Receive: 0, Length: 7, Exceptions: 0)\n\

@@ -15,15 +15,17 @@ use prony_checks::{Explanation, Severity, littles_law};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "littles-law",
     cause: "Rate and mean response time give more requests in flight than there were connections, which is impossible. The usual cause is a mean over invented samples (back-filled).",
-    evidence: "Rate x mean response time, compared with connections x pipeline depth; for k6, iterations x their duration, compared with its users. Serious from a factor of 1.5 on. Not raised for open loops, nor for pipelines of unknown depth. Of ab also when less than half of its requests were in flight, since its times include connecting.",
+    evidence: "Rate x mean response time, compared with connections x pipeline depth; for k6, iterations x their duration, compared with its users. Serious from a factor of 1.5 on. Not raised for open loops, nor for pipelines of unknown depth. Of ab also when less than half of its requests were in flight, since its times include connecting; of wrk, where it reports no errors and connections were kept.",
     remedy: "Trust the rate, but none of the response times.",
 };
 
 /// From here on the mean is off by half: no figure of that distribution stands.
 pub(super) const SERIOUS: f64 = 1.5;
-/// Fewer than this share of the places in use are no rounding.
+/// Fewer than this share of the places in use are no rounding. wrk handles everything that is ready in turns: between an
+/// answer and the next request there is about one turn, and an answer waits for one, which is in its time. So of a wrk that
+/// is itself the limit half of the places are in use.
 const IDLE: f64 = 0.5;
-/// Of a few connections ab itself takes a visible share of the time.
+/// Of a few connections the tool itself takes a visible share of the time.
 const PLACES: f64 = 10.0;
 /// An output, how many requests can be in flight, its rate, and its mean response time.
 type Looked<'a> = (&'a Output, f64, f64, At<Printed>);
@@ -59,7 +61,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let looked_at: Vec<_> = looked_at.collect();
         remarks.extend(idle(document, &looked_at));
         // Fewer than there are connections is no contradiction here: time spent on connecting, or
-        // waiting between requests, is in no tool's response time.
+        // waiting between requests, is in hardly any tool's response time.
         let broken: Vec<_> = looked_at
             .iter()
             .filter(|(_, depth, rate, mean)| rate * mean.what.low() > *depth)
@@ -101,6 +103,11 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 /// command line that everything was measured with.
 fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
+    // Where the text says it, and says nothing else.
+    let mut stated = document.at_once.iter().map(|(_, connections)| *connections);
+    let stated = stated
+        .next()
+        .filter(|first| *first > 0 && stated.all(|other| other == *first));
     let depth = |figure: &Figure, heading: Option<u64>| {
         let mut commands = document.commands.iter();
         let first = commands.next();
@@ -111,7 +118,7 @@ fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let open = first.is_some_and(|it| it.rate().is_some() || it.tool == Tool::K6);
         (one && !open).then_some(())?;
         let own = figure.load.connections.or(heading);
-        let connections = own.or_else(|| first?.connections())?;
+        let connections = own.or_else(|| first?.connections()).or(stated)?;
         let pipeline = first.map_or(Some(1), Command::pipeline)?;
         Some(connections as f64 * pipeline as f64)
     };
@@ -150,12 +157,7 @@ fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let mean = (1..table.header.len()).find_map(|column| {
             is_mean(table.name(column)).then_some(())?;
             let cell = row.cells.get(column)?;
-            let in_ms = words(&table.name(column).to_lowercase()).any(|word| word == "ms");
-            match (seconds(&cell.text), cell.number) {
-                (Some(time), _) => Some(time),
-                (None, Some(ms)) if in_ms => Some(ms.times(1e-3)),
-                _ => None,
-            }
+            seconds(&cell.text).or_else(|| Some(cell.number?.times(unit(table.name(column))?)))
         });
         let Some(mean) = mean.filter(|_| depth > 0.0) else {
             continue;
@@ -183,6 +185,17 @@ fn of_tables(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     };
     let lines = broken.iter().map(|(figure, ..)| figure.line);
     Some(remark(EXPLANATION.name, severity, document, lines, text))
+}
+
+/// The unit of time in a column's name, in seconds: `Latency (us)`.
+fn unit(name: &str) -> Option<f64> {
+    let name = name.to_lowercase();
+    words(&name).find_map(|word| match word {
+        "ms" | "msec" | "milliseconds" => Some(1e-3),
+        "us" | "µs" | "μs" | "usec" | "microseconds" => Some(1e-6),
+        "s" | "sec" | "seconds" => Some(1.0),
+        _ => None,
+    })
 }
 
 /// Is a column one of mean response times? A percentile, the longest and the deviation are none.
@@ -218,23 +231,38 @@ fn is_mean(name: &str) -> bool {
             .any(|word| OTHER.contains(&word) || word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// ab takes the next request as soon as one has ended, and its times include connecting: the places
-/// for its requests are never empty, unless something else keeps them so.
+/// ab and wrk send the next request as soon as an answer is there: the places for their requests are never empty,
+/// unless something else keeps them so. ab's times include connecting. wrk's do not, nor do they include requests that
+/// failed or were too late, nor those without an answer at the end: where it reports none of the former and kept its
+/// connections, some of them had no answer at all, or took very long to be opened.
 fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
     let few = looked_at.iter().filter(|(output, depth, rate, mean)| {
         let many = output
             .block
             .ended()
             .is_some_and(|ended| ended >= 4.0 * depth);
-        let ab = output.block.tool == Tool::Ab && !output.by_prony();
-        ab && many && *depth >= PLACES && rate * mean.what.high() < IDLE * depth
+        let tool = match output.block.tool {
+            Tool::Ab => true,
+            Tool::Wrk => output.block.errors.is_empty() && keeps_busy(output),
+            _ => false,
+        };
+        let empty = rate * mean.what.high() < IDLE * depth;
+        tool && !output.by_prony() && many && *depth >= PLACES && empty
     });
     let few: Vec<_> = few.collect();
     let (output, depth, rate, mean) = few.first()?;
+    let cause = match output.block.tool {
+        Tool::Wrk => {
+            "most connections had no answer coming. Either the server left them waiting, because it serves fewer at once, and \
+             what they waited is in no response time; or it closed them after each answer, and connecting took most of the time"
+        }
+        _ => {
+            "most places were empty, because a few requests took very long or because ab itself was the limit"
+        }
+    };
     let text = format!(
-        "{}in {} {:.0} requests per second of {} each are {:.0} requests in flight, of {depth:.0}: most \
-         places were empty, because a few requests took very long or because ab itself was the limit, \
-         so the load was not that of {depth:.0} connections",
+        "{}in {} {:.0} requests per second of {} each keep {:.0} in flight, of {depth:.0}: {cause}. The load was not \
+         that of {depth:.0} connections",
         of_all(few.len(), looked_at.len(), "outputs show it"),
         output.called(),
         rate,
@@ -249,6 +277,14 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         lines,
         text,
     ))
+}
+
+/// Does nothing in its command line make wrk wait: a script, which may delay requests, or a header that has connections closed?
+fn keeps_busy(output: &Output) -> bool {
+    output.command.as_ref().is_none_or(|command| {
+        let closes = command.to_string().to_lowercase();
+        command.script().is_none() && !closes.contains("connection: close")
+    })
 }
 
 #[cfg(test)]
@@ -303,13 +339,93 @@ mod tests {
             found[0]
                 .finding
                 .text
-                .contains("226 requests in flight, of 2000"),
+                .contains("keep 226 in flight, of 2000"),
             "{found:?}"
         );
         assert_eq!(
             of("littles-law", &text.replace("   80  50.0", "  700  50.0")),
             []
         );
+    }
+
+    #[test]
+    fn wrk_with_connections_that_were_never_answered() {
+        // 32,000 per second of 0.66 ms each are 21 requests, of 64.
+        let mean = (" 2.00ms", "660.00us");
+        let found = of("littles-law", &wrk(&[mean]));
+        let found: Vec<_> = found
+            .iter()
+            .map(|r| (r.lines.as_slice(), r.finding.severity, &r.finding.text))
+            .collect();
+        let [(lines, severity, text)] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((lines, severity), ([4].as_slice(), Severity::Warning));
+        assert!(text.contains("keep 21 in flight, of 64"), "{text}");
+        // Half of them and more may be wrk's own work.
+        assert_eq!(of("littles-law", &wrk(&[(" 2.00ms", "  1.10ms")])), []);
+        // What failed or was too late is told as that, and explains it.
+        let late = "\n  Socket errors: connect 20, read 0, write 0, timeout 0\nRequests/sec";
+        assert_eq!(
+            of("littles-law", &wrk(&[mean, ("\nRequests/sec", late)])),
+            []
+        );
+        // A script may delay requests; connections that are closed on purpose have to be opened.
+        for how in ["-s delay.lua", "-H 'Connection: close'"] {
+            let command = format!("    wrk -t4 -c64 -d30s {how} http://10.0.0.2:8000/\n\n");
+            assert_eq!(of("littles-law", &(command + &wrk(&[mean]))), [], "{how}");
+        }
+    }
+
+    #[test]
+    fn outputs_without_their_heads() {
+        // 32,000 per second of 2 ms each are 64 requests.
+        let bare = wrk(&[
+            ("Running 30s test @ http://10.0.0.2:8000/\n", ""),
+            ("4 threads and 64 connections\n", ""),
+        ]);
+        let text = |c: u32| {
+            format!("Each with `wrk -t2 -c{c} -d30s --latency <url>`.\n\n## alpha\n\n{bare}")
+        };
+        assert_eq!(
+            of("littles-law", &text(10))[0].finding.severity,
+            Severity::Serious
+        );
+        assert_eq!(of("littles-law", &text(64)), []);
+        // One of them has its head, so that the command line may be of that alone.
+        let both = text(10) + "\n" + &wrk(&[]);
+        assert_eq!(of("littles-law", &both), []);
+    }
+
+    #[test]
+    fn tables_below_the_load_that_a_line_states() {
+        let text = |load: &str| {
+            format!(
+                "{load}\n\n| server | Latency (us) | req/s |\n|--|--|--|\n| alpha | 353977 | 🥇 8405 |\n\
+                 | beta | 1891 | 🥈 7816 |\n"
+            )
+        };
+        for load in [
+            "Connections:   100",
+            "- **Concurrency**: 100",
+            "Test setup: 100 connections, 10s duration",
+            "Each ran with 100 concurrent connections and 4 threads.",
+        ] {
+            let found = of("littles-law", &text(load));
+            assert_eq!(found.len(), 1, "{load}");
+            assert_eq!(
+                (found[0].lines.as_slice(), found[0].finding.severity),
+                ([5].as_slice(), Severity::Serious)
+            );
+        }
+        for load in [
+            "It can hold 100 connections open",
+            "Connections: 100\nPipelining: 64",
+            "Connections: 100\nConcurrency: 4000",
+            "Connections: 4000",
+        ] {
+            assert_eq!(of("littles-law", &text(load)), [], "{load}");
+        }
     }
 
     #[test]

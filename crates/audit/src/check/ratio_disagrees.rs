@@ -25,6 +25,8 @@ const EDGES: f64 = 0.01;
 const LEAST_CLAIM: f64 = 1.5;
 /// A claim beyond this multiple of any difference in the text is of other figures.
 const BEYOND: f64 = 1.25;
+/// A ratio that is off by less does not mislead, but is of other figures.
+const LITTLE: f64 = 0.02;
 /// What was rounded on the way to the page.
 const ROUNDED: f64 = 0.000_5;
 
@@ -270,6 +272,14 @@ fn rate(document: &Document, output: &Output) -> Option<Remark> {
 type Wrong = (usize, f64, f64);
 
 /// A column of ratios beside the column that explains most of them.
+/// Is a ratio printed with its last digits cut off?
+fn is_cut_off(printed: Printed, really: f64) -> bool {
+    let unit = 2.0 * printed.half;
+    // Binary fractions are off by far less than a digit.
+    let behind = really - printed.value;
+    unit > 0.0 && behind > -1e-9 * really && behind < unit * (1.0 + 1e-9)
+}
+
 fn column(document: &Document, table: &Table) -> Option<Remark> {
     let columns = table.numeric_columns();
     let ratios = *columns.iter().find(|&&column| {
@@ -295,6 +305,8 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
         for inverse in [false, true] {
             let mut right = 0;
             let mut wrong = Vec::new();
+            // Some programs cut off the digits that they do not print.
+            let mut cut_off = true;
             for row in &table.rows {
                 let (Some(part), Some(printed)) = (row.number(column), row.number(ratios)) else {
                     continue;
@@ -309,11 +321,16 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
                 } else {
                     part.per(whole)
                 };
-                if fits(printed.times(one.recip()), &possible, ROUNDED) {
+                let printed_as = printed.times(one.recip());
+                cut_off &= is_cut_off(printed_as, really);
+                if fits(printed_as, &possible, ROUNDED) {
                     right += 1;
                 } else {
                     wrong.push((row.line_of(ratios), printed.value / one, really));
                 }
+            }
+            if cut_off && right + wrong.len() >= 3 {
+                return None;
             }
             // The base agrees with itself; two more must agree before the others are wrong.
             let explains = right >= 3 && right > 2 * wrong.len();
@@ -335,13 +352,13 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
         parts.join("; ")
     );
     let lines = wrong.iter().map(|(line, ..)| *line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    let far = |(_, printed, really): &Wrong| (printed / really - 1.0).abs() > LITTLE;
+    let severity = if wrong.iter().any(far) {
+        Severity::Serious
+    } else {
+        Severity::Warning
+    };
+    Some(remark(EXPLANATION.name, severity, document, lines, text))
 }
 
 /// Are all cells of a column percentages, and one of them 100 %?

@@ -3,11 +3,11 @@
 use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::document::Place;
-use crate::names::is_summary;
+use crate::names::{is_ordinal, is_summary};
 use crate::read::number::Printed;
 use crate::table::Row;
 use prony_checks::{Explanation, Severity};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "repeated-rows",
@@ -28,6 +28,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks.extend(outputs(seen));
     remarks
 }
+
+/// A table with rows of so many others is a summary.
+const SUMMED_UP: usize = 2;
 
 /// A document and a table in it, by their places.
 type Table = (usize, usize);
@@ -57,6 +60,13 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
     again.retain(|&((d0, t0), (d, t)), _| {
         let tables = |d: usize, t: usize| &seen.documents[d].tables[t];
         (d0, t0) == (d, t) || d0 != d || !shown_twice(tables(d0, t0), tables(d, t))
+    });
+    again.retain(|(first, table), rows| {
+        let sums_up = first.0 == table.0 && first != table && sums_up(seen, *table);
+        !(sums_up
+            && rows
+                .iter()
+                .all(|rows| called_alike(seen, *first, *table, *rows)))
     });
     let found = again.into_iter().map(|(((d0, t0), (d, t)), rows)| {
         let document = &seen.documents[d];
@@ -107,6 +117,36 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
         remark(EXPLANATION.name, severity, document, lines, text)
     });
     found.collect()
+}
+
+/// Has a table all rows of several others of its document, under the same names, none of which are in two of these?
+fn sums_up(seen: &Seen<'_>, (d, t): Table) -> bool {
+    let labels = |t: usize| -> BTreeSet<&str> {
+        let (table, _) = &seen.documents[d].tables[t];
+        table.rows.iter().map(Row::label).collect()
+    };
+    let all = labels(t);
+    let mut summed = BTreeSet::new();
+    let mut tables = 0;
+    for other in (0..seen.documents[d].tables.len()).filter(|other| *other != t) {
+        let own = labels(other);
+        if own.len() < all.len() && own.is_subset(&all) && own.is_disjoint(&summed) {
+            summed.extend(own);
+            tables += 1;
+        }
+    }
+    tables >= SUMMED_UP
+}
+
+/// Have the rows in these lines of two tables the same label, which is a name?
+fn called_alike(seen: &Seen<'_>, first: Table, table: Table, lines: (usize, usize)) -> bool {
+    let label = |(d, t): Table, line: usize| {
+        let (table, _) = seen.documents[d].tables.get(t)?;
+        let row = table.rows.iter().find(|row| row.line() == line)?;
+        Some(row.label())
+    };
+    let (one, other) = (label(first, lines.0), label(table, lines.1));
+    one == other && one.is_some_and(|name| !is_ordinal(name) && name.contains(char::is_alphabetic))
 }
 
 /// The precise numbers of a row, if there are enough of them.
@@ -213,6 +253,30 @@ mod tests {
 
     const SMALL: &str = "# Small\n\n| | A | B |\n|--|--|--|\n| 1st | 2270.32 | 1877.48 |\n\
         | 2nd | 1798.75 | 1987.68 |\n| Ave | 2034.535 | 1932.58 |\n\n";
+
+    #[test]
+    fn a_summary_of_several_tables() {
+        let table = |title: &str, rows: &str| {
+            format!("## {title}\n\n| server | req/s | µs |\n|--|--|--|\n{rows}\n")
+        };
+        let text = "| alpha (text) | 126816 | 1891 |\n| beta (text) | 99669 | 6743 |\n";
+        let json = "| alpha (json) | 96065 | 2366 |\n| beta (json) | 82561 | 4757 |\n";
+        let both = table("text", text) + &table("json", json);
+        // What is compared with the slowest of all differs.
+        let some = (text.to_owned() + json).replace("| 2366 |", "| 2367 |");
+        assert_eq!(
+            of("repeated-rows", &(both.clone() + &table("All", &some))),
+            []
+        );
+        let all = both.clone() + &table("All", &(text.to_owned() + json));
+        assert_eq!(of("repeated-rows", &all), []);
+        // Of one table it is a copy, and so it is under other names.
+        let copy = both.clone() + &table("On another machine", text);
+        assert_eq!(of("repeated-rows", &copy).len(), 1);
+        let renamed = (text.to_owned() + json).replace("beta", "gamma");
+        let found = of("repeated-rows", &(both + &table("All", &renamed)));
+        assert!(!found.is_empty());
+    }
 
     #[test]
     fn a_table_that_was_copied() {

@@ -32,7 +32,10 @@ impl Command {
             let (_, tool) = NAMES.iter().find(|(name, _)| *name == base)?;
             // In a sentence a word follows, in a command line a flag or an address.
             let next = words.get(at + 1)?;
-            let flag = next.len() > 1 && next.starts_with('-');
+            // `/hey -> "Hey!"` is none.
+            let flag = next.strip_prefix('-').is_some_and(|flag| {
+                flag.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
+            });
             let address = next.contains("://")
                 || *next == "run" && matches!(*tool, Tool::K6 | Tool::Artillery)
                 || *next == "load" && *tool == Tool::Fortio

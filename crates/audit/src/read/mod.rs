@@ -32,6 +32,7 @@ pub fn read(name: &str, text: &str) -> Document {
         after: None,
         json: json::Finder::new(text.len()),
         fence: 0,
+        above: None,
         label: None,
     };
     let separator = table::separator_of(name);
@@ -39,6 +40,7 @@ pub fn read(name: &str, text: &str) -> Document {
     while at < lines.len() {
         at = reader.step(&lines, at, separator).max(at + 1);
     }
+    reader.document.complete();
     reader.document
 }
 
@@ -59,6 +61,8 @@ struct Reader {
     json: json::Finder,
     /// Where the last block of code began or ended.
     fence: usize,
+    /// The label of the last output.
+    above: Option<Arc<(String, usize)>>,
     /// The label above a block of code: it is that of every output in it.
     label: Option<Arc<(String, usize)>>,
 }
@@ -81,6 +85,11 @@ impl Reader {
             && let Some(seconds) = prose::stated_seconds(line)
         {
             self.document.lasting.push((at + 1, seconds));
+        }
+        if self.document.at_once.len() < CLAIMS
+            && let Some(connections) = prose::stated_connections(line)
+        {
+            self.document.at_once.push((at + 1, connections));
         }
         if is_fence(line) {
             self.fenced = !self.fenced;
@@ -150,7 +159,21 @@ impl Reader {
             return next;
         }
         self.line(line, at);
+        self.wrapped(lines, at);
         at + 1
+    }
+
+    /// A sentence may run on in the next line: `client and server were the` / `same machine`.
+    fn wrapped(&mut self, lines: &Lines<'_>, at: usize) {
+        let (line, next) = (lines.get(at), lines.get(at + 1).trim_start());
+        let runs_on = !self.fenced
+            && next.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '`'))
+            && !line.trim_end().ends_with(['.', ':', '!', '?'])
+            && is_wordy(line);
+        let alone = || prose::is_of_one_machine(line) || prose::is_of_one_machine(next);
+        if runs_on && !alone() && prose::is_of_one_machine(&format!("{} {next}", line.trim_end())) {
+            self.document.targets.push(at + 1);
+        }
     }
 
     fn outputs(&mut self, blocks: Vec<tool::Block>, lines: &Lines<'_>, at: usize, next: usize) {
@@ -172,6 +195,14 @@ impl Reader {
                 place.label = self.label.clone();
             }
         }
+        // What follows an output line by line is of the same as that.
+        let follows = self.after.is_some_and(|after| {
+            (after..at).all(|i| lines.get(i).trim().is_empty() || is_quantity(lines.get(i).trim()))
+        });
+        if place.label.is_none() && place.sentence.is_none() && follows {
+            place.label.clone_from(&self.above);
+        }
+        self.above.clone_from(&place.label);
         let command = self
             .command
             .map(|index| self.document.commands[index].clone());
@@ -323,6 +354,11 @@ fn is_sentence(line: &str) -> bool {
     line.split_whitespace().count() >= 3 && matches!(label(line), Label::Other)
 }
 
+/// Is a line as long as those of a paragraph are?
+fn is_wordy(line: &str) -> bool {
+    line.split_whitespace().take(5).count() == 5
+}
+
 /// Does JSON have keys of rates or response times?
 fn speaks_of_rates(value: &Value) -> bool {
     const KEYS: [&str; 9] = [
@@ -421,7 +457,7 @@ fn label(line: &str) -> Label {
     if picture || is_fence(line) || Command::find(line, 0).is_some() {
         return Label::Generic;
     }
-    let plain = without_markup(line);
+    let plain = without_ids(without_markup(line));
     let text = plain.trim_end_matches(':').trim();
     // A prompt with a command that is no server's names nothing.
     let text = match prompt(line) {
@@ -431,6 +467,15 @@ fn label(line: &str) -> Label {
         None => text,
     };
     let first = text.split_whitespace().next().unwrap_or("");
+    // `Starting test for alpha`, `Cmd: ./alpha`
+    if first == "Starting"
+        && let Some((_, name)) = text.split_once(" for ")
+    {
+        return Label::Named(name.to_owned());
+    }
+    if matches!(first, "Cmd:" | "CMD:" | "Command:" | "command:") {
+        return Label::Generic;
+    }
     let says = ["result", "results", "output", "server", "client"];
     if says.iter().any(|word| text.eq_ignore_ascii_case(word))
         || matches!(
@@ -459,6 +504,20 @@ fn label(line: &str) -> Label {
         return Label::Other;
     }
     Label::Named(text.to_owned())
+}
+
+/// Without what only containers, commits and the like are called: 32 hexadecimal digits or more.
+fn without_ids(text: String) -> String {
+    let is_id = |word: &str| word.len() >= 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    if !text.split_whitespace().any(is_id) {
+        return text;
+    }
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| !is_id(word))
+        .collect();
+    let text = words.join(" ");
+    text.trim_end_matches(" with").to_owned()
 }
 
 /// Lines that tools and shells print, and that name nothing.

@@ -352,9 +352,68 @@ pub(super) fn stated_seconds(line: &str) -> Option<f64> {
     })
 }
 
+/// How many connections a line says there were, where it is about how something was measured: `Connections: 100`,
+/// `500 connections, 10s duration`. 0 where several requests may be on one.
+pub(super) fn stated_connections(line: &str) -> Option<u64> {
+    const NAMES: [&str; 9] = [
+        "connections",
+        "concurrent connections",
+        "concurrency",
+        "concurrency level",
+        "clients",
+        "concurrent clients",
+        "并发",
+        "并发数",
+        "并发连接数",
+    ];
+    const SETTING: [&str; 8] = [
+        "duration",
+        "threads",
+        "second",
+        "setup",
+        "load:",
+        "wrk",
+        "autocannon",
+        "bombardier",
+    ];
+    let counts = line.bytes().any(|b| b.is_ascii_digit()) && line.len() < 400;
+    counts.then_some(())?;
+    let lower = line.to_lowercase();
+    if lower.contains("pipelin") {
+        return Some(0);
+    }
+    let stated = NAMES[..5].iter().any(|name| lower.contains(name)) || lower.contains("并发");
+    // A command line says it better, and a table has a column of it.
+    if !stated || lower.contains("://") || lower.contains('|') {
+        return None;
+    }
+    let plain = without_markup(&lower);
+    if let Some((name, number)) = plain.split_once([':', '：']) {
+        let name = name.trim_start_matches(|c: char| !c.is_alphabetic()).trim();
+        let (number, rest) = leading(number.trim()).unwrap_or((Printed::exact(0.0), " "));
+        if NAMES.contains(&name) {
+            let known = rest.trim().is_empty() || NAMES.contains(&rest.trim());
+            return (known && number.value >= 1.0).then_some(number.value as u64);
+        }
+    }
+    SETTING
+        .iter()
+        .any(|word| plain.contains(word))
+        .then_some(())?;
+    let words: Vec<&str> = plain.split_whitespace().take(LOOKED_AT).collect();
+    (1..words.len()).find_map(|at| {
+        let word = words[at].trim_matches(MARKS);
+        let concurrent =
+            word == "concurrent" && words.get(at + 1).is_some_and(|next| next.starts_with("co"));
+        (matches!(word, "connections" | "clients") || concurrent).then_some(())?;
+        let (number, rest) = leading(words[at - 1].trim_matches(MARKS))?;
+        (rest.is_empty() && number.value >= 1.0).then_some(number.value as u64)
+    })
+}
+
 /// Does a line say that client and server were one machine?
 pub(super) fn is_of_one_machine(line: &str) -> bool {
-    const SAID: [&str; 20] = [
+    const SAID: [&str; 28] = [
         "(loopback",
         "over loopback",
         "via loopback",
@@ -369,77 +428,217 @@ pub(super) fn is_of_one_machine(line: &str) -> bool {
         "测试环境为本地",
         "本机压测",
         "本机测试",
+        "같은 머신",
+        "동일한 머신",
+        "동일 서버에서",
         "на одной машине",
+        "на той же машине",
+        "на одном компьютере",
+        "на одном ноутбуке",
         "auf derselben maschine",
         "auf demselben rechner",
         "sur la même machine",
         "en la misma máquina",
+        "en el mismo equipo",
         "na mesma máquina",
+        "no mesmo computador",
     ];
-    const SAME: [&str; 5] = [
-        "same machine",
-        "same host",
-        "same computer",
-        "same box",
-        "one machine",
-    ];
-    // Most lines have none of these words.
-    const ALONE: [&str; 8] = [
+    const LOCAL: [&str; 4] = [
         "from a local machine",
         "on my local machine",
         "local development measurements",
-        "on a single laptop",
-        "on a single machine",
-        "on one laptop",
-        "on my own laptop",
         "same laptop",
     ];
-    const PARTS: [&str; 16] = [
-        "loopback",
+    // Most lines have none of these words.
+    const PARTS: [&str; 19] = [
+        "oopback",
         "ループバック",
         "local ",
         "same",
-        "on a single",
-        "laptop",
-        "one machine",
+        "single",
+        "one ",
+        "my own",
         "dersel",
         "demsel",
         "même",
-        "misma",
-        "mesma",
-        "одной",
+        "mism",
+        "mesm",
+        "одно",
+        "той же",
         "から",
         "同",
         "本",
+        "같은",
+        "동일",
     ];
     if !PARTS.iter().any(|part| line.contains(part)) {
         return false;
     }
     let lower = line.to_lowercase();
-    let both = lower.contains("client") && lower.contains("server")
-        || lower.contains("wrk") && lower.contains("server");
-    let denied = [
+    if SAID.iter().any(|said| lower.contains(said)) {
+        return true;
+    }
+    let of_results = |text: &str| {
+        let results = ["result", "benchmark", "measured"];
+        results.iter().any(|word| text.contains(word))
+    };
+    let local = LOCAL.iter().filter_map(|said| lower.split_once(said));
+    let mut local = local.map(|(before, _)| before);
+    of_results(&lower) && local.any(|before| !is_denied(before))
+        || lower.split(". ").any(|sentence| {
+            let words: Vec<&str> = sentence
+                .split_whitespace()
+                .take(LOOKED_AT)
+                .map(|word| word.trim_matches(['"', '\'', '*', '_', '`', '(']))
+                .collect();
+            one_machine(&words).is_some_and(|(only, clause)| {
+                // What is said in the next clause denies something else.
+                let clause = words[..clause].join(" ");
+                !is_denied(&clause) && (says_both(&words) || only && of_results(sentence))
+            })
+        })
+}
+
+/// `on the same machine`, `on a single M2 laptop`: is it only said that there was one, and not that it was the same; and the
+/// number of words up to the end of the clause that says it.
+fn one_machine(words: &[&str]) -> Option<(bool, usize)> {
+    const MACHINES: [&str; 15] = [
+        "machine",
+        "computer",
+        "box",
+        "laptop",
+        "notebook",
+        "macbook",
+        "desktop",
+        "workstation",
+        "pc",
+        "vm",
+        "host",
+        // One of these may be one of several on a machine.
+        "server",
+        "instance",
+        "node",
+        "vps",
+    ];
+    let (from, noun) = words.iter().enumerate().find_map(|(at, word)| {
+        let machines = match *word {
+            "same" => &MACHINES[..],
+            "single" | "one" => &MACHINES[..11],
+            "own" if at > 0 && words[at - 1] == "my" => &MACHINES[..11],
+            _ => return None,
+        };
+        let noun = (at + 1..words.len().min(at + 4))
+            .find(|i| machines.contains(&words[*i].trim_end_matches(MARKS)))?;
+        // `the same for each machine`
+        let joined = words[at + 1..noun].iter().all(|word| {
+            !matches!(
+                *word,
+                "for" | "on" | "of" | "in" | "per" | "as" | "and" | "is"
+            )
+        });
+        joined.then_some((at, noun))
+    })?;
+    let ends = |word: &str| word.ends_with([',', ';', ')', ':', '.', '!']);
+    let ends_before = |word: &str| matches!(word, "so" | "which" | "hence" | "therefore" | "but");
+    let clause = (noun..words.len())
+        .find(|i| ends(words[*i]) || words.get(i + 1).is_none_or(|word| ends_before(word)))
+        .map_or(words.len(), |i| i + 1);
+    // `on a single machine`, `on one machine`, `on my own laptop`
+    let on = (from.saturating_sub(2)..from).any(|i| words[i] == "on");
+    Some((words[from] != "same" && on, clause))
+}
+
+/// Are both named, what loads and what is loaded, or everything?
+fn says_both(words: &[&str]) -> bool {
+    const LOAD: [&str; 23] = [
+        "client",
+        "clients",
+        "generator",
+        "generators",
+        "tester",
+        "wrk",
+        "wrk2",
+        "ab",
+        "hey",
+        "oha",
+        "k6",
+        "ghz",
+        "h2load",
+        "httperf",
+        "bombardier",
+        "autocannon",
+        "vegeta",
+        "locust",
+        "jmeter",
+        "gatling",
+        "siege",
+        "artillery",
+        "fortio",
+    ];
+    const LOADED: [&str; 16] = [
+        "server",
+        "servers",
+        "webserver",
+        "app",
+        "apps",
+        "application",
+        "service",
+        "services",
+        "api",
+        "backend",
+        "broker",
+        "database",
+        "proxy",
+        "nginx",
+        "sut",
+        "target",
+    ];
+    const ALL: [&str; 4] = ["everything", "components", "processes", "containers"];
+    let has = |names: &[&str]| {
+        let parts = words
+            .iter()
+            .flat_map(|word| word.split(['/', '-', '+', '&']));
+        parts
+            .map(|word| word.trim_matches(MARKS))
+            .any(|word| names.contains(&word))
+    };
+    let tool = words.iter().any(|word| word.starts_with("benchmark"))
+        && words
+            .iter()
+            .any(|word| word.trim_end_matches(MARKS) == "tool");
+    (has(&LOAD) || tool) && has(&LOADED) || has(&ALL)
+}
+
+/// Is something said not to be so, or only said of what could be: `should not run on`, `if both were on`?
+fn is_denied(clause: &str) -> bool {
+    const DENIED: [&str; 21] = [
         "not ",
         "n't",
         "never",
         "different",
         "separate",
+        "another",
+        "second ",
+        "other ",
         "would",
         "could",
         "should",
+        "must ",
+        "may ",
+        "might ",
+        "can ",
+        "if ",
+        "when ",
+        "unless",
+        "avoid",
+        "instead of",
+        "rather than",
     ];
-    let deny = |text: &str| denied.iter().any(|word| text.contains(word));
-    let denied = deny(&lower);
-    let results = ["result", "benchmark", "measured"];
-    let results = results.iter().any(|word| lower.contains(word));
-    SAID.iter().any(|said| lower.contains(said))
-        || results
-            && ALONE.iter().any(|said| {
-                // What is said behind it denies something else.
-                let before = lower.split_once(said).map(|(before, _)| before);
-                before.is_some_and(|before| !deny(before))
-            })
-        || both && !denied && SAME.iter().any(|same| lower.contains(same))
+    let clause = format!("{clause} ");
+    DENIED.iter().any(|word| {
+        let starts = |at: usize| at == 0 || !word.ends_with(' ') || clause[..at].ends_with(' ');
+        clause.match_indices(word).any(|(at, _)| starts(at))
+    })
 }
 
 /// Requests that failed, as a line says: `3 of 200 requests failed`, `296 requests in 30 s, timeout 41`.

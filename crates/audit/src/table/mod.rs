@@ -124,9 +124,31 @@ impl Table {
             .collect()
     }
 
+    /// A label that stands only in the first of the rows that it is of: `| Express | Node | 3311 |`, `| | Bun | 17030 |`.
+    fn repeat_labels(&mut self) {
+        let numbers = |row: &Row| row.cells.iter().skip(1).any(|cell| cell.number.is_some());
+        let mut above: Option<String> = None;
+        for row in &mut self.rows {
+            let named = |cell: &Cell| !cell.text.is_empty() && cell.number.is_none();
+            let own = numbers(row);
+            let second = row.cells.get(1).is_some_and(named);
+            let Some(first) = row.cells.first_mut() else {
+                continue;
+            };
+            match &above {
+                Some(label) if first.text.is_empty() && own && second => {
+                    first.text.clone_from(label);
+                }
+                // What has a label and no figures is a title.
+                _ => above = (named(first) && own && second).then(|| first.text.clone()),
+            }
+        }
+    }
+
     /// A table with numbers in it, of a size that is read by people.
     fn good(mut self) -> Read {
         self.rows.iter_mut().for_each(Row::unlabel);
+        self.repeat_labels();
         let cells = self.rows.iter().map(|row| row.cells.len()).sum::<usize>();
         let numbers = self.rows.iter().flat_map(|row| &row.cells);
         let any = numbers.clone().any(|cell| cell.number.is_some());
@@ -157,7 +179,10 @@ pub(crate) fn read(
 
 /// The number that a cell is.
 fn number(text: &str) -> Option<Printed> {
-    let text = text.trim().trim_start_matches(['~', '≈', '$', '+']);
+    // A medal or another picture may stand before it.
+    let picture = |c: char| !c.is_ascii() && !c.is_alphanumeric() && c != '−' && c != '–';
+    let text = text.trim().trim_start_matches(picture).trim_start();
+    let text = text.trim_start_matches(['~', '≈', '$', '+']);
     let (number, rest) = leading(text)?;
     let factor = match rest.chars().next() {
         Some('k' | 'K') if ends_word(&rest[1..]) => 1e3,
@@ -215,6 +240,8 @@ mod tests {
             ("5 (best 6)", 5.0),
             ("1.31x", 1.31),
             ("~400", 400.0),
+            ("🥇 126816", 126_816.0),
+            ("🥈 1.9k", 1_900.0),
         ] {
             assert!((number(text).unwrap().value - value).abs() < 1e-6, "{text}");
         }

@@ -77,6 +77,15 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
             .extend(at(i, time).map(|t| (p as f64, t)));
         return Step::Taken;
     }
+    if let Some(rest) = line.strip_prefix("Total of ") {
+        let n = rest.strip_suffix(" requests completed").and_then(whole);
+        block.requests = block.requests.or_else(|| at(i, n?));
+        return if n.is_some() {
+            Step::Last
+        } else {
+            Step::Unknown
+        };
+    }
     let Some((key, value)) = pair(line) else {
         let known = [
             "This is",
@@ -98,6 +107,11 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
     };
     let number = || leading(value).map(|(number, _)| number);
     match key {
+        // It gave up: `apr_socket_recv: Connection reset by peer (104)`, and says how many it had.
+        _ if key.starts_with("apr_") => {
+            let how = value.split(" (").next().unwrap_or(value);
+            block.lose(i, how, 1, how.contains("timeout"));
+        }
         "Server Hostname" => {
             address.host = Some(value.to_owned());
             address.line = i;
@@ -164,6 +178,21 @@ fn detail(block: &mut Block, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::super::one;
+
+    #[test]
+    fn a_run_that_it_gave_up() {
+        let text = "This is ApacheBench, Version 2.3 <$Revision: 1843412 $>\n\nBenchmarking 10.0.0.2 (be patient)\n\
+            Completed 1000 requests\nCompleted 2000 requests\n\
+            apr_socket_recv: Connection reset by peer (104)\nTotal of 2788 requests completed\n";
+        let block = one(text);
+        assert_eq!(block.requests.map(|n| (n.what, n.line)), Some((2788, 7)));
+        let error = &block.errors[0];
+        assert_eq!(
+            (error.line, &*error.what.how),
+            (6, "Connection reset by peer")
+        );
+        assert!(error.what.uncounted && !error.what.timed_out);
+    }
 
     #[test]
     fn a_run_whose_answers_differ_in_length() {

@@ -119,10 +119,18 @@ fn is_total(block: &Block) -> bool {
     )
 }
 
+/// The requests of all rows: as the row for all of them says, which older tables leave half empty, or their sum.
+fn in_all(blocks: &[Block]) -> Option<u64> {
+    let requests = |block: &Block| block.requests.map(|requests| requests.what);
+    match blocks.iter().find(|block| is_total(block)) {
+        Some(total) => requests(total),
+        None => blocks.iter().map(requests).sum(),
+    }
+}
+
 /// Does a later table of the same run follow?
 fn superseded(lines: &Lines<'_>, next: usize, blocks: &[Block]) -> bool {
-    let total = blocks.iter().find(|block| is_total(block));
-    let Some(before) = total.and_then(|total| total.requests) else {
+    let Some(before) = in_all(blocks) else {
         return false;
     };
     for i in next..lines.len().min(next + REACH) {
@@ -137,10 +145,7 @@ fn superseded(lines: &Lines<'_>, next: usize, blocks: &[Block]) -> bool {
         }
         if let Some(header) = Header::of(line).filter(|header| header.column("Avg").is_some()) {
             let (later, _) = rows(lines, i, &header);
-            let total = later.iter().find(|block| is_total(block));
-            return total
-                .and_then(|total| total.requests)
-                .is_some_and(|after| after.what >= before.what);
+            return in_all(&later).is_some_and(|after| after >= before);
         }
     }
     false
@@ -257,6 +262,29 @@ mod tests {
         // Another run is another output.
         let runs = format!("{}$ locust --headless\n{}", last(), last());
         assert_eq!(crate::read("l.txt", &runs).outputs.len(), 4);
+    }
+
+    #[test]
+    fn the_last_of_several_older_tables() {
+        let rule = "-".repeat(80);
+        let table = |n: u32| {
+            format!(
+                " Name                  # reqs      # fails     Avg     Min     Max  |  Median   req/s\n{rule}\n \
+                 GET /a                  {n}     0(0.00%)      20      10     120  |      18   50.10\n{rule}\n \
+                 Total                   {n}     0(0.00%)                                    50.10\n\n"
+            )
+        };
+        let requests = |text: &str| -> Vec<u64> {
+            let document = crate::read("l.txt", text);
+            let requests = document.outputs.iter().filter_map(|o| o.block.requests);
+            requests.map(|requests| requests.what).collect()
+        };
+        assert_eq!(requests(&(table(19) + &table(78) + &table(1169))), [1169]);
+        // It begins to count anew when all of its users are there.
+        assert_eq!(
+            requests(&(table(900) + &table(78) + &table(169))),
+            [900, 169]
+        );
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use super::{EXPLANATION, TOLERABLE};
 use crate::audit::Remark;
 use crate::check::{Seen, remark, share};
+use crate::figures::rates_in;
 use crate::names::words;
 use crate::read::number::leading;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Row, Table};
 use prony_checks::Severity;
 
 /// At most this many rows are told one by one.
@@ -71,8 +72,41 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     Some(remark(EXPLANATION.name, severity, document, lines, text))
 }
 
+/// A rate of nothing, beside rates of others.
+fn unanswered(table: &Table) -> Vec<Failing<'_>> {
+    // The first column of rates is the headline.
+    let column = (1..table.header.len()).find(|column| rates_in(table.name(*column)).is_some());
+    let Some(column) = column else {
+        return Vec::new();
+    };
+    let named = |row: &&Row| row.label().contains(char::is_alphabetic) && row.number(0).is_none();
+    let rate = |row: &Row| row.number(column).map(|rate| rate.value);
+    let answered = table
+        .rows
+        .iter()
+        .filter(|row| rate(row).is_some_and(|rate| rate > 0.0));
+    if answered.count() < 2 || !table.rows.iter().all(|row| named(&row)) {
+        return Vec::new();
+    }
+    let idle = |row: &Row| {
+        let label = row.label().to_lowercase();
+        words(&label).any(|word| matches!(word, "idle" | "baseline" | "none"))
+    };
+    let rows = table
+        .rows
+        .iter()
+        .filter(|row| rate(row) == Some(0.0) && !idle(row));
+    rows.map(|row| Failing {
+        line: row.line_of(column),
+        of: row.label(),
+        told: "with a rate of 0".to_owned(),
+        share: Some(1.0),
+    })
+    .collect()
+}
+
 fn of_table(table: &Table) -> Vec<Failing<'_>> {
-    let mut failing = Vec::new();
+    let mut failing = unanswered(table);
     for row in &table.rows {
         for (column, cell) in row.cells.iter().enumerate().skip(1) {
             let (by_column, by_row) = (table.name(column), row.label());

@@ -1,4 +1,5 @@
 use super::super::testing::{of, wrk};
+use prony_checks::Severity;
 
 #[test]
 fn a_ratio_below_its_figures() {
@@ -107,5 +108,27 @@ fn a_column_of_ratios() {
         )
     };
     assert_eq!(of("ratio-disagrees", &table("0.60")), []);
-    assert_eq!(of("ratio-disagrees", &table("0.75"))[0].lines, [6]);
+    let found = of("ratio-disagrees", &table("0.75"));
+    assert_eq!(
+        (found[0].lines.as_slice(), found[0].finding.severity),
+        ([6].as_slice(), Severity::Serious)
+    );
+}
+
+#[test]
+fn ratios_that_are_cut_off() {
+    let table = |last: &str| {
+        format!(
+            "| server | req/s | relative |\n|--|--|--|\n| a | 10031.8 | 1.0 |\n| b | 2445.2 | 0.24 |\n\
+             | c | 10745.5 | 1.07 |\n| d | 3810.3 | {last} |\n"
+        )
+    };
+    // 0.3798
+    for last in ["0.37", "0.38"] {
+        assert_eq!(of("ratio-disagrees", &table(last)), [], "{last}");
+    }
+    for (last, severity) in [("0.36", Severity::Serious), ("0.385", Severity::Warning)] {
+        let found = of("ratio-disagrees", &table(last));
+        assert_eq!(found[0].finding.severity, severity, "{last}");
+    }
 }

@@ -89,6 +89,7 @@ fn sentences_are_no_commands() {
         "ab initio",
         "",
         "they said hey",
+        "/hey -> \"Hey!\"",
     ] {
         assert_eq!(find(line), None, "{line}");
     }
