@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
@@ -49,23 +49,81 @@ pub fn prony(main: Main, args: &[&str]) -> Run {
 
 /// Runs the original; `None` where it is not installed.
 pub fn original(tool: &str, args: &[&str]) -> Option<Run> {
-    let done = match Command::new(tool).args(args).output() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            assert!(
-                std::env::var("CI").as_deref() != Ok("true"),
-                "{tool} is not installed"
-            );
-            eprintln!("SKIPPED: {tool} is not installed, compared with golden files only");
-            return None;
-        }
-        result => result.expect(tool),
-    };
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Some(Run {
-        out: text(done.stdout),
-        err: text(done.stderr),
+    match Command::new(tool).args(args).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && not_installed(tool) => None,
+        result => Some(said_by(&result.expect(tool))),
+    }
+}
+
+/// Says that the original is not there; a failure where it must be.
+fn not_installed(tool: &str) -> bool {
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "{tool} is not installed"
+    );
+    eprintln!("SKIPPED: {tool} is not installed, compared with golden files only");
+    true
+}
+
+fn said_by(done: &Output) -> Run {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Run {
+        out: text(&done.stdout),
+        err: text(&done.stderr),
         status: u8::try_from(done.status.code().expect("no signal")).expect("a status"),
-    })
+    }
+}
+
+/// The arguments of a command that a test runs in a process of its own, one a line.
+const ARGS: &str = "PRONY_TEST_ARGS";
+/// Where that process writes what the command says.
+const SAID: &str = "PRONY_TEST_SAID";
+
+/// In the process that [`prony_with_few`] has started, runs the command and ends; otherwise does nothing. The
+/// first line of a test, so that nothing else is open there.
+pub fn if_started_with_few(main: Main) {
+    if let (Ok(args), Ok(said)) = (std::env::var(ARGS), std::env::var(SAID)) {
+        let run = prony(main, &args.lines().collect::<Vec<_>>());
+        std::fs::write(format!("{said}/out"), run.out).unwrap();
+        std::fs::write(format!("{said}/err"), run.err).unwrap();
+        std::process::exit(run.status.into());
+    }
+}
+
+/// Runs a command under a limit of file descriptors, which is one of the whole process: another process is
+/// started for the test named `test`.
+pub fn prony_with_few(test: &str, descriptors: u32, args: &[&str]) -> Run {
+    let said = tempfile::tempdir().unwrap();
+    let this = std::env::current_exe().unwrap();
+    let done = with_few(descriptors, this.to_str().unwrap())
+        .args(["--exact", test])
+        .env(ARGS, args.join("\n"))
+        .env(SAID, said.path())
+        .output()
+        .unwrap();
+    let read = |name: &str| {
+        let path = said.path().join(name);
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}: {done:#?}"))
+    };
+    Run {
+        out: read("out"),
+        err: read("err"),
+        ..said_by(&done)
+    }
+}
+
+/// The original under a limit of file descriptors; `None` where it is not installed.
+pub fn original_with_few(tool: &str, descriptors: u32, args: &[&str]) -> Option<Run> {
+    let done = with_few(descriptors, tool).args(args).output().unwrap();
+    // The shell's status where there is no such program.
+    (done.status.code() != Some(127) || !not_installed(tool)).then(|| said_by(&done))
+}
+
+fn with_few(descriptors: u32, program: &str) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, program]);
+    command
 }
 
 /// A real output of the original for a case, in which the server's port is `PORT`. With
