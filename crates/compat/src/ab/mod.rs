@@ -17,7 +17,9 @@ mod verbose;
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{self, Doing, Met, Told, When, carry_out, carry_out_with, errors};
+use crate::shared::load::{
+    self, Doing, Met, Told, When, carry_out, carry_out_with, errors, reserve,
+};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
@@ -40,8 +42,13 @@ const WINDOW: Duration = Duration::from_millis(100);
 const STATUS_TIMEOUT: u8 = 119;
 /// The same when a host could not be looked up: of 670002.
 const STATUS_UNKNOWN: u8 = 50;
-/// The system's number for too many open files.
-const EMFILE: u8 = 24;
+/// The system's numbers for errors.
+const EPERM: i32 = 1;
+const EACCES: i32 = 13;
+const EINVAL: i32 = 22;
+const EMFILE: i32 = 24;
+const EADDRNOTAVAIL: i32 = 99;
+const ENETUNREACH: i32 = 101;
 
 /// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
 #[cfg(fuzzing)]
@@ -172,6 +179,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     let mut watch = Watch::new(flags, nanos(timeout));
     let _ = console.out.write_all(text::log(flags).as_bytes());
     let log = Log::default();
+    reserve(&plan.load).map_err(|error| not_carried_out(&error))?;
     let carried_out = if flags.verbosity >= 2 {
         let own = Plan {
             dialogue: Dialogue::Own,
@@ -186,15 +194,11 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     } else {
         carry_out(&plan, when, console, |told| watch.window(told))
     };
-    let (seen, detail) = carried_out.map_err(|error| match error {
-        // The original ends with the system's number for it.
-        load::Failed::Descriptors(_) => End::new(
-            format!("socket: Too many open files ({EMFILE})\nprony: {error}"),
-            EMFILE,
-        ),
-        load::Failed::Engine(_) => End::new(format!("ab: {error}"), 1),
-    })?;
+    let (seen, detail) = carried_out.map_err(|error| not_carried_out(&error))?;
     let _ = console.out.write_all(log.text().as_bytes());
+    for _ in 0..seen.outcomes.write_error {
+        let _ = writeln!(console.out, "Send request failed!");
+    }
     if let Some(end) = fatal(flags, &seen, watch.gave_up) {
         return Err(end);
     }
@@ -206,13 +210,20 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     })
 }
 
+fn not_carried_out(error: &load::Failed) -> End {
+    match error {
+        // The original ends with the system's number for it.
+        load::Failed::Descriptors(_) => {
+            let End { text, status, .. } = broken(EMFILE);
+            End::new(format!("{text}\nprony: {error}"), status)
+        }
+        load::Failed::Engine(_) => End::new(format!("ab: {error}"), 1),
+    }
+}
+
 fn not_resolved(host: &str, error: &io::Error) -> End {
     match error.raw_os_error() {
-        Some(number) => refused(&Met {
-            doing: Doing::Connecting,
-            number: Some(number),
-            count: 1,
-        }),
+        Some(number) => broken(number),
         None => End::new(
             format!("\napr_sockaddr_info_get() for {host}: {error}"),
             STATUS_UNKNOWN,
@@ -234,13 +245,22 @@ fn shake_hands(target: &Target, options: &TlsOptions, timeout: Duration) -> Resu
     }
 }
 
-fn refused(met: &Met) -> End {
-    let call = match met.doing {
-        Doing::Connecting => "apr_socket_connect()",
-        Doing::Reading => "apr_socket_recv",
-        Doing::Writing => "apr_socket_send",
+/// The end after a socket error: what the original was doing when it learns of it. It makes connections without
+/// waiting for them, so that a refusal comes with its first receive; only what fails at once, because
+/// nothing can be sent there, comes from connecting, and is tried a few times.
+fn broken(number: i32) -> End {
+    let call = match number {
+        EMFILE => "socket",
+        EPERM | EACCES | EINVAL | EADDRNOTAVAIL | ENETUNREACH => {
+            "\nTest aborted after 10 failures\n\napr_socket_connect()"
+        }
+        _ => "apr_socket_recv",
     };
-    let number = met.number.unwrap_or(0);
+    let met = Met {
+        doing: Doing::Connecting,
+        number: Some(number),
+        count: 1,
+    };
     End::new(
         format!("{call}: {} ({number})", met.words()),
         u8::try_from(number & 0xff).unwrap_or(1),
@@ -342,12 +362,21 @@ fn fatal(flags: &Flags, seen: &Observation, gave_up: bool) -> Option<End> {
             ..End::new(text, STATUS_TIMEOUT)
         });
     }
+    if flags.keep_going {
+        return None;
+    }
+    // A request that could not be sent is only counted, and a server that closes has answered.
     let met = errors(seen)
         .into_iter()
-        .find(|met| met.number.is_some() && !met.timed_out())?;
-    (!flags.keep_going).then(|| End {
+        .filter(|met| met.doing != Doing::Writing && met.number.is_some() && !met.timed_out());
+    // The first one ends the run. A load is stopped soon after the first connection that cannot be made, so
+    // that a connection in use was lost before that, if one was.
+    let number = met
+        .min_by_key(|met| met.doing != Doing::Reading)
+        .and_then(|met| met.number)?;
+    Some(End {
         done,
-        ..refused(&met)
+        ..broken(number)
     })
 }
 

@@ -4,8 +4,8 @@ use crate::support::{
     without_port,
 };
 use prony_compat::ab::main;
-use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
@@ -256,15 +256,13 @@ fn one_slow_answer_is_a_time_out_and_not_the_end() {
 #[test]
 fn socket_errors_end_the_run_unless_told_otherwise() {
     let refused = format!("http://{}/", unused_port());
-    let done = prony(main, &["-q", "-n", "4", &refused]).with(111);
-    assert!(
-        done.err.contains("Connection refused (111)"),
-        "{}",
-        done.err
-    );
-    prony(main, &["-q", "-k", "-n", "4", &refused]).with(111);
-    if let Some(real) = original("ab", &["-q", "-n", "4", &refused]) {
-        assert_eq!(real.status, 111);
+    for flags in [&["-q"][..], &["-q", "-k"], &["-q", "-c", "3"]] {
+        let line = [flags, &["-n", "4", &refused]].concat();
+        let ours = prony(main, &line).with(111);
+        assert_eq!(ours.err, "apr_socket_recv: Connection refused (111)\n");
+        if let Some(real) = original("ab", &line) {
+            assert_eq!((real.status, real.err), (111, ours.err), "{flags:?}");
+        }
     }
     let done = prony(main, &["-q", "-r", "-n", "4", &refused]).with(0);
     assert_eq!(fields(&done.out)["Complete requests"], "0");
@@ -272,6 +270,54 @@ fn socket_errors_end_the_run_unless_told_otherwise() {
         done.out
             .contains("(Connect: 4, Receive: 0, Length: 0, Exceptions: 0)")
     );
+}
+
+/// A server that resets every connection after the tenth, and one that stops listening after the tenth answer.
+#[test]
+fn the_end_of_a_server_is_told_as_by_the_original() {
+    fn dies(reset: bool) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for nth in 1.. {
+                let mut stream = listener.accept().unwrap().0;
+                if nth > 10 && reset {
+                    // What was sent is not read: closing resets the connection.
+                    let _ = stream.peek(&mut [0]);
+                    drop(stream);
+                    continue;
+                }
+                let mut head = BufReader::new(&stream);
+                let mut line = String::new();
+                while head.read_line(&mut line).unwrap() > 2 {
+                    line.clear();
+                }
+                if nth == 10 && !reset {
+                    drop(listener);
+                    answer(&mut stream, "200 OK", "abc");
+                    break;
+                }
+                answer(&mut stream, "200 OK", "abc");
+            }
+        });
+        addr
+    }
+    for (reset, status) in [(true, 104), (false, 111)] {
+        let run = |run: &dyn Fn(&[&str]) -> Option<Run>| {
+            let url = format!("http://{}/", dies(reset));
+            let run = run(&["-q", "-n", "40", "-c", "1", &url])?.with(status);
+            let last = run.out.lines().last().unwrap_or_default().to_owned();
+            Some((last, run.err))
+        };
+        let ours = run(&|line| Some(prony(main, line))).unwrap();
+        assert!(
+            ours.0.ends_with("Total of 10 requests completed"),
+            "{ours:?}"
+        );
+        if let Some(real) = run(&|line| original("ab", line)) {
+            assert_eq!(ours, real);
+        }
+    }
 }
 
 #[test]
@@ -480,7 +526,7 @@ fn what_cannot_be_done_over_tls_is_said() {
     let done = prony(main, &[&refused]).with(111);
     assert!(
         done.err
-            .contains("apr_socket_connect(): Connection refused (111)"),
+            .contains("apr_socket_recv: Connection refused (111)"),
         "{}",
         done.err
     );
