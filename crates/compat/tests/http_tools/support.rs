@@ -1,15 +1,18 @@
 //! Running compatibility commands and originals, servers to run them against, and outputs without their times.
 
 use prony_compat::Console;
+use prony_engine::Control;
 use prony_reference::{Contract, ceiling};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 /// What a program has said.
 #[derive(Debug)]
@@ -30,13 +33,28 @@ pub type Main = fn(Vec<OsString>, &mut Console<'_>) -> u8;
 
 /// Runs a command in this process.
 pub fn prony(main: Main, args: &[&str]) -> Run {
+    guarded(main, args, &|_| {})
+}
+
+/// The same, stopped so long after its load has begun, as by Ctrl-C.
+pub fn stopped(main: Main, after: Duration, args: &[&str]) -> Run {
+    guarded(main, args, &|control| {
+        let control = Arc::clone(control);
+        thread::spawn(move || {
+            thread::sleep(after);
+            control.stop();
+        });
+    })
+}
+
+fn guarded(main: Main, args: &[&str], guard: &dyn Fn(&Arc<Control>)) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = main(
         args.iter().map(OsString::from).collect(),
         &mut Console {
             out: &mut out,
             err: &mut err,
-            guard: &|_| {},
+            guard,
         },
     );
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
@@ -53,6 +71,27 @@ pub fn original(tool: &str, args: &[&str]) -> Option<Run> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && not_installed(tool) => None,
         result => Some(said_by(&result.expect(tool))),
     }
+}
+
+/// The original, interrupted so long after its start; `None` where it is not installed.
+pub fn original_stopped(tool: &str, after: Duration, args: &[&str]) -> Option<Run> {
+    let mut command = Command::new(tool);
+    let command = command
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let running = match command.spawn() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && not_installed(tool) => {
+            return None;
+        }
+        result => result.expect(tool),
+    };
+    thread::sleep(after);
+    let kill = Command::new("kill")
+        .args(["-INT", &running.id().to_string()])
+        .status();
+    assert!(kill.expect("kill").success());
+    Some(said_by(&running.wait_with_output().unwrap()))
 }
 
 /// Says that the original is not there; a failure where it must be.
