@@ -18,7 +18,7 @@ use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
 use crate::shared::load::{
-    self, Doing, Met, Told, When, carry_out, carry_out_with, errors, reserve,
+    self, Doing, Met, Told, When, carry_out, carry_out_with, errors, reserve, words,
 };
 use crate::shared::remarks::remark;
 use flags::Flags;
@@ -26,12 +26,14 @@ use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
 use prony_engine::protocol::tls::{ProbeError, TlsInvalid, TlsOptions, probe};
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, Trace};
+use prony_engine::{Control, Detail, Dialogue, Nanos, Plan, Target, Trace};
 use prony_record::{Extent, Load, Observation, Span};
 use report::Report;
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use verbose::{Log, Verbose};
 
@@ -40,8 +42,12 @@ const WINDOW: Duration = Duration::from_millis(100);
 /// The exit status of the original when nothing came for its time-out: the low byte of APR's
 /// number for that, 70007.
 const STATUS_TIMEOUT: u8 = 119;
-/// The same when a host could not be looked up: of 670002.
-const STATUS_UNKNOWN: u8 = 50;
+/// What the resolver says of a host that it cannot look up, with APR's numbers for it.
+const UNKNOWN: [(&str, u32); 3] = [
+    ("Name or service not known", 670_002),
+    ("Temporary failure in name resolution", 670_003),
+    ("No address associated with hostname", 670_005),
+];
 /// The system's numbers for errors.
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
@@ -82,6 +88,11 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
             console.err,
             "prony: -b {bytes} has no effect: the kernel sizes the buffers of sockets"
         );
+    }
+    if !quiet {
+        for note in &flags.notes {
+            let _ = writeln!(console.err, "prony: {note}");
+        }
     }
     let _ = console.out.write_all(banner(&flags).as_bytes());
     match measure(&flags, console) {
@@ -177,6 +188,17 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
         .map_or(Nanos::MAX, |seconds| seconds.saturating_mul(SECOND));
     let when = When::at_once(length);
     let mut watch = Watch::new(flags, nanos(timeout));
+    let kept = OnceCell::new();
+    let outer = console.guard;
+    let guard = |control: &Arc<Control>| {
+        let _ = kept.set(Arc::clone(control));
+        outer(control);
+    };
+    let console = &mut Console {
+        out: &mut *console.out,
+        err: &mut *console.err,
+        guard: &guard,
+    };
     let _ = console.out.write_all(text::log(flags).as_bytes());
     let log = Log::default();
     reserve(&plan.load).map_err(|error| not_carried_out(&error))?;
@@ -202,7 +224,10 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     if let Some(end) = fatal(flags, &seen, watch.gave_up) {
         return Err(end);
     }
-    watch.end(console);
+    // The original says nothing of the end of a run that was broken off.
+    if !kept.get().is_some_and(|control| control.stopped()) {
+        watch.end(console);
+    }
     Ok(Measured {
         load: plan.load,
         seen,
@@ -224,10 +249,20 @@ fn not_carried_out(error: &load::Failed) -> End {
 fn not_resolved(host: &str, error: &io::Error) -> End {
     match error.raw_os_error() {
         Some(number) => broken(number),
-        None => End::new(
-            format!("\napr_sockaddr_info_get() for {host}: {error}"),
-            STATUS_UNKNOWN,
-        ),
+        None => {
+            let text = error.to_string();
+            let why = text.strip_prefix("failed to lookup address information: ");
+            let why = why.unwrap_or(&text);
+            // APR's numbers for what the resolver says.
+            let number = UNKNOWN
+                .iter()
+                .find(|(words, _)| *words == why)
+                .map_or(670_002, |(_, number)| *number);
+            End::new(
+                format!("apr_sockaddr_info_get() for {host}: {why} ({number})"),
+                (number & 0xff) as u8,
+            )
+        }
     }
 }
 
@@ -395,8 +430,15 @@ fn finish(flags: &Flags, measured: &Measured, quiet: bool, console: &mut Console
     let mut status = 0;
     for (path, content) in files::files(flags, &report) {
         if let Err(error) = std::fs::write(path, content) {
-            let _ = writeln!(console.err, "ab: cannot write {}: {error}", path.display());
+            let what = match flags.csv.as_deref() == Some(path) {
+                true => "CSV",
+                false => "gnuplot",
+            };
+            let why = words(&error);
+            let _ = writeln!(console.err, "Cannot open {what} output file: {why}");
             status = 1;
+            // The original ends here.
+            break;
         }
     }
     status

@@ -161,14 +161,17 @@ impl Met {
     pub(crate) fn words(&self) -> String {
         match self.number {
             None => "the server closed the connection".into(),
-            Some(number) => {
-                let text = io::Error::from_raw_os_error(number).to_string();
-                match text.split_once(" (os error") {
-                    Some((words, _)) => words.to_owned(),
-                    None => text,
-                }
-            }
+            Some(number) => words(&io::Error::from_raw_os_error(number)),
         }
+    }
+}
+
+/// The system's words for an error, without its number.
+pub(crate) fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
     }
 }
 
