@@ -113,15 +113,18 @@ pub fn local_host(
 /// Ctrl-C, a TERM or a hang-up fires the interrupt; a second one ends prony at once (servers end
 /// with it all the same).
 pub fn on_signal(interrupt: &Arc<Interrupt>) -> Result<()> {
+    on_signal_saying(interrupt, "\ninterrupted: ")
+}
+
+/// The same; what the first signal does is told behind `who`, or not at all when that is empty.
+pub fn on_signal_saying(interrupt: &Arc<Interrupt>, who: &'static str) -> Result<()> {
     let interrupt = Arc::clone(interrupt);
     ctrlc::set_handler(move || {
         if interrupt.fired() {
             std::process::exit(130);
         }
-        if !crate::live::interrupted() {
-            eprintln!(
-                "\ninterrupted: finishing with what was measured (once more to leave at once)"
-            );
+        if !crate::live::interrupted() && !who.is_empty() {
+            eprintln!("{who}finishing with what was measured (once more to leave at once)");
         }
         interrupt.fire();
     })

@@ -38,6 +38,49 @@ pub fn most() -> u64 {
     raise().unwrap_or(u64::MAX).saturating_sub(OWN).max(1)
 }
 
+/// The most connections for which there are descriptors beside what this process has open now, with
+/// `threads` workers, after raising the soft limit to the hard one. Closer to the limit than [`most`], for
+/// commands that measure with what a low limit leaves: whatever else is opened later can be in its way.
+pub fn room(threads: u32) -> u64 {
+    let limit = raise().unwrap_or(u64::MAX);
+    limit.saturating_sub(beside(threads, limit))
+}
+
+/// Raises the soft limit to the hard one, and tells whether there is [`room`] for `connections`.
+///
+/// # Errors
+/// When there is not.
+pub fn reserve_closely(connections: u64, threads: u32) -> Result<(), TooFewDescriptors> {
+    let limit = raise().unwrap_or(u64::MAX);
+    let needed = connections.saturating_add(beside(threads, limit));
+    if limit < needed {
+        Err(TooFewDescriptors { needed, limit })
+    } else {
+        Ok(())
+    }
+}
+
+/// What is open now below `limit`, each worker's transport and its timer, and a file that is read for a
+/// moment, of each worker too.
+fn beside(threads: u32, limit: u64) -> u64 {
+    open(limit).unwrap_or(OWN) + 3 * u64::from(threads)
+}
+
+/// How many descriptors this process has open with numbers below `limit`. The limit is one of numbers: those
+/// that were opened under a higher one do not count.
+fn open(limit: u64) -> io::Result<u64> {
+    let mut open = 0_u64;
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        open += u64::from(number.is_some_and(|number: u64| number < limit));
+    }
+    // One of them is the listing's own.
+    Ok(open.saturating_sub(1))
+}
+
 /// The limit after raising it as far as it goes.
 fn raise() -> io::Result<u64> {
     let mut limit = libc::rlimit {
@@ -70,5 +113,20 @@ mod tests {
         let error = reserve(1 << 40).unwrap_err();
         assert_eq!(error.needed, (1 << 40) + OWN);
         assert!(error.to_string().contains("ulimit -n"));
+    }
+
+    #[test]
+    fn what_is_open_takes_room() {
+        // Other tests of this process open and close files meanwhile, but not as many as these.
+        let before = open(u64::MAX).unwrap();
+        let held: Vec<_> = (0..200)
+            .map(|_| std::fs::File::open("/dev/null").unwrap())
+            .collect();
+        assert!(open(u64::MAX).unwrap() >= before.saturating_sub(100) + 200);
+        drop(held);
+        assert_eq!(open(0).unwrap(), 0);
+        assert!(room(1) > room(8));
+        assert_eq!(reserve_closely(1, 1), Ok(()));
+        assert!(reserve_closely(1 << 40, 1).is_err());
     }
 }

@@ -232,6 +232,15 @@ impl Recorder {
         self.until = until.max(self.record.last_finish.saturating_add(1));
     }
 
+    /// Bytes came. Those of answers that are not counted any more, because the measurement has ended, are not
+    /// counted either.
+    #[inline]
+    pub(crate) fn received(&mut self, bytes: u64, at: Nanos) {
+        if at < self.until {
+            self.record.bytes_received += bytes;
+        }
+    }
+
     /// An answer came, not before its request was sent.
     #[inline]
     pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) {
@@ -247,7 +256,9 @@ impl Recorder {
                 .send_delay
                 .saturating_record(request.sent - request.due);
         }
-        self.record.body_bytes += answer.body;
+        if at < self.until {
+            self.record.body_bytes += answer.body;
+        }
         self.window.response.saturating_record(response);
         let right = answer.wrong.is_none();
         count_answer(&mut self.window.outcomes, right, answer.status);

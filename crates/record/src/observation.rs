@@ -30,11 +30,12 @@ pub struct Observation {
     pub connected: u64,
     /// Answers in the measurement by connection.
     pub per_connection: Vec<u64>,
-    /// Bytes received since the load began.
+    /// Bytes received from the beginning of the load to the end of the measurement.
     pub bytes_received: u64,
     /// Bytes sent since the load began.
     pub bytes_sent: u64,
-    /// Bytes of answers' bodies since the load began, without any transfer coding.
+    /// Bytes of the bodies of answers that came from the beginning of the load to the end of the measurement,
+    /// without any transfer coding.
     pub body_bytes: u64,
     /// Requests that a server had left out when it closed their connection, sent again on another one, since the load began;
     /// HTTP/2 only.

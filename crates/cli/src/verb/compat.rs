@@ -1,9 +1,10 @@
 //! `prony wrk`, `ab`, `weighttp`, `httperf` and `h2load`, and the same through links of these names.
 
-use crate::place::on_signal;
+use crate::place::on_signal_saying;
 use prony_compat::{Console, ab, h2load, httperf, weighttp, wrk};
 use prony_lab::interrupt::Interrupt;
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -47,7 +48,14 @@ impl Tool {
     /// Does what the tool would do with these arguments, and ends with its exit status.
     pub fn main(self, arguments: &[OsString]) -> ExitCode {
         let interrupt = Arc::new(Interrupt::default());
-        if let Err(report) = on_signal(&interrupt) {
+        let quiet = arguments.iter().any(|argument| argument == "--quiet");
+        let who = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => "",
+            // Behind the `^C` of the terminal.
+            (false, true) => "\nprony: interrupted: ",
+            (false, false) => "prony: interrupted: ",
+        };
+        if let Err(report) = on_signal_saying(&interrupt, who) {
             eprintln!("{report:?}");
             return ExitCode::from(1);
         }

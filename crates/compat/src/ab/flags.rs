@@ -3,18 +3,20 @@
 use super::tls::Tls;
 use super::usage::USAGE;
 use crate::shared::address::{Url, default_port, split_port};
-use crate::shared::flags::{Instead, fitting, name, not_taken, text};
+use crate::shared::flags::{Instead, name, not_taken, text};
+use crate::shared::load::words;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lexopt::Arg;
 use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// The exit status after a command line that cannot be understood.
 const STATUS_USAGE: u8 = 22;
 /// The most requests under way at the same time that the original accepts.
-const MOST: u32 = 20_000;
+const MOST: u32 = 200_000;
 /// What `-t` makes of `-n`.
 const WITH_LIMIT: u64 = 50_000;
 /// With more requests than this, progress is shown.
@@ -53,6 +55,8 @@ pub(super) struct Flags {
     /// How TLS is spoken; none: the URL is not https.
     pub tls: Option<Tls>,
     pub url: Url,
+    /// How values are read that are no numbers.
+    pub notes: Vec<String>,
 }
 
 /// What is sent with each request.
@@ -108,6 +112,7 @@ impl Flags {
                 port: None,
                 target: String::new(),
             },
+            notes: Vec::new(),
         }
     }
 
@@ -168,32 +173,26 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
     let value = |parser: &mut lexopt::Parser| text(parser).map_err(wrong);
     match letter {
         'n' => {
-            flags.requests = value_of(
-                letter,
-                parser,
-                |&n| n > 0,
-                || plain("Invalid number of requests"),
-            )?;
+            let invalid = || plain("Invalid number of requests");
+            flags.requests = number(flags, letter, parser, 1..=u64::MAX, invalid)?;
         }
         'c' => {
-            flags.concurrency = value_of(
-                letter,
-                parser,
-                |c| (1..=MOST).contains(c),
-                || usage(&format!("Invalid Concurrency [Range 0..{MOST}]")),
-            )?;
+            let invalid = || usage(&format!("Invalid Concurrency [Range 0..{MOST}]"));
+            flags.concurrency = number(flags, letter, parser, 1..=MOST, invalid)?;
         }
         't' => {
-            let limit: u64 = value_of(letter, parser, |_| true, || plain("Invalid time limit"))?;
+            let invalid = || plain("Invalid time limit");
+            let limit = number(flags, letter, parser, 0..=u64::MAX, invalid)?;
             flags.time_limit = (limit > 0).then_some(limit);
             flags.requests = WITH_LIMIT;
         }
         's' => {
-            flags.timeout = value_of(letter, parser, |&s| s > 0, || plain("Invalid time-out"))?;
+            let invalid = || plain("Invalid time-out");
+            flags.timeout = number(flags, letter, parser, 1..=u64::MAX, invalid)?;
         }
         'v' => {
             let invalid = || plain("Invalid verbosity");
-            flags.verbosity = value_of(letter, parser, |_| true, invalid)?;
+            flags.verbosity = number(flags, letter, parser, 0..=u32::MAX, invalid)?;
         }
         'k' => flags.keepalive = true,
         'q' => flags.progress = false,
@@ -227,8 +226,14 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
         'P' => credentials(flags, "Proxy-Authorization", &value(parser)?),
         'X' => {
             let proxy = value(parser)?;
-            let (host, port) = split_port(&proxy).ok_or_else(|| usage("invalid proxy"))?;
-            flags.proxy = Some((host.to_owned(), port.unwrap_or(80)));
+            flags.proxy = Some(match split_port(&proxy) {
+                Some((host, port)) => (host.to_owned(), port.unwrap_or(80)),
+                // To the original the port is the number behind the first colon, 0 if there is none.
+                None => {
+                    let (host, port) = proxy.split_once(':').unwrap_or((&proxy, ""));
+                    (host.to_owned(), leading_number(port).0 as u16)
+                }
+            });
         }
         'e' => flags.csv = Some(value(parser)?.into()),
         'g' => flags.gnuplot = Some(value(parser)?.into()),
@@ -249,15 +254,32 @@ fn flag(flags: &mut Flags, letter: char, parser: &mut lexopt::Parser) -> Result<
     Ok(())
 }
 
-/// The number after a flag, if it fits; otherwise what the original says, and the value.
-fn value_of<T: FromStr>(
+/// The number after a flag, if it fits; otherwise what the original says, and the value. It is read as the
+/// original reads it, up to the first byte that belongs to no number.
+fn number<T: TryFrom<i64> + PartialOrd>(
+    flags: &mut Flags,
     letter: char,
     parser: &mut lexopt::Parser,
-    fits: impl Fn(&T) -> bool,
+    fitting: RangeInclusive<T>,
     otherwise: impl Fn() -> Instead,
 ) -> Result<T, Instead> {
-    let number = fitting(parser, fits).map_err(wrong)?;
-    number.map_err(|given| otherwise().and(&not_taken(letter, &given)))
+    let given = text(parser).map_err(wrong)?;
+    let (read, whole) = leading_number(&given);
+    let number = T::try_from(read).ok().filter(|it| fitting.contains(it));
+    if number.is_some() && !whole {
+        let note = format!("-{letter} {given} is read as {read}, as ab does");
+        flags.notes.push(note);
+    }
+    number.ok_or_else(|| otherwise().and(&not_taken(letter, &given)))
+}
+
+/// The number that a text begins with, 0 if there is none, and whether it is all of the text.
+fn leading_number(text: &str) -> (i64, bool) {
+    let text = text.trim();
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = text[..text.len() - rest.len()].parse().ok();
+    (number.unwrap_or(0), number.is_some() && rest.is_empty())
 }
 
 fn attribute(html: &mut bool, place: &mut String, value: String) {
@@ -272,13 +294,15 @@ fn credentials(flags: &mut Flags, field: &str, pair: &str) {
 }
 
 fn upload(flags: &mut Flags, method: &'static str, path: &str) -> Result<(), Instead> {
-    if flags.head || flags.upload.is_some() {
+    if flags.head || flags.method.is_some() || flags.upload.is_some() {
         return Err(plain(&format!("Cannot mix {method} with other methods")));
     }
     let body = std::fs::read(path).map_err(|error| {
-        plain(&format!(
-            "ab: Could not open POST data file ({path}): {error}"
-        ))
+        let why = words(&error);
+        plain(&match error.kind() {
+            ErrorKind::IsADirectory => format!("ab: Could not read POST data file: {why}"),
+            _ => format!("ab: Could not open POST data file ({path}): {why}"),
+        })
     })?;
     flags.upload = Some(Upload { method, body });
     Ok(())

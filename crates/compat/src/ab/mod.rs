@@ -17,19 +17,23 @@ mod verbose;
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{self, Doing, Met, Told, When, carry_out, carry_out_with, errors};
+use crate::shared::load::{
+    self, Doing, Met, Told, When, carry_out, carry_out_with, errors, reserve, words,
+};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
 use prony_engine::clock::{SECOND, nanos};
 use prony_engine::protocol::tls::{ProbeError, TlsInvalid, TlsOptions, probe};
 use prony_engine::protocol::{Expect, HttpExchange, Limits};
-use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, Trace};
+use prony_engine::{Control, Detail, Dialogue, Nanos, Plan, Target, Trace};
 use prony_record::{Extent, Load, Observation, Span};
 use report::Report;
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use verbose::{Log, Verbose};
 
@@ -38,10 +42,19 @@ const WINDOW: Duration = Duration::from_millis(100);
 /// The exit status of the original when nothing came for its time-out: the low byte of APR's
 /// number for that, 70007.
 const STATUS_TIMEOUT: u8 = 119;
-/// The same when a host could not be looked up: of 670002.
-const STATUS_UNKNOWN: u8 = 50;
-/// The system's number for too many open files.
-const EMFILE: u8 = 24;
+/// What the resolver says of a host that it cannot look up, with APR's numbers for it.
+const UNKNOWN: [(&str, u32); 3] = [
+    ("Name or service not known", 670_002),
+    ("Temporary failure in name resolution", 670_003),
+    ("No address associated with hostname", 670_005),
+];
+/// The system's numbers for errors.
+const EPERM: i32 = 1;
+const EACCES: i32 = 13;
+const EINVAL: i32 = 22;
+const EMFILE: i32 = 24;
+const EADDRNOTAVAIL: i32 = 99;
+const ENETUNREACH: i32 = 101;
 
 /// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
 #[cfg(fuzzing)]
@@ -75,6 +88,11 @@ pub fn main(args: Vec<OsString>, console: &mut Console<'_>) -> u8 {
             console.err,
             "prony: -b {bytes} has no effect: the kernel sizes the buffers of sockets"
         );
+    }
+    if !quiet {
+        for note in &flags.notes {
+            let _ = writeln!(console.err, "prony: {note}");
+        }
     }
     let _ = console.out.write_all(banner(&flags).as_bytes());
     match measure(&flags, console) {
@@ -170,8 +188,20 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
         .map_or(Nanos::MAX, |seconds| seconds.saturating_mul(SECOND));
     let when = When::at_once(length);
     let mut watch = Watch::new(flags, nanos(timeout));
+    let kept = OnceCell::new();
+    let outer = console.guard;
+    let guard = |control: &Arc<Control>| {
+        let _ = kept.set(Arc::clone(control));
+        outer(control);
+    };
+    let console = &mut Console {
+        out: &mut *console.out,
+        err: &mut *console.err,
+        guard: &guard,
+    };
     let _ = console.out.write_all(text::log(flags).as_bytes());
     let log = Log::default();
+    reserve(&plan.load).map_err(|error| not_carried_out(&error))?;
     let carried_out = if flags.verbosity >= 2 {
         let own = Plan {
             dialogue: Dialogue::Own,
@@ -186,19 +216,18 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     } else {
         carry_out(&plan, when, console, |told| watch.window(told))
     };
-    let (seen, detail) = carried_out.map_err(|error| match error {
-        // The original ends with the system's number for it.
-        load::Failed::Descriptors(_) => End::new(
-            format!("socket: Too many open files ({EMFILE})\nprony: {error}"),
-            EMFILE,
-        ),
-        load::Failed::Engine(_) => End::new(format!("ab: {error}"), 1),
-    })?;
+    let (seen, detail) = carried_out.map_err(|error| not_carried_out(&error))?;
     let _ = console.out.write_all(log.text().as_bytes());
+    for _ in 0..seen.outcomes.write_error {
+        let _ = writeln!(console.out, "Send request failed!");
+    }
     if let Some(end) = fatal(flags, &seen, watch.gave_up) {
         return Err(end);
     }
-    watch.end(console);
+    // The original says nothing of the end of a run that was broken off.
+    if !kept.get().is_some_and(|control| control.stopped()) {
+        watch.end(console);
+    }
     Ok(Measured {
         load: plan.load,
         seen,
@@ -206,17 +235,34 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<Measured, End> {
     })
 }
 
+fn not_carried_out(error: &load::Failed) -> End {
+    match error {
+        // The original ends with the system's number for it.
+        load::Failed::Descriptors(_) => {
+            let End { text, status, .. } = broken(EMFILE);
+            End::new(format!("{text}\nprony: {error}"), status)
+        }
+        load::Failed::Engine(_) => End::new(format!("ab: {error}"), 1),
+    }
+}
+
 fn not_resolved(host: &str, error: &io::Error) -> End {
     match error.raw_os_error() {
-        Some(number) => refused(&Met {
-            doing: Doing::Connecting,
-            number: Some(number),
-            count: 1,
-        }),
-        None => End::new(
-            format!("\napr_sockaddr_info_get() for {host}: {error}"),
-            STATUS_UNKNOWN,
-        ),
+        Some(number) => broken(number),
+        None => {
+            let text = error.to_string();
+            let why = text.strip_prefix("failed to lookup address information: ");
+            let why = why.unwrap_or(&text);
+            // APR's numbers for what the resolver says.
+            let number = UNKNOWN
+                .iter()
+                .find(|(words, _)| *words == why)
+                .map_or(670_002, |(_, number)| *number);
+            End::new(
+                format!("apr_sockaddr_info_get() for {host}: {why} ({number})"),
+                (number & 0xff) as u8,
+            )
+        }
     }
 }
 
@@ -234,13 +280,22 @@ fn shake_hands(target: &Target, options: &TlsOptions, timeout: Duration) -> Resu
     }
 }
 
-fn refused(met: &Met) -> End {
-    let call = match met.doing {
-        Doing::Connecting => "apr_socket_connect()",
-        Doing::Reading => "apr_socket_recv",
-        Doing::Writing => "apr_socket_send",
+/// The end after a socket error: what the original was doing when it learns of it. It makes connections without
+/// waiting for them, so that a refusal comes with its first receive; only what fails at once, because
+/// nothing can be sent there, comes from connecting, and is tried a few times.
+fn broken(number: i32) -> End {
+    let call = match number {
+        EMFILE => "socket",
+        EPERM | EACCES | EINVAL | EADDRNOTAVAIL | ENETUNREACH => {
+            "\nTest aborted after 10 failures\n\napr_socket_connect()"
+        }
+        _ => "apr_socket_recv",
     };
-    let number = met.number.unwrap_or(0);
+    let met = Met {
+        doing: Doing::Connecting,
+        number: Some(number),
+        count: 1,
+    };
     End::new(
         format!("{call}: {} ({number})", met.words()),
         u8::try_from(number & 0xff).unwrap_or(1),
@@ -342,12 +397,21 @@ fn fatal(flags: &Flags, seen: &Observation, gave_up: bool) -> Option<End> {
             ..End::new(text, STATUS_TIMEOUT)
         });
     }
+    if flags.keep_going {
+        return None;
+    }
+    // A request that could not be sent is only counted, and a server that closes has answered.
     let met = errors(seen)
         .into_iter()
-        .find(|met| met.number.is_some() && !met.timed_out())?;
-    (!flags.keep_going).then(|| End {
+        .filter(|met| met.doing != Doing::Writing && met.number.is_some() && !met.timed_out());
+    // The first one ends the run. A load is stopped soon after the first connection that cannot be made, so
+    // that a connection in use was lost before that, if one was.
+    let number = met
+        .min_by_key(|met| met.doing != Doing::Reading)
+        .and_then(|met| met.number)?;
+    Some(End {
         done,
-        ..refused(&met)
+        ..broken(number)
     })
 }
 
@@ -366,8 +430,15 @@ fn finish(flags: &Flags, measured: &Measured, quiet: bool, console: &mut Console
     let mut status = 0;
     for (path, content) in files::files(flags, &report) {
         if let Err(error) = std::fs::write(path, content) {
-            let _ = writeln!(console.err, "ab: cannot write {}: {error}", path.display());
+            let what = match flags.csv.as_deref() == Some(path) {
+                true => "CSV",
+                false => "gnuplot",
+            };
+            let why = words(&error);
+            let _ = writeln!(console.err, "Cannot open {what} output file: {why}");
             status = 1;
+            // The original ends here.
+            break;
         }
     }
     status

@@ -16,7 +16,7 @@ mod values;
 
 use crate::Console;
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{Told, When, carry_out, carry_out_with};
+use crate::shared::load::{Told, When, carry_out, carry_out_with, reserve};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use log::Log;
@@ -225,6 +225,7 @@ fn load(
         guard: &guard,
     };
     let when = when(flags);
+    reserve(&plan.load).map_err(|error| format!("prony: {error}"))?;
     let done = match &plan.dialogue {
         // A window for connections that is not that of their streams makes it a session of its own.
         Dialogue::H2(it) => {

@@ -20,6 +20,7 @@ use prony_checks::Evidence;
 use prony_engine::clock::process_cpu;
 use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
 use prony_engine::{Detail, Dialogue, Nanos, Plan, Target, Trace, descriptors};
+use prony_record::load::MOST_IN_FLIGHT;
 use prony_record::{Extent, Load, Observation, Span, Window};
 use report::{Cpu, Report};
 use session::Files;
@@ -29,6 +30,9 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 use working_set::Digits;
+
+/// So many connections have places of their own, whether there are file descriptors for them or not.
+const PLACES: u64 = 1 << 16;
 
 /// Reads a command line as [`main`] does, and shows what it stands for or what is wrong with it, without a load: for fuzzing.
 #[cfg(fuzzing)]
@@ -184,11 +188,17 @@ fn replies(window: &Window) -> f64 {
 
 fn plan(flags: &Flags, address: SocketAddr) -> Plan {
     let exchange = HttpExchange::raw(request::bytes(flags), Expect::default());
-    // At a rate each connection has a place of its own, so that none waits for another; without
-    // one there is one place, and the next connection is made when it is free.
+    let pipeline = flags.burst.min(flags.calls);
+    // At a rate each connection has a place of its own, so that none waits for another, and one without a
+    // file descriptor is an error; without a rate there is one place, and the next connection is made when
+    // it is free.
     let places = match flags.rate {
         None => 1,
-        Some(_) => flags.connections.min(descriptors::most()),
+        Some(_) => {
+            let most = descriptors::room(1).max(PLACES);
+            let most = most.min(MOST_IN_FLIGHT / u64::from(pipeline.max(1)));
+            flags.connections.min(most)
+        }
     };
     let dialogue = Dialogue::Http {
         exchanges: vec![exchange],
@@ -198,7 +208,7 @@ fn plan(flags: &Flags, address: SocketAddr) -> Plan {
         rate: flags.rate,
         arrival: flags.spacing,
         connections: u32::try_from(places).unwrap_or(u32::MAX),
-        pipeline: flags.burst.min(flags.calls),
+        pipeline,
         keepalive: false,
         calls: flags.calls,
         extent: Extent::Requests(flags.connections),

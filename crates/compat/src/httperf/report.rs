@@ -121,10 +121,12 @@ impl Report {
             .filter(|window| window.length_ns == SAMPLE)
             .map(super::replies)
             .collect();
+        let errors = Errors::of(seen, unmade(&detail.trace, calls));
         let per_reply = |bytes: u64| bytes as f64 / replies_or_one(replies);
         Self {
             burst: detail.opening.burst,
-            connections: detail.opening.begun,
+            // As for the original, one without a descriptor was never a connection.
+            connections: detail.opening.begun.saturating_sub(errors.descriptors),
             requests: seen.bytes_sent / request as u64,
             replies,
             seconds: seen.seconds(),
@@ -145,7 +147,7 @@ impl Report {
             status,
             cpu,
             bytes: seen.bytes_sent + seen.bytes_received,
-            errors: Errors::of(seen, unmade(&detail.trace, calls)),
+            errors,
         }
     }
 
@@ -293,7 +295,6 @@ impl Errors {
             };
             *place += met.count;
         }
-        // Answers that were no HTTP.
         // Answers without a status that HTTP knows.
         it.other += seen.outcomes.status.class(0);
         it

@@ -3,7 +3,7 @@
 use crate::Console;
 use prony_engine::protocol::Session;
 use prony_engine::{Control, Detail, Error, Nanos, Plan, Progress, Target, descriptors};
-use prony_record::{Observation, Outcomes, Window};
+use prony_record::{Load, Observation, Outcomes, Window};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -23,7 +23,19 @@ impl When {
     }
 }
 
-/// Carries out `plan`, and tells the console's guard first.
+/// Are there file descriptors for all connections of a load?
+///
+/// # Errors
+/// [`Failed::Descriptors`].
+pub(crate) fn reserve(load: &Load) -> Result<(), Failed> {
+    Ok(descriptors::reserve_closely(
+        u64::from(load.connections),
+        load.threads,
+    )?)
+}
+
+/// Carries out `plan`, and tells the console's guard first. A connection without a file descriptor is an
+/// error of the load, unless they were [reserved](reserve).
 /// `progress` hears of each window, and may stop the load or write to the console's streams: standard
 /// output first.
 pub(crate) fn carry_out(
@@ -32,7 +44,7 @@ pub(crate) fn carry_out(
     console: &mut Console<'_>,
     progress: impl FnMut(&mut Told<'_>),
 ) -> Result<(Observation, Detail), Failed> {
-    carry_out_by(plan, when, console, progress, |control, teller| {
+    carry_out_by(when, console, progress, |control, teller| {
         prony_engine::run(plan, control, teller)
     })
 }
@@ -45,19 +57,17 @@ pub(crate) fn carry_out_with<P: Session>(
     part: impl Fn(u32) -> (Target, P) + Sync,
     progress: impl FnMut(&mut Told<'_>),
 ) -> Result<(Observation, Detail), Failed> {
-    carry_out_by(plan, when, console, progress, |control, teller| {
+    carry_out_by(when, console, progress, |control, teller| {
         prony_engine::run_with(plan, control, part, teller)
     })
 }
 
 fn carry_out_by<'a, 'b, F: FnMut(&mut Told<'_>)>(
-    plan: &Plan,
     when: When,
     console: &'a mut Console<'b>,
     progress: F,
     run: impl FnOnce(&Arc<Control>, Teller<'a, 'b, F>) -> Result<(Observation, Detail), Error>,
 ) -> Result<(Observation, Detail), Failed> {
-    descriptors::reserve(u64::from(plan.load.connections))?;
     // What was printed so far is to be seen while the load runs.
     let _ = console.out.flush();
     let control = Arc::new(Control::default());
@@ -151,14 +161,17 @@ impl Met {
     pub(crate) fn words(&self) -> String {
         match self.number {
             None => "the server closed the connection".into(),
-            Some(number) => {
-                let text = io::Error::from_raw_os_error(number).to_string();
-                match text.split_once(" (os error") {
-                    Some((words, _)) => words.to_owned(),
-                    None => text,
-                }
-            }
+            Some(number) => words(&io::Error::from_raw_os_error(number)),
         }
+    }
+}
+
+/// The system's words for an error, without its number.
+pub(crate) fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
     }
 }
 
@@ -170,6 +183,9 @@ pub(crate) fn errors(seen: &Observation) -> Vec<Met> {
         .collect()
 }
 
+/// The system's number for it: no port is left to connect from.
+const EADDRNOTAVAIL: i32 = 99;
+
 fn met(text: &str, count: u64) -> Option<Met> {
     let (doing, what) = text.split_once(": ")?;
     let doing = match doing {
@@ -178,10 +194,14 @@ fn met(text: &str, count: u64) -> Option<Met> {
         "writing" => Doing::Writing,
         _ => return None,
     };
-    let number = what
-        .rsplit_once("(os error ")
-        .and_then(|(_, number)| number.strip_suffix(')'))
-        .and_then(|number| number.parse().ok());
+    let number = match what.starts_with("no port is left") {
+        // The engine says what it means.
+        true => Some(EADDRNOTAVAIL),
+        false => what
+            .rsplit_once("(os error ")
+            .and_then(|(_, number)| number.strip_suffix(')'))
+            .and_then(|number| number.parse().ok()),
+    };
     Some(Met {
         doing,
         number,
@@ -209,6 +229,8 @@ mod tests {
         assert_eq!(refused.words(), "Connection refused");
         let closed = met("reading: the server closed the connection", 1).unwrap();
         assert_eq!((closed.doing, closed.number), (Doing::Reading, None));
+        let ports = met("connecting: no port is left to connect from; prony load", 2).unwrap();
+        assert_eq!((ports.number, ports.count), (Some(99), 2));
         assert_eq!(met("malformed answer: not a status code", 1), None);
     }
 }

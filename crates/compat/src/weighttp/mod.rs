@@ -7,7 +7,7 @@ mod flags;
 use crate::Console;
 use crate::shared::address::{Family, resolve};
 use crate::shared::flags::take_quiet;
-use crate::shared::load::{When, carry_out, share};
+use crate::shared::load::{When, carry_out, reserve, share};
 use crate::shared::remarks::remark;
 use flags::Flags;
 use prony_checks::Evidence;
@@ -78,6 +78,7 @@ fn measure(flags: &Flags, console: &mut Console<'_>) -> Result<(Plan, Observatio
     let plan = plan(flags, address);
     let _ = console.out.write_all(opening(flags).as_bytes());
     let mut progress = Progress::new(flags);
+    reserve(&plan.load).map_err(|error| error.to_string())?;
     let (seen, _) = carry_out(&plan, When::at_once(Nanos::MAX), console, |told| {
         progress.window(told.window, told.out);
     })

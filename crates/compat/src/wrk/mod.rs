@@ -102,9 +102,9 @@ fn version() -> String {
 
 fn run(args: &Args, quiet: bool, console: &mut Console<'_>) -> Result<(), Error> {
     // Like wrk, measures with the connections that there are descriptors for.
-    let most = u32::try_from(descriptors::most()).unwrap_or(u32::MAX);
+    let most = u32::try_from(descriptors::room(args.threads)).unwrap_or(u32::MAX);
     let opened = args.connections.min(most.max(args.threads));
-    descriptors::reserve(u64::from(opened))?;
+    descriptors::reserve_closely(u64::from(opened), args.threads)?;
     // What a script prints itself does not pass through the console.
     console.out.flush()?;
     let script = Script::load(args)?;

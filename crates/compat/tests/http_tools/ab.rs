@@ -1,11 +1,11 @@
 use crate::h2::secure_http1 as secure;
 use crate::support::{
-    Run, answer, fields, golden, http_echo, original, prony, server, shape, unused_port,
-    without_port,
+    Run, answer, fields, golden, http_echo, original, original_stopped, prony, server, shape,
+    stopped, unused_port, without_port,
 };
 use prony_compat::ab::main;
-use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
@@ -191,6 +191,53 @@ fn the_files_are_those_of_the_original() {
     }
 }
 
+/// The report is printed first.
+#[test]
+fn a_file_that_cannot_be_written_is_named_as_by_the_original() {
+    let url = format!("http://{}/hoge", http_echo());
+    for flag in ["-e", "-g"] {
+        let line = ["-q", "-n", "2", flag, "/nonexistent/file", &url];
+        let ours = prony(main, &line).with(1);
+        let said = ours
+            .err
+            .lines()
+            .find(|line| line.starts_with("Cannot open"));
+        assert!(
+            ours.out.contains("Complete requests:      2\n"),
+            "{ours:#?}"
+        );
+        if let Some(real) = original("ab", &line) {
+            assert_eq!(said, real.with(1).err.lines().next());
+        }
+    }
+}
+
+/// After Ctrl-C only the answers that were complete count, and only their bytes.
+#[test]
+fn what_comes_after_ctrl_c_is_not_counted() {
+    let slow = server(|mut stream, _| {
+        thread::sleep(Duration::from_millis(250));
+        answer(&mut stream, "200 OK", "abc");
+    });
+    let url = format!("http://{slow}/");
+    let line = ["-n", "1000", "-c", "7", &url];
+    let ours = stopped(main, Duration::from_millis(700), &line);
+    let count = |run: &Run, name: &str| -> u64 {
+        let value = fields(&run.out)[name].split(' ').next().unwrap().to_owned();
+        value.parse().unwrap()
+    };
+    let complete = count(&ours, "Complete requests");
+    assert!(complete > 0, "{ours:#?}");
+    assert_eq!(count(&ours, "HTML transferred"), 3 * complete, "{ours:#?}");
+    let each = "HTTP/1.0 200 OK\r\nServer: demo/1 (x)\r\nContent-Length: 3\r\n\r\nabc".len();
+    assert_eq!(count(&ours, "Total transferred"), each as u64 * complete);
+    assert!(!ours.err.contains("Finished"), "{ours:#?}");
+    if let Some(real) = original_stopped("ab", Duration::from_millis(700), &line) {
+        assert_eq!(count(&real, "HTML transferred") % 3, 0);
+        assert!(!real.err.contains("Finished"), "{real:#?}");
+    }
+}
+
 #[test]
 fn a_server_that_keeps_an_endless_answer_open_is_given_up() {
     let addr = server(|mut stream, _| {
@@ -256,15 +303,13 @@ fn one_slow_answer_is_a_time_out_and_not_the_end() {
 #[test]
 fn socket_errors_end_the_run_unless_told_otherwise() {
     let refused = format!("http://{}/", unused_port());
-    let done = prony(main, &["-q", "-n", "4", &refused]).with(111);
-    assert!(
-        done.err.contains("Connection refused (111)"),
-        "{}",
-        done.err
-    );
-    prony(main, &["-q", "-k", "-n", "4", &refused]).with(111);
-    if let Some(real) = original("ab", &["-q", "-n", "4", &refused]) {
-        assert_eq!(real.status, 111);
+    for flags in [&["-q"][..], &["-q", "-k"], &["-q", "-c", "3"]] {
+        let line = [flags, &["-n", "4", &refused]].concat();
+        let ours = prony(main, &line).with(111);
+        assert_eq!(ours.err, "apr_socket_recv: Connection refused (111)\n");
+        if let Some(real) = original("ab", &line) {
+            assert_eq!((real.status, real.err), (111, ours.err), "{flags:?}");
+        }
     }
     let done = prony(main, &["-q", "-r", "-n", "4", &refused]).with(0);
     assert_eq!(fields(&done.out)["Complete requests"], "0");
@@ -272,6 +317,54 @@ fn socket_errors_end_the_run_unless_told_otherwise() {
         done.out
             .contains("(Connect: 4, Receive: 0, Length: 0, Exceptions: 0)")
     );
+}
+
+/// A server that resets every connection after the tenth, and one that stops listening after the tenth answer.
+#[test]
+fn the_end_of_a_server_is_told_as_by_the_original() {
+    fn dies(reset: bool) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for nth in 1.. {
+                let mut stream = listener.accept().unwrap().0;
+                if nth > 10 && reset {
+                    // What was sent is not read: closing resets the connection.
+                    let _ = stream.peek(&mut [0]);
+                    drop(stream);
+                    continue;
+                }
+                let mut head = BufReader::new(&stream);
+                let mut line = String::new();
+                while head.read_line(&mut line).unwrap() > 2 {
+                    line.clear();
+                }
+                if nth == 10 && !reset {
+                    drop(listener);
+                    answer(&mut stream, "200 OK", "abc");
+                    break;
+                }
+                answer(&mut stream, "200 OK", "abc");
+            }
+        });
+        addr
+    }
+    for (reset, status) in [(true, 104), (false, 111)] {
+        let run = |run: &dyn Fn(&[&str]) -> Option<Run>| {
+            let url = format!("http://{}/", dies(reset));
+            let run = run(&["-q", "-n", "40", "-c", "1", &url])?.with(status);
+            let last = run.out.lines().last().unwrap_or_default().to_owned();
+            Some((last, run.err))
+        };
+        let ours = run(&|line| Some(prony(main, line))).unwrap();
+        assert!(
+            ours.0.ends_with("Total of 10 requests completed"),
+            "{ours:?}"
+        );
+        if let Some(real) = run(&|line| original("ab", line)) {
+            assert_eq!(ours, real);
+        }
+    }
 }
 
 #[test]
@@ -300,10 +393,33 @@ fn statuses_after_a_bad_command_line_are_those_of_the_original() {
         &["-h"],
         &["-V"],
         &["-i", "-p", "/dev/null", "http://127.0.0.1:1/"],
+        &["-m", "PUT", "-p", "/dev/null", "http://127.0.0.1:1/"],
+        &["-p", "/dev/null", "-m", "PATCH", "http://127.0.0.1:1/"],
+        &["-p", "/nonexistent", "http://127.0.0.1:1/"],
+        &["-u", "/", "http://127.0.0.1:1/"],
+        &["-c", "-1", "http://127.0.0.1:1/"],
+        &["-c", "0", "http://127.0.0.1:1/"],
+        &["-c", "200001", "-n", "300000", "http://127.0.0.1:1/"],
+        &["-n", "5x", "http://127.0.0.1:1/"],
+        &["-c", "1.5", "http://127.0.0.1:1/"],
+        &["-t", "x", "http://127.0.0.1:1/"],
+        &["-v", "x", "http://127.0.0.1:1/"],
+        &["-s", "7s", "http://127.0.0.1:1/"],
+        &["-b", "x", "http://127.0.0.1:1/"],
+        &["-X", "127.0.0.1:", "http://127.0.0.1:1/"],
+        &["-X", "127.0.0.1:1:2", "http://127.0.0.1:1/"],
+        &["-X", "http://127.0.0.1:1", "http://127.0.0.1:1/"],
+        &["http://no.such.invalid/"],
     ] {
         let ours = prony(main, line);
         if let Some(real) = original("ab", line) {
             assert_eq!(ours.status, real.status, "{line:?}: {ours:?} {real:?}");
+            // A value that is read in part is noted first; of no connections at all, the original says what
+            // its poll says.
+            let first = |run: &Run| run.err.lines().next().unwrap_or_default().to_owned();
+            let (ours, real) = (first(&ours), first(&real));
+            let noted = ours.starts_with("prony: ") || line.contains(&"0");
+            assert!(noted || ours == real, "{line:?}: {ours:?} {real:?}");
         }
     }
 }
@@ -480,7 +596,7 @@ fn what_cannot_be_done_over_tls_is_said() {
     let done = prony(main, &[&refused]).with(111);
     assert!(
         done.err
-            .contains("apr_socket_connect(): Connection refused (111)"),
+            .contains("apr_socket_recv: Connection refused (111)"),
         "{}",
         done.err
     );

@@ -1,5 +1,6 @@
 use crate::support::{
-    Run, answer, golden, http_echo, original, prony, server, shape, unused_port, without_port,
+    Run, answer, golden, http_echo, original, original_stopped, prony, server, shape, stopped,
+    unused_port, without_port,
 };
 use prony_compat::httperf::main;
 use std::io::{BufRead, BufReader, Write};
@@ -118,6 +119,29 @@ fn the_reply_time_begins_when_the_request_was_sent() {
     if let Some(real) = original("httperf", &line) {
         // Its clock is up to a millisecond old.
         assert!(reply_time(&real.with(0).out) >= 49.0);
+    }
+}
+
+/// The sizes are those of the replies that are counted, whatever comes later.
+#[test]
+fn what_comes_after_ctrl_c_is_not_counted() {
+    let slow = server(|mut stream, _| {
+        thread::sleep(Duration::from_millis(300));
+        answer(&mut stream, "200 OK", "abc");
+    });
+    let port = slow.port().to_string();
+    let line = args(&["--num-conns", "1000", "--rate", "50"], &port);
+    let size = |run: &Run| {
+        let line = run.out.lines().find(|line| line.starts_with("Reply size"));
+        line.unwrap().to_owned()
+    };
+    let ours = stopped(main, Duration::from_secs(1), &line).with(0);
+    assert_eq!(
+        size(&ours),
+        "Reply size [B]: header 58.0 content 3.0 footer 0.0 (total 61.0)"
+    );
+    if let Some(real) = original_stopped("httperf", Duration::from_secs(1), &line) {
+        assert_eq!(size(&ours), size(&real.with(0)));
     }
 }
 

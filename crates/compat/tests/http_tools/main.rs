@@ -6,6 +6,7 @@
 //! says so, and fails where `CI=true`.
 
 mod ab;
+mod descriptors;
 mod h2;
 mod h2load;
 mod httperf;

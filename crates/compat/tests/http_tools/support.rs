@@ -1,15 +1,18 @@
 //! Running compatibility commands and originals, servers to run them against, and outputs without their times.
 
 use prony_compat::Console;
+use prony_engine::Control;
 use prony_reference::{Contract, ceiling};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 /// What a program has said.
 #[derive(Debug)]
@@ -30,13 +33,28 @@ pub type Main = fn(Vec<OsString>, &mut Console<'_>) -> u8;
 
 /// Runs a command in this process.
 pub fn prony(main: Main, args: &[&str]) -> Run {
+    guarded(main, args, &|_| {})
+}
+
+/// The same, stopped so long after its load has begun, as by Ctrl-C.
+pub fn stopped(main: Main, after: Duration, args: &[&str]) -> Run {
+    guarded(main, args, &|control| {
+        let control = Arc::clone(control);
+        thread::spawn(move || {
+            thread::sleep(after);
+            control.stop();
+        });
+    })
+}
+
+fn guarded(main: Main, args: &[&str], guard: &dyn Fn(&Arc<Control>)) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = main(
         args.iter().map(OsString::from).collect(),
         &mut Console {
             out: &mut out,
             err: &mut err,
-            guard: &|_| {},
+            guard,
         },
     );
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
@@ -49,23 +67,102 @@ pub fn prony(main: Main, args: &[&str]) -> Run {
 
 /// Runs the original; `None` where it is not installed.
 pub fn original(tool: &str, args: &[&str]) -> Option<Run> {
-    let done = match Command::new(tool).args(args).output() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            assert!(
-                std::env::var("CI").as_deref() != Ok("true"),
-                "{tool} is not installed"
-            );
-            eprintln!("SKIPPED: {tool} is not installed, compared with golden files only");
+    match Command::new(tool).args(args).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && not_installed(tool) => None,
+        result => Some(said_by(&result.expect(tool))),
+    }
+}
+
+/// The original, interrupted so long after its start; `None` where it is not installed.
+pub fn original_stopped(tool: &str, after: Duration, args: &[&str]) -> Option<Run> {
+    let mut command = Command::new(tool);
+    let command = command
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let running = match command.spawn() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && not_installed(tool) => {
             return None;
         }
         result => result.expect(tool),
     };
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Some(Run {
-        out: text(done.stdout),
-        err: text(done.stderr),
+    thread::sleep(after);
+    let kill = Command::new("kill")
+        .args(["-INT", &running.id().to_string()])
+        .status();
+    assert!(kill.expect("kill").success());
+    Some(said_by(&running.wait_with_output().unwrap()))
+}
+
+/// Says that the original is not there; a failure where it must be.
+fn not_installed(tool: &str) -> bool {
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "{tool} is not installed"
+    );
+    eprintln!("SKIPPED: {tool} is not installed, compared with golden files only");
+    true
+}
+
+fn said_by(done: &Output) -> Run {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Run {
+        out: text(&done.stdout),
+        err: text(&done.stderr),
         status: u8::try_from(done.status.code().expect("no signal")).expect("a status"),
-    })
+    }
+}
+
+/// The arguments of a command that a test runs in a process of its own, one a line.
+const ARGS: &str = "PRONY_TEST_ARGS";
+/// Where that process writes what the command says.
+const SAID: &str = "PRONY_TEST_SAID";
+
+/// In the process that [`prony_with_few`] has started, runs the command and ends; otherwise does nothing. The
+/// first line of a test, so that nothing else is open there.
+pub fn if_started_with_few(main: Main) {
+    if let (Ok(args), Ok(said)) = (std::env::var(ARGS), std::env::var(SAID)) {
+        let run = prony(main, &args.lines().collect::<Vec<_>>());
+        std::fs::write(format!("{said}/out"), run.out).unwrap();
+        std::fs::write(format!("{said}/err"), run.err).unwrap();
+        std::process::exit(run.status.into());
+    }
+}
+
+/// Runs a command under a limit of file descriptors, which is one of the whole process: another process is
+/// started for the test named `test`.
+pub fn prony_with_few(test: &str, descriptors: u32, args: &[&str]) -> Run {
+    let said = tempfile::tempdir().unwrap();
+    let this = std::env::current_exe().unwrap();
+    let done = with_few(descriptors, this.to_str().unwrap())
+        .args(["--exact", test])
+        .env(ARGS, args.join("\n"))
+        .env(SAID, said.path())
+        .output()
+        .unwrap();
+    let read = |name: &str| {
+        let path = said.path().join(name);
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}: {done:#?}"))
+    };
+    Run {
+        out: read("out"),
+        err: read("err"),
+        ..said_by(&done)
+    }
+}
+
+/// The original under a limit of file descriptors; `None` where it is not installed.
+pub fn original_with_few(tool: &str, descriptors: u32, args: &[&str]) -> Option<Run> {
+    let done = with_few(descriptors, tool).args(args).output().unwrap();
+    // The shell's status where there is no such program.
+    (done.status.code() != Some(127) || !not_installed(tool)).then(|| said_by(&done))
+}
+
+fn with_few(descriptors: u32, program: &str) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, program]);
+    command
 }
 
 /// A real output of the original for a case, in which the server's port is `PORT`. With

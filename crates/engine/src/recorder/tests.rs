@@ -17,6 +17,18 @@ fn recorder(from: Nanos, until: Nanos) -> Recorder {
 }
 
 #[test]
+fn bytes_count_until_the_measurement_ends() {
+    let mut it = recorder(100, 200);
+    for at in [50, 150, 199, 200, 250] {
+        it.received(90, at);
+        it.answer(Sent { due: 40, sent: 40 }, at, &OK);
+    }
+    assert_eq!(it.record.bytes_received, 3 * 90);
+    assert_eq!(it.record.body_bytes, 3 * 5);
+    assert_eq!(it.record.outcomes.ok, 2);
+}
+
+#[test]
 fn times_belong_to_when_they_were_due_and_counts_to_when_they_ended() {
     let mut it = recorder(100, 200);
     it.answer(Sent { due: 90, sent: 95 }, 110, &OK); // due before, ended inside

@@ -265,7 +265,7 @@ impl Transport for Uring {
 
 impl Outgoing for Out {
     fn open(&mut self, slot: Slot) -> io::Result<()> {
-        let fd = self.sockets.socket()?;
+        let fd = self.socket()?;
         let raw = fd.as_raw_fd();
         if self.beside.is_some() {
             stamp::ask(&fd);
@@ -321,6 +321,21 @@ impl Outgoing for Out {
 }
 
 impl Out {
+    /// A new socket. When there is no descriptor left for it, those of closed slots are given up first.
+    fn socket(&mut self) -> io::Result<OwnedFd> {
+        match self.sockets.socket() {
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) && !self.closed.is_empty() => {
+                self.submit();
+                if !self.ring.submission().is_empty() {
+                    return Err(error);
+                }
+                self.closed.clear();
+                self.sockets.socket()
+            }
+            result => result,
+        }
+    }
+
     /// Arms the receiving of everything that comes.
     fn receive(&mut self, slot: Slot) {
         if let Some(fd) = &self.slots[slot as usize].fd {

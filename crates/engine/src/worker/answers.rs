@@ -29,7 +29,7 @@ impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worke
 
     #[inline]
     fn received(&mut self, out: &mut O, slot: Slot, bytes: &[u8], at: Nanos) {
-        self.recorder.record.bytes_received += bytes.len() as u64;
+        self.recorder.received(bytes.len() as u64, at);
         // A generator that is late itself must not be more patient for it.
         if self.overdue(slot as usize, at) && !self.give_up(out, slot, at) {
             return;

@@ -67,6 +67,39 @@ fn what_cannot_be_meant_ends_with_the_originals_status() {
 }
 
 #[test]
+fn numbers_are_read_up_to_what_belongs_to_none() {
+    let it = flags("-n 5x -c 1.5 -v -1x -t abc h/");
+    assert!(matches!(it, Err(Instead::Wrong { status: 1, .. })), "-v -1");
+    let it = flags("-t abc -n 5x -c +1.5 -v 2 h/").unwrap();
+    assert_eq!((it.requests, it.concurrency, it.verbosity), (5, 1, 2));
+    assert_eq!(it.time_limit, None);
+    let notes = [
+        "-t abc is read as 0, as ab does",
+        "-n 5x is read as 5, as ab does",
+        "-c +1.5 is read as 1, as ab does",
+    ];
+    assert_eq!(it.notes, notes);
+    assert!(flags("-n +7 h/").unwrap().notes.is_empty());
+    assert!(flags("-n 99999999999999999999 h/").is_err());
+}
+
+#[test]
+fn a_proxy_has_the_port_behind_its_first_colon() {
+    for (proxy, host, port) in [
+        ("p", "p", 80),
+        ("p:3128", "p", 3128),
+        ("[::1]:3128", "::1", 3128),
+        ("p:", "p", 0),
+        ("p:x", "p", 0),
+        ("p:3:4", "p", 3),
+        ("http://p:3", "http", 0),
+    ] {
+        let it = flags(&format!("-X {proxy} h/")).unwrap();
+        assert_eq!(it.connect_to(), (host, port), "{proxy}");
+    }
+}
+
+#[test]
 fn progress_is_shown_every_tenth_or_every_hundred() {
     let beat = |line: &str| flags(line).unwrap().heartbeat();
     assert_eq!(beat("-n 150 h/"), None);

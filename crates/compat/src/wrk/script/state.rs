@@ -240,6 +240,8 @@ pub(super) fn state(args: &Args, source: Option<&[u8]>) -> Result<State, Failure
     wrk.set("path", url.path.as_str())?;
     address::provide(&lua, &wrk)?;
     find_packages(&lua)?;
+    // The original has `ffi` only for those who require it.
+    lua.globals().set("ffi", Value::Nil)?;
     let headers: Table = wrk.get("headers")?;
     for (name, value) in args
         .headers
@@ -263,7 +265,9 @@ fn find_packages(lua: &Lua) -> mlua::Result<()> {
     let more = [
         (
             "path",
-            "/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua".to_owned(),
+            "/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua;/usr/share/luajit-2.1/?.lua;\
+             /usr/share/luajit-2.1.0-beta3/?.lua"
+                .to_owned(),
         ),
         ("cpath", format!("{multiarch};/usr/lib/lua/5.1/?.so")),
     ];
