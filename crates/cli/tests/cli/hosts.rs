@@ -111,28 +111,24 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
     let url = server.tcp();
     let hosts = "--host a=env --host b=env";
     let load = |more: &str| {
-        words(
-            &format!("load --no-keep -c 4 --load-from a {hosts} {more}"),
-            &[&url],
-        )
+        let line = format!("load --no-keep {hosts} {more}");
+        place.prony(&words(&line, &[&url]))
     };
+    let from_a = |more: &str| load(&format!("-c 4 --load-from a {more}"));
     // A number of requests, which says when both end; 20 per second for a second.
-    let report = place
-        .prony(&load(
-            "--json --rate 2000 -n 2000 --measure-from b --measure-rate 20",
-        ))
+    let report = from_a("--json --rate 2000 -n 2000 --measure-from b --measure-rate 20")
         .with(0)
         .json();
     assert_eq!(report["outcomes"]["ok"], 2_000, "{report:#}");
     assert_eq!(report["latency"]["response"]["n"], 2_000);
-    let [from_a, slow] = &report["generators"].as_array().unwrap()[..] else {
+    let [sender, slow] = &report["generators"].as_array().unwrap()[..] else {
         panic!("{report:#}");
     };
     assert_eq!(
-        (&from_a["measuring"], &slow["measuring"]),
+        (&sender["measuring"], &slow["measuring"]),
         (&false.into(), &true.into())
     );
-    assert_eq!(from_a["outcomes"]["ok"], 2_000);
+    assert_eq!(sender["outcomes"]["ok"], 2_000);
     assert_eq!(
         (&slow["host"], &slow["connections"]),
         (&"b".into(), &4.into())
@@ -140,10 +136,7 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
     // Of a Poisson process of mean 20, fewer than 3 or more than 60 come once in millions of times.
     let sent = slow["outcomes"]["ok"].as_u64().unwrap();
     assert!((3..=60).contains(&sent), "{slow:#}");
-    let text = place
-        .prony(&load("-d 300ms --measure-from b"))
-        .with(0)
-        .stdout;
+    let text = from_a("-d 300ms --measure-from b").with(0).stdout;
     assert!(text.contains("b (slow client)"), "{text}");
     for (more, why) in [
         ("--measure-from a", "that machine sends the load"),
@@ -151,17 +144,13 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
         ("--measure-from b --measure-rate 0", "0.1 to 10000 requests"),
         ("--measure-rate 5", "--measure-from"),
     ] {
-        let refused = place.prony(&load(more));
+        let refused = from_a(more);
         assert!(
             refused.code != Some(0) && refused.stderr.contains(why),
             "{refused}"
         );
     }
-    let here = words(
-        &format!("load --no-keep -d 100ms --measure-from b {hosts}"),
-        &[&url],
-    );
-    let refused = place.prony(&here).with(1);
+    let refused = load("-d 100ms --measure-from b").with(1);
     assert!(refused.stderr.contains("needs --load-from"), "{refused}");
 }
 

@@ -45,9 +45,9 @@ impl Verbose {
     pub(super) fn new(request: Vec<u8>, statuses: bool, log: Log) -> Self {
         Self {
             to_head: request.starts_with(b"HEAD "),
+            reader: HttpReader::new(Limits::default()).to(&request),
             request,
             statuses,
-            reader: HttpReader::new(Limits::default()),
             expect: Expect::default(),
             log,
             first: Vec::new(),

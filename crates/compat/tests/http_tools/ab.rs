@@ -191,6 +191,31 @@ fn the_files_are_those_of_the_original() {
     }
 }
 
+/// Many a small server speaks HTTP/1.1 whatever it is asked in, and closes without saying so.
+#[test]
+fn a_connection_is_kept_where_the_server_says_so() {
+    let closes = server(|mut stream, _| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+    });
+    let url = format!("http://{closes}/");
+    for verbosity in ["0", "2"] {
+        let line = ["-q", "-k", "-n", "6", "-c", "2", "-v", verbosity, &url];
+        let counts = |run: &Run| {
+            let names = [
+                "Complete requests",
+                "Failed requests",
+                "Keep-Alive requests",
+            ];
+            names.map(|name| fields(&run.out)[name].to_owned())
+        };
+        let ours = prony(main, &line).with(0);
+        assert_eq!(counts(&ours), ["6", "0", "0"], "{ours:#?}");
+        if let Some(real) = original("ab", &line) {
+            assert_eq!(counts(&ours), counts(&real.with(0)));
+        }
+    }
+}
+
 /// The report is printed first.
 #[test]
 fn a_file_that_cannot_be_written_is_named_as_by_the_original() {

@@ -133,9 +133,13 @@ impl Http {
     /// `exchanges` must not be empty.
     pub fn new(exchanges: Vec<HttpExchange>, limits: Limits) -> Self {
         assert!(!exchanges.is_empty(), "at least one request is needed");
+        let reader = HttpReader::new(limits);
         Self {
+            reader: match &exchanges[..] {
+                [only] => reader.to(&only.request),
+                _ => reader,
+            },
             exchanges,
-            reader: HttpReader::new(limits),
         }
     }
 

@@ -65,6 +65,8 @@ impl Keep for () {
 #[derive(Debug, Clone)]
 pub struct HttpReader {
     limits: Limits,
+    /// A connection is kept only where the answer says so.
+    only_if_said: bool,
     /// The head that was parsed last, whole with its empty line. A server under load sends the
     /// same one again and again (its date changes once a second), and comparing bytes is an order
     /// of magnitude cheaper than parsing them.
@@ -79,14 +81,31 @@ impl HttpReader {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
+            only_if_said: false,
             known: Vec::new(),
             known_head: Head {
                 status: 0,
                 close: false,
+                kept: false,
                 framing: Framing::Length(0),
             },
             first: Vec::new(),
         }
+    }
+
+    /// For answers to `request`. Where that is one of HTTP/1.0 that asks the server to keep the connection, a
+    /// server that does so says it (RFC 9112, C.2.2): not every answer of HTTP/1.1 means that it does.
+    #[must_use]
+    pub fn to(mut self, request: &[u8]) -> Self {
+        let head = request.windows(4).position(|four| four == b"\r\n\r\n");
+        let head = &request[..head.unwrap_or(request.len())];
+        let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let old = lines
+            .next()
+            .is_some_and(|line| line.ends_with(b" HTTP/1.0"));
+        self.only_if_said =
+            old && lines.any(|line| line.eq_ignore_ascii_case(b"connection: keep-alive"));
+        self
     }
 
     pub(in crate::protocol) fn first_head(&self) -> &[u8] {
@@ -255,7 +274,10 @@ impl HttpReader {
                                 "an interim answer other than 100, 102 and 103",
                             ));
                         }
-                        _ => head,
+                        _ => Head {
+                            close: head.close || (self.only_if_said && !head.kept),
+                            ..head
+                        },
                     };
                     if self.first.is_empty() {
                         self.first.extend_from_slice(&whole[first..at]);

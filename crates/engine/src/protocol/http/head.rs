@@ -10,6 +10,8 @@ pub(super) const MAX_FIELDS: usize = 128;
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) close: bool,
+    /// The server says that it keeps the connection.
+    pub(super) kept: bool,
     pub(super) framing: Framing,
 }
 
@@ -38,6 +40,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
     let (mut chunked, mut chunks) = (false, false);
     // RFC 9112, 9.3: HTTP/1.1 persists unless told otherwise, HTTP/1.0 closes unless told otherwise.
     let mut close = response.version == Some(0);
+    let mut kept = false;
     let mut coded = false;
     for field in response.headers.iter() {
         let value = field.value.trim_ascii();
@@ -65,8 +68,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
             for token in tokens(value) {
                 if token.eq_ignore_ascii_case(b"close") {
                     close = true;
-                } else if token.eq_ignore_ascii_case(b"keep-alive") && response.version == Some(0) {
-                    close = false;
+                } else if token.eq_ignore_ascii_case(b"keep-alive") {
+                    kept = true;
+                    close &= response.version != Some(0);
                 }
             }
         }
@@ -83,6 +87,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
         Head {
             status,
             close,
+            kept,
             framing,
         },
     )))

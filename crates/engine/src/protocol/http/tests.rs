@@ -140,6 +140,26 @@ fn who_closes() {
     assert!(!answer("HTTP/1.0 200 OK\r\nConnection: keep-alive"));
 }
 
+/// To a request of HTTP/1.0 a server says that it keeps the connection, if it does.
+#[test]
+fn who_closes_after_an_old_request() {
+    let answer = |request: &str, head: &str| {
+        let exchange = HttpExchange::raw(request, Expect::default());
+        let mut http = Http::new(vec![exchange], Limits::default());
+        let wire = format!("{head}\r\nContent-Length: 0\r\n\r\n");
+        feed(&mut http, 1, wire.as_bytes(), &[], false).0[0].last
+    };
+    let old = "GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\nHTTP/1.1";
+    assert!(answer(old, "HTTP/1.1 200 OK"));
+    assert!(!answer(old, "HTTP/1.1 200 OK\r\nConnection: keep-alive"));
+    assert!(!answer(old, "HTTP/1.0 200 OK\r\nConnection: keep-alive"));
+    assert!(answer(old, "HTTP/1.1 200 OK\r\nConnection: close"));
+    let unasked = "GET / HTTP/1.0\r\nA: b\r\n\r\nConnection: Keep-Alive";
+    assert!(!answer(unasked, "HTTP/1.1 200 OK"));
+    let new = "GET / HTTP/1.1\r\nConnection: Keep-Alive\r\n\r\n";
+    assert!(!answer(new, "HTTP/1.1 200 OK"));
+}
+
 #[test]
 fn a_body_that_ends_with_the_connection() {
     let mut it = http(Expect::body("hello"));
