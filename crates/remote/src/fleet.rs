@@ -138,6 +138,9 @@ impl Fleet {
     }
 }
 
+/// What an agent is to carry out: its plan, and its part of it.
+type Task<'p> = (Arc<Link>, &'p Plan, Part);
+
 /// One machine's part in a load.
 struct Member<'a> {
     link: Arc<Link>,
@@ -248,7 +251,7 @@ impl Fleet {
         plan: &'p Plan,
         workers: u32,
         beside: Option<&'p Plan>,
-    ) -> Result<Vec<(Arc<Link>, &'p Plan, Part)>, String> {
+    ) -> Result<Vec<Task<'p>>, String> {
         let share = |(number, link)| {
             let first = number as u32 * plan.load.threads;
             (link, plan, Part { first, workers })
