@@ -221,6 +221,10 @@ impl Named {
         ) else {
             return Err(missing());
         };
+        let sides = why["sides"].as_array().map_or(&[][..], Vec::as_slice);
+        // Commands have the cause's name as their argument, which says nothing of what was found.
+        let names = sides.iter().filter_map(|side| side["name"].as_str());
+        let said = names.fold(sentence.to_owned(), |said, name| said.replace(name, ""));
         let differ = |row: &&Value| row[1]["differs"] == true;
         let tells = |row: &Value| {
             // A part is `{"kind": …, "name": …}`, a count a text.
@@ -230,11 +234,10 @@ impl Named {
         let first = |rows: &[Value]| rows.iter().filter(differ).take(FIRST).any(&tells);
         self.duels += 1;
         self.in_rows += u32::from(first(parts) || first(counts));
-        self.in_sentence += u32::from(self.cause.tells(self.language, sentence));
+        self.in_sentence += u32::from(self.cause.tells(self.language, &said));
         let whole = against["cpu"]["differs"] == true;
         self.any += u32::from(whole || parts.iter().chain(counts).any(|row| differ(&row)));
         self.sentences.push(sentence.to_owned());
-        let sides = why["sides"].as_array().map_or(&[][..], Vec::as_slice);
         self.behind += u32::from(sides.iter().any(behind));
         self.sampling.extend(sides.iter().filter_map(sampling));
         self.explained.extend(sides.iter().filter_map(explained));
@@ -330,6 +333,24 @@ mod tests {
         let mut named = Named::new(Language::C, cause);
         named.add(&json!({"differences": [against]})).unwrap();
         (named.in_rows, named.in_sentence, named.any)
+    }
+
+    #[test]
+    fn the_name_of_a_side_says_nothing() {
+        let mut of_go = Named::new(Language::Go, Cause::Lock);
+        let why = |found: &str| {
+            json!({
+                "differences": [{
+                    "sentence": format!("./why-go {{port}} lock costs 1 µs more{found}."),
+                    "cpu": {"differs": true}, "parts": [], "counts": [],
+                }],
+                "sides": [{"name": "A"}, {"name": "./why-go {port} lock"}],
+            })
+        };
+        of_go.add(&why("")).unwrap();
+        assert_eq!(of_go.in_sentence, 0);
+        of_go.add(&why(": 1 µs in `sync.(*Mutex).Lock`")).unwrap();
+        assert_eq!(of_go.in_sentence, 1);
     }
 
     #[test]

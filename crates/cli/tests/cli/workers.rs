@@ -8,7 +8,7 @@ fn connections_of_each_worker_are_counted() {
     let file = place.experiment(
         "two",
         "title = 'T'\ncontract = 'tcp-echo'\nservers = ['quick@1..3', 'plain']\nrounds = 1\nplacement = 'shared'\n\
-         [load]\nconnections = 30\nduration = '1s'\nwarmup = '0s'\n",
+         [load]\nconnections = 30\nduration = '3s'\nwarmup = '0s'\n",
     );
     let report = place.prony(&["run", &file, "--json"]).with(0).json();
     assert!(
