@@ -178,6 +178,8 @@ impl Evidence {
                 [] => at(&times.late, 0.99),
                 hosts => hosts
                     .iter()
+                    // How late a slow client was is no fault of the load's schedule.
+                    .filter(|host| !host.measuring)
                     .filter_map(|host| at(&host.times.late, 0.99))
                     .reduce(f64::max),
             },

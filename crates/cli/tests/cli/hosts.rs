@@ -138,9 +138,13 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
     assert!((3..=60).contains(&sent), "{slow:#}");
     let text = from_a("-d 300ms --measure-from b").with(0).stdout;
     assert!(text.contains("b (slow client)"), "{text}");
+    // A closed loop has no schedule, however late the slow client is in its own.
+    let closed = from_a("--json -d 300ms --measure-from b").with(0).json();
+    let raised = crate::support::raised(&closed["checks"]);
+    assert!(!raised.contains("schedule-lag"), "{closed:#}");
     for (more, why) in [
         ("--measure-from a", "that machine sends the load"),
-        ("--measure-from c", "c"),
+        ("--measure-from c", "there is no host \"c\""),
         ("--measure-from b --measure-rate 0", "0.1 to 10000 requests"),
         ("--measure-rate 5", "--measure-from"),
     ] {
