@@ -1,8 +1,8 @@
-//! Functions that only one of two servers runs. Each may be too small to be listed, and all of them together a framework.
+//! Functions that only one of two servers runs: each may be too small to be listed, and all of them together a framework.
 //!
-//! A function of few samples is missing on one side by chance as well, and whoever adds up what is missing there finds a
-//! difference between equal servers. So which functions belong to a side is decided for each round by the other rounds, and
-//! what they cost is taken from this one: between equal servers the sum differs by nothing but noise.
+//! A function with few samples may be missing on one side by chance, and adding up all that are missing there would make equal
+//! servers differ. So for each round the other rounds decide which functions belong to a side, and only their time in this
+//! round is added: between equal servers the sums differ by noise alone.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -126,7 +126,7 @@ fn kernel_time_is_explained_by_its_calls() {
     );
 }
 
-/// As `base`, with 24 functions that nobody else runs, each of 25 ns per request.
+/// As `base`, with 24 functions that `base` does not have, each of 25 ns per request.
 fn with_framework() -> MadeUp {
     let mut made = base();
     made.stacks
@@ -164,7 +164,7 @@ fn functions_that_only_one_server_runs_are_a_part_of_their_own() {
 }
 
 #[test]
-fn functions_that_are_seen_seldom_are_nobodys() {
+fn equal_servers_have_no_functions_of_their_own() {
     let framework = with_framework();
     for seed in 0..40 {
         let against = duel(&framework, &framework, 200 + seed)
