@@ -1,7 +1,7 @@
 //! A client that does next to nothing: it sends a few requests beside a load and measures how long they take.
 //!
 //! A generator that sends tens of thousands of requests each second may keep its own requests waiting, and cannot tell that
-//! time from the server's. What a client sees that is idle but for one request at a time has nothing of it.
+//! time from the server's. A client that has only a few requests to send adds hardly any.
 
 use prony_engine::{Dialogue, Plan};
 use prony_record::{Extent, Spacing, Span};
