@@ -4,8 +4,8 @@
 use crate::tree;
 use std::time::Duration;
 
-/// A server that is on a CPU, or waits for one, for less than this part of the time is idle. A runtime's
-/// housekeeping takes a hundredth or so.
+/// A server that is on a CPU, or waits for one, for less than this part of the time is idle, unless it waits for a disk. A
+/// runtime's housekeeping takes a hundredth or so.
 const IDLE: u32 = 10;
 /// The longest wait in all, as a multiple of the limit on idleness: for a server that keeps a CPU busy
 /// and never answers.
@@ -14,13 +14,22 @@ const CEILING: u32 = 10;
 /// How often to look at what it does: looking itself costs CPU.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// What a server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// How long its processes have been on a CPU, or have waited for one, since they began.
+    pub on_cpu: Duration,
+    /// One of its threads waits for a disk at this moment.
+    pub on_disk: bool,
+}
+
 /// What the wait for a server has shown so far.
 #[derive(Debug)]
 pub(crate) struct Starting {
     limit: Duration,
     idle: Duration,
     at: Duration,
-    active: Duration,
+    on_cpu: Duration,
 }
 
 impl Starting {
@@ -30,26 +39,26 @@ impl Starting {
             limit,
             idle: Duration::ZERO,
             at: Duration::ZERO,
-            active: Duration::ZERO,
+            on_cpu: Duration::ZERO,
         }
     }
 
-    /// Notes, `at` this time since its start, how long the server has been active: what [`active`] tells.
+    /// Notes what the server does `at` this time since its start: what [`activity`] tells.
     /// Says why it is not waited for any longer, if so.
     pub(crate) fn look(
         &mut self,
         at: Duration,
-        active: impl FnOnce() -> Duration,
+        activity: impl FnOnce() -> Activity,
     ) -> Option<String> {
         if at < self.at + LOOK {
             return None;
         }
-        let active = active();
+        let Activity { on_cpu, on_disk } = activity();
         // Processes that have ended are not counted any longer, which makes it less; but something happened.
-        if self.active.abs_diff(active) * IDLE < at - self.at {
+        if self.on_cpu.abs_diff(on_cpu) * IDLE < at - self.at && !on_disk {
             self.idle += at - self.at;
         }
-        (self.at, self.active) = (at, active);
+        (self.at, self.on_cpu) = (at, on_cpu);
         let ceiling = self.limit * CEILING;
         if self.idle >= self.limit {
             let (idle, at) = (self.idle.as_secs_f64(), at.as_secs_f64());
@@ -79,13 +88,16 @@ impl Starting {
     }
 }
 
-/// How long the processes below `root` have been on a CPU, or have waited for one.
-pub(crate) fn active(root: libc::pid_t) -> Duration {
+/// What the processes below `root` do.
+pub(crate) fn activity(root: libc::pid_t) -> Activity {
     let below = tree::descendants(root);
     let nanos = below
-        .into_iter()
-        .map(|pid| tree::cpu_time(pid).unwrap_or(0) + tree::waited(pid));
-    Duration::from_nanos(nanos.sum())
+        .iter()
+        .map(|&pid| tree::cpu_time(pid).unwrap_or(0) + tree::waited(pid));
+    Activity {
+        on_cpu: Duration::from_nanos(nanos.sum()),
+        on_disk: below.iter().any(|&pid| tree::waits_for_disk(pid)),
+    }
 }
 
 #[cfg(test)]
@@ -99,13 +111,20 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Looks every 50 ms at a server that is active for `each(at)` of them; when, and why, it is given up.
+    fn on_cpu(on_cpu: u64) -> Activity {
+        Activity {
+            on_cpu: ms(on_cpu),
+            on_disk: false,
+        }
+    }
+
+    /// Looks every 50 ms at a server that is on a CPU for `each(at)` of them; when, and why, it is given up.
     fn given_up(each: impl Fn(u64) -> u64) -> (u64, String) {
         let mut starting = Starting::new(LIMIT);
-        let mut active = 0;
+        let mut used = 0;
         for at in (50..=20_000).step_by(50) {
-            active += each(at);
-            if let Some(why) = starting.look(ms(at), || ms(active)) {
+            used += each(at);
+            if let Some(why) = starting.look(ms(at), || on_cpu(used)) {
                 return (at, why);
             }
         }
@@ -139,16 +158,29 @@ mod tests {
     #[test]
     fn the_end_of_a_process_is_activity() {
         let mut starting = Starting::new(LIMIT);
-        assert_eq!(starting.look(ms(900), || ms(500)), None);
-        assert_eq!(starting.look(ms(1_800), || ms(100)), None);
+        assert_eq!(starting.look(ms(900), || on_cpu(500)), None);
+        assert_eq!(starting.look(ms(1_800), || on_cpu(100)), None);
         assert_eq!(starting.idle, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_wait_for_a_disk_is_activity() {
+        let mut starting = Starting::new(LIMIT);
+        let activity = |on_disk| Activity {
+            on_cpu: ms(0),
+            on_disk,
+        };
+        assert_eq!(starting.look(ms(900), || activity(true)), None);
+        assert_eq!(starting.look(ms(1_800), || activity(false)), None);
+        assert_eq!(starting.idle, ms(900));
+        assert!(starting.look(ms(10_000), || activity(true)).is_some());
     }
 
     #[test]
     fn tries_become_rarer_and_more_patient() {
         let mut starting = Starting::new(LIMIT);
         assert_eq!((starting.pause(), starting.patience()), (ms(2), ms(500)));
-        starting.look(ms(8_000), || ms(8_000));
+        starting.look(ms(8_000), || on_cpu(8_000));
         assert_eq!((starting.pause(), starting.patience()), (ms(80), ms(2_000)));
     }
 
@@ -162,7 +194,7 @@ mod tests {
         // Each ends with its standard input.
         let mut busy = shell("(while :; do :; done) & read line; kill $!");
         let mut calm = shell("(sleep 100) & read line; kill $!");
-        let used = |child: &std::process::Child| active(child.id() as libc::pid_t);
+        let used = |child: &std::process::Child| activity(child.id() as libc::pid_t).on_cpu;
         while used(&busy) < ms(200) {
             std::thread::sleep(ms(5));
         }

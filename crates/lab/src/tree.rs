@@ -75,7 +75,7 @@ impl Attached {
     }
 }
 
-/// What procfs says of a process; fields as numbered in proc(5).
+/// What procfs says of a process or a thread; fields as numbered in proc(5).
 struct Stat {
     /// Field 3: a letter.
     state: u8,
@@ -87,7 +87,15 @@ struct Stat {
 
 impl Stat {
     fn of(pid: libc::pid_t) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        Self::read(&format!("/proc/{pid}/stat"))
+    }
+
+    fn of_thread(pid: libc::pid_t, thread: libc::pid_t) -> Option<Self> {
+        Self::read(&format!("/proc/{pid}/task/{thread}/stat"))
+    }
+
+    fn read(path: &str) -> Option<Self> {
+        let stat = fs::read_to_string(path).ok()?;
         // The name, field 2, stands in parentheses and may hold any others.
         let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
         Some(Self {
@@ -148,11 +156,13 @@ fn children(pid: libc::pid_t) -> Vec<libc::pid_t> {
 
 /// Has it ended without having been reaped yet?
 pub(crate) fn is_zombie(pid: libc::pid_t) -> bool {
-    // The state follows the name, which is in parentheses and may itself have any character.
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
-    })
+    Stat::of(pid).is_some_and(|stat| stat.state == b'Z')
+}
+
+/// Does any of its threads wait for a disk? In this state nothing interrupts it.
+pub(crate) fn waits_for_disk(pid: libc::pid_t) -> bool {
+    let mut threads = threads(pid).into_iter();
+    threads.any(|thread| Stat::of_thread(pid, thread).is_some_and(|stat| stat.state == b'D'))
 }
 
 /// CPU time that a whole process has used, its ended threads included, in nanoseconds; `None`

@@ -12,7 +12,7 @@ use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::{Placement, list};
 use crate::process::{Launch, Process, free_port};
 use crate::side::{Ask, Candidate, Role, Running};
-use crate::starting::{Starting, active};
+use crate::starting::{Starting, activity};
 use crate::tree::Root;
 use crate::watch::{ProcWatch, Roots};
 use prony_engine::protocol::tls::TlsOptions;
@@ -209,7 +209,7 @@ impl LocalHost {
             if self.interrupt.fired() {
                 return Err(Failure::new(Step::Ready, "interrupted"));
             }
-            if let Some(why) = starting.look(begun.elapsed(), || active(process.root())) {
+            if let Some(why) = starting.look(begun.elapsed(), || activity(process.root())) {
                 let message = format!("{why}: {error}");
                 return Err(Failure::new(Step::Ready, message).with_output(process.output()));
             }
