@@ -103,11 +103,12 @@ impl Cause {
         }
     }
 
-    /// Rounds of each duel's `--why`, and the length of their parts in seconds: as much as shows so small a difference, or
-    /// that there is none. Others are seen in the shortest useful ones.
+    /// Rounds of each duel's `--why`, and the length of their parts in seconds: as much as shows so small a difference. Others are
+    /// seen in the shortest useful ones.
     pub const fn effort(self) -> (u32, f64) {
         match self {
-            Self::Work | Self::Same => (10, 1.0),
+            Self::Work => (12, 1.0),
+            Self::Same => (8, 0.5),
             Self::Lock | Self::Nagle | Self::Alloc => (6, 0.5),
             Self::Calls | Self::Writes | Self::Faults | Self::Sleep => (6, 0.3),
         }

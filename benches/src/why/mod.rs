@@ -23,7 +23,7 @@ const FIRST: usize = 2;
 /// More requests than this that could not be sent, as a share of those that ended: the server did not keep up.
 const BEHIND: f64 = 0.01;
 /// Of a part of a round, each server is loaded so many times: two of each way of looking, of different lengths.
-const LOADED: f64 = 3.3;
+const LOADED: f64 = 3.7;
 /// What a start of a server takes with its warm-up, in seconds.
 const START: f64 = 0.7;
 
@@ -259,7 +259,7 @@ fn explained(side: &Value) -> Option<f64> {
     let sampled = |row: &&Value| row[0]["kind"] != "unsampled";
     let parts = side["parts"].as_array()?.iter().filter(sampled);
     let sum: f64 = parts.filter_map(|row| row[1]["value"].as_f64()).sum();
-    Some(sum / side["plain_cpu"]["value"].as_f64()?)
+    Some(sum / side["cpu"]["value"].as_f64()?)
 }
 
 /// Multiples as a change in percent: `+1.3 % (+0.2 to +2.4)`, with the 95 % interval of their mean.
@@ -380,7 +380,7 @@ mod tests {
         let part = |kind: &str, ns: f64| json!([{"kind": kind, "name": "it"}, {"value": ns}]);
         let side = json!({
             "parts": [part("function", 600.0), part("call", 300.0), part("unsampled", 100.0)],
-            "plain_cpu": {"value": 1_000.0},
+            "cpu": {"value": 1_000.0},
             "sampling": {"value": 1.02},
             "requests": 1_000,
             "unsent": 11,

@@ -23,14 +23,15 @@ use std::time::Duration;
 
 /// Rounds unless asked otherwise.
 pub const ROUNDS: u32 = 8;
-/// Each way of looking, with its part of the time that a side is loaded in each half of a round. Samples need it most.
+/// Each way of looking, with its part of the time that a side is loaded in each half of a round. Samples need it most, and the whole,
+/// which is told by what was plain.
 const LOOKS: [(Look, f64); 4] = [
-    (Look::Stacks, 0.75),
+    (Look::Stacks, 0.8),
     PLAIN,
-    (Look::Calls, 0.25),
+    (Look::Calls, 0.2),
     (Look::Waits, 0.25),
 ];
-const PLAIN: (Look, f64) = (Look::Plain, 0.4);
+const PLAIN: (Look, f64) = (Look::Plain, 0.6);
 
 /// Looks into servers.
 pub trait Anatomist {

@@ -301,7 +301,7 @@ pub fn of_one(side: &Body) -> Table {
             )
         })
     };
-    let whole = side.cpu.or(side.plain_cpu);
+    let whole = side.cpu;
     if let Some(cpu) = &whole {
         table.row([
             "CPU time".to_owned(),

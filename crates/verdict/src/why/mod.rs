@@ -9,7 +9,7 @@ mod words;
 pub use kept::{STACKS, kept};
 use one_sided::Function;
 pub use one_sided::OneSided;
-use part::{Part, parts, waits, with_callees};
+use part::{Part, covered, parts, waits, with_callees};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_stats::false_discovery::{RATE, findings};
 use prony_stats::mean::{mean, t_p_value};
@@ -70,16 +70,14 @@ pub struct Body {
     pub failed: u64,
     /// Requests that were due and were not sent: the server or the generator did not keep up with the rate.
     pub unsent: u64,
-    /// CPU time per request while stacks were sampled; null when they were not.
-    pub cpu: Option<Estimate>,
     /// CPU time per request while nothing was sampled or counted.
-    pub plain_cpu: Option<Estimate>,
+    pub cpu: Option<Estimate>,
     /// CPU time per request with sampling, as a multiple of that without.
     pub sampling: Option<Estimate>,
     /// CPU time per request with what its manifest adds to name its functions (`[profile]`), as a multiple of that without,
     /// neither with sampling; null where it adds nothing.
     pub profile: Option<Estimate>,
-    /// Samples times their period, as a multiple of the CPU time that they sample. Less than 1 where the server often wakes
+    /// What samples stand for, as a multiple of the CPU time without sampling. Less than 1 where the server often wakes
     /// up: the rest is the part `unsampled`.
     pub coverage: Option<Estimate>,
     /// Samples of its stacks, in all rounds.
@@ -197,21 +195,21 @@ fn body(name: &str, rounds: &[&Dissection]) -> Body {
         stacks
     };
     let sum = |of: fn(&Dissection) -> u64| rounds.iter().map(|round| of(round)).sum();
+    let covered = covered(rounds);
     let mut body = Body {
         name: name.to_owned(),
         sentence: String::new(),
         requests: sum(|it| it.requests),
         failed: sum(|it| it.failed),
         unsent: sum(|it| it.unsent),
-        cpu: series(sampled, CPU),
-        plain_cpu: series(|it| it.plain.per_request(), CPU),
+        cpu: series(plain, CPU),
         sampling: series(cost, Unit::Ratio),
         profile: series(profile, Unit::Ratio),
-        coverage: series(coverage, Unit::Ratio),
+        coverage: over(rounds.iter().map(|it| coverage(it, covered)), Unit::Ratio),
         samples: sum(|it| it.samples),
         lost: sum(|it| it.lost),
-        parts: estimates(&table(rounds, parts), CPU),
-        with_callees: estimates(&table(rounds, with_callees), CPU),
+        parts: estimates(&table(rounds, |it| parts(it, covered)), CPU),
+        with_callees: estimates(&table(rounds, |it| with_callees(it, covered)), CPU),
         counts: estimates(&table(rounds, counts), Unit::Count),
         waits: estimates(&table(rounds, waits), WAIT),
         waiting: all(|it| &it.waits),
@@ -222,29 +220,27 @@ fn body(name: &str, rounds: &[&Dissection]) -> Body {
     body
 }
 
-/// CPU time per request with sampling, as a multiple of that without.
+/// CPU time per request while nothing was sampled or counted.
+fn plain(it: &Dissection) -> Option<f64> {
+    it.plain.per_request()
+}
+
+/// CPU time per request with sampling, as a multiple of that without; none without samples.
 fn cost(it: &Dissection) -> Option<f64> {
-    Some(sampled(it)? / it.plain.per_request()?)
+    let sampled = it.sampled.per_request().filter(|_| it.samples > 0)?;
+    Some(sampled / plain(it)?)
 }
 
 /// CPU time per request with what the manifest adds, as a multiple of that without.
 fn profile(it: &Dissection) -> Option<f64> {
-    Some(it.plain.per_request()? / it.unprofiled?.per_request()?)
+    Some(plain(it)? / it.unprofiled?.per_request()?)
 }
 
-/// Samples times their period, as a multiple of the CPU time that they sample.
-fn coverage(it: &Dissection) -> Option<f64> {
-    let cpu = nonzero(it.sampled.cpu_ns)?;
-    (it.samples > 0).then(|| it.samples as f64 * it.period_ns as f64 / cpu)
-}
-
-fn nonzero(value: u64) -> Option<f64> {
-    (value > 0).then_some(value as f64)
-}
-
-/// CPU time per request while stacks were sampled; none without samples.
-fn sampled(it: &Dissection) -> Option<f64> {
-    it.sampled.per_request().filter(|_| it.samples > 0)
+/// What samples stand for, as a multiple of the CPU time without sampling; none without samples.
+fn coverage(it: &Dissection, covered: f64) -> Option<f64> {
+    let parts = parts(it, covered);
+    let unsampled = parts.get(&Part::Unsampled)?;
+    Some(1.0 - unsampled / plain(it)?)
 }
 
 fn estimates<K: Clone + Ord>(table: &BTreeMap<K, Vec<f64>>, unit: Unit) -> Vec<(K, Estimate)> {
@@ -333,12 +329,12 @@ fn p_value(differences: &[f64]) -> f64 {
 }
 
 fn compare(base_name: &str, base: &[&Dissection], name: &str, side: &[&Dissection]) -> Against {
-    let of = |rounds: &[&Dissection], of: fn(&Dissection) -> Option<f64>| {
-        rounds.iter().map(|it| of(it)).collect::<Option<Vec<f64>>>()
+    // Sampling costs something, which differs from round to round: the rounds without it tell better.
+    let plain = |rounds: &[&Dissection]| {
+        let all = rounds.iter().map(|it| plain(it));
+        all.collect::<Option<Vec<f64>>>()
     };
-    // Without samples the difference is that of the rounds without them.
-    let both = |what: fn(&Dissection) -> Option<f64>| of(base, what).zip(of(side, what));
-    let cpu = both(sampled).or_else(|| both(|it| it.plain.per_request()));
+    let cpu = plain(base).zip(plain(side));
     let whole = cpu
         .as_ref()
         .and_then(|(base, _)| average(base))
@@ -386,7 +382,8 @@ type Named<'a> = (&'a str, &'a [&'a Dissection]);
 /// one.
 fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, Vec<OneSided>) {
     let rounds = side.1.len();
-    let (mut ours, mut theirs) = (table(side.1, parts), table(base.1, parts));
+    let table = |rounds| table(rounds, |it| parts(it, covered(rounds)));
+    let (mut ours, mut theirs) = (table(side.1), table(base.1));
     let sum = |table: &BTreeMap<Part, Vec<f64>>| table.values().flatten().sum::<f64>();
     let limit = LISTED * (sum(&ours) + sum(&theirs));
     let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();

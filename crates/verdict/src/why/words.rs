@@ -17,7 +17,7 @@ const MORE_CALLS: f64 = 0.05;
 
 /// What a request costs a server, and where most of it goes.
 pub(super) fn of_one(body: &Body) -> String {
-    let Some(cpu) = body.cpu.or(body.plain_cpu) else {
+    let Some(cpu) = body.cpu else {
         return format!("nothing is known of the CPU time of {}", body.name);
     };
     let share = |ns: f64| ns / cpu.value().max(f64::MIN_POSITIVE);
