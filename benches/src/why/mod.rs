@@ -22,6 +22,8 @@ const GO: &str = include_str!("../plant/why.go");
 const FIRST: usize = 2;
 /// More requests than this that could not be sent, as a share of those that ended: the server did not keep up.
 const BEHIND: f64 = 0.01;
+/// Functions that only one server runs of which so many, the largest, count as named.
+const EXAMPLES: usize = 3;
 /// Of a part of a round, each server is loaded so many times: two of each way of looking, of different lengths.
 const LOADED: f64 = 3.7;
 /// What a start of a server takes with its warm-up, in seconds.
@@ -226,10 +228,25 @@ impl Named {
         let names = sides.iter().filter_map(|side| side["name"].as_str());
         let said = names.fold(sentence.to_owned(), |said, name| said.replace(name, ""));
         let differ = |row: &&Value| row[1]["differs"] == true;
+        let told = |name: &str| self.cause.tells(self.language, name);
+        // Of functions that only one server runs, those that the sentence may name.
+        let only = |server: &str| {
+            let all = against["one_sided"]
+                .as_array()
+                .map_or(&[][..], Vec::as_slice);
+            let functions = all.iter().filter(|one| one["server"] == server);
+            let mut named = functions
+                .filter_map(|one| one["functions"].as_array())
+                .flat_map(|functions| functions.iter().take(EXAMPLES));
+            named.any(|function| function[0].as_str().is_some_and(told))
+        };
         let tells = |row: &Value| {
             // A part is `{"kind": …, "name": …}`, a count a text.
             let name = row[0]["name"].as_str().or(row[0].as_str());
-            name.is_some_and(|name| self.cause.tells(self.language, name))
+            match row[0]["kind"] == "only-in" {
+                true => name.is_some_and(only),
+                false => name.is_some_and(told),
+            }
         };
         let first = |rows: &[Value]| rows.iter().filter(differ).take(FIRST).any(&tells);
         self.duels += 1;
@@ -351,6 +368,22 @@ mod tests {
         assert_eq!(of_go.in_sentence, 0);
         of_go.add(&why(": 1 µs in `sync.(*Mutex).Lock`")).unwrap();
         assert_eq!(of_go.in_sentence, 1);
+    }
+
+    #[test]
+    fn functions_that_only_one_server_runs_count_by_their_names() {
+        let found = |function: &str| {
+            json!({
+                "sentence": "", "cpu": {"differs": false}, "counts": [],
+                "parts": [[{"kind": "only-in", "name": "new lock"}, {"differs": true}]],
+                "one_sided": [
+                    {"server": "old", "functions": [["futex", 9.0]]},
+                    {"server": "new lock", "functions": [["a", 3.0], [function, 2.0], ["b", 1.0], ["futex", 0.5]]},
+                ],
+            })
+        };
+        assert_eq!(named(Cause::Lock, &found("futex_wait")), (1, 0, 1));
+        assert_eq!(named(Cause::Lock, &found("other")), (0, 0, 1));
     }
 
     #[test]

@@ -268,6 +268,42 @@ fn an_interval_beyond_zero_is_not_called_equal() {
 }
 
 #[test]
+fn what_only_one_server_runs_is_named_however_little_it_costs() {
+    let row = |values: &[f64], differs| Difference {
+        base: 10_000.0,
+        side: 10_030.0,
+        difference: mean(values, CPU).unwrap(),
+        p: 0.001,
+        differs,
+        share: None,
+    };
+    let small = |part| (part, row(&[29.0, 30.0, 31.0], true));
+    let sentence = words::sentence(
+        "old",
+        &Against {
+            side: "new".into(),
+            sentence: String::new(),
+            cpu: Some(row(&[-300.0, 30.0, 360.0], false)),
+            parts: vec![
+                small(Part::OnlyIn("new".into())),
+                small(Part::Function("parse".into())),
+            ],
+            one_sided: vec![OneSided {
+                server: "new".into(),
+                functions: vec![("lockSlow".into(), 20.0), ("dequeue".into(), 10.0)],
+            }],
+            counts: Vec::new(),
+            waits: Vec::new(),
+            unexplained_ns: None,
+        },
+    );
+    assert_eq!(
+        sentence,
+        "the CPU time per request of new and old is not known to differ as a whole, but parts of it do: 30 ns more in small functions that only new runs (`lockSlow`, `dequeue`)."
+    );
+}
+
+#[test]
 fn a_server_by_itself_is_summed_up_in_a_sentence() {
     let seen = duel(&base(), &base(), 5);
     let sentence = &seen.sides[0].sentence;

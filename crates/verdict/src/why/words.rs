@@ -86,8 +86,7 @@ pub(super) fn sentence(base: &str, against: &Against) -> String {
         return format!("nothing is known of the CPU time of {}", against.side);
     };
     let parts: Vec<&(Part, Difference)> = (against.parts.iter())
-        .filter(|(_, row)| row.differs)
-        .filter(|(_, row)| worth_naming(row, cpu))
+        .filter(|(part, row)| row.differs && worth_naming(part, row, cpu))
         .take(NAMED)
         .collect();
     let mut text = match (cpu.differs, parts.is_empty()) {
@@ -173,7 +172,11 @@ fn range(cpu: &Difference) -> String {
     })
 }
 
-fn worth_naming(row: &Difference, cpu: &Difference) -> bool {
+/// What only one server runs tells what it does that the other one does not, however little that costs.
+fn worth_naming(part: &Part, row: &Difference, cpu: &Difference) -> bool {
+    if matches!(part, Part::OnlyIn(_)) {
+        return true;
+    }
     let least = match cpu.differs {
         true => WORTH_NAMING * cpu.difference.value().abs(),
         false => WORTH_NAMING_ALONE * cpu.base,
