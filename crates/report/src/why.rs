@@ -301,8 +301,7 @@ pub fn of_one(side: &Body) -> Table {
             )
         })
     };
-    let whole = side.cpu;
-    if let Some(cpu) = &whole {
+    if let Some(cpu) = &side.cpu {
         table.row([
             "CPU time".to_owned(),
             show::time(cpu.value()),
@@ -310,23 +309,24 @@ pub fn of_one(side: &Body) -> Table {
             String::new(),
         ]);
     }
-    let mut rest = whole.map_or(0.0, |whole| whole.value());
-    for (part, value) in side.parts.iter().take(2 * ROWS) {
-        rest -= value.value();
-        let share = whole.map_or(0.0, |whole| value.value() / whole.value());
+    // Of all of it while stacks were sampled, which cost something.
+    let sampled: f64 = side.parts.iter().map(|(_, value)| value.value()).sum();
+    let (listed, others) = side.parts.split_at(side.parts.len().min(2 * ROWS));
+    for (part, value) in listed {
         table.row([
             format!("  {}", name(part)),
             show::time(value.value()),
             range(value, show::time),
-            percent(share),
+            percent(value.value() / sampled),
         ]);
     }
-    if let (Some(whole), Some(others)) = (whole, side.parts.len().checked_sub(2 * ROWS + 1)) {
+    if !others.is_empty() {
+        let rest: f64 = others.iter().map(|(_, value)| value.value()).sum();
         table.row([
-            format!("  ({} smaller parts)", others + 1),
+            format!("  ({} smaller parts)", others.len()),
             show::time(rest),
             String::new(),
-            percent(rest / whole.value()),
+            percent(rest / sampled),
         ]);
     }
     for (count, value) in side

@@ -109,7 +109,7 @@ mod tests {
         ];
         assert_eq!(left, expected);
         assert_eq!(after.waits, after.stacks);
-        assert_eq!(parts(after, 1.0), parts(&round, 1.0));
+        assert_eq!(parts(after), parts(&round));
         assert_eq!(bounded(&seen, 5), seen);
     }
 }

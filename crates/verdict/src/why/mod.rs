@@ -9,7 +9,7 @@ mod words;
 pub use kept::{STACKS, kept};
 use one_sided::Function;
 pub use one_sided::OneSided;
-use part::{Part, covered, parts, waits, with_callees};
+use part::{Part, parts, waits, with_callees};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_stats::false_discovery::{RATE, findings};
 use prony_stats::mean::{mean, t_p_value};
@@ -77,14 +77,14 @@ pub struct Body {
     /// CPU time per request with what its manifest adds to name its functions (`[profile]`), as a multiple of that without,
     /// neither with sampling; null where it adds nothing.
     pub profile: Option<Estimate>,
-    /// What samples stand for, as a multiple of the CPU time without sampling. Less than 1 where the server often wakes
+    /// Samples times their period, as a multiple of the CPU time that they sample. Less than 1 where the server often wakes
     /// up: the rest is the part `unsampled`.
     pub coverage: Option<Estimate>,
     /// Samples of its stacks, in all rounds.
     pub samples: u64,
     /// Records that the kernel had no room for.
     pub lost: u64,
-    /// CPU time per request by part, the largest first; together they are all of it.
+    /// CPU time per request by part, the largest first; together they are all of it while stacks were sampled.
     pub parts: Vec<(Part, Estimate)>,
     /// CPU time per request by function with what it calls, the largest first.
     pub with_callees: Vec<(String, Estimate)>,
@@ -195,7 +195,6 @@ fn body(name: &str, rounds: &[&Dissection]) -> Body {
         stacks
     };
     let sum = |of: fn(&Dissection) -> u64| rounds.iter().map(|round| of(round)).sum();
-    let covered = covered(rounds);
     let mut body = Body {
         name: name.to_owned(),
         sentence: String::new(),
@@ -205,11 +204,11 @@ fn body(name: &str, rounds: &[&Dissection]) -> Body {
         cpu: series(plain, CPU),
         sampling: series(cost, Unit::Ratio),
         profile: series(profile, Unit::Ratio),
-        coverage: over(rounds.iter().map(|it| coverage(it, covered)), Unit::Ratio),
+        coverage: series(coverage, Unit::Ratio),
         samples: sum(|it| it.samples),
         lost: sum(|it| it.lost),
-        parts: estimates(&table(rounds, |it| parts(it, covered)), CPU),
-        with_callees: estimates(&table(rounds, |it| with_callees(it, covered)), CPU),
+        parts: estimates(&table(rounds, parts), CPU),
+        with_callees: estimates(&table(rounds, with_callees), CPU),
         counts: estimates(&table(rounds, counts), Unit::Count),
         waits: estimates(&table(rounds, waits), WAIT),
         waiting: all(|it| &it.waits),
@@ -236,11 +235,14 @@ fn profile(it: &Dissection) -> Option<f64> {
     Some(plain(it)? / it.unprofiled?.per_request()?)
 }
 
-/// What samples stand for, as a multiple of the CPU time without sampling; none without samples.
-fn coverage(it: &Dissection, covered: f64) -> Option<f64> {
-    let parts = parts(it, covered);
-    let unsampled = parts.get(&Part::Unsampled)?;
-    Some(1.0 - unsampled / plain(it)?)
+/// Samples times their period, as a multiple of the CPU time that they sample.
+fn coverage(it: &Dissection) -> Option<f64> {
+    let cpu = nonzero(it.sampled.cpu_ns)?;
+    (it.samples > 0).then(|| it.samples as f64 * it.period_ns as f64 / cpu)
+}
+
+fn nonzero(value: u64) -> Option<f64> {
+    (value > 0).then_some(value as f64)
 }
 
 fn estimates<K: Clone + Ord>(table: &BTreeMap<K, Vec<f64>>, unit: Unit) -> Vec<(K, Estimate)> {
@@ -382,8 +384,7 @@ type Named<'a> = (&'a str, &'a [&'a Dissection]);
 /// one.
 fn part_rows(base: Named<'_>, side: Named<'_>, least: f64) -> (Vec<Row<Part>>, Vec<OneSided>) {
     let rounds = side.1.len();
-    let table = |rounds| table(rounds, |it| parts(it, covered(rounds)));
-    let (mut ours, mut theirs) = (table(side.1), table(base.1));
+    let (mut ours, mut theirs) = (table(side.1, parts), table(base.1, parts));
     let sum = |table: &BTreeMap<Part, Vec<f64>>| table.values().flatten().sum::<f64>();
     let limit = LISTED * (sum(&ours) + sum(&theirs));
     let keys: BTreeSet<Part> = ours.keys().chain(theirs.keys()).cloned().collect();

@@ -92,14 +92,13 @@ fn jumped_to<'s>(kernel: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     }
 }
 
-/// A round's CPU time per request by part, in nanoseconds. What samples do not show of the CPU time without sampling is
-/// [`Part::Unsampled`], so that all parts together are all of it; that one may be negative by chance. `covered` is the server's
-/// [`covered`]. Empty without samples.
+/// A round's CPU time per request by part, in nanoseconds: every sample stands for its period. What is left of the CPU time
+/// while stacks were sampled is [`Part::Unsampled`], so that all parts together are all of it. That one may be negative by chance.
+/// Empty without samples.
 #[must_use]
-pub fn parts(dissection: &Dissection, covered: f64) -> BTreeMap<Part, f64> {
+pub fn parts(dissection: &Dissection) -> BTreeMap<Part, f64> {
     let mut parts: BTreeMap<Part, f64> = BTreeMap::new();
-    let (Some(of_one), Some(whole)) = (of_one(dissection, covered), dissection.plain.per_request())
-    else {
+    let (Some(of_one), Some(whole)) = (of_one(dissection), dissection.sampled.per_request()) else {
         return parts;
     };
     for (stack, samples) in &dissection.stacks {
@@ -110,28 +109,10 @@ pub fn parts(dissection: &Dissection, covered: f64) -> BTreeMap<Part, f64> {
     parts
 }
 
-/// Samples times their period as a multiple of the CPU time that they sample, over all rounds of a server; 0 without samples.
-#[must_use]
-pub fn covered(rounds: &[&Dissection]) -> f64 {
-    let sampled: f64 = (rounds.iter())
-        .map(|round| round.samples as f64 * round.period_ns as f64)
-        .sum();
-    let used: u64 = rounds.iter().map(|round| round.sampled.cpu_ns).sum();
-    if used == 0 {
-        0.0
-    } else {
-        sampled / used as f64
-    }
-}
-
-/// The CPU time per request that a sample stands for, in nanoseconds; none without samples. On average over rounds this is the
-/// period. In each round a few samples more or less are taken of the same CPU time by chance, of all functions alike: this noise
-/// is left out by dividing the round's CPU time among its samples (a combined ratio estimator: Cochran, Sampling
-/// Techniques, 3rd edition, section 6.11).
-fn of_one(dissection: &Dissection, covered: f64) -> Option<f64> {
-    let samples = dissection.samples as f64;
-    let sampled = dissection.sampled.per_request()?;
-    (samples > 0.0).then(|| covered * sampled / samples)
+/// The CPU time per request that a sample stands for, in nanoseconds; none without samples.
+fn of_one(dissection: &Dissection) -> Option<f64> {
+    let requests = dissection.sampled.requests;
+    (requests > 0 && dissection.samples > 0).then(|| dissection.period_ns as f64 / requests as f64)
 }
 
 /// How long all threads together waited for each part, in nanoseconds per request.
@@ -174,10 +155,10 @@ impl Part {
     }
 }
 
-/// CPU time per request of each function and what it had called, in nanoseconds; `covered` as for [`parts`].
+/// CPU time per request of each function and what it had called, in nanoseconds.
 #[must_use]
-pub fn with_callees(dissection: &Dissection, covered: f64) -> BTreeMap<String, f64> {
-    let of_one = of_one(dissection, covered).unwrap_or(0.0);
+pub fn with_callees(dissection: &Dissection) -> BTreeMap<String, f64> {
+    let of_one = of_one(dissection).unwrap_or(0.0);
     let mut functions: BTreeMap<String, f64> = BTreeMap::new();
     for (stack, samples) in &dissection.stacks {
         for frame in stack.split(';').collect::<BTreeSet<_>>() {
@@ -276,17 +257,12 @@ mod tests {
                 requests: 10,
                 cpu_ns: 2_600,
             },
-            plain: Spent {
-                requests: 20,
-                cpu_ns: 5_200,
-            },
             stacks: BTreeMap::from([("a;b;a".to_owned(), 3), ("a;c".to_owned(), 1)]),
             ..Dissection::default()
         };
-        let covered = covered(&[&dissection]);
-        let functions = with_callees(&dissection, covered);
+        let functions = with_callees(&dissection);
         assert_eq!((functions["a"], functions["b"]), (200.0, 150.0));
-        let parts = parts(&dissection, covered);
+        let parts = parts(&dissection);
         let function = |name: &str| Part::Function(name.into());
         assert_eq!(
             (parts[&function("a")], parts[&function("c")]),
@@ -298,43 +274,13 @@ mod tests {
 
     #[test]
     fn without_samples_there_are_no_parts() {
-        let spent = Spent {
-            requests: 10,
-            cpu_ns: 2_600,
-        };
         let dissection = Dissection {
-            sampled: spent,
-            plain: spent,
-            ..Dissection::default()
-        };
-        let covered = covered(&[&dissection]);
-        assert_eq!(covered, 0.0);
-        assert!(parts(&dissection, covered).is_empty());
-        assert!(with_callees(&dissection, covered).is_empty());
-    }
-
-    #[test]
-    fn a_round_with_fewer_samples_of_the_same_time_shows_the_same() {
-        let round = |a: u64, b: u64| Dissection {
-            samples: a + b,
-            period_ns: 500,
             sampled: Spent {
                 requests: 10,
-                cpu_ns: 2_500,
+                cpu_ns: 2_600,
             },
-            plain: Spent {
-                requests: 10,
-                cpu_ns: 2_500,
-            },
-            stacks: BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), b)]),
             ..Dissection::default()
         };
-        let (few, many) = (round(3, 1), round(4, 1));
-        let covered = covered(&[&few, &many]);
-        assert_eq!(covered, 0.9);
-        // 225 ns of the 250 in either round, a quarter or a fifth of which are in b.
-        let of = |round: &Dissection| parts(round, covered)[&Part::Function("b".into())];
-        assert!((of(&few) - 56.25).abs() < 1e-9 && (of(&many) - 45.0).abs() < 1e-9);
-        assert!((parts(&few, covered)[&Part::Unsampled] - 25.0).abs() < 1e-9);
+        assert!(parts(&dissection).is_empty() && with_callees(&dissection).is_empty());
     }
 }

@@ -20,7 +20,9 @@ pub(super) fn of_one(body: &Body) -> String {
     let Some(cpu) = body.cpu else {
         return format!("nothing is known of the CPU time of {}", body.name);
     };
-    let share = |ns: f64| ns / cpu.value().max(f64::MIN_POSITIVE);
+    // Of all of it while stacks were sampled, which cost something.
+    let sampled: f64 = body.parts.iter().map(|(_, part)| part.value()).sum();
+    let share = |ns: f64| ns / sampled.max(f64::MIN_POSITIVE);
     let mut text = format!(
         "a request costs {} {} of CPU time",
         body.name,
