@@ -26,6 +26,9 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// A server has stopped reading when it takes nothing for this many times its longest pause so far:
 /// on a busy machine an honest pause is longer.
 const STALL_FACTOR: u32 = 10;
+/// Or for this long: once its kernel has no room, the client's asks for some at ever longer intervals, and what little it is
+/// allowed each time is no sign of a server that reads.
+const LONGEST_STALL: Duration = Duration::from_secs(1);
 
 /// What was expected and what was found instead.
 #[derive(Debug)]
@@ -303,7 +306,7 @@ impl Wire {
                     sent += n;
                     let now = Instant::now();
                     self.patience.progressed(now);
-                    stalled = stalled.max((now - begun) * STALL_FACTOR);
+                    stalled = stalled.max((now - begun) * STALL_FACTOR).min(LONGEST_STALL);
                     thread::sleep(PAUSE);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
