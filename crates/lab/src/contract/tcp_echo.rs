@@ -28,8 +28,6 @@ const SLOW: usize = 16 << 20;
 /// And so much more than the kernel can hold for a server.
 const BEYOND_KERNEL: usize = 4 << 20;
 const SLOW_BUFFER: usize = 64 * 1024;
-/// What it has room for after its first reads, when it reads as fast as it can.
-const WIDE_BUFFER: usize = 1 << 20;
 
 /// A server that takes nothing for this long, or longer where it has paused before, has stopped reading.
 /// Should it only be slow, all that it takes later must come back all the same.
@@ -235,10 +233,6 @@ fn slow_reader(visit: &mut Visit<'_>) -> Result<(), Fault> {
             .try_for_each(|sip| {
                 thread::sleep(Duration::from_millis(1));
                 expect_echo(&wire, sip)
-            })
-            .and_then(|()| {
-                let widened = wire.widen_receive_buffer(WIDE_BUFFER);
-                widened.map_err(|error| Fault::io("room for what comes back", &error))
             })
             .and_then(|()| expect_echo(&wire, rest))
             .inspect_err(|_| wire.hang_up())

@@ -258,32 +258,23 @@ impl Wire {
     /// Holds this side's kernel buffers down to about `size` bytes each, so that what the peer has
     /// taken can be told from what waits here.
     pub fn shrink_buffers(&self, size: usize) -> io::Result<()> {
-        self.set_buffer(libc::SO_RCVBUF, size)?;
-        self.set_buffer(libc::SO_SNDBUF, size)
-    }
-
-    /// Gives what arrives `size` bytes of room, or as many as the system allows. A buffer that holds less than two
-    /// segments, which are 64 KiB over loopback, is filled no faster than acknowledgements are delayed: 40 ms each time.
-    pub fn widen_receive_buffer(&self, size: usize) -> io::Result<()> {
-        self.set_buffer(libc::SO_RCVBUF, size)
-    }
-
-    fn set_buffer(&self, option: libc::c_int, size: usize) -> io::Result<()> {
         let size = libc::c_int::try_from(size).expect("a small size");
-        // SAFETY: the socket is open, and `size` is valid for the length given.
-        let result = unsafe {
-            libc::setsockopt(
-                self.stream.as_raw_fd(),
-                libc::SOL_SOCKET,
-                option,
-                (&raw const size).cast(),
-                size_of::<libc::c_int>() as libc::socklen_t,
-            )
-        };
-        match result {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+        for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+            // SAFETY: the socket is open, and `size` is valid for the length given.
+            let result = unsafe {
+                libc::setsockopt(
+                    self.stream.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    option,
+                    (&raw const size).cast(),
+                    size_of::<libc::c_int>() as libc::socklen_t,
+                )
+            };
+            if result < 0 {
+                return Err(io::Error::last_os_error());
+            }
         }
+        Ok(())
     }
 
     /// Sends until all is taken, or nothing more has been taken for `stalled` or [`STALL_FACTOR`] times
