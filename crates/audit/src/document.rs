@@ -28,6 +28,8 @@ pub struct Document {
     pub lasting: Vec<(usize, f64)>,
     /// Lines that say how many connections there were, and how many.
     pub at_once: Vec<(usize, u64)>,
+    /// Lines that say that requests were sent at a rate.
+    pub offered: Vec<usize>,
     /// Lines with pictures of results.
     pub pictures: Vec<usize>,
     /// One of them is of a rate or a time, below a heading of results.
@@ -92,6 +94,7 @@ impl Document {
             stated: Vec::new(),
             lasting: Vec::new(),
             at_once: Vec::new(),
+            offered: Vec::new(),
             pictures: Vec::new(),
             charted: false,
             linked: false,

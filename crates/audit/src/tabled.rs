@@ -1,12 +1,14 @@
 //! The figures of a table, however it lays out its systems, loads and runs.
 
+mod rows;
+
 use crate::axis::{Axis, axis, load as load_named};
 use crate::document::Place;
 use crate::figures::{Figure, is_about_other, is_other, rate_unit, rates_in};
 use crate::load::Load;
-use crate::names::{System, bare, is_generic, is_run, is_summary, system, words};
+use crate::names::{System, is_generic, is_run, is_summary, system, words};
 use crate::table::{Row, Table};
-use std::collections::{BTreeMap, BTreeSet};
+use rows::{are_percentiles, named_behind_loads, names_of, names_pages, without_ranks};
 
 /// A table as it is looked at for figures.
 struct Reading<'a> {
@@ -17,6 +19,8 @@ struct Reading<'a> {
     file: &'a str,
     /// What its caption, its corner or its label say that its figures are.
     unit: Option<f64>,
+    /// The load that its heading or its label says: `Concurrency: 64`.
+    load: Load,
     all: Vec<Figure>,
 }
 
@@ -24,7 +28,7 @@ impl Reading<'_> {
     fn add(&mut self, row: usize, column: usize, system: System, load: Load, unit: Option<f64>) {
         let row = self.rows[row];
         let load = if load == Load::default() {
-            in_brackets(&system.name).unwrap_or_default()
+            in_brackets(&system.name).unwrap_or(self.load)
         } else {
             load
         };
@@ -65,10 +69,39 @@ impl Reading<'_> {
     fn system(&self, column: Option<&str>) -> System {
         system(self.place, column, self.file)
     }
+
+    /// The system of a row that is called so. Where the rows are pages of a server, the heading above names it.
+    fn of_row(&self, name: &str) -> System {
+        let mut system = self.system(Some(name));
+        if names_pages(self.table.name(0)) {
+            let mut headings = self.place.headings.iter().rev();
+            match headings.find(|heading| Load::parse(&heading.0).is_none()) {
+                Some(heading) if !is_generic(&heading.0) => {
+                    let above = system.section.strip_suffix(heading.0.as_str());
+                    let above = above.map(|above| above.trim_end_matches(" / "));
+                    let above = above.unwrap_or(&system.section);
+                    system.section = format!("{above} / {name}").into();
+                    system.name = heading.0.as_str().into();
+                }
+                _ => system.section = format!("{} / {name}", system.section).into(),
+            }
+        }
+        system
+    }
 }
 
 /// The figures of a table: of its systems, loads and runs, however it lays them out.
 pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str) -> Vec<Figure> {
+    if let Some(groups) = table.groups() {
+        let of_group = |(group, part): (String, Table)| {
+            let mut found = of_table(&part, place, document, file);
+            for figure in &mut found {
+                figure.system.section = format!("{} / {group}", figure.system.section).into();
+            }
+            found
+        };
+        return groups.into_iter().flat_map(of_group).collect();
+    }
     let unranked = without_ranks(table);
     let table = unranked.as_ref().unwrap_or(table);
     let rows: Vec<&Row> = table
@@ -91,6 +124,8 @@ pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str
         .chain(above)
         .find_map(rate_unit)
         .filter(|_| !other);
+    let above = place.label.as_ref().or(place.headings.last());
+    let load = above.and_then(|text| Load::parse(&text.0));
     let mut reading = Reading {
         table,
         rows,
@@ -98,6 +133,7 @@ pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str
         document,
         file,
         unit,
+        load: load.unwrap_or_default(),
         all: Vec::new(),
     };
     let labels: Vec<&str> = reading.rows.iter().map(|row| row.label()).collect();
@@ -122,18 +158,6 @@ pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str
 fn in_brackets(name: &str) -> Option<Load> {
     let (inner, _) = name.split_once('(')?.1.split_once(')')?;
     Load::parse(inner).filter(|load| load.connections.is_some())
-}
-
-/// Do numbers say which percentile stands below each: `50 | 90 | 95 | 99`? No load is between 95 and 100.
-fn are_percentiles(names: &[&str]) -> bool {
-    let number = |name: &&str| name.trim_end_matches('%').trim().parse::<f64>().ok();
-    let Some(numbers) = names.iter().map(number).collect::<Option<Vec<f64>>>() else {
-        return false;
-    };
-    numbers.len() >= 2
-        && numbers.is_sorted()
-        && numbers.iter().all(|n| (0.0..=100.0).contains(n))
-        && numbers.iter().any(|n| (95.0..100.0).contains(n))
 }
 
 /// Each row is a run, or a load; each column is a system, or a quantity of what the table is of.
@@ -279,7 +303,7 @@ fn systems_below(
             } else {
                 across
             };
-            let mut system = reading.system(Some(name));
+            let mut system = reading.of_row(name);
             if !group.is_empty() {
                 system.section = format!("{}{group}", system.section).into();
             }
@@ -346,6 +370,11 @@ fn quantities_below(reading: &mut Reading<'_>) {
         if name.is_some_and(|name| is_summary(name) || is_other(name) || rates_in(name).is_some()) {
             continue;
         }
+        // How far the others are apart: `+18.7%`.
+        let cell = reading.rows[headline].cells.get(column);
+        if cell.is_some_and(|cell| cell.text.contains('%')) {
+            continue;
+        }
         reading.add(headline, column, reading.system(name), load, unit);
     }
 }
@@ -361,136 +390,4 @@ fn has_rates(rows: &[&Row], column: usize) -> bool {
 fn is_metric(name: &str) -> bool {
     let pool = words(&name.to_lowercase()).any(|word| word == "pool");
     rate_unit(name).is_some() || !pool && is_other(name) && Load::named(name, 0).is_none()
-}
-
-/// What each row is called: the texts in front of its figures; where rows are then called alike, also
-/// what else tells them apart.
-fn names_of(reading: &Reading<'_>, columns: &[usize], loads: &[usize]) -> Vec<Option<String>> {
-    let table = reading.table;
-    let first = columns.first().copied().unwrap_or(1).max(1);
-    let joined = |row: &Row, columns: &mut dyn Iterator<Item = usize>| {
-        let cells = columns.filter_map(|column| row.cells.get(column));
-        let texts = cells
-            .map(|cell| cell.text.as_str())
-            .filter(|text| !text.is_empty());
-        texts.take(4).collect::<Vec<_>>().join(", ")
-    };
-    let names: Vec<String> = reading
-        .rows
-        .iter()
-        .map(|row| {
-            joined(
-                row,
-                &mut (0..first).filter(|c| !loads.contains(c) && !counts_runs(table, *c)),
-            )
-        })
-        .collect();
-    let mut often: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in &names {
-        *often.entry(name).or_default() += 1;
-    }
-    let width = table.header.len();
-    let more = |row: &Row| {
-        let mut others = (first..width).filter(|column| {
-            let cell = row.cells.get(*column).map_or("", |cell| cell.text.as_str());
-            !loads.contains(column)
-                && !is_metric(table.name(*column))
-                && !counts_runs(table, *column)
-                && (!columns.contains(column) || bare(cell).is_some())
-                && !table.name(*column).is_empty()
-        });
-        joined(row, &mut others)
-    };
-    names
-        .iter()
-        .zip(&reading.rows)
-        .map(|(name, row)| {
-            (!name.is_empty()).then_some(())?;
-            let more = if often[name.as_str()] > 1 {
-                more(row)
-            } else {
-                String::new()
-            };
-            Some(if more.is_empty() {
-                name.clone()
-            } else {
-                format!("{name}, {more}")
-            })
-        })
-        .collect()
-}
-
-/// Does a column only count runs?
-fn counts_runs(table: &Table, column: usize) -> bool {
-    let name = table.name(column).to_lowercase();
-    column > 0 && (name == "#" || name == "no" || words(&name).any(is_run))
-}
-
-/// Do labels stand several times, most of them? In an order only a few places are shared.
-fn repeat(labels: &[&str]) -> bool {
-    let different: BTreeSet<&str> = labels.iter().copied().collect();
-    2 * different.len() <= labels.len()
-}
-
-/// Are labels the numbers from one on, or from zero, each of them however often?
-fn are_counted(labels: &[&str]) -> bool {
-    let numbers: Option<BTreeSet<u64>> = labels.iter().map(|label| bare(label)).collect();
-    numbers.is_some_and(|numbers| {
-        let from = numbers.first().copied().unwrap_or(2);
-        from <= 1
-            && numbers
-                .iter()
-                .copied()
-                .eq(from..from + numbers.len() as u64)
-    })
-}
-
-/// Do the rows name systems behind the loads that they begin with: `| 50 | gin | 48802 |`, `| 50 | echo | 41104 |`?
-fn named_behind_loads(reading: &Reading<'_>, labels: &[&str]) -> bool {
-    let named = |row: &&Row| {
-        let cell = row.cells.get(1);
-        cell.is_some_and(|cell| {
-            !cell.text.is_empty() && cell.number.is_none() && load_named("", &cell.text).is_none()
-        })
-    };
-    repeat(labels) && reading.rows.iter().all(named)
-}
-
-/// Does a row stand beside the order: `N/A`, `-`?
-fn is_unranked(label: &str) -> bool {
-    matches!(
-        label.to_lowercase().as_str(),
-        "n/a" | "na" | "-" | "–" | "—"
-    )
-}
-
-/// A table without its first column, when that only numbers what the second names.
-fn without_ranks(table: &Table) -> Option<Table> {
-    let named = |row: &Row| {
-        let name = row.cells.get(1).is_some_and(|cell| !cell.text.is_empty());
-        name && row.number(1).is_none()
-            && (crate::names::is_ordinal(row.label()) || is_unranked(row.label()))
-            && load_named("", &row.cells[1].text).is_none()
-    };
-    let counted: Vec<&str> = table
-        .rows
-        .iter()
-        .map(Row::label)
-        .filter(|label| !is_unranked(label))
-        .collect();
-    // Connections are no places, and neither is what stands several times and does not count from one: it was varied.
-    let is_runs = words(table.name(0)).any(is_run) || are_counted(&counted);
-    let varied = Load::named(table.name(0), 0).is_some() || repeat(&counted) && !is_runs;
-    let ranked = counted.len() >= 2 && !varied && table.rows.iter().all(named);
-    ranked.then(|| Table {
-        first: table.first,
-        header: table.header.iter().skip(1).cloned().collect(),
-        rows: table
-            .rows
-            .iter()
-            .map(|row| Row {
-                cells: row.cells[1..].to_vec(),
-            })
-            .collect(),
-    })
 }

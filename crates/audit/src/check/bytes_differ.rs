@@ -1,7 +1,11 @@
 //! `bytes-differ`: the answers of compared systems are not of one size.
 
+mod tables;
+
 use super::{Seen, remark, whole};
 use crate::audit::Remark;
+use crate::document::{Document, Output};
+use crate::names::{System, words};
 use crate::read::command::parts_of;
 use crate::tool::Tool;
 use prony_checks::{Explanation, Severity};
@@ -10,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "bytes-differ",
     cause: "The answers of the compared systems differ in size, so they did not do the same work.",
-    evidence: "Bytes for each answer in the outputs of one tool, of systems that were asked for the same path: from a factor of 1.5 and 64 bytes on (a note), from 3 on a warning.",
+    evidence: "Bytes for each answer, in the outputs of one tool, of systems that were asked for the same path, or worked out of a table's bytes per second and its rates: from a factor of 1.5 and 64 bytes on (a note), from 3 on, and of bodies that are empty beside others, a warning.",
     remedy: "Let all of them send the same answer, with the same header fields.",
 };
 
@@ -30,6 +34,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         if document.suite {
             continue;
         }
+        let nowhere = asks_nowhere(document);
         let mut groups: BTreeMap<(Tool, &str, String), Vec<Size<'_>>> = BTreeMap::new();
         let mut only: BTreeMap<Tool, Option<&str>> = BTreeMap::new();
         let figures = seen
@@ -44,8 +49,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 continue;
             };
             // Errors have another size; they are a finding of their own. Locust's rows are pages.
-            let failed = output.block.failed_share() > 0.01;
-            if failed
+            if answered_otherwise(output)
                 || matches!(
                     output.block.tool,
                     Tool::Locust | Tool::Jmeter | Tool::Hyperfoil
@@ -60,41 +64,117 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 let only = only.entry(output.block.tool);
                 *only.or_insert_with(|| document.command_of(Some(output.block.tool))?.url())
             });
-            let Some((.., path)) = url.and_then(parts_of) else {
-                continue;
+            let path = match url.and_then(parts_of) {
+                Some((.., path)) => path,
+                // Of a text without any address all were asked for the same, unless their names say otherwise.
+                None if url.is_none() && nowhere && !names_work(&figure.system) => String::new(),
+                None => continue,
             };
             let key = (output.block.tool, &*figure.system.section, path);
             let size = (bytes.what.value, bytes.line, &*figure.system.name);
             groups.entry(key).or_default().push(size);
         }
         for sizes in groups.values() {
-            let by_size = |a: &&Size<'_>, b: &&Size<'_>| a.0.total_cmp(&b.0);
-            let (Some(least), Some(most)) =
-                (sizes.iter().min_by(by_size), sizes.iter().max_by(by_size))
-            else {
-                continue;
-            };
-            let factor = most.0 / least.0;
-            if least.2 == most.2 || factor < APART || most.0 - least.0 < BYTES {
-                continue;
-            }
-            let severity = if factor >= FAR {
-                Severity::Warning
-            } else {
-                Severity::Note
-            };
-            let text = format!(
-                "{} sends {} bytes for each answer, {} {}: they did not do the same work",
-                most.2,
-                whole(most.0.round()),
-                least.2,
-                whole(least.0.round()),
-            );
-            let lines = [least.1, most.1];
-            remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+            remarks.extend(apart(sizes).map(|(severity, text, lines)| {
+                remark(EXPLANATION.name, severity, document, lines, text)
+            }));
         }
+        remarks.extend(tables::check(seen, index));
     }
     remarks
+}
+
+/// What the largest and the smallest answer say, if they are too far apart.
+fn apart(sizes: &[Size<'_>]) -> Option<(Severity, String, [usize; 2])> {
+    let by_size = |a: &&Size<'_>, b: &&Size<'_>| a.0.total_cmp(&b.0);
+    let (least, most) = (sizes.iter().min_by(by_size)?, sizes.iter().max_by(by_size)?);
+    (least.2 != most.2 && most.0 > 0.0).then_some(())?;
+    let lines = [least.1, most.1];
+    if least.0 == 0.0 {
+        let text = format!(
+            "{} sends empty answers, {} {} bytes: they did not do the same work",
+            least.2,
+            most.2,
+            whole(most.0.round()),
+        );
+        return Some((Severity::Warning, text, lines));
+    }
+    let factor = most.0 / least.0;
+    (factor >= APART && most.0 - least.0 >= BYTES).then_some(())?;
+    let severity = if factor >= FAR {
+        Severity::Warning
+    } else {
+        Severity::Note
+    };
+    let text = format!(
+        "{} sends {} bytes for each answer, {} {}: they did not do the same work",
+        most.2,
+        whole(most.0.round()),
+        least.2,
+        whole(least.0.round()),
+    );
+    Some((severity, text, lines))
+}
+
+/// Are many of the answers that an output counts errors? Connections that were not opened, and answers that came too late, are
+/// not among them.
+fn answered_otherwise(output: &Output) -> bool {
+    let errors = output.block.errors.iter();
+    let counted = errors.filter(|error| !error.what.timed_out && error.what.how != "connect");
+    let failed: f64 = counted.map(|error| error.what.count as f64).sum();
+    failed > 0.01 * output.block.ended().unwrap_or(0.0)
+}
+
+/// Does a text name no address at all?
+fn asks_nowhere(document: &Document) -> bool {
+    let named = |output: &Output| output.block.url.is_some();
+    document
+        .commands
+        .iter()
+        .all(|command| command.url().is_none())
+        && !document.outputs.iter().any(named)
+}
+
+/// Does a name say what was asked for, so that the size of the answers may be a part of it?
+fn names_work(system: &System) -> bool {
+    const WORK: [&str; 34] = [
+        "json",
+        "plain",
+        "plaintext",
+        "text",
+        "html",
+        "static",
+        "file",
+        "files",
+        "image",
+        "page",
+        "payload",
+        "body",
+        "query",
+        "queries",
+        "db",
+        "database",
+        "sql",
+        "large",
+        "small",
+        "big",
+        "kb",
+        "mb",
+        "bytes",
+        "get",
+        "post",
+        "put",
+        "delete",
+        "upload",
+        "download",
+        "list",
+        "search",
+        "gzip",
+        "hello",
+        "dynamic",
+    ];
+    let name = system.name.to_lowercase();
+    words(&name).any(|word| WORK.contains(&word))
 }
 
 #[cfg(test)]
@@ -119,5 +199,43 @@ mod tests {
             Severity::Note
         );
         assert_eq!(of("bytes-differ", &text("170.00MB")), []);
+        // Connections that were refused change no answer; bad statuses do.
+        let refused = |how: &str| {
+            text("900.00MB").replace("Requests/sec:", &format!("  {how}\nRequests/sec:"))
+        };
+        let connect = "Socket errors: connect 80000, read 0, write 0, timeout 0";
+        assert_eq!(of("bytes-differ", &refused(connect)).len(), 1);
+        assert_eq!(
+            of("bytes-differ", &refused("Non-2xx or 3xx responses: 80000")),
+            []
+        );
+    }
+
+    #[test]
+    fn outputs_without_an_address() {
+        let hey = |name: &str, bytes: u32| {
+            format!(
+                "## {name}\n\n```\nSummary:\n  Total:\t40.0 secs\n  Slowest:\t0.0175 secs\n  Average:\t0.0020 secs\n  \
+                 Requests/sec:\t5000.0\n  Size/request:\t{bytes} bytes\n\nStatus code distribution:\n  \
+                 [200]\t200000 responses\n```\n\n"
+            )
+        };
+        let found = of("bytes-differ", &(hey("alpha", 126) + &hey("beta", 310)));
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([9, 23].as_slice(), Severity::Note)
+        );
+        let pages = hey("alpha text", 126) + &hey("alpha json", 310);
+        assert_eq!(of("bytes-differ", &pages), []);
+        let oha = |name: &str, bytes: u32| {
+            hey(name, bytes).replace("Summary:\n", "Summary:\n  Success rate: 1.0000\n")
+        };
+        let empty = oha("alpha", 0) + &oha("beta", 28);
+        let found = of("bytes-differ", &empty);
+        assert!(
+            found[0].finding.text.contains("alpha sends empty answers"),
+            "{found:?}"
+        );
+        assert_eq!(of("bytes-differ", &(oha("a", 21) + &oha("b", 28))), []);
     }
 }

@@ -207,6 +207,13 @@ mod tests {
             found[0].finding.text.contains("gamma with a rate of 0"),
             "{found:?}"
         );
+        let places = "# Requests/sec\n\n| Rank | /text | /json |\n|--|--|--|\n| 1 | alpha 962713 | beta 939343 |\n\
+                      | 2 | beta 915922 | alpha 924102 |\n| 3 | gamma 0 | gamma 0 |\n";
+        let found = of("errors", places);
+        assert!(
+            found[0].finding.text.contains("gamma with a rate of 0"),
+            "{found:?}"
+        );
         for row in ["gamma | 0.4", "gamma | 12", "idle | 0", "gamma | n/a"] {
             assert_eq!(of("errors", &table(row)), [], "{row}");
         }

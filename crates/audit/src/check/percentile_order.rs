@@ -12,7 +12,7 @@ use prony_checks::{Explanation, Severity};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "percentile-order",
     cause: "Percentiles that decrease are impossible: a column is not what its name says, or a figure was changed. So is a mean that requests with these percentiles cannot have: fortio gives such percentiles of times that are shorter than its buckets. A mean above the 99th percentile means that the slowest hundredth of the requests takes more time than all others together.",
-    evidence: "The order of minimum, percentiles and maximum; the mean compared with the maximum, with p99, and with the least and the greatest mean that requests with these percentiles can have.",
+    evidence: "The order of minimum, percentiles and maximum; the mean compared with minimum and maximum, with p99, and with the least and the greatest mean that requests with these percentiles can have.",
     remedy: "If percentiles decrease: ask for the raw output. If the mean is high: look at p99.9 and at the slowest requests. If it is low: trust the mean; with fortio, measure again with -r 0.00001.",
 };
 
@@ -211,6 +211,29 @@ fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Opt
     ))
 }
 
+/// ghz, for one, counts a request that failed as one that took no time.
+fn below_minimum(document: &Document, output: &Output, mean: At<Printed>) -> Option<Remark> {
+    let min = output.block.latency.min?;
+    if mean.what.high() * BUCKET >= min.what.low() {
+        return None;
+    }
+    let text = format!(
+        "in {} the mean of {} is below the minimum of {}: they do not come from the same samples; requests that failed may \
+         count in the mean, as if they had taken no time",
+        output.called(),
+        time(mean.what.value),
+        time(min.what.value),
+    );
+    let lines = [mean.line, min.line];
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Serious,
+        document,
+        lines,
+        text,
+    ))
+}
+
 fn mean(document: &Document, output: &Output) -> Option<Remark> {
     let latency = &output.block.latency;
     // The mean of a capped list of samples is a finding of its own.
@@ -233,6 +256,9 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
             lines,
             text,
         ));
+    }
+    if let Some(remark) = below_minimum(document, output, mean) {
+        return Some(remark);
     }
     if let Some(remark) = greatest_mean(document, output, mean) {
         return Some(remark);
@@ -263,6 +289,22 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
 mod tests {
     use super::super::testing::{of, wrk};
     use prony_checks::Severity;
+
+    #[test]
+    fn a_mean_below_the_minimum() {
+        let ghz = |mean: &str| {
+            format!(
+                "Summary:\n  Count:\t200\n  Total:\t2.04 s\n  Slowest:\t1.02 s\n  Fastest:\t1.01 s\n  Average:\t{mean}\n  \
+                 Requests/sec:\t97.98\n"
+            )
+        };
+        let found = of("percentile-order", &ghz("367.20 ms"));
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([5, 6].as_slice(), Severity::Serious)
+        );
+        assert_eq!(of("percentile-order", &ghz("1.01 s")), []);
+    }
 
     #[test]
     fn a_row_whose_mean_is_beyond_its_ends() {

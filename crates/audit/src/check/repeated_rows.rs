@@ -5,7 +5,7 @@ use crate::audit::Remark;
 use crate::document::Place;
 use crate::names::{is_ordinal, is_summary};
 use crate::read::number::Printed;
-use crate::table::Row;
+use crate::table::{Cell, Row};
 use prony_checks::{Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -151,10 +151,14 @@ fn called_alike(seen: &Seen<'_>, first: Table, table: Table, lines: (usize, usiz
 
 /// The precise numbers of a row, if there are enough of them.
 fn key(row: &Row) -> Option<Vec<u64>> {
+    // A percentage or a factor is worked out of a figure beside it, and agrees where that does.
+    let worked_out =
+        |cell: &&Cell| cell.text.contains('%') || cell.text.trim_end().ends_with(['x', '×']);
     let numbers: Vec<Printed> = row
         .cells
         .iter()
         .skip(1)
+        .filter(|cell| !worked_out(cell))
         .filter_map(|cell| cell.number)
         .collect();
     let precise = |n: &&Printed| n.half > 0.0 && significant(**n) >= DIGITS;
@@ -276,6 +280,15 @@ mod tests {
         let renamed = (text.to_owned() + json).replace("beta", "gamma");
         let found = of("repeated-rows", &(both + &table("All", &renamed)));
         assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn a_percentage_of_the_same_figure_is_no_second_one() {
+        let text = "| server | req/s | of the best |\n|--|--|--|\n| alpha | 251.66 | 100% |\n| beta | 251.08 | 99.77% |\n\
+            | gamma | 251.08 | 99.77% |\n";
+        assert_eq!(of("repeated-rows", text), []);
+        let times = text.replace("99.77%", "24.961");
+        assert_eq!(of("repeated-rows", &times)[0].lines, [4, 5]);
     }
 
     #[test]

@@ -51,10 +51,11 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             known(system) && group.is_some_and(|systems| systems.len() >= 2)
         });
         let compared: Vec<_> = compared.collect();
-        let most = compared
-            .iter()
-            .map(|(_, runs)| runs.len())
-            .max()
+        // What nothing names may be several systems, one after another.
+        let named = compared.iter().filter(|((system, _), _)| is_named(system));
+        let named = named.map(|(_, runs)| runs.len()).max();
+        let most = named
+            .or_else(|| compared.iter().map(|(_, runs)| runs.len()).max())
             .unwrap_or(LEAST);
         // Each figure may be the mean of several runs.
         if most >= LEAST || document.repetitions.is_some() {
@@ -64,16 +65,24 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             1 => (Severity::Warning, "once"),
             _ => (Severity::Note, "twice at most"),
         };
+        let figures = match compared.len() {
+            1 => "a compared figure".to_owned(),
+            n => format!("each of {n} compared figures"),
+        };
         let text = format!(
-            "each of {} compared figures was measured {runs}: the spread between runs of one system is \
-             unknown, and so is whether any two systems differ. Runs of a server, back to back, differ \
-             by several percent; start each at least three times, in changing order",
-            compared.len()
+            "{figures} was measured {runs}: the spread between runs of one system is unknown, and so is whether \
+             any two systems differ. Runs of a server, back to back, differ by several percent; start each at \
+             least three times, in changing order",
         );
         let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));
         remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
+}
+
+/// Is a system called by something in the text, and not by its file?
+fn is_named(system: &System) -> bool {
+    *system.name != *system.origin.rsplit('/').next().unwrap_or(&system.origin)
 }
 
 /// Was a rate asked for, and reached within a hundredth?
@@ -125,6 +134,9 @@ mod tests {
         // A spread is of several runs.
         let spread = "| server | req/s | ±% |\n|--|--|--|\n| a | 100 | 0.5 |\n| b | 90 | 0.7 |\n";
         assert_eq!(of("too-few-runs", spread), []);
+        // What has no name may be several systems.
+        let unnamed = format!("{0}\n{0}\n{0}\n# A\n{0}\n# B\n{0}", wrk(&[]));
+        assert_eq!(of("too-few-runs", &unnamed).len(), 1);
         // Two pages of one server are not compared, two ports are.
         let page = wrk(&[("8000/", "8000/page")]);
         assert_eq!(of("too-few-runs", &format!("{}\n{page}", wrk(&[]))), []);

@@ -234,9 +234,13 @@ fn is_compiled(name: &str) -> bool {
         "julia",
     ];
     let name = name.to_lowercase();
-    let words = name.split(|c: char| !c.is_alphanumeric());
+    let words = || name.split(|c: char| !c.is_alphanumeric());
+    // A native image, or Native AOT, was compiled before it was started.
+    if words().any(|word| matches!(word, "native" | "aot")) {
+        return false;
+    }
     let mut before = "";
-    for word in words {
+    for word in words() {
         // `node18` is node; `one node` is a machine.
         let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
         let machine = matches!(
@@ -264,7 +268,12 @@ mod tests {
             found[0].finding.text.contains("Finagle 5.00 s"),
             "{found:?}"
         );
-        for other in ["nginx", "One node"] {
+        for other in [
+            "nginx",
+            "One node",
+            "GraalVM native quarkus",
+            "ASP.NET (Native AOT)",
+        ] {
             assert_eq!(of("too-short", &format!("# {other}\n{short}")), []);
         }
         let shorter = wrk(&[("30.00s", "0.50s"), ("960000", "16000")]);

@@ -191,6 +191,7 @@ impl Command {
             Tool::Siege => return None,
             Tool::H2load => &["-D", "--duration"],
             Tool::Oha | Tool::Hey => &["-z"],
+            Tool::Loadtest => &["-t", "--maxSeconds"],
             _ => return None,
         };
         Some(seconds_or_bare(self.value(flags)?.trim_matches(['"', '\'']))?.value)
@@ -218,6 +219,7 @@ impl Command {
             Tool::Oha | Tool::Hey => &["-q"],
             Tool::Fortio => &["-qps"],
             Tool::Autocannon => &["-R", "--overallRate"],
+            Tool::Loadtest => &["--rps"],
             _ => return None,
         };
         // vegeta's `500/s`
@@ -313,7 +315,7 @@ pub(crate) const WRK_TIMEOUT: f64 = 2.0;
 const WORDS: usize = 200;
 
 /// The names of programs.
-const NAMES: [(&str, Tool); 27] = [
+const NAMES: [(&str, Tool); 28] = [
     ("wrk", Tool::Wrk),
     ("wrk2", Tool::Wrk2),
     ("ab", Tool::Ab),
@@ -341,6 +343,7 @@ const NAMES: [(&str, Tool); 27] = [
     ("zrk", Tool::Zrk),
     ("crank", Tool::Crank),
     ("go-wrk", Tool::GoWrk),
+    ("loadtest", Tool::Loadtest),
 ];
 
 /// Where a script stands that hands its options to autocannon, as the benchmarks of Node's frameworks do: `node index.js -c

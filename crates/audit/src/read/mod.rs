@@ -8,12 +8,14 @@ pub(crate) mod number;
 pub(crate) mod prose;
 
 mod heading;
+mod label;
 
 use crate::document::{Document, Output, Place};
 use crate::tool::Tool;
 use crate::{table, tool};
 use command::Command;
 use heading::Headings;
+use label::{Label, is_quantity, is_sentence, label, prompt};
 use lines::{Lines, is_fence, without_markup};
 use serde_json::Value;
 use std::sync::Arc;
@@ -34,11 +36,16 @@ pub fn read(name: &str, text: &str) -> Document {
         fence: 0,
         above: None,
         label: None,
+        asked_here: Vec::new(),
     };
     let separator = table::separator_of(name);
     let mut at = 0;
     while at < lines.len() {
         at = reader.step(&lines, at, separator).max(at + 1);
+    }
+    let vegeta = |output: &Output| output.block.tool == Tool::Vegeta;
+    if reader.document.outputs.iter().any(vegeta) {
+        reader.document.targets.append(&mut reader.asked_here);
     }
     reader.document.complete();
     reader.document
@@ -65,6 +72,8 @@ struct Reader {
     above: Option<Arc<(String, usize)>>,
     /// The label above a block of code: it is that of every output in it.
     label: Option<Arc<(String, usize)>>,
+    /// Lines of what vegeta may have been given, that ask this machine.
+    asked_here: Vec<usize>,
 }
 
 impl Reader {
@@ -90,6 +99,9 @@ impl Reader {
             && let Some(connections) = prose::stated_connections(line)
         {
             self.document.at_once.push((at + 1, connections));
+        }
+        if self.document.offered.len() < CLAIMS && prose::sends_at_a_rate(line) {
+            self.document.offered.push(at + 1);
         }
         if is_fence(line) {
             self.fenced = !self.fenced;
@@ -243,8 +255,11 @@ impl Reader {
     /// A line that is a part of nothing larger.
     fn line(&mut self, line: &str, at: usize) {
         self.document.linked |= prose::links_to_results(line);
-        if prose::loads_this_machine(line) || !self.fenced && prose::is_of_one_machine(line) {
+        let one_machine = || prose::is_of_one_machine(line) || prose::is_of_a_desktop(line);
+        if prose::loads_this_machine(line) || !self.fenced && one_machine() {
             self.document.targets.push(at + 1);
+        } else if prose::asks_this_machine(line) && self.asked_here.len() < CLAIMS {
+            self.asked_here.push(at + 1);
         }
         if self.command(line, at) {
         } else if let Some(failure) = prose::failure(line, at + 1) {
@@ -252,11 +267,11 @@ impl Reader {
         } else if prose::is_chart(line) {
             self.document.pictures.push(at + 1);
             let headings = self.headings.above();
-            let results = headings.last().is_some_and(|heading| {
-                let heading = heading.0.to_lowercase();
-                heading.contains("result") || heading.contains("benchmark")
-            });
-            self.document.charted |= results && prose::is_measured(line);
+            let heading = headings.last().map(|heading| heading.0.to_lowercase());
+            let heading = heading.as_deref().unwrap_or("");
+            let results = heading.contains("result");
+            let shown = (results || heading.contains("benchmark")) && prose::is_measured(line);
+            self.document.charted |= shown || results && prose::is_of_results(line);
         } else if let Some(claim) = prose::claim(line, at + 1) {
             if self.document.claims.len() < CLAIMS {
                 self.document.claims.push(claim);
@@ -348,12 +363,6 @@ fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<St
     })
 }
 
-/// Does a line say something: is it neither a command, nor a mark, nor a name?
-fn is_sentence(line: &str) -> bool {
-    let line = line.trim();
-    line.split_whitespace().count() >= 3 && matches!(label(line), Label::Other)
-}
-
 /// Is a line as long as those of a paragraph are?
 fn is_wordy(line: &str) -> bool {
     line.split_whitespace().take(5).count() == 5
@@ -403,30 +412,6 @@ fn is_prompted(lines: &Lines<'_>, at: usize) -> bool {
     (at.saturating_sub(ABOVE)..at).any(|i| prompt(lines.get(i)).is_some())
 }
 
-/// What stands behind a shell's prompt.
-fn prompt(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    for mark in ["$ ", "# ", "% ", "> ", "➜ ", "❯ ", "λ "] {
-        let Some((before, rest)) = line.split_once(mark) else {
-            continue;
-        };
-        let before = before.trim();
-        // `user@host:~/x`, `[root@host ~]`, `PS C:\>`, `~/x`, or nothing.
-        let known = before.is_empty() && !matches!(mark, "# " | "> " | "% ")
-            || before.contains('@') && before.split_whitespace().count() <= 3
-            || before.starts_with("PS ")
-            || before.starts_with(['~', '['])
-            || before.len() == 2 && before.ends_with(':')
-            || before.get(1..3) == Some(":\\");
-        if known {
-            return Some(rest.trim_start());
-        }
-    }
-    // A prompt that waits: `user@host:~$`
-    let waits = line.ends_with(['$', '#']) && line.contains('@') && !line.contains(' ');
-    waits.then_some("")
-}
-
 /// More of what is not understood than this is not listed.
 const UNREAD: usize = 100;
 /// More tables than this are data, not results: the others are left out.
@@ -437,147 +422,8 @@ const CLAIMS: usize = 64;
 const ERRORS: usize = 200;
 /// A label stands this near above what it is of, in lines with something in them.
 const ABOVE: usize = 8;
-/// A label is no sentence: it has no more characters than this.
-const LABEL: usize = 60;
 /// Nor is the line above a table, which may say more.
 const CAPTION: usize = 160;
-
-/// What a line may be to what follows it.
-enum Label {
-    /// It names it.
-    Named(String),
-    /// It only says that something follows.
-    Generic,
-    /// It is something else.
-    Other,
-}
-
-fn label(line: &str) -> Label {
-    let picture = line.trim_start().starts_with("![");
-    if picture || is_fence(line) || Command::find(line, 0).is_some() {
-        return Label::Generic;
-    }
-    let plain = without_ids(without_markup(line));
-    let text = plain.trim_end_matches(':').trim();
-    // A prompt with a command that is no server's names nothing.
-    let text = match prompt(line) {
-        Some(rest) if rest.starts_with("./") => rest,
-        Some(_) if !line.trim_start().starts_with("$ ") => return Label::Generic,
-        Some(rest) => rest,
-        None => text,
-    };
-    let first = text.split_whitespace().next().unwrap_or("");
-    // `Starting test for alpha`, `Cmd: ./alpha`
-    if first == "Starting"
-        && let Some((_, name)) = text.split_once(" for ")
-    {
-        return Label::Named(name.to_owned());
-    }
-    if matches!(first, "Cmd:" | "CMD:" | "Command:" | "command:") {
-        return Label::Generic;
-    }
-    let says = ["result", "results", "output", "server", "client"];
-    if says.iter().any(|word| text.eq_ignore_ascii_case(word))
-        || matches!(
-            first,
-            "" | "sh"
-                | "bash"
-                | "cd"
-                | "curl"
-                | "time"
-                | "sudo"
-                | "ls"
-                | "cat"
-                | "cargo"
-                | "npm"
-                | "yarn"
-                | "make"
-                | "mvn"
-                | "gradle"
-                | "docker"
-        )
-        || is_generic_label(text)
-    {
-        return Label::Generic;
-    }
-    if text.ends_with(['.', ',', ';', '?', '!']) || text.chars().count() > LABEL {
-        return Label::Other;
-    }
-    Label::Named(text.to_owned())
-}
-
-/// Without what only containers, commits and the like are called: 32 hexadecimal digits or more.
-fn without_ids(text: String) -> String {
-    let is_id = |word: &str| word.len() >= 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
-    if !text.split_whitespace().any(is_id) {
-        return text;
-    }
-    let words: Vec<&str> = text
-        .split_whitespace()
-        .filter(|word| !is_id(word))
-        .collect();
-    let text = words.join(" ");
-    text.trim_end_matches(" with").to_owned()
-}
-
-/// Lines that tools and shells print, and that name nothing.
-fn is_generic_label(text: &str) -> bool {
-    const BEGINNINGS: [&str; 11] = [
-        "All virtual users",
-        "Completed ",
-        "Finished ",
-        "real ",
-        "user ",
-        "sys ",
-        "Starting",
-        "Initialised",
-        "Initialized",
-        "Warming",
-        "Last login",
-    ];
-    BEGINNINGS
-        .iter()
-        .any(|beginning| text.starts_with(beginning))
-        // ab's own line; a script's may say what follows.
-        || text.starts_with("Benchmarking ") && text.contains("(be patient)")
-        // k6's checks and the titles of its summary.
-        || text.starts_with(['✓', '✗', '█', '↳'])
-        // A shell's prompt: its arrow, or the time of day.
-        || text.starts_with(['→', '➜', '❯', 'λ'])
-        || is_clock(text)
-        || is_quantity(text)
-        || text.contains("://")
-        || text.chars().all(|c| !c.is_alphabetic()) && !is_pair(text)
-}
-
-/// `Number of Errors: 0`: a figure with its name, which is no load.
-fn is_quantity(text: &str) -> bool {
-    let Some((name, value)) = text.split_once(": ") else {
-        return false;
-    };
-    // With a unit, or without.
-    let bare = number::leading(value.trim())
-        .is_some_and(|(_, rest)| rest.len() <= 4 && !rest.contains(char::is_whitespace));
-    let several = name.split_whitespace().count() > 1;
-    bare && several && crate::load::Load::parse(text).is_none()
-}
-
-/// `08:03:50 …`
-fn is_clock(text: &str) -> bool {
-    let time = text.split_whitespace().next().unwrap_or("");
-    time.len() == 8
-        && time.char_indices().all(|(at, c)| match at {
-            2 | 5 => c == ':',
-            _ => c.is_ascii_digit(),
-        })
-}
-
-/// `0.5-500`: two numbers that name a configuration.
-fn is_pair(text: &str) -> bool {
-    let number = |n: &str| n.parse::<f64>().is_ok_and(|n| n > 0.0);
-    text.split_once('-')
-        .is_some_and(|(a, b)| number(a) && number(b))
-}
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@ use crate::figures::rate_unit;
 use crate::load::Load;
 use crate::read::lines::{Lines, without_markup};
 
+/// What an item of a list begins with.
+const MARKS: [char; 4] = ['-', '*', '+', '•'];
 /// Fewer lines are no table.
 const LEAST: usize = 3;
 /// A sentence is longer than a name.
@@ -41,7 +43,8 @@ fn of_names(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
 
 /// `- Echo: 84,166 req/sec`, `* [Hyper](…) - 124974 requests per second`: a name, and a figure with its unit.
 fn of_rates(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
-    const UNITS: [&str; 12] = [
+    const UNITS: [&str; 13] = [
+        "[#/sec]",
         "req/s",
         "req/sec",
         "reqs/s",
@@ -57,9 +60,9 @@ fn of_rates(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     ];
     fn entry(line: &str) -> Option<(String, &'static str, String)> {
         let line = line.trim();
-        line.starts_with(['-', '*', '+']).then_some(())?;
-        let text = without_markup(line.trim_start_matches(['-', '*', '+']));
-        let text = text.trim_end_matches(['.', ',', ';']);
+        line.starts_with(MARKS).then_some(())?;
+        let text = without_markup(line.trim_start_matches(MARKS));
+        let text = text.trim_end_matches(['.', ',', ';', '。', '，', '；']);
         let lower = text.to_lowercase();
         let unit = UNITS
             .iter()
@@ -86,6 +89,10 @@ fn of_rates(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
             cells: vec![cell(&name), cell(&figure)],
         });
         next += 1;
+        // Text that was taken from a page may have an empty line behind each item.
+        let apart =
+            lines.get(next).trim().is_empty() && lines.get(next + 1).trim_start().starts_with('•');
+        next += usize::from(apart);
     }
     (rows.len() >= 2).then(|| {
         let table = Table {
@@ -141,6 +148,10 @@ mod tests {
             ("Echo", "req/sec", 2)
         );
         assert_eq!(table.rows[1].number(1).unwrap().value, 84_000.0);
+        let text = "  • 方案一：409.12 [#/sec]。\n\n  • 方案二：504.58 [#/sec]。\n\nthe rest\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!((table.rows.len(), next), (2, 3));
+        assert_eq!(table.rows[1].label(), "方案二");
         let text = "alpha     Requests/sec:  300.5\nbeta      Requests/sec:  200.5\nc d   Requests/sec:   N/A\n";
         let (table, next) = read(&Lines::new(text), 0).unwrap();
         assert_eq!(

@@ -4,6 +4,7 @@ mod aligned;
 mod csv;
 mod drawn;
 mod html;
+mod layout;
 mod list;
 mod markdown;
 
@@ -149,6 +150,9 @@ impl Table {
     fn good(mut self) -> Read {
         self.rows.iter_mut().for_each(Row::unlabel);
         self.repeat_labels();
+        if let Some(unfolded) = layout::places(&self) {
+            self = unfolded;
+        }
         let cells = self.rows.iter().map(|row| row.cells.len()).sum::<usize>();
         let numbers = self.rows.iter().flat_map(|row| &row.cells);
         let any = numbers.clone().any(|cell| cell.number.is_some());

@@ -98,8 +98,10 @@ fn summary(block: &mut Block, i: usize, line: &str) -> bool {
             None => block.odd(i, value),
         },
         "Size/request" => {
-            let bytes = leading(value)
-                .filter(|(n, unit)| n.value > 0.0 && matches!(unit.trim(), "bytes" | "B"));
+            // oha counts what came: 0 is an empty body. Of hey it is one of unknown length.
+            let some = |n: Printed| n.value > 0.0 || block.tool == Tool::Oha;
+            let bytes =
+                leading(value).filter(|(n, unit)| some(*n) && matches!(unit.trim(), "bytes" | "B"));
             block.response_bytes = bytes.and_then(|(n, _)| at(i, n));
         }
         "Total data" | "Size/sec" => {}

@@ -25,13 +25,12 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     // A request may fail several checks, and its status as well.
     block.overlap = true;
     if let (Some((share, i)), Some(requests)) = (seen.failed_checks, block.requests) {
-        let failed = requests.what as f64 * share / 100.0;
-        block.fail(
-            i,
-            format!("checks failed for {share} %"),
-            failed.round() as u64,
-            false,
+        let counted = seen.checks.filter(|(_, all)| *all == requests.what);
+        let failed = counted.map_or_else(
+            || (requests.what as f64 * share / 100.0).round() as u64,
+            |(failed, _)| failed,
         );
+        block.fail(i, format!("checks failed for {share} %"), failed, false);
     }
     finish(block, last)
 }
@@ -42,6 +41,8 @@ struct Seen {
     iterations: Option<super::At<u64>>,
     /// The share of the checks that failed, in percent, and the index of its line.
     failed_checks: Option<(f64, usize)>,
+    /// How many checks failed, and how many there were.
+    checks: Option<(u64, u64)>,
 }
 
 impl Seen {
@@ -61,9 +62,23 @@ impl Seen {
                     _ => share,
                 });
                 self.failed_checks = share.filter(|share| *share > 0.0).map(|share| (share, i));
+                self.checks = checks(value);
             }
             _ => {}
         }
+    }
+}
+
+/// How many checks failed, of how many: `95.00% ✓ 190 ✗ 10`, `5.00% 10 out of 200`.
+fn checks(value: &str) -> Option<(u64, u64)> {
+    let words: Vec<&str> = value.split_whitespace().collect();
+    match words.as_slice() {
+        [_, "✓", passed, "✗", failed] => {
+            let (passed, failed) = (whole(passed)?, whole(failed)?);
+            Some((failed, passed.checked_add(failed)?))
+        }
+        [_, failed, "out", "of", all] => Some((whole(failed)?, whole(all)?)),
+        _ => None,
     }
 }
 
@@ -255,5 +270,24 @@ mod tests {
             assert_eq!(block.connect_max.unwrap().what.value, 1.1);
             assert!((block.lasted().unwrap() - 41.2).abs() < 0.1);
         }
+    }
+
+    #[test]
+    fn checks_that_failed() {
+        let text = |checks: &str, iterations: u32| {
+            format!(
+                "     {checks}\n     iteration_duration...: avg=47.37ms p(99)=132.59ms max=356.28ms\n     \
+                 iterations...........: {iterations} 10468.147453/s\n"
+            )
+        };
+        let before = "checks...............: 99.86% ✓ 316363       ✗ 423";
+        let since = "checks_failed........: 0.14%  423 out of 316786";
+        for checks in [before, since] {
+            let block = one(&text(checks, 316_786));
+            assert_eq!(block.errors[0].what.count, 423, "{checks}");
+        }
+        // Where an iteration has several of them only the share says how many failed.
+        let block = one(&text(before, 158_393));
+        assert_eq!(block.errors[0].what.count, 222);
     }
 }

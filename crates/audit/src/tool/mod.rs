@@ -17,6 +17,7 @@ mod httperf;
 mod hyperfoil;
 mod k6;
 mod listed;
+mod loadtest;
 mod locust;
 mod oha;
 mod samples;
@@ -90,6 +91,8 @@ pub enum Tool {
     Crank,
     /// go-wrk
     GoWrk,
+    /// loadtest, of npm
+    Loadtest,
 }
 
 impl fmt::Display for Tool {
@@ -121,6 +124,7 @@ impl fmt::Display for Tool {
             Self::Zrk => "zrk",
             Self::Crank => "crank",
             Self::GoWrk => "go-wrk",
+            Self::Loadtest => "loadtest",
         })
     }
 }
@@ -171,8 +175,10 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
             samples::read,
             locust::read,
             hey::read,
+            loadtest::read,
         ],
-        'C' => &[ab::read],
+        'C' => &[ab::read, loadtest::read],
+        'I' => &[loadtest::read],
         'L' => &[wrk::read, listed::read, samples::read],
         'M' => &[httperf::read],
         'N' => &[locust::read],
@@ -192,7 +198,7 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
         'B' => &[bombardier::read, listed::read],
         '{' => &[listed::read],
         '#' => &[fortio::read],
-        '[' => &[zrk::read],
+        '[' => &[zrk::read, loadtest::read],
         '|' => &[crank::read],
         '┌' | '│' => &[autocannon::read],
         '"' => &[samples::read],

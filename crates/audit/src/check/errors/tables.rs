@@ -13,16 +13,16 @@ use prony_checks::Severity;
 const TOLD: usize = 6;
 
 /// A cell of failures: its line, what its row or column is called, and the share, or the count where only that is known.
-struct Failing<'a> {
+struct Failing {
     line: usize,
-    of: &'a str,
+    of: String,
     told: String,
     share: Option<f64>,
 }
 
 pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
-    let rated = |table: &Table| {
+    let rates = |table: &Table| -> Vec<(usize, f64)> {
         let lines = || {
             table
                 .rows
@@ -31,26 +31,35 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
                 .map(|cell| cell.line)
         };
         let (first, last) = (lines().min().unwrap_or(0), lines().max().unwrap_or(0));
-        seen.figures.iter().any(|figure| {
+        let own = seen.figures.iter().filter(|figure| {
             figure.document == index
                 && figure.output.is_none()
                 && (first..=last).contains(&figure.line)
-        })
+        });
+        own.map(|figure| (figure.line, figure.rate.value)).collect()
     };
-    let tables = document
-        .tables
-        .iter()
-        .map(|(table, _)| table)
-        .filter(|table| rated(table));
-    let failing: Vec<Failing<'_>> = tables.flat_map(of_table).collect();
+    let tables = document.tables.iter().map(|(table, _)| table);
+    let failing: Vec<Failing> = tables
+        .map(|table| (table, rates(table)))
+        .filter(|(_, rates)| !rates.is_empty())
+        .flat_map(|(table, rates)| match table.groups() {
+            Some(parts) => parts
+                .iter()
+                .flat_map(|(_, part)| of_table(part, &rates))
+                .collect(),
+            None => of_table(table, &rates),
+        })
+        .collect();
     let known = failing.iter().filter_map(|it| it.share);
     let worst = known.fold(0.0, f64::max);
     let first = failing.first()?;
-    let told = failing
+    let mut told: Vec<String> = failing
         .iter()
-        .take(TOLD)
-        .map(|it| format!("{} {}", it.of, it.told));
-    let more = match failing.len().saturating_sub(TOLD) {
+        .map(|it| format!("{} {}", it.of, it.told))
+        .collect();
+    // One that fails on every page is told once.
+    told.dedup();
+    let more = match told.len().saturating_sub(TOLD) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -66,19 +75,43 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let text = format!(
         "{part} failed, as the table says ({}{more}): an error is often faster than an answer, so find out why they \
          failed before you compare the rates",
-        told.collect::<Vec<_>>().join(", "),
+        told.iter()
+            .take(TOLD)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
     );
     let lines = failing.iter().map(|it| it.line);
     Some(remark(EXPLANATION.name, severity, document, lines, text))
 }
 
-/// A rate of nothing, beside rates of others.
-fn unanswered(table: &Table) -> Vec<Failing<'_>> {
-    // The first column of rates is the headline.
-    let column = (1..table.header.len()).find(|column| rates_in(table.name(*column)).is_some());
-    let Some(column) = column else {
-        return Vec::new();
+/// A rate of nothing, beside rates of others, of which the lines and the values are known.
+fn unanswered(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
+    // The first column of rates is the headline; where no name says that it is one, what was read of it does.
+    let read = |column: &usize| {
+        let of_rates = |row: &&Row| {
+            let number = row.number(*column).map_or(0.0, |number| number.value);
+            let same = |rate: f64| number > 0.0 && (rate == number || rate == 1e3 * number);
+            let mut own = rates
+                .iter()
+                .filter(|(line, _)| *line == row.line_of(*column));
+            own.any(|(_, rate)| same(*rate))
+        };
+        table.rows.iter().filter(of_rates).count() >= 2
     };
+    let mut columns = 1..table.header.len();
+    let named = columns.find(|column| rates_in(table.name(*column)).is_some());
+    let columns: Vec<usize> = match named {
+        Some(column) => vec![column],
+        None => (1..table.header.len()).filter(read).collect(),
+    };
+    let idle = columns
+        .into_iter()
+        .flat_map(|column| without_answers(table, column));
+    idle.collect()
+}
+
+fn without_answers(table: &Table, column: usize) -> Vec<Failing> {
     let named = |row: &&Row| row.label().contains(char::is_alphabetic) && row.number(0).is_none();
     let rate = |row: &Row| row.number(column).map(|rate| rate.value);
     let answered = table
@@ -98,15 +131,15 @@ fn unanswered(table: &Table) -> Vec<Failing<'_>> {
         .filter(|row| rate(row) == Some(0.0) && !idle(row));
     rows.map(|row| Failing {
         line: row.line_of(column),
-        of: row.label(),
+        of: row.label().to_owned(),
         told: "with a rate of 0".to_owned(),
         share: Some(1.0),
     })
     .collect()
 }
 
-fn of_table(table: &Table) -> Vec<Failing<'_>> {
-    let mut failing = unanswered(table);
+fn of_table(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
+    let mut failing = unanswered(table, rates);
     for row in &table.rows {
         for (column, cell) in row.cells.iter().enumerate().skip(1) {
             let (by_column, by_row) = (table.name(column), row.label());
@@ -118,17 +151,21 @@ fn of_table(table: &Table) -> Vec<Failing<'_>> {
             let Some(succeeded) = is_of_failures(name) else {
                 continue;
             };
-            let share = percentage(cell).map(|p| if succeeded { 1.0 - p } else { p });
+            let bare = || Some(cell.number?.value / 100.0).filter(|_| name.contains('%'));
+            let share = percentage(cell).or_else(bare);
+            let share = share.map(|p| if succeeded { 1.0 - p } else { p });
             // A number of requests that succeeded says nothing without that of all.
             let count = cell.number.map_or(0.0, |number| number.value);
             let fails = match share {
                 Some(share) => share > 0.0 && share <= 1.0,
                 None => !succeeded && count > 0.0,
             };
-            if fails {
+            // A column of success beside one of failure says the same.
+            let told = |it: &Failing| it.line == cell.line && it.of == of && it.share.is_some();
+            if fails && !failing.iter().any(told) {
                 failing.push(Failing {
                     line: cell.line,
-                    of,
+                    of: of.to_owned(),
                     told: cell.text.chars().take(40).collect(),
                     share,
                 });
@@ -140,7 +177,7 @@ fn of_table(table: &Table) -> Vec<Failing<'_>> {
 
 /// Is a column of failures, or (true) of success?
 fn is_of_failures(name: &str) -> Option<bool> {
-    const FAILED: [&str; 10] = [
+    const FAILED: [&str; 31] = [
         "error",
         "errors",
         "failed",
@@ -149,8 +186,40 @@ fn is_of_failures(name: &str) -> Option<bool> {
         "fails",
         "timeouts",
         "non2xx",
+        "erro",
+        "erros",
+        "falhas",
+        "errores",
+        "fallos",
+        "fallidas",
+        "erreur",
+        "erreurs",
+        "échecs",
+        "fehler",
+        "fehlerrate",
+        "ошибка",
+        "ошибки",
+        "ошибок",
+        "错误",
         "错误率",
+        "错误数",
+        "失败",
         "失败率",
+        "失败数",
+        "エラー",
+        "エラー率",
+        "失敗",
+    ];
+    const SUCCEEDED: [&str; 9] = [
+        "success",
+        "successful",
+        "succeeded",
+        "sucesso",
+        "succès",
+        "éxito",
+        "exito",
+        "успешных",
+        "成功率",
     ];
     const OTHER: [&str; 6] = ["std", "standard", "margin", "relative", "max", "avg"];
     let lower = name.to_lowercase();
@@ -161,7 +230,7 @@ fn is_of_failures(name: &str) -> Option<bool> {
     if has(&FAILED) {
         return Some(false);
     }
-    has(&["success", "successful", "succeeded"]).then_some(true)
+    has(&SUCCEEDED).then_some(true)
 }
 
 /// The percentage of a cell, as a share: `87.4%`, `732 (93.2%)`.
@@ -206,6 +275,22 @@ mod tests {
                     | Avg. num. requests/sec | 35.6 | 13.1 |\n| Avg. num. failures/sec | 0 | 12.2 |\n";
         let found = of("errors", rows);
         assert!(found[0].finding.text.contains("93.2 %"), "{found:?}");
+        let abroad = "| Stack | RPS Médio | Taxa Sucesso | Taxa Erro |\n|--|--|--|--|\n| a | 251.4 | 100% | 0% |\n\
+                      | b | 251.08 | 99.16% | 0.84% |\n";
+        let found = of("errors", abroad);
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([4].as_slice(), Severity::Serious)
+        );
+        assert!(found[0].finding.text.contains("(b 99.16%)"), "{found:?}");
+        let grouped = "| Test | Métrique | a | b |\n|--|--|--|--|\n| **reads** | Throughput | 28.6 /s | 11.4 /s |\n\
+                       | **writes** | Erreurs | 100% | 100% |\n| | Throughput | 177.7 /s | 187.9 /s |\n";
+        let found = of("errors", grouped);
+        assert_eq!(found[0].lines, [4]);
+        assert!(
+            found[0].finding.text.starts_with("up to 100 %"),
+            "{found:?}"
+        );
         // How far a rate is off is no failure.
         let spread =
             "| API | Req/sec | Std error % |\n|--|--|--|\n| a | 9000 | 1.2% |\n| b | 700 | 2% |\n";

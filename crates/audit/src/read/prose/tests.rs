@@ -25,6 +25,13 @@ fn differences() {
         ("A is 3 % faster than B", 1.03),
         ("so it is 25% slower.", 0.75),
         ("A is 2x faster", 2.0),
+        // Of a range the lower end is claimed.
+        ("A is 3–5x faster than B", 3.0),
+        ("A is 3x-5x faster than B", 3.0),
+        ("A is 20-30% faster", 1.2),
+        ("A is 3-5 times faster", 3.0),
+        ("2x to 5x faster", 2.0),
+        ("2 to 5 times faster", 2.0),
         ("about 4 times slower, then", 0.25),
         (
             "Eine Verbesserung fast um Faktor 10, das kann sich sehen lassen",
@@ -179,5 +186,64 @@ fn charts_and_logos() {
         "<img src=face.png>",
     ] {
         assert!(!is_chart(line), "{line}");
+    }
+}
+
+#[test]
+fn one_machine_in_other_words() {
+    for line in [
+        "- Testes realizados em ambiente local (Ubuntu 20.04)",
+        "Las pruebas fueron ejecutadas en un entorno local.",
+        "Die Messungen wurden auf einem lokalen Rechner durchgeführt",
+    ] {
+        assert!(is_of_one_machine(line), "{line}");
+    }
+    for line in [
+        "Para rodar os testes em ambiente local:",
+        "Cómo levantar el entorno local",
+    ] {
+        assert!(!is_of_one_machine(line), "{line}");
+    }
+    for line in [
+        "- **Environment:** Docker Desktop on macOS (M1)",
+        "OS: Windows 11 + WSL2",
+        "| Host | MacBook Air, Docker Desktop |",
+    ] {
+        assert!(is_of_a_desktop(line), "{line}");
+    }
+    for line in [
+        "Requirements: Docker Desktop 4",
+        "Docker Engine 24 with Make (Windows via WSL2).",
+        "Environment: bare metal, not Docker Desktop",
+    ] {
+        assert!(!is_of_a_desktop(line), "{line}");
+    }
+    assert!(asks_this_machine("GET http://localhost:3000/posts/1"));
+    for line in [
+        "GET http://10.0.0.2/",
+        "GET /posts",
+        "GET http://localhost/ is slow",
+    ] {
+        assert!(!asks_this_machine(line), "{line}");
+    }
+}
+
+#[test]
+fn failures_in_chinese() {
+    let found = failure("• 方案一测试：50000个请求，503个失败请求。", 7).unwrap();
+    assert_eq!((found.failed, found.of, found.line), (503, 50_000, 7));
+    assert_eq!(failure("50000个请求，0个失败请求", 7), None);
+    assert_eq!(failure("失败的请求", 7), None);
+}
+
+#[test]
+fn pictures_of_results() {
+    assert!(is_of_results("![Benchmark Results](assets/all.png)"));
+    for line in [
+        "![Build](https://x/benchmark/actions/workflows/ci.svg)",
+        "![run](results.gif)",
+        "![diagram](a.png)",
+    ] {
+        assert!(!is_of_results(line), "{line}");
     }
 }
