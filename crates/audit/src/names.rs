@@ -190,7 +190,7 @@ fn is_number(word: &str) -> bool {
 
 /// Words for one of several runs, in the languages in which results are published most.
 pub(crate) fn is_run(word: &str) -> bool {
-    const WORDS: [&str; 29] = [
+    const WORDS: [&str; 36] = [
         "run",
         "runs",
         "execution",
@@ -208,7 +208,14 @@ pub(crate) fn is_run(word: &str) -> bool {
         "durchlauf",
         "lauf",
         "versuch",
+        "messung",
         "essai",
+        "mesure",
+        "intento",
+        "rodada",
+        "tentativa",
+        "попытка",
+        "измерение",
         "prueba",
         "ejecución",
         "corrida",
@@ -350,6 +357,8 @@ mod tests {
             "第 3 轮测试：",
             "2回目",
             "Запуск 2",
+            "Tentativa 3",
+            "Попытка 1",
         ] {
             assert!(is_ordinal(ordinal), "{ordinal}");
         }

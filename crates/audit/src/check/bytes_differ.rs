@@ -74,18 +74,28 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             let size = (bytes.what.value, bytes.line, &*figure.system.name);
             groups.entry(key).or_default().push(size);
         }
-        for sizes in groups.values() {
-            remarks.extend(apart(sizes).map(|(severity, text, lines)| {
-                remark(EXPLANATION.name, severity, document, lines, text)
-            }));
-        }
+        let found = groups.values().filter_map(|sizes| apart(sizes)).collect();
+        remarks.extend(worst(found).map(|(severity, text, lines)| {
+            remark(EXPLANATION.name, severity, document, lines, text)
+        }));
         remarks.extend(tables::check(seen, index));
     }
     remarks
 }
 
+/// The worst of several differences in words, with the lines of all.
+fn worst(mut found: Vec<Apart>) -> Option<(Severity, String, Vec<usize>)> {
+    found.sort_by_key(|(severity, ..)| std::cmp::Reverse(*severity));
+    let (severity, text, _) = found.first()?;
+    let lines = found.iter().flat_map(|(.., lines)| *lines);
+    Some((*severity, text.clone(), lines.collect()))
+}
+
+/// A difference: how bad it is, in words, and its lines.
+type Apart = (Severity, String, [usize; 2]);
+
 /// What the largest and the smallest answer say, if they are too far apart.
-fn apart(sizes: &[Size<'_>]) -> Option<(Severity, String, [usize; 2])> {
+fn apart(sizes: &[Size<'_>]) -> Option<Apart> {
     let by_size = |a: &&Size<'_>, b: &&Size<'_>| a.0.total_cmp(&b.0);
     let (least, most) = (sizes.iter().min_by(by_size)?, sizes.iter().max_by(by_size)?);
     (least.2 != most.2 && most.0 > 0.0).then_some(())?;

@@ -30,7 +30,7 @@ use crate::audit::Remark;
 use crate::document::{Document, Output};
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
-use crate::names::System;
+use crate::names::{System, is_generic};
 use crate::read::command::Command;
 use crate::tool::Tool;
 use prony_checks::{Explanation, Finding, Severity};
@@ -170,7 +170,12 @@ fn remark(
 impl Output {
     /// What an output is called in a sentence: by its heading and label, or its line.
     fn called(&self) -> String {
-        let heading = self.place.headings.last().map(|heading| heading.0.as_str());
+        // `GET` below `express` is called by both.
+        let mut headings = self.place.headings.iter().rev();
+        let own = headings.next().map(|heading| heading.0.as_str());
+        let above = headings.next().filter(|_| own.is_some_and(names_little));
+        let joined = above.map(|above| format!("{}, {}", above.0, own.unwrap_or("")));
+        let heading = joined.as_deref().or(own);
         let label = self.place.label.as_ref().map(|label| label.0.as_str());
         match (heading, label) {
             (Some(heading), Some(label)) => format!("{heading}, {label}"),
@@ -256,6 +261,11 @@ impl Document {
             .all(|other| other.requests() == first.requests() && other.tool == first.tool)
             .then_some(first)
     }
+}
+
+/// Does a heading name nothing alone: a method, or that results follow?
+fn names_little(heading: &str) -> bool {
+    matches!(heading, "GET" | "POST" | "PUT" | "PATCH" | "DELETE") || is_generic(heading)
 }
 
 /// The lines of runs that stand in a document: those of one system may stand in several.

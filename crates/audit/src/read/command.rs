@@ -186,6 +186,7 @@ impl Command {
             | Tool::Bombardier
             | Tool::Gcannon
             | Tool::Zrk
+            | Tool::Plow
             | Tool::Rewrk => &["-d", "--duration"],
             Tool::Vegeta => &["-duration", "--duration"],
             Tool::Siege => return None,
@@ -220,6 +221,7 @@ impl Command {
             Tool::Fortio => &["-qps"],
             Tool::Autocannon => &["-R", "--overallRate"],
             Tool::Loadtest => &["--rps"],
+            Tool::Plow => &["--rate"],
             _ => return None,
         };
         // vegeta's `500/s`
@@ -315,7 +317,7 @@ pub(crate) const WRK_TIMEOUT: f64 = 2.0;
 const WORDS: usize = 200;
 
 /// The names of programs.
-const NAMES: [(&str, Tool); 28] = [
+const NAMES: [(&str, Tool); 29] = [
     ("wrk", Tool::Wrk),
     ("wrk2", Tool::Wrk2),
     ("ab", Tool::Ab),
@@ -344,6 +346,7 @@ const NAMES: [(&str, Tool); 28] = [
     ("crank", Tool::Crank),
     ("go-wrk", Tool::GoWrk),
     ("loadtest", Tool::Loadtest),
+    ("plow", Tool::Plow),
 ];
 
 /// Where a script stands that hands its options to autocannon, as the benchmarks of Node's frameworks do: `node index.js -c

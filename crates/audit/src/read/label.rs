@@ -34,6 +34,9 @@ pub(super) fn prompt(line: &str) -> Option<&str> {
     waits.then_some("")
 }
 
+/// A line above an output that ends with a colon.
+const ANNOUNCED: usize = 75;
+
 /// A label is no sentence: it has no more characters than this.
 const LABEL: usize = 60;
 
@@ -95,7 +98,13 @@ pub(super) fn label(line: &str) -> Label {
     {
         return Label::Generic;
     }
-    if text.ends_with(['.', ',', ';', '?', '!']) || text.chars().count() > LABEL {
+    // What announces an output may be longer.
+    let longest = if plain.ends_with(':') {
+        ANNOUNCED
+    } else {
+        LABEL
+    };
+    if text.ends_with(['.', ',', ';', '?', '!']) || text.chars().count() > longest {
         return Label::Other;
     }
     Label::Named(text.to_owned())

@@ -165,7 +165,7 @@ fn plain(raw: &str) -> Cow<'_, str> {
         .find_map(|end| text.strip_suffix(end))
         .map_or(text, |text| text.trim_end_matches(SPACE));
     if !text.contains('\u{1b}') {
-        return Cow::Borrowed(text);
+        return emphasised(text).map_or(Cow::Borrowed(text), Cow::Owned);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -181,6 +181,20 @@ fn plain(raw: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// A figure in a line of an output that a page shows in bold, `Requests per second:    <strong>2601.55</strong> [#/sec]`, without
+/// the marks.
+fn emphasised(text: &str) -> Option<String> {
+    const MARKS: [(&str, &str); 3] = [("<strong>", "</strong>"), ("<b>", "</b>"), ("**", "**")];
+    let (open, close) = MARKS.into_iter().find(|(open, _)| text.contains(open))?;
+    text.match_indices(open).find_map(|(at, _)| {
+        let (before, rest) = (&text[..at], &text[at + open.len()..]);
+        let value = before.ends_with(char::is_whitespace) && before.trim_end().ends_with(':');
+        let (figure, behind) = rest.split_once(close)?;
+        let number = figure.starts_with(|c: char| c.is_ascii_digit());
+        (value && number).then(|| format!("{before}{figure}{behind}"))
+    })
 }
 
 /// Is this the edge of a block of code?
@@ -287,6 +301,27 @@ mod tests {
         assert_eq!((returns.len(), returns.get(1)), (2, "two"));
         let part = Lines::part("a\nb\n", 7);
         assert_eq!((part.len(), part.get(8), part.get(0)), (9, "b", ""));
+        for line in [
+            "Requests per second:    <strong>2601.55</strong> [#/sec] (mean)<br>",
+            "Requests per second:    **2601.55** [#/sec] (mean)",
+        ] {
+            let lines = Lines::new(line);
+            assert_eq!(
+                lines.get(0),
+                "Requests per second:    2601.55 [#/sec] (mean)"
+            );
+        }
+        for line in ["**Results:** 5", "| a: **5** |", "**Note**: **see** below"] {
+            let lines = Lines::new(line);
+            assert_eq!(
+                lines.get(0).matches("**").count(),
+                if line.starts_with('|') {
+                    0
+                } else {
+                    line.matches("**").count()
+                }
+            );
+        }
         assert_eq!(Lines::new("").len(), 0);
         assert_eq!(Lines::new("").line_of(7), 0);
         assert_eq!(plain("\u{1b}"), "");

@@ -63,6 +63,9 @@ fn of_rates(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
         line.starts_with(MARKS).then_some(())?;
         let text = without_markup(line.trim_start_matches(MARKS));
         let text = text.trim_end_matches(['.', ',', ';', '。', '，', '；']);
+        // `alpha: ~84,634 req/s, 116.71μs avg latency`
+        let first = text.split_once("/s, ").map(|(first, _)| first.len() + 2);
+        let text = first.map_or(text, |end| &text[..end]);
         let lower = text.to_lowercase();
         let unit = UNITS
             .iter()
@@ -148,6 +151,10 @@ mod tests {
             ("Echo", "req/sec", 2)
         );
         assert_eq!(table.rows[1].number(1).unwrap().value, 84_000.0);
+        let text = "- **alpha**: ~84,634 req/s, 116.71μs avg latency\n- **beta**: ~37,321 req/s, 266.44μs avg latency\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!((table.rows[1].label(), next), ("beta", 2));
+        assert_eq!(table.rows[0].number(1).unwrap().value, 84_634.0);
         let text = "  • 方案一：409.12 [#/sec]。\n\n  • 方案二：504.58 [#/sec]。\n\nthe rest\n";
         let (table, next) = read(&Lines::new(text), 0).unwrap();
         assert_eq!((table.rows.len(), next), (2, 3));

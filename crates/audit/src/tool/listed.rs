@@ -9,7 +9,11 @@ type Take = fn(&mut Block, usize, &str) -> Step;
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
     let lower = |i: usize| lines.get(i).trim().to_lowercase();
-    let (tool, take): (Tool, Take) = if is_siege(line) {
+    // Of siege people keep two lines.
+    let kept = line.starts_with("Response time:")
+        && lines.get(start + 1).trim().starts_with("Transaction rate:")
+        || line.starts_with("Transaction rate:") && line.ends_with("trans/sec");
+    let (tool, take): (Tool, Take) = if is_siege(line) || kept {
         (Tool::Siege, siege)
     } else if line == "Summary:" && (start + 1..start + 5).any(|i| lower(i).starts_with("count:")) {
         (Tool::Ghz, ghz)
@@ -55,7 +59,9 @@ fn siege(block: &mut Block, i: usize, line: &str) -> Step {
     let n = leading(value.trim()).map(|(n, _)| n);
     let place = |n: Option<Printed>| n.and_then(|n| at(i, n));
     match key.as_str() {
-        "transactions" if block.requests.is_some() => return Step::Over,
+        "transactions" if block.requests.is_some() || block.rate.is_some() => return Step::Over,
+        "transaction rate" if block.rate.is_some() => return Step::Over,
+        "response time" if block.latency.mean.is_some() => return Step::Over,
         "transactions" => block.requests = n.and_then(|n| at(i, n.value as u64)),
         "elapsed time" => block.seconds = place(n),
         "transaction rate" => block.rate = place(n),
@@ -258,6 +264,14 @@ mod tests {
             near(block.latency.mean, 0.01);
             assert_eq!(block.errors[0].what.count, 20);
         }
+    }
+
+    #[test]
+    fn two_lines_of_siege() {
+        let block = one("  Response time:\t 14.92 secs\n  Transaction rate:\t 28.60 trans/sec\n");
+        assert_eq!(block.tool, Tool::Siege);
+        near(block.rate, 28.6);
+        near(block.latency.mean, 14.92);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod listed;
 mod loadtest;
 mod locust;
 mod oha;
+mod plow;
 mod samples;
 mod suite;
 mod vegeta;
@@ -93,6 +94,8 @@ pub enum Tool {
     GoWrk,
     /// loadtest, of npm
     Loadtest,
+    /// plow
+    Plow,
 }
 
 impl fmt::Display for Tool {
@@ -125,6 +128,7 @@ impl fmt::Display for Tool {
             Self::Crank => "crank",
             Self::GoWrk => "go-wrk",
             Self::Loadtest => "loadtest",
+            Self::Plow => "plow",
         })
     }
 }
@@ -163,6 +167,7 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
             vegeta::read,
             crank::read,
             artillery::read,
+            listed::read,
         ],
         '0'..='9' => &[wrk::read, zrk::read],
         'T' => &[
@@ -186,6 +191,7 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
         'S' => &[
             ab::read,
             artillery::read,
+            plow::read,
             listed::read,
             hey::read,
             wrk::read,

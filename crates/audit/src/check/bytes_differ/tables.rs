@@ -1,6 +1,6 @@
 //! Bytes for each answer, worked out of a table's bytes per second and its rates.
 
-use super::{EXPLANATION, Size, apart};
+use super::{EXPLANATION, Size, apart, worst};
 use crate::audit::Remark;
 use crate::check::{Seen, remark};
 use crate::figures::Figure;
@@ -33,13 +33,10 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
             }
         }
     }
-    let mut found: Vec<_> = groups.values().filter_map(|sizes| apart(sizes)).collect();
-    // The worst of several tables is told, the others by their lines.
-    found.sort_by_key(|(severity, ..)| std::cmp::Reverse(*severity));
-    let (severity, text, _) = found.first()?;
-    let lines = found.iter().flat_map(|(.., lines)| *lines);
+    let found = groups.values().filter_map(|sizes| apart(sizes)).collect();
+    let (severity, text, lines) = worst(found)?;
     let text = format!("by the table's bytes per second {text}");
-    Some(remark(EXPLANATION.name, *severity, document, lines, text))
+    Some(remark(EXPLANATION.name, severity, document, lines, text))
 }
 
 /// The bytes per second in a row, by the one column that is of these.
