@@ -19,6 +19,8 @@ const LEAST: usize = 3;
 const MANY: usize = 8;
 /// An agreement in fewer digits than this says little: 1 ms is 1000 per second.
 const DIGITS: f64 = 50.0;
+/// Among the best three, one may have fewer digits if others have more: no less than these.
+const FEWEST: f64 = 20.0;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -71,10 +73,11 @@ fn inverse(table: &Table) -> Option<(usize, Vec<usize>)> {
             let pairs: Vec<_> = pairs
                 .filter(|(t, r, _)| t.value > 0.0 && r.value > 0.0)
                 .collect();
-            let precise = pairs
-                .iter()
-                .filter(|(t, ..)| t.value / (2.0 * t.half) >= DIGITS);
-            (pairs.len() >= LEAST && precise.count() >= LEAST).then_some(())?;
+            let digits = pairs.iter().map(|(t, ..)| t.value / (2.0 * t.half));
+            let mut digits: Vec<f64> = digits.filter(|of| *of >= FEWEST).collect();
+            digits.sort_by(|a, b| b.total_cmp(a));
+            let best = digits.get(..LEAST)?.iter().product::<f64>();
+            (best >= DIGITS.powi(3)).then_some(())?;
             // In milliseconds or microseconds, whichever fits all.
             [1e3, 1e6].into_iter().find(|&units| {
                 let others = pairs.iter().filter(|(t, r, _)| {
@@ -102,5 +105,14 @@ mod tests {
         };
         assert_eq!(of("inverse-latency", &table("1.231"))[0].lines, [3, 4, 5]);
         assert_eq!(of("inverse-latency", &table("1.531")), []);
+        // Few digits in one, more in another.
+        let rounded = |first: &str| {
+            format!(
+                "| server | req/s | latency (ms) |\n|--|--|--|\n| a | 734 | {first} |\n| b | 2109 | 0.47 |\n\
+                 | c | 1844 | 0.54 |\n"
+            )
+        };
+        assert_eq!(of("inverse-latency", &rounded("1.36")).len(), 1);
+        assert_eq!(of("inverse-latency", &rounded("1.4")), []);
     }
 }

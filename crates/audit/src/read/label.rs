@@ -139,9 +139,12 @@ fn is_generic_label(text: &str) -> bool {
         "Warming",
         "Last login",
     ];
+    /// Where a link leads that stands alone.
+    const LINKS: [&str; 4] = ["link", "source", "source code", "code"];
     BEGINNINGS
         .iter()
         .any(|beginning| text.starts_with(beginning))
+        || LINKS.contains(&text.to_lowercase().as_str())
         // ab's own line; a script's may say what follows.
         || text.starts_with("Benchmarking ") && text.contains("(be patient)")
         // k6's checks and the titles of its summary.

@@ -98,7 +98,14 @@ impl Reader {
         if self.document.at_once.len() < CLAIMS
             && let Some(connections) = prose::stated_connections(line)
         {
-            self.document.at_once.push((at + 1, connections));
+            // `Connections: 256`, and a few lines below it `Pipelining: 10`.
+            let deep = prose::stated_depth(line);
+            let of = self.document.at_once.last_mut();
+            let near = of.filter(|(above, _)| *above + NEAR > at);
+            match (deep, near) {
+                (Some(depth), Some((_, connections))) => *connections *= depth,
+                _ => self.document.at_once.push((at + 1, connections)),
+            }
         }
         if self.document.offered.len() < CLAIMS && prose::sends_at_a_rate(line) {
             self.document.offered.push(at + 1);
@@ -418,6 +425,8 @@ const UNREAD: usize = 100;
 const TABLES: usize = 2_000;
 /// More ratios than this are data, not claims.
 const CLAIMS: usize = 64;
+/// Lines of settings stand so close together.
+const NEAR: usize = 6;
 /// The errors of an output stand within so many lines.
 const ERRORS: usize = 200;
 /// A label stands this near above what it is of, in lines with something in them.

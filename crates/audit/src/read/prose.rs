@@ -15,7 +15,7 @@ pub(super) use machine::{
 };
 pub(super) use pictures::{is_chart, is_measured, is_of_results, links_to_results};
 pub(super) use stated::{
-    repetitions, sends_at_a_rate, stated_connections, stated_requests, stated_seconds,
+    repetitions, sends_at_a_rate, stated_connections, stated_depth, stated_requests, stated_seconds,
 };
 
 /// At most this many words of a line are read.

@@ -75,7 +75,9 @@ fn each_of(line: &str) -> Option<Printed> {
     let (requests, rest) = line.split_once(" requests in ")?;
     let requests = count(requests).filter(|n| n.value > 0.0)?;
     let (_, read) = rest.rsplit_once(", ")?;
-    let (bytes, unit) = leading(read.strip_suffix(" read")?)?;
+    // A title may follow.
+    let (read, _) = read.split_once(" read")?;
+    let (bytes, unit) = leading(read)?;
     let factor = match unit.trim() {
         "B" => 1.0,
         "kB" => 1e3,
@@ -90,7 +92,11 @@ fn take(block: &mut Block, header: &mut Vec<String>, i: usize, line: &str) -> bo
     if let Some(rest) = line.strip_prefix("Running ") {
         if let Some((time, url)) = rest.split_once(" test @ ") {
             block.planned = seconds(time).and_then(|time| at(i, time.value));
+            // `-T`: `Running 5s test @ http://localhost:3004 (express)`.
+            let titled = url.strip_suffix(')').and_then(|it| it.split_once(" ("));
+            let (url, title) = titled.map_or((url, None), |(url, title)| (url, Some(title)));
             block.url = at(i, url.to_owned());
+            block.name = title.and_then(|title| at(i, title.to_owned()));
         } else if let Some((_, url)) = rest.split_once(" @ ") {
             block.url = at(i, url.to_owned());
         }
@@ -312,6 +318,18 @@ mod tests {
         assert_eq!(block.rate.unwrap().what.value, 10_700.4);
         assert!((block.latency.mean.unwrap().what.value - 0.00917).abs() < 1e-12);
         assert!((block.latency.max.unwrap().what.value - 0.757).abs() < 1e-12);
+    }
+
+    #[test]
+    fn titles() {
+        let block = one(
+            "Running 5s test @ http://localhost:3004 (express)\n100 connections\n\n\
+            Stat         Avg     Stdev   Max\nLatency (ms) 4.15    11.56   218.03\n\
+            Req/Sec      23472.8 3568.24 25550\n\n117k requests in 5s, 25.4 MB read (express)\n",
+        );
+        assert_eq!(block.name.unwrap().what, "express");
+        assert_eq!(block.url.unwrap().what, "http://localhost:3004");
+        assert!((block.response_bytes.unwrap().what.value - 217.1).abs() < 0.1);
     }
 
     #[test]

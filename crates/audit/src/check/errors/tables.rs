@@ -148,6 +148,14 @@ fn of_table(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
             } else {
                 (by_row, by_column)
             };
+            if let Some(share) = failing_per_second(table, row, column) {
+                failing.push(Failing {
+                    line: cell.line,
+                    of: row.label().to_owned(),
+                    told: format!("{} per second", cell.text),
+                    share: Some(share),
+                });
+            }
             let Some(succeeded) = is_of_failures(name) else {
                 continue;
             };
@@ -173,6 +181,20 @@ fn of_table(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
         }
     }
     failing
+}
+
+/// The share of requests that failed, of failures per second beside requests per second, as Locust gives them.
+fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
+    let of = |column: usize, of: &str| {
+        let name = table.name(column).to_lowercase();
+        let time = ["/s", "per second"].iter().any(|it| name.contains(it));
+        time && words(&name).next() == Some(of)
+    };
+    (of(column, "failures") || of(column, "errors")).then_some(())?;
+    let failed = row.number(column).filter(|failed| failed.value > 0.0)?;
+    let all = (1..table.header.len()).find(|column| of(*column, "requests"))?;
+    let all = row.number(all).filter(|all| all.value >= failed.value)?;
+    Some(failed.value / all.value)
 }
 
 /// Is a column of failures, or (true) of success?
@@ -289,6 +311,16 @@ mod tests {
         assert_eq!(found[0].lines, [4]);
         assert!(
             found[0].finding.text.starts_with("up to 100 %"),
+            "{found:?}"
+        );
+        let per_second = "| Setup | Requests/sec | Failures/sec |\n|--|--|--|\n| one | 80.0 | 4.0 |\n| two | 270.0 | 0.0 |\n";
+        let found = of("errors", per_second);
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([3].as_slice(), Severity::Serious)
+        );
+        assert!(
+            found[0].finding.text.starts_with("up to 5.0 %"),
             "{found:?}"
         );
         // How far a rate is off is no failure.

@@ -179,6 +179,16 @@ fn pipelines_of_known_depth_and_users() {
     assert_eq!(of("littles-law", &run("/ 16", " 4.00ms")), []);
     assert_eq!(of("littles-law", &run("16", "900.00ms")).len(), 1);
     assert_eq!(of("littles-law", &run("", "900.00ms")), []);
+    // Stated: 32,661 per second of 0.87 s are 28,508.
+    let table = |depth: &str| {
+        format!(
+            "**Connections**: 256\n**Pipelining**: {depth}\n\n## Results\n\n| server | RPS | Avg Latency (ms) |\n|--|--|--|\n\
+             | alpha | 32661.61 | 872.86 ms |\n| beta | 2000.15 | 1038.41 ms |\n"
+        )
+    };
+    assert_eq!(of("littles-law", &table("10"))[0].lines, [8]);
+    assert_eq!(of("littles-law", &table("200")), []);
+    assert_eq!(of("littles-law", &table("16 or more")), []);
     let k6 = |users: u32| {
         format!(
             "     http_req_duration..............: avg=10ms min=1ms med=9ms max=1s p(90)=15ms p(95)=20ms\n     \

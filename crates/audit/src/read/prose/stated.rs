@@ -225,6 +225,24 @@ pub(in crate::read) fn stated_connections(line: &str) -> Option<u64> {
     })
 }
 
+/// How many requests were in flight on each connection, of a line that says nothing else: `Pipelining: 10`.
+pub(in crate::read) fn stated_depth(line: &str) -> Option<u64> {
+    const NAMES: [&str; 4] = [
+        "pipelining",
+        "pipeline",
+        "pipelining factor",
+        "pipeline depth",
+    ];
+    const DEEPEST: f64 = 1_024.0;
+    let (name, number) = line.split_once(':').filter(|_| line.len() < 80)?;
+    let name = without_markup(name).to_lowercase();
+    let name = name.trim_start_matches(|c: char| !c.is_alphabetic()).trim();
+    let number = without_markup(number);
+    let (number, rest) = leading(number.trim_matches(|c: char| c == '*' || c.is_whitespace()))?;
+    let known = NAMES.contains(&name) && rest.trim().is_empty() && number.half <= 0.5;
+    (known && (1.0..=DEEPEST).contains(&number.value)).then_some(number.value as u64)
+}
+
 /// Does a line say that requests were sent at a rate, whether they were answered or not: `constant-arrival-rate`?
 pub(in crate::read) fn sends_at_a_rate(line: &str) -> bool {
     const SAID: [&str; 9] = [
