@@ -56,7 +56,7 @@ fn what_a_request_costs_a_server() {
         side["requests"].as_u64().unwrap() > 0 && side["failed"] == 0,
         "{side:#}"
     );
-    if let Some(cpu) = side["cpu"]["value"].as_f64() {
+    if let Some(cpu) = side["sampled_cpu"]["value"].as_f64() {
         let parts = side["parts"].as_array().unwrap().iter();
         let sum: f64 = parts.map(|part| part[1]["value"].as_f64().unwrap()).sum();
         assert!((sum - cpu).abs() < 1e-6 * cpu, "{sum} of {cpu}");

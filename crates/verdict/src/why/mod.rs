@@ -72,6 +72,8 @@ pub struct Body {
     pub unsent: u64,
     /// CPU time per request while nothing was sampled or counted.
     pub cpu: Option<Estimate>,
+    /// The same while stacks were sampled; null when they were not.
+    pub sampled_cpu: Option<Estimate>,
     /// CPU time per request with sampling, as a multiple of that without.
     pub sampling: Option<Estimate>,
     /// CPU time per request with what its manifest adds to name its functions (`[profile]`), as a multiple of that without,
@@ -84,7 +86,7 @@ pub struct Body {
     pub samples: u64,
     /// Records that the kernel had no room for.
     pub lost: u64,
-    /// CPU time per request by part, the largest first; together they are all of it while stacks were sampled.
+    /// CPU time per request by part, the largest first; together they are `sampled_cpu`.
     pub parts: Vec<(Part, Estimate)>,
     /// CPU time per request by function with what it calls, the largest first.
     pub with_callees: Vec<(String, Estimate)>,
@@ -202,6 +204,7 @@ fn body(name: &str, rounds: &[&Dissection]) -> Body {
         failed: sum(|it| it.failed),
         unsent: sum(|it| it.unsent),
         cpu: series(plain, CPU),
+        sampled_cpu: series(sampled, CPU),
         sampling: series(cost, Unit::Ratio),
         profile: series(profile, Unit::Ratio),
         coverage: series(coverage, Unit::Ratio),
@@ -224,10 +227,14 @@ fn plain(it: &Dissection) -> Option<f64> {
     it.plain.per_request()
 }
 
-/// CPU time per request with sampling, as a multiple of that without; none without samples.
+/// CPU time per request while stacks were sampled; none without samples.
+fn sampled(it: &Dissection) -> Option<f64> {
+    it.sampled.per_request().filter(|_| it.samples > 0)
+}
+
+/// CPU time per request with sampling, as a multiple of that without.
 fn cost(it: &Dissection) -> Option<f64> {
-    let sampled = it.sampled.per_request().filter(|_| it.samples > 0)?;
-    Some(sampled / plain(it)?)
+    Some(sampled(it)? / plain(it)?)
 }
 
 /// CPU time per request with what the manifest adds, as a multiple of that without.

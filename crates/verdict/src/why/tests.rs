@@ -337,7 +337,7 @@ fn parts_are_all_of_the_cpu_time() {
     let seen = duel(&base(), &base(), 3);
     for side in &seen.sides {
         let sum: f64 = side.parts.iter().map(|(_, part)| part.value()).sum();
-        let cpu = side.cpu.unwrap().value();
+        let cpu = side.sampled_cpu.unwrap().value();
         assert!((sum - cpu).abs() < 1e-6 * cpu, "{sum} of {cpu}");
     }
 }
