@@ -53,11 +53,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Two servers in three rounds, of which the second spends more in `json_encode`.
 fn dissected() -> Anatomy {
+    let spent = Spent {
+        requests: 1_000,
+        cpu_ns: 100_000_000,
+    };
     let round = |encode: u64| Dissection {
-        sampled: Spent {
-            requests: 1_000,
-            cpu_ns: 100_000_000,
-        },
+        plain: spent,
+        sampled: spent,
         requests: 1_000,
         samples: 100,
         period_ns: 1_000_000,

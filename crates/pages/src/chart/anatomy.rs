@@ -198,11 +198,13 @@ mod tests {
     /// Servers in three rounds, of which each spends so many of a hundred samples in `encode`.
     fn dissected(sides: &[(&str, u64)]) -> Anatomy {
         // A sample stands for a millisecond, and a thousand requests take a hundred of them: 100 µs each.
+        let spent = Spent {
+            requests: 1_000,
+            cpu_ns: 100_000_000,
+        };
         let round = |encode: u64, nth: u64| Dissection {
-            sampled: Spent {
-                requests: 1_000,
-                cpu_ns: 100_000_000,
-            },
+            plain: spent,
+            sampled: spent,
             requests: 1_000,
             samples: 100,
             period_ns: 1_000_000,
