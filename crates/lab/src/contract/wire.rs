@@ -26,8 +26,8 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// A server has stopped reading when it takes nothing for this many times its longest pause so far:
 /// on a busy machine an honest pause is longer.
 const STALL_FACTOR: u32 = 10;
-/// Or for this long: once its kernel has no room, the client's asks for some at ever longer intervals, and what little it is
-/// allowed each time is no sign of a server that reads.
+/// Or for this long: once the server's receive buffer is full, the client's kernel probes its window at ever longer intervals,
+/// and the few bytes that a probe lets through do not mean that the server reads.
 const LONGEST_STALL: Duration = Duration::from_secs(1);
 
 /// What was expected and what was found instead.
@@ -278,7 +278,7 @@ impl Wire {
     }
 
     /// Sends until all is taken, or nothing more has been taken for `stalled` or [`STALL_FACTOR`] times
-    /// the longest pause before, whichever is longer, but at most the step's limit on silence; tells how
+    /// the longest pause before, whichever is longer, but at most [`LONGEST_STALL`]; tells how
     /// much was taken. Not as fast as it could: the kernel widens a receiver's buffer by how much is read
     /// per round trip, and a wide one that is then left full takes seconds to empty through a small
     /// window.

@@ -38,7 +38,7 @@ pub(in crate::read) fn loads_this_machine(line: &str) -> bool {
     })
 }
 
-/// Does a line say in which machine everything ran, where that is one on somebody's desk: `Environment: Docker Desktop on macOS`,
+/// Does a line say that everything ran on one desktop or laptop: `Environment: Docker Desktop on macOS`,
 /// `- **OS**: Windows 11 with WSL2`?
 pub(in crate::read) fn is_of_a_desktop(line: &str) -> bool {
     const SETTINGS: [&str; 8] = [
