@@ -18,6 +18,7 @@
 //! | [`corpus`] | is what it says of one right? |
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
+//! | [`siege`] | and with a thousand connections held against it? |
 //! | [`display`] | what does the live view cost? |
 //! | [`instructions`] | does a change of the load loop make it more expensive? |
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
@@ -60,8 +61,10 @@ mod pty;
 mod quiet;
 mod send_delay;
 mod server;
+mod siege;
 mod soak;
 mod spread;
+mod status;
 mod table;
 mod truth;
 mod verdicts;
@@ -99,6 +102,7 @@ Examples:
   prony-benches attribution --times 20
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
+  prony-benches siege                          after `cargo build --release`; some five minutes
   prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches why --repeat 3 --only work     after `cargo build --release`; a minute for each duel; needs root and cc
@@ -229,6 +233,15 @@ enum What {
         /// Trials in the notebook
         #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         trials: u32,
+    },
+    /// Clients that hold connections against `prony view`, in eight ways: how soon does it answer others?
+    Siege {
+        /// Connections that are held
+        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        held: u32,
+        /// Questions of the client whose answers are timed, beside each kind of clients
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        questions: u32,
     },
     /// A load with and without its live view: throughput and CPU per request
     Display,
@@ -421,6 +434,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         What::Audit { corpus: true } => bench.run("audit", |_| corpus::run())?,
         What::Audit { corpus: false } => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
+        What::Siege { held, questions } => {
+            bench.run("siege", |rig| siege::run(rig, held as usize, questions))?;
+        }
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
         What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
         What::Instructions { ref before } => bench.run("instructions", |rig| {

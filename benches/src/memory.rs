@@ -7,6 +7,7 @@ use crate::load;
 use crate::place::{self, Rig};
 use crate::server::{Ceiling, ourselves, say};
 use crate::spread::{Spread, number, show};
+use crate::status;
 use crate::table::Table;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_lab::contract::Certificate;
@@ -227,22 +228,13 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
         });
     }
     let seen = load::measure(&plan, load::span(args.seconds))?.observation;
-    let status = std::fs::read_to_string("/proc/self/status")
-        .map_err(Error::io("cannot read /proc/self/status"))?;
-    let resident = high_water(&status)
+    let resident = status::bytes(std::process::id(), "VmHWM")
         .ok_or_else(|| Error::Unusable("/proc/self/status has no VmHWM".into()))?;
     say(&Peak {
         resident,
         answers: seen.outcomes.ok,
         connections_in_use: seen.per_connection.iter().filter(|&&n| n > 0).count() as u64,
     })
-}
-
-/// `VmHWM` in bytes.
-fn high_water(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib: u64 = line?.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1_024)
 }
 
 impl fmt::Display for Memory {
@@ -276,13 +268,6 @@ impl fmt::Display for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_high_water_mark_is_found() {
-        let status = "Name:\tx\nVmPeak:\t    9999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t     100 kB\n";
-        assert_eq!(high_water(status), Some(2_097_152));
-        assert_eq!(high_water("VmRSS: 1 kB"), None);
-    }
 
     #[test]
     fn too_few_descriptors_are_said() {

@@ -5,6 +5,7 @@ use crate::child::Child;
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::prony;
+use crate::status;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -104,7 +105,7 @@ pub fn run(rig: Rig, options: Options) -> Result<Soak> {
     let began = Instant::now();
     let mut restarts = 0;
     let mut memory = Vec::new();
-    while let Some(bytes) = resident(load.id()) {
+    while let Some(bytes) = status::bytes(load.id(), "VmRSS") {
         let seconds = began.elapsed().as_secs_f64();
         memory.push(Look { seconds, bytes });
         let due = (seconds / options.restart) as u32;
@@ -164,14 +165,6 @@ fn listens(port: u16) -> Result<()> {
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
-}
-
-/// Resident memory of a process that has not ended, in bytes.
-fn resident(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kibibytes * 1024)
 }
 
 fn windows(program: &Path, notebook: &Path, expected: u64) -> Result<Windows> {

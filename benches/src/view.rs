@@ -57,10 +57,13 @@ struct Page {
 }
 
 /// An answer's times in milliseconds, and its size.
-struct Timed {
-    first_byte: f64,
-    whole: f64,
-    bytes: usize,
+pub struct Timed {
+    /// To the first byte.
+    pub first_byte: f64,
+    /// To the last byte, without the time for connecting.
+    pub whole: f64,
+    /// Of head and body.
+    pub bytes: usize,
 }
 
 /// Requests each page of a view over about `trials` trials: `times` times cold, ten times as often warm.
@@ -105,8 +108,11 @@ pub fn run(rig: Rig, trials: u32, times: u32) -> Result<View> {
     Ok(View { trials, pages })
 }
 
-/// Makes the notebook, and tells how many trials it has.
-fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook::NotebookError> {
+/// Makes a notebook of about `trials` trials, and tells how many it has.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook::NotebookError> {
     let mut plan = Plan::of(&[]);
     let server = |i: u32| (format!("server-{i}"), 1, 10_000.0 + 3_000.0 * f64::from(i));
     plan.servers = (0..SERVERS).map(server).collect();
@@ -123,7 +129,11 @@ fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook::No
     Ok(plan.rounds * SERVERS * RUNS)
 }
 
-fn ask(at: &str, page: &str) -> Result<Timed> {
+/// Asks for a page on a connection of its own.
+///
+/// # Errors
+/// When there is no answer, or another than a page.
+pub fn ask(at: &str, page: &str) -> Result<Timed> {
     let io = |what: &'static str| Error::io(what);
     let mut stream = TcpStream::connect(at).map_err(io("cannot reach the view"))?;
     stream

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::place::{Rig, raise_open_files};
 use crate::prony;
 use crate::spread::number;
+use crate::status;
 use prony_engine::{Plan, Target};
 use prony_lab::generator::{Briefly, Generator};
 use prony_lab::interrupt::Interrupt;
@@ -139,14 +140,13 @@ fn agents_peak() -> Result<u64> {
         let Ok(status) = fs::read_to_string(entry.path().join("status")) else {
             continue;
         };
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            line.split_whitespace().next()?.parse::<u64>().ok()
-        };
+        let parent = status
+            .lines()
+            .find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok());
         let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let is_agent = command.split(|byte| *byte == 0).nth(1) == Some(&b"agent"[..]);
-        if field("PPid:") == Some(u64::from(own)) && is_agent {
-            sum += field("VmHWM:").unwrap_or(0) << 10;
+        if parent == Some(own) && is_agent {
+            sum += status::bytes_in(&status, "VmHWM").unwrap_or(0);
         }
     }
     Ok(sum)

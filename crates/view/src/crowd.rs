@@ -2,6 +2,7 @@
 //! request, or does not read its answer, holds a connection; enough of them would lock all other clients out, before the
 //! door has seen them.
 
+use crate::turns::{Asked, Turns};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
@@ -34,9 +35,9 @@ const BUFFER: usize = 64 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers all who come, without end. When there are too many connections, the one that has been without a request
-/// for the longest is closed for a new one.
-pub async fn serve(listener: TcpListener, routes: Router) -> Infallible {
-    let crowd = Crowd::new(room(descriptors()));
+/// for the longest is closed for a new one. No more than `makers` answers are made at the same time.
+pub async fn serve(listener: TcpListener, routes: Router, makers: usize) -> Infallible {
+    let crowd = Crowd::new(room(descriptors()), makers);
     loop {
         match listener.accept().await {
             Ok((stream, _)) => crowd.let_in(stream, routes.clone()),
@@ -69,6 +70,7 @@ fn room(descriptors: usize) -> usize {
 #[derive(Debug, Clone)]
 struct Crowd {
     most: usize,
+    turns: Turns,
     guests: Arc<Mutex<Guests>>,
 }
 
@@ -88,9 +90,12 @@ struct Guest {
 }
 
 impl Crowd {
-    fn new(most: usize) -> Self {
-        let guests = Arc::default();
-        Self { most, guests }
+    fn new(most: usize, makers: usize) -> Self {
+        Self {
+            most,
+            turns: Turns::new(makers),
+            guests: Arc::default(),
+        }
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Guests) -> T) -> T {
@@ -134,11 +139,18 @@ impl Crowd {
 
     /// Answers the requests of a connection, as long as it lasts.
     async fn attend(self, id: u64, stream: TcpStream, routes: Router) {
+        let asked = Mutex::new(Asked::new(Instant::now()));
         let answer = service_fn(|request: Request<Incoming>| {
             let routes = routes.clone();
             async {
                 self.note(id, true);
+                let often = asked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .again(Instant::now());
+                let turn = self.turns.take(often).await;
                 let answer = routes.oneshot(request.map(Body::new)).await;
+                drop(turn);
                 self.note(id, false);
                 answer
             }

@@ -2,6 +2,7 @@
 //! a page is open.
 //!
 //! - `crowd`: how many may come in at once, and for how long
+//! - `turns`: whose answer is made next
 //! - [`door`]: who may come in: the `Host`, the method, the token
 //! - [`shelf`]: the notebook, opened as often as needed, and the pages that were made of it
 //! - [`mod@file`]: the formats of other tools
@@ -25,6 +26,7 @@ pub mod page;
 pub mod query;
 pub mod route;
 pub mod shelf;
+mod turns;
 
 use door::Door;
 use prony_notebook::{Notebook, NotebookError};
@@ -124,7 +126,7 @@ impl View {
             let listener =
                 tokio::net::TcpListener::from_std(self.listener).map_err(ViewError::Serve)?;
             let routes = route::routes(Arc::new(self.shelf), Arc::new(self.door));
-            Ok(crowd::serve(listener, routes).await)
+            Ok(crowd::serve(listener, routes, READERS).await)
         })
     }
 }

@@ -122,7 +122,7 @@ impl Report {
             .map(super::replies)
             .collect();
         let errors = Errors::of(seen, unmade(&detail.trace, calls));
-        let per_reply = |bytes: u64| bytes as f64 / replies_or_one(replies);
+        let per_reply = |bytes| per_reply(bytes, replies);
         Self {
             burst: detail.opening.burst,
             // As for the original, one without a descriptor was never a connection.
@@ -227,8 +227,12 @@ impl Report {
     }
 }
 
-fn replies_or_one(replies: u64) -> f64 {
-    replies.max(1) as f64
+/// Bytes per reply; 0 without any, whatever came.
+fn per_reply(bytes: u64, replies: u64) -> f64 {
+    match replies {
+        0 => 0.0,
+        replies => bytes as f64 / replies as f64,
+    }
 }
 
 /// The mean of some values; 0 of none.
@@ -367,6 +371,12 @@ mod tests {
         assert_eq!(unmade(&trace, 2), 1);
         assert_eq!(unmade(&trace, 3), 2);
         assert_eq!(unmade(&trace, 1), 0);
+    }
+
+    #[test]
+    fn bytes_of_no_reply_have_no_mean_size() {
+        assert_eq!(per_reply(300, 4), 75.0);
+        assert_eq!(per_reply(2650, 0), 0.0);
     }
 
     #[test]
