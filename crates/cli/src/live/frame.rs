@@ -40,6 +40,29 @@ pub enum End {
     AtMost(Instant),
 }
 
+/// A part of a load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Part {
+    /// It is not measured yet.
+    #[default]
+    WarmUp,
+    /// It is measured.
+    Measurement,
+    /// The measurement is over; requests that are still without an answer are waited for.
+    Rest,
+}
+
+impl Part {
+    /// That of the next window.
+    pub fn then(self, window: &Window) -> Self {
+        match (self, window.phase) {
+            (_, Phase::Measure) => Self::Measurement,
+            (Self::WarmUp, Phase::Warmup) => Self::WarmUp,
+            (Self::Measurement | Self::Rest, Phase::Warmup) => Self::Rest,
+        }
+    }
+}
+
 /// The windows of a load, and what is known from them.
 #[derive(Debug, Clone, Default)]
 pub struct Load {
@@ -49,8 +72,8 @@ pub struct Load {
     pub outcomes: Counts,
     /// The length of what [`outcomes`](Self::outcomes) counts, in seconds.
     pub seconds: f64,
-    /// It is not measured yet.
-    pub warmup: bool,
+    /// What the last window was a part of.
+    pub part: Part,
     /// CPUs that the server used in the last window, where it can be seen.
     pub server: Option<f64>,
 }
@@ -88,14 +111,18 @@ pub fn generator(window: &Window) -> f64 {
 }
 
 impl Load {
-    /// A window has ended. What was counted in a warm-up is not what is measured.
+    /// A window has ended. What was counted in a warm-up, or after the end, is not what is measured.
     pub fn add(&mut self, window: Window) {
-        let warmup = window.phase == Phase::Warmup;
-        if self.warmup && !warmup {
-            self.outcomes = Counts::default();
-            self.seconds = 0.0;
+        let before = self.part;
+        self.part = before.then(&window);
+        match (before, self.part) {
+            (_, Part::Rest) => return,
+            (Part::WarmUp, Part::Measurement) => {
+                self.outcomes = Counts::default();
+                self.seconds = 0.0;
+            }
+            _ => {}
         }
-        self.warmup = warmup;
         self.outcomes.add(&window);
         self.seconds += window.seconds();
         if self.windows.len() == WINDOWS {
@@ -156,5 +183,9 @@ mod tests {
             load.add(of(Phase::Measure));
         }
         assert_eq!(load.windows.len(), WINDOWS);
+        let ok = load.outcomes.ok;
+        load.add(of(Phase::Warmup));
+        assert_eq!(load.part, Part::Rest, "the measurement is over");
+        assert_eq!(load.outcomes.ok, ok);
     }
 }

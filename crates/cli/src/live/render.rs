@@ -1,6 +1,6 @@
 //! From a frame to lines.
 
-use super::frame::{Counts, End, Frame, Load, generator};
+use super::frame::{Counts, End, Frame, Load, Part, generator};
 use super::spark;
 use crate::locale::ascii;
 use console::{Style, measure_text_width, truncate_str};
@@ -148,7 +148,11 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
         .windows
         .iter()
         .map(|window| window.p99_ns.unwrap_or(0) as f64);
-    let warmup = if load.warmup { "  warming up" } else { "" };
+    let part = match load.part {
+        Part::WarmUp => "  warming up",
+        Part::Measurement => "",
+        Part::Rest => "  waiting for answers",
+    };
     let rate = show::rate(last.rate());
     let times = format!(
         "p50 {:9}  p99 {:9}",
@@ -160,7 +164,7 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
         cpu += &format!("  server {:.0} %", server * 100.0);
     }
     vec![
-        ("rate", format!("{rate:28}{}{warmup}", spark(rates))),
+        ("rate", format!("{rate:28}{}{part}", spark(rates))),
         ("response", format!("{times:28}{}", spark(highs.collect()))),
         ("outcomes", outcomes(&load.outcomes, look)),
         ("CPU", cpu),

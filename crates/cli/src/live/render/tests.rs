@@ -75,7 +75,7 @@ fn a_run_at_a_hundred_and_twenty_columns() {
     frame.parts = Some((5, 24));
     frame.doing = "round 2 of 5, node@2 under c64: load".into();
     frame.load.server = Some(0.99);
-    frame.load.warmup = true;
+    frame.load.part = Part::WarmUp;
     frame.known = vec![
         ("node@2".into(), "81.2 k/s  p99 1.20 ms".into()),
         ("go-net-http".into(), "64.0 k/s  p99 2.10 ms".into()),

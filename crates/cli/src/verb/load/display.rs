@@ -3,10 +3,10 @@
 use crate::args;
 use crate::live::Live;
 use crate::live::frame::generator;
-use crate::live::frame::{End, Frame, Load};
+use crate::live::frame::{End, Frame, Load, Part};
 use prony_checks::{Evidence, examine};
 use prony_engine::{Plan, clock};
-use prony_record::{Extent, Nanos, Phase, SECOND, Window};
+use prony_record::{Extent, Nanos, SECOND, Window};
 use prony_report::show;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ pub struct Display {
     plan: Evidence,
     /// When the load ends, since its start, once that is known.
     until: Option<Nanos>,
+    part: Part,
 }
 
 impl Display {
@@ -61,6 +62,7 @@ impl Display {
                 ..Evidence::of_load(shape)
             },
             until: None,
+            part: Part::default(),
         }
     }
 
@@ -71,26 +73,38 @@ impl Display {
 
     /// A window has ended, when the load has lasted for `elapsed`.
     pub fn window(&mut self, window: &Window, elapsed: Nanos) {
-        let warmup = window.phase == Phase::Warmup;
+        self.part = match self.until {
+            // A measurement that is shorter than a window has none of its own.
+            Some(until) if window.start_ns >= until => Part::Rest,
+            _ => self.part.then(window),
+        };
+        let part = self.part;
         let text = || {
             let p99 = show::time_or_dash(window.p99_ns);
             let failed = match window.failed() {
                 0 => String::new(),
                 n => format!("  failed {}", show::count(n)),
             };
-            let phase = if warmup { "warming up  " } else { "" };
-            format!("{phase}{}  p99 {p99}{failed}", show::rate(window.rate()))
+            let part = match part {
+                Part::WarmUp => "warming up  ",
+                Part::Measurement => "",
+                Part::Rest => "waiting for answers  ",
+            };
+            format!("{part}{}  p99 {p99}{failed}", show::rate(window.rate()))
         };
         if window.end_ns() % SECOND < window.length_ns {
             self.live.line(text);
         }
         self.live.window(window, None);
-        let end = self.end(window, elapsed);
+        let end = self.end(elapsed);
         let (plan, threads, extent) = (self.plan.clone(), self.threads, self.extent);
         self.live.change(move |frame| {
             frame.doing.clear();
+            frame.load.part = part;
             frame.end = match (end, extent) {
-                (End::Unknown, Extent::Requests(all)) if !warmup => of_requests(&frame.load, all),
+                (End::Unknown, Extent::Requests(all)) if part == Part::Measurement => {
+                    of_requests(&frame.load, all)
+                }
                 _ => end,
             };
             frame.checks = checks(plan, threads, frame);
@@ -98,13 +112,14 @@ impl Display {
     }
 
     /// When a load of a given length ends.
-    fn end(&self, window: &Window, elapsed: Nanos) -> End {
+    fn end(&self, elapsed: Nanos) -> End {
         let Extent::Duration(length) = self.extent else {
             return End::Unknown;
         };
         let at = |at: Nanos| Instant::now() + Duration::from_nanos(at.saturating_sub(elapsed));
         match self.until {
-            Some(until) if window.phase == Phase::Measure => End::At(at(until)),
+            _ if self.part == Part::Rest => End::Unknown,
+            Some(until) if self.part == Part::Measurement => End::At(at(until)),
             _ => End::AtMost(at(clock::nanos(self.warmup) + clock::nanos(length.0))),
         }
     }
@@ -123,7 +138,7 @@ fn of_requests(load: &Load, all: u64) -> End {
 /// What checks find in what is known so far.
 fn checks(plan: Evidence, threads: u32, frame: &Frame) -> Vec<(String, String)> {
     let load = &frame.load;
-    if load.warmup {
+    if load.part == Part::WarmUp {
         return Vec::new();
     }
     let seen = &load.outcomes;
@@ -147,6 +162,8 @@ fn checks(plan: Evidence, threads: u32, frame: &Frame) -> Vec<(String, String)> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_record::Phase;
+
     fn frame(ok: u64, timeouts: u64) -> Frame {
         let mut frame = Frame::default();
         frame.load.add(Window {
@@ -182,7 +199,7 @@ mod tests {
         assert_eq!(names(&open, &frame(1_000, 0)), ["rate-missed"]);
         assert_eq!(names(&open, &frame(2_000, 0)), [""; 0]);
         let mut cold = frame(1_000, 0);
-        cold.load.warmup = true;
+        cold.load.part = Part::WarmUp;
         assert_eq!(names(&open, &cold), [""; 0]);
     }
 
