@@ -38,7 +38,9 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
         let from = all.len();
         for (output, found) in document.outputs.iter().enumerate() {
             let block = &found.block;
-            let Some(rate) = block.rate else { continue };
+            let Some(rate) = block.rate.or_else(|| block.given_rate()) else {
+                continue;
+            };
             let label = found.place.label.as_ref().and_then(|l| Load::parse(&l.0));
             let label = label.or_else(|| {
                 let headings = found.place.headings.iter().rev();

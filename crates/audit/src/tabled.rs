@@ -55,6 +55,13 @@ impl Reading<'_> {
         let header = header
             .filter(|name| !is_about_other(name))
             .any(|name| spread(name));
+        let interval = |name: &str| {
+            let name = name.to_lowercase();
+            ["ci95", "95% ci", "confidence"]
+                .iter()
+                .any(|word| name.contains(word))
+        };
+        let header = header || self.table.header.iter().any(|name| interval(name));
         self.all.push(Figure {
             document: self.document,
             line: row.line_of(column),

@@ -23,6 +23,8 @@ pub(super) const SERIOUS: f64 = 1.5;
 /// answer and the next request there is about one turn, and an answer waits for one, which is in its time. So of a wrk that
 /// is itself the limit half of the places are in use.
 const IDLE: f64 = 0.5;
+/// The same of tools that may take more time themselves.
+const EMPTY: f64 = 0.25;
 /// Of a few connections the tool itself takes a visible share of the time.
 const PLACES: f64 = 10.0;
 /// An output, how many requests can be in flight, its rate, and its mean response time.
@@ -108,9 +110,23 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         let tool = match output.block.tool {
             Tool::Ab => true,
             Tool::Wrk => output.block.errors.is_empty() && keeps_busy(output),
+            Tool::Autocannon | Tool::Bombardier | Tool::Hey | Tool::Oha => {
+                output.block.errors.is_empty()
+            }
             _ => false,
         };
-        let empty = rate * mean.what.high() < IDLE * depth;
+        let share = if matches!(output.block.tool, Tool::Ab | Tool::Wrk) {
+            IDLE
+        } else {
+            EMPTY
+        };
+        // autocannon cuts times to whole milliseconds.
+        let cut = if output.block.tool == Tool::Autocannon {
+            1e-3
+        } else {
+            0.0
+        };
+        let empty = rate * (mean.what.high() + cut) < share * depth;
         tool && !output.by_prony() && many && *depth >= PLACES && empty
     });
     let few: Vec<_> = few.collect();
@@ -119,6 +135,9 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         Tool::Wrk => {
             "most connections had no answer coming. Either the server left them waiting, because it serves fewer at once, and \
              what they waited is in no response time; or it closed them after each answer, and connecting took most of the time"
+        }
+        Tool::Autocannon | Tool::Bombardier | Tool::Hey | Tool::Oha => {
+            "most places were empty, because a few requests took very long, or the response times leave out what requests waited"
         }
         _ => {
             "most places were empty, because a few requests took very long or because ab itself was the limit"

@@ -5,7 +5,7 @@ use crate::audit::Remark;
 use crate::document::{Document, Output};
 use crate::read::number::{Printed, leading};
 use crate::table::{Row, Table};
-use crate::tool::At;
+use crate::tool::{At, Tool};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -46,7 +46,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             } else {
                 n
             };
-            (n < FEW || thin.is_some()).then_some((output, n, line, thin))
+            (n < FEW || each_once(output) || thin.is_some()).then_some((output, n, line, thin))
         });
         let few: Vec<_> = few.collect();
         let Some((output, n, _, thin)) = few.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
@@ -56,6 +56,18 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let text = if tiny {
             format!(
                 "{}{} has {}: chance decides its rate and every percentile",
+                of_all(
+                    few.len(),
+                    document.outputs.len(),
+                    "outputs have few requests"
+                ),
+                output.called(),
+                requests(*n as u64),
+            )
+        } else if each_once(output) {
+            format!(
+                "{}{} has {}, of as many connections: each sent one, so all of them begin at once, and what was measured is how the \
+                 server opens them",
                 of_all(
                     few.len(),
                     document.outputs.len(),
@@ -81,7 +93,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let lines = few.iter().flat_map(|(_, _, line, thin)| {
             thin.map(|(_, thin)| thin.line).into_iter().chain([*line])
         });
-        let severity = if tiny {
+        let severity = if tiny || each_once(output) {
             Severity::Warning
         } else {
             Severity::Note
@@ -89,6 +101,20 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
+}
+
+/// Did every connection send a single request?
+fn each_once(output: &Output) -> bool {
+    let block = &output.block;
+    let counted = matches!(
+        block.tool,
+        Tool::Ab | Tool::Hey | Tool::Bombardier | Tool::H2load | Tool::Oha | Tool::Script
+    );
+    let both = block.requests.zip(block.connections);
+    counted
+        && both.is_some_and(|(requests, connections)| {
+            requests.what <= connections.what && connections.what > 1
+        })
 }
 
 /// Has a percentile so few of n requests above it?
@@ -275,5 +301,18 @@ mod tests {
         let load =
             "| Requests | p50 | p99 |\n|--|--|--|\n| 10 | 7 ms | 9 ms |\n| 100 | 8 ms | 9 ms |\n";
         assert_eq!(of("too-few-samples", load), []);
+    }
+
+    #[test]
+    fn one_request_on_each_connection() {
+        let text = |connections: u32| {
+            format!(
+                "Concurrency Level:      {connections}\nTime taken for tests:   23.794 seconds\nComplete requests:      400\n\
+                 Requests per second:    16.81 [#/sec] (mean)\n"
+            )
+        };
+        let found = of("too-few-samples", &text(400));
+        assert!(found[0].finding.text.contains("each sent one"), "{found:?}");
+        assert_eq!(of("too-few-samples", &text(40)), []);
     }
 }

@@ -110,6 +110,7 @@ impl Reader {
         if self.document.offered.len() < CLAIMS && prose::sends_at_a_rate(line) {
             self.document.offered.push(at + 1);
         }
+        self.document.named.extend(prose::tools(line));
         if is_fence(line) {
             self.fenced = !self.fenced;
             self.label = None;
@@ -262,6 +263,7 @@ impl Reader {
     /// A line that is a part of nothing larger.
     fn line(&mut self, line: &str, at: usize) {
         self.document.linked |= prose::links_to_results(line);
+        self.document.sampled |= prose::names_a_harness(line);
         let one_machine = || prose::is_of_one_machine(line) || prose::is_of_a_desktop(line);
         if prose::loads_this_machine(line) || !self.fenced && one_machine() {
             self.document.targets.push(at + 1);
@@ -279,6 +281,9 @@ impl Reader {
             let results = heading.contains("result");
             let shown = (results || heading.contains("benchmark")) && prose::is_measured(line);
             self.document.charted |= shown || results && prose::is_of_results(line);
+        } else if prose::is_picture(line) && self.below_results() {
+            self.document.pictures.push(at + 1);
+            self.document.charted = true;
         } else if let Some(claim) = prose::claim(line, at + 1) {
             if self.document.claims.len() < CLAIMS {
                 self.document.claims.push(claim);
@@ -288,6 +293,13 @@ impl Reader {
         } else if is_rate(line) {
             self.unread(at, "a rate in a sentence or a list");
         }
+    }
+
+    /// Do the headings above say that results of a load test stand here?
+    fn below_results(&self) -> bool {
+        let headings = self.headings.above();
+        let headings: Vec<&str> = headings.iter().map(|heading| heading.0.as_str()).collect();
+        prose::heads_results(&headings)
     }
 
     /// Is a line a command line? It is that of the outputs below.

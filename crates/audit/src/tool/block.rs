@@ -233,6 +233,20 @@ impl Block {
         })
     }
 
+    /// The rate of an output that was cut off before it: its requests divided by its time, without those that failed.
+    pub(crate) fn given_rate(&self) -> Option<At<Printed>> {
+        let (requests, seconds) = (self.requests?, self.seconds?);
+        let rate = Printed {
+            value: requests.what as f64 / seconds.what.value,
+            half: requests.what as f64 / seconds.what.value * seconds.what.half
+                / seconds.what.value,
+        };
+        (requests.what > 0 && seconds.what.value > 0.0).then_some(At {
+            what: rate,
+            line: requests.line,
+        })
+    }
+
     /// Is its rate the requests divided by the time, as it prints both? Others leave something out of
     /// one of them, or print a mean of samples.
     pub(crate) fn divides(&self) -> bool {

@@ -124,3 +124,17 @@ fn labels_and_commands() {
     // Which is of something else.
     assert_eq!(command("ab -c65 -n8"), []);
 }
+
+#[test]
+fn connections_that_a_sentence_announces() {
+    let text = |said: &str| {
+        format!(
+            "Run with 2 threads, {said} connections, 60 seconds\n\n{}",
+            wrk(&[])
+        )
+    };
+    assert_eq!(of("label-disagrees", &text("400"))[0].lines, [1, 4]);
+    assert_eq!(of("label-disagrees", &text("64")), []);
+    // Each of four threads has 16.
+    assert_eq!(of("label-disagrees", &text("16")), []);
+}

@@ -230,3 +230,53 @@ fn rounding_pipelining_and_open_loops_are_no_contradiction() {
     );
     assert_eq!(of("littles-law", &open), []);
 }
+
+#[test]
+fn a_table_with_hardly_anything_in_flight() {
+    let text = |tool: &str, time: &str| {
+        format!(
+            "{tool} is run against each of them with:\n\n- 100 concurrent connections\n\n| server | req/s | avg latency |\n\
+             |--|--|--|\n| alpha | 84000 | {time} |\n| beta | 42000 | 2.4 ms |\n"
+        )
+    };
+    assert_eq!(
+        of("littles-law", &text("bombardier", "0.12 ms"))[0].lines,
+        [7]
+    );
+    assert_eq!(of("littles-law", &text("bombardier", "1.19 ms")), []);
+    // Users of k6 may wait, and autocannon cuts times to whole milliseconds.
+    assert_eq!(of("littles-law", &text("k6", "0.12 ms")), []);
+    assert_eq!(of("littles-law", &text("autocannon", "0.12 ms")), []);
+}
+
+#[test]
+fn rows_of_different_loads() {
+    let text = |beta: &str| {
+        format!(
+            "| server | Requests/sec | Transfer/sec | Latency |\n|--|--|--|--|\n| alpha | 25000.5 | 2.12MB | 8.00ms |\n\
+             | beta | 7000.5 | 0.60MB | {beta} |\n"
+        )
+    };
+    let found = of("littles-law", &text("57.20ms"));
+    assert_eq!(found[0].lines, [3, 4]);
+    assert!(
+        found[0].finding.text.contains("200.0 requests in flight"),
+        "{found:?}"
+    );
+    assert_eq!(of("littles-law", &text("28.50ms")), []);
+    let sent = format!("Sent with a constant rate.\n\n{}", text("57.20ms"));
+    assert_eq!(of("littles-law", &sent), []);
+}
+
+#[test]
+fn tools_that_measure_less_than_requests_wait() {
+    let text = |ms: &str| {
+        format!(
+            "Running 5s test @ http://10.0.0.2:3004\n100 connections with 10 pipelining factor\n\n\
+             Stat         Avg     Stdev   Max\nLatency (ms) {ms}    11.56   218.03\nReq/Sec      23472.8 3568.24 25550\n\
+             Bytes/Sec    5.05 MB 793 kB  5.52 MB\n\n117k requests in 5s, 25.4 MB read\n"
+        )
+    };
+    assert_eq!(of("littles-law", &text("4.15"))[0].lines, [5]);
+    assert_eq!(of("littles-law", &text("41.5")), []);
+}

@@ -37,6 +37,68 @@ pub(in crate::read) fn repetitions(line: &str) -> Option<u64> {
     None
 }
 
+/// Does a line name a harness for small benchmarks, which repeats each of them many times?
+pub(in crate::read) fn names_a_harness(line: &str) -> bool {
+    const HARNESSES: [&str; 11] = [
+        "riterion",
+        "BenchmarkDotNet",
+        "JMH",
+        "pytest-benchmark",
+        "yperfine",
+        "benchmark.js",
+        "mitata",
+        "tinybench",
+        "ns/op",
+        "test -bench",
+        "cargo bench",
+    ];
+    HARNESSES.iter().any(|name| line.contains(name))
+}
+
+/// The load generators that a line names.
+pub(in crate::read) fn tools(line: &str) -> impl Iterator<Item = &'static str> {
+    let lower = line.to_lowercase();
+    // Most lines name none.
+    let some = |name: &&&str| {
+        lower.contains(**name) && crate::names::words(&lower).any(|word| word == **name)
+    };
+    let named = CLOSED.iter().chain(&PACED).filter(some).copied();
+    let ab = ["apache bench", "`ab`", " ab -"]
+        .iter()
+        .any(|name| lower.contains(name))
+        .then_some(CLOSED[0]);
+    named.chain(ab).collect::<Vec<_>>().into_iter()
+}
+
+/// Load generators that send the next request as soon as an answer is there.
+const CLOSED: [&str; 9] = [
+    "apachebench",
+    "autocannon",
+    "bombardier",
+    "h2load",
+    "oha",
+    "plow",
+    "rewrk",
+    "weighttp",
+    "wrk",
+];
+
+/// Those that send at a rate, or may, or whose users wait between their requests.
+pub(crate) const PACED: [&str; 12] = [
+    "artillery",
+    "fortio",
+    "gatling",
+    "httperf",
+    "hyperfoil",
+    "jmeter",
+    "k6",
+    "locust",
+    "tsung",
+    "vegeta",
+    "wrk2",
+    "yandex-tank",
+];
+
 /// Does a word mean several runs?
 fn is_runs(word: &str) -> bool {
     matches!(
@@ -81,7 +143,7 @@ pub(in crate::read) fn stated_requests(line: &str) -> Option<u64> {
     (counts && (line.contains("equest") || line.contains("call"))).then_some(())?;
     let lower = line.to_lowercase();
     let described = AT_ONCE.iter().any(|word| lower.contains(word));
-    if !described || lower.contains("per s") || lower.contains("/s") || lower.contains("://") {
+    if lower.contains("per s") || lower.contains("/s") || lower.contains("://") {
         return None;
     }
     let plain = without_markup(&lower);
@@ -101,6 +163,11 @@ pub(in crate::read) fn stated_requests(line: &str) -> Option<u64> {
         let counted = matches!(what, "request" | "requests" | "calls");
         // A batch is a part of what was sent.
         let all = number.value * factor;
+        // `on 50,000 requests`, `(…, 1k requests)`
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let alone = matches!(before, "on" | "with" | "sent" | "sending" | "fired")
+            || next(behind).ends_with([')', ':']);
+        let counted = counted && (described || alone);
         (counted && all >= 1_000.0 && !lower.contains("batch")).then_some(all as u64)
     })
 }
@@ -209,6 +276,13 @@ pub(in crate::read) fn stated_connections(line: &str) -> Option<u64> {
             let known = rest.trim().is_empty() || NAMES.contains(&rest.trim());
             return (known && number.value >= 1.0).then_some(number.value as u64);
         }
+    }
+    // `- 100 concurrent connections`
+    let item = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
+    if let Some((number, rest)) = leading(item)
+        && NAMES[..6].contains(&rest.trim())
+    {
+        return (number.value >= 1.0).then_some(number.value as u64);
     }
     SETTING
         .iter()
