@@ -190,7 +190,13 @@ fn systems_beside(reading: &mut Reading<'_>, columns: &[usize], rows: &Axis, oth
         .any(|&column| rates_in(table.name(column)).is_some() || is_other(table.name(column)));
     for &column in columns {
         let name = table.name(column);
-        if name.is_empty() || is_summary(name) {
+        // `Avg TPS` may be the only rate.
+        let plain =
+            |c: &&usize| rates_in(table.name(**c)).is_some() && !is_summary(table.name(**c));
+        let only = rates_in(name).is_some()
+            && crate::names::is_mean(name)
+            && !columns.iter().any(|c| plain(&c));
+        if name.is_empty() || is_summary(name) && !only {
             continue;
         }
         let (named, unit) = match rates_in(name) {
@@ -258,6 +264,13 @@ fn systems_below(
         (_, Some(&first)) => {
             let unit = rates_in(table.name(first)).or(Some(1.0));
             picked.push((first, Load::default(), unit));
+        }
+        // `Requests per second` stands above `| Framework | Mean | Stddev |`.
+        (_, None) if reading.unit.is_some() && !other => {
+            let mean = columns
+                .iter()
+                .find(|c| crate::names::is_mean(table.name(**c)));
+            picked.extend(mean.map(|column| (*column, Load::default(), reading.unit)));
         }
         _ => {}
     }

@@ -105,4 +105,18 @@ mod tests {
         let figures = format!("{text}\n| server | req/s |\n|--|--|\n| a | 80 |\n");
         assert_eq!(of("no-figures", &figures), []);
     }
+
+    #[test]
+    fn pictures_of_times_below_a_load_test() {
+        let text =
+            "# K6 Load Test Report\n\n## Times\n\n![Times](report/latency_distribution.png)\n";
+        assert_eq!(of("no-figures", text)[0].lines, [5]);
+        let announced =
+            "# Virtual threads\n\nResultado gatling:\n\n<img src=\"https://a.b/async.png\">\n";
+        assert_eq!(of("no-figures", announced)[0].lines, [5]);
+        assert_eq!(
+            of("no-figures", &announced.replace("gatling", "de ayer")),
+            []
+        );
+    }
 }

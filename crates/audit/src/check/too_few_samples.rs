@@ -3,6 +3,7 @@
 use super::{Seen, of_all, remark, requests};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
+use crate::names::counts_requests;
 use crate::read::number::{Printed, leading};
 use crate::table::{Row, Table};
 use crate::tool::{At, Tool};
@@ -30,8 +31,14 @@ const SLACK: f64 = 0.95;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
-        remarks.extend(of_tables(document));
-        let few = document.outputs.iter().filter_map(|output| {
+        let tables = of_tables(document);
+        let told = tables.is_some();
+        remarks.extend(tables);
+        let outputs = document
+            .outputs
+            .iter()
+            .filter(|output| !(told && output.block.tabled));
+        let few = outputs.filter_map(|output| {
             // Requests that were never answered were made as well.
             let lost = output.block.errors.iter().filter(|e| e.what.uncounted);
             let lost: u64 = lost.map(|error| error.what.count).sum();
@@ -151,7 +158,7 @@ fn of_tables(document: &Document) -> Option<Remark> {
         let columns = 0..table.header.len();
         let counts: Vec<usize> = columns
             .clone()
-            .filter(|c| is_count(table.name(*c)))
+            .filter(|c| counts_requests(table.name(*c)))
             .collect();
         let percents = columns.filter_map(|column| Some((column, percent(table.name(column))?)));
         if let ([count], Some((column, finest))) =
@@ -166,7 +173,7 @@ fn of_tables(document: &Document) -> Option<Remark> {
             let rows = rows.filter_map(|row| Some((row.line(), percent(row.label())?)));
             rows.max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let count = table.rows.iter().find(|row| is_count(row.label()));
+        let count = table.rows.iter().find(|row| counts_requests(row.label()));
         if let (Some(count), Some((line, finest))) = (count, finest(table)) {
             let columns =
                 (1..count.cells.len()).filter_map(|c| Some((whole_number(count, c)?, line)));
@@ -198,20 +205,6 @@ fn few_of(counts: Vec<(u64, usize)>, percent: f64) -> Vec<(u64, f64, usize)> {
         .into_iter()
         .filter(|(n, _)| is_thin(percent, *n as f64));
     few.map(|(n, line)| (n, percent, line)).collect()
-}
-
-/// Does a name say that requests were counted?
-fn is_count(name: &str) -> bool {
-    let name = name.to_lowercase();
-    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
-    let name = ["total ", "number of ", "no. of ", "completed "]
-        .iter()
-        .find_map(|word| name.strip_prefix(word))
-        .unwrap_or(name);
-    matches!(
-        name,
-        "requests" | "reqs" | "samples" | "request count" | "requests total"
-    )
 }
 
 /// A count of requests, written out.

@@ -37,6 +37,8 @@ pub fn read(name: &str, text: &str) -> Document {
         above: None,
         label: None,
         asked_here: Vec::new(),
+        spoken: 0,
+        announced: false,
     };
     let separator = table::separator_of(name);
     let mut at = 0;
@@ -72,6 +74,10 @@ struct Reader {
     above: Option<Arc<(String, usize)>>,
     /// The label above a block of code: it is that of every output in it.
     label: Option<Arc<(String, usize)>>,
+    /// The last line that is a part of nothing larger.
+    spoken: usize,
+    /// It says that a picture below it is of results.
+    announced: bool,
     /// Lines of what vegeta may have been given, that ask this machine.
     asked_here: Vec<usize>,
 }
@@ -152,6 +158,17 @@ impl Reader {
                     let cells = table.rows.iter().flat_map(|row| &row.cells);
                     let commands = cells.filter_map(|cell| Command::find(&cell.text, cell.line));
                     self.document.commands.extend(commands);
+                    for block in tool::script::of_table(&table) {
+                        let mut place = place.clone();
+                        if let Some(name) = &block.name {
+                            place.label = Some(Arc::new((name.what.clone(), name.line)));
+                        }
+                        self.document.outputs.push(Output {
+                            block,
+                            place,
+                            command: None,
+                        });
+                    }
                     self.document.tables.push((table, place));
                 }
                 table::Read::Table(_) => self.unread(at, "one of too many tables"),
@@ -173,12 +190,18 @@ impl Reader {
             self.cut(next);
             // `### ab -n 1000 http://…` is a heading and says how what stands below it was made.
             self.command(line, at);
+            if let Some(requests) = prose::heads_requests(&without_markup(line)) {
+                self.document.stated.push((at + 1, requests));
+            }
             if prose::is_of_one_machine(line) {
                 self.document.targets.push(at + 1);
             }
             return next;
         }
+        self.announced = prose::is_picture(line)
+            && prose::heads_results(&[&without_markup(lines.get(self.spoken))]);
         self.line(line, at);
+        self.spoken = at;
         self.wrapped(lines, at);
         at + 1
     }
@@ -279,9 +302,10 @@ impl Reader {
             let heading = headings.last().map(|heading| heading.0.to_lowercase());
             let heading = heading.as_deref().unwrap_or("");
             let results = heading.contains("result");
-            let shown = (results || heading.contains("benchmark")) && prose::is_measured(line);
+            let shown = (results || heading.contains("benchmark") || self.below_a_test())
+                && prose::is_measured(line);
             self.document.charted |= shown || results && prose::is_of_results(line);
-        } else if prose::is_picture(line) && self.below_results() {
+        } else if prose::is_picture(line) && (self.below_results() || self.announced) {
             self.document.pictures.push(at + 1);
             self.document.charted = true;
         } else if let Some(claim) = prose::claim(line, at + 1) {
@@ -300,6 +324,14 @@ impl Reader {
         let headings = self.headings.above();
         let headings: Vec<&str> = headings.iter().map(|heading| heading.0.as_str()).collect();
         prose::heads_results(&headings)
+    }
+
+    /// Does a heading above name a load test?
+    fn below_a_test(&self) -> bool {
+        let headings = self.headings.above();
+        headings
+            .iter()
+            .any(|heading| prose::names_a_test(&heading.0))
     }
 
     /// Is a line a command line? It is that of the outputs below.

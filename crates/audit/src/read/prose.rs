@@ -14,12 +14,12 @@ pub(super) use failures::failure;
 pub(super) use laptop::is_of_a_desktop;
 pub(super) use machine::{asks_this_machine, is_of_one_machine, loads_this_machine};
 pub(super) use pictures::{
-    heads_results, is_chart, is_measured, is_of_results, is_picture, links_to_results,
+    heads_results, is_chart, is_measured, is_of_results, is_picture, links_to_results, names_a_test,
 };
 pub(crate) use stated::PACED;
 pub(super) use stated::{
-    names_a_harness, repetitions, sends_at_a_rate, stated_connections, stated_depth,
-    stated_requests, stated_seconds, tools,
+    heads_requests, names_a_harness, repetitions, sends_at_a_rate, stated_connections,
+    stated_depth, stated_requests, stated_seconds, tools,
 };
 
 /// At most this many words of a line are read.

@@ -126,7 +126,9 @@ fn item(line: &str) -> Option<(String, &'static str, String)> {
     ];
     let line = line.trim();
     let marked = line.starts_with(MARKS);
-    (line.len() < LONGEST && (marked || line.contains(": "))).then_some(())?;
+    let digit = line.bytes().any(|b| b.is_ascii_digit());
+    let good = line.len() < LONGEST && digit && !line.starts_with(['"', '{', '<', '|']);
+    (good && (marked || line.contains(": "))).then_some(())?;
     let text = without_markup(line.trim_start_matches(MARKS));
     // What stands behind it in brackets is about it: `~6–10k req/sec (bad for async apps)`.
     let text = match text.rsplit_once(" (") {
@@ -237,8 +239,60 @@ fn is_percentile(word: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
+/// Names and figures set apart by spaces, a little below a line that says that they are rates: `alpha [tokio]   559,042`.
+fn of_aligned(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
+    fn entry(line: &str) -> Option<(&str, &str)> {
+        let line = line.trim();
+        let (name, rest) = line.split_once("  ")?;
+        let rest = rest.trim_start();
+        let figure = rest.split_once(' ').map_or(rest, |(figure, _)| figure);
+        // What stands behind it in brackets is about it.
+        let behind = rest[figure.len()..].trim();
+        let good = behind.is_empty() || behind.starts_with('(');
+        let digits = figure.bytes().filter(u8::is_ascii_digit).count() >= 2;
+        (good && digits && is_name(name) && number(figure).is_some())
+            .then_some((name.trim(), figure))
+    }
+    entry(lines.get(at))?;
+    // Another list may stand between.
+    let mut above = (0..at)
+        .rev()
+        .map(|i| lines.get(i))
+        .filter(|line| !line.trim().is_empty())
+        .take(ABOVE);
+    let said = above.find(|line| rate_unit(line).is_some() && !line.contains("  "))?;
+    let unit = if rate_unit(said)? > 1.0 {
+        "krps"
+    } else {
+        "rps"
+    };
+    let mut rows = Vec::new();
+    let mut next = at;
+    while let Some((name, figure)) = entry(lines.get(next)) {
+        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
+        rows.push(Row {
+            cells: vec![cell(name), cell(figure)],
+        });
+        next += 1;
+    }
+    (rows.len() >= 2).then(|| {
+        let table = Table {
+            first: at + 1,
+            header: vec![String::new(), unit.to_owned()],
+            rows,
+        };
+        (table, next)
+    })
+}
+
+/// What figures are stands within so many lines above them.
+const ABOVE: usize = 8;
+
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     if let Some(found) = of_names(lines, at).or_else(|| of_figures(lines, at)) {
+        return Some(found);
+    }
+    if let Some(found) = of_aligned(lines, at) {
         return Some(found);
     }
     let mut rows = Vec::new();
@@ -338,5 +392,24 @@ mod tests {
             (table.name(2), table.rows[1].cells[2].text.as_str()),
             ("avg latency", "266.44μs")
         );
+    }
+
+    #[test]
+    fn names_and_figures_below_a_line_of_rates() {
+        let text = "We see RPS results like this:\n```\nFortunes:\nalpha [tokio]      559,042   (less)\nalpha [std]  374,854\n\n\
+            Updates:\nalpha [std]   23,704\nalpha [tokio]       22,757\n```\n";
+        let lines = Lines::new(text);
+        let (table, next) = read(&lines, 3).unwrap();
+        assert_eq!(
+            (table.rows[0].label(), table.name(1), next),
+            ("alpha [tokio]", "rps", 5)
+        );
+        assert_eq!(read(&lines, 7).unwrap().0.rows.len(), 2);
+        let other = text.replace("RPS results", "results");
+        assert!(read(&Lines::new(&other), 3).is_none());
+        // The same label twice is of two things.
+        let twice = format!("{text}\nSince then we see this:\n{text}");
+        let found = crate::check::testing::of("spread-exceeds-effect", &twice);
+        assert_eq!(found, []);
     }
 }

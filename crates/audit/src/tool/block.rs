@@ -60,6 +60,8 @@ pub struct Block {
     pub asked: Option<At<f64>>,
     /// The line that says that headers were compressed, so that it was HTTP/2.
     pub compressed: Option<usize>,
+    /// It is a column of a table: its rate is a figure of that.
+    pub tabled: bool,
     /// A request may be among several of the errors: a wrong length and a bad status.
     pub overlap: bool,
 }
@@ -135,6 +137,7 @@ impl Block {
             iterations: None,
             asked: None,
             compressed: None,
+            tabled: false,
             overlap: matches!(tool, Tool::Ab | Tool::Weighttp),
         }
     }

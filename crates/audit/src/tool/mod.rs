@@ -22,7 +22,7 @@ mod locust;
 mod oha;
 mod plow;
 mod samples;
-mod script;
+pub(crate) mod script;
 mod suite;
 mod vegeta;
 mod weighttp;

@@ -6,7 +6,8 @@ mod quantity;
 use super::{Block, Found, Step, Tool, at, finish, walk};
 use crate::read::lines::Lines;
 use crate::read::number::{Printed, leading, seconds};
-use quantity::{What, quantity};
+use crate::table::Table;
+use quantity::{What, named, quantity};
 
 /// A summary has so many figures that are known; one of them is the rate.
 const LEAST: usize = 3;
@@ -17,9 +18,8 @@ const LINES: usize = 40;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     quantity(lines.get(start))?;
-    let mut block = Block::new(Tool::Script, start);
-    let (mut known, mut between) = (0, 0);
-    let mut share: Option<super::At<(String, String)>> = None;
+    let mut summary = Summary::new(start);
+    let mut between = 0;
     let last = walk(lines, start, |i, line| {
         if i > start + LINES {
             return Step::Over;
@@ -34,18 +34,96 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
             };
         };
         between = 0;
-        let step = take(&mut block, i, what, &value, &name);
-        if what == What::Share && share.is_none() {
-            share = at(i, (value, name));
-        }
-        known += usize::from(step == Step::Taken);
-        step
+        summary.add(i, what, value, name)
     });
-    if let Some(share) = share.filter(|_| block.errors.is_empty()) {
-        failed(&mut block, share.line - 1, &share.what.0, &share.what.1);
+    finish(summary.block()?, last)
+}
+
+/// The summaries that the columns of a table are, each of whose rows is a quantity: `| Total requests | 200 |`.
+pub(crate) fn of_table(table: &Table) -> Vec<Block> {
+    const OTHER: [&str; 16] = [
+        "target",
+        "goal",
+        "expected",
+        "limit",
+        "threshold",
+        "change",
+        "improvement",
+        "diff",
+        "difference",
+        "delta",
+        "status",
+        "slo",
+        "sla",
+        "unit",
+        "description",
+        "notes",
+    ];
+    let columns = 1..table.header.len();
+    let columns = columns.filter(|column| {
+        let name = table.name(*column).to_lowercase();
+        !crate::names::words(&name).any(|word| OTHER.contains(&word))
+    });
+    let block = |column: usize| {
+        let first = table.rows.first()?.line();
+        let mut summary = Summary::new(first - 1);
+        for row in &table.rows {
+            let cell = row.cells.get(column)?;
+            if let Some((what, value, name)) = named(row.label(), &cell.text) {
+                summary.add(cell.line - 1, what, value, name);
+            }
+        }
+        let mut block = summary.block()?;
+        block.tabled = true;
+        block.last = table.rows.last()?.line();
+        let name = table.name(column);
+        block.name = Some(name)
+            .filter(|name| table.header.len() > 2 && !name.is_empty())
+            .and_then(|name| at(table.first - 1, name.to_owned()));
+        Some(block)
+    };
+    columns.filter_map(block).collect()
+}
+
+/// A summary as it is read.
+struct Summary {
+    block: Block,
+    /// How many figures are known.
+    known: usize,
+    /// The share that failed, and what it is called.
+    share: Option<super::At<(String, String)>>,
+}
+
+impl Summary {
+    fn new(start: usize) -> Self {
+        Self {
+            block: Block::new(Tool::Script, start),
+            known: 0,
+            share: None,
+        }
     }
-    (known >= LEAST && block.rate.is_some()).then_some(())?;
-    finish(block, last)
+
+    fn add(&mut self, i: usize, what: What, value: String, name: String) -> Step {
+        let step = take(&mut self.block, i, what, &value, &name);
+        if what == What::Share && self.share.is_none() {
+            self.share = at(i, (value, name));
+        }
+        self.known += usize::from(step == Step::Taken);
+        step
+    }
+
+    /// What was read, if it is enough.
+    fn block(mut self) -> Option<Block> {
+        if let Some(share) = self.share.filter(|_| self.block.errors.is_empty()) {
+            failed(
+                &mut self.block,
+                share.line - 1,
+                &share.what.0,
+                &share.what.1,
+            );
+        }
+        (self.known >= LEAST && self.block.rate.is_some()).then_some(self.block)
+    }
 }
 
 fn take(block: &mut Block, i: usize, what: What, value: &str, name: &str) -> Step {
@@ -182,5 +260,26 @@ mod tests {
         assert_eq!(document.outputs.len(), 2);
         let document = crate::read("x", "Connections: 100\nDuration: 30s\nThreads: 4\n");
         assert_eq!(document.outputs.len(), 0);
+    }
+
+    #[test]
+    fn tables_of_quantities() {
+        let text = "## Users\n\n| Metric | Value | Target |\n|--|--|--|\n| **Total Requests** | 200 | - |\n\
+            | **p99 Response Time** | 34.66ms | 50ms |\n| **Throughput** | **1,203.96 req/sec** | 100 req/sec |\n\
+            | **Total Time** | 0.17s | - |\n| Error Rate | 2.5% | < 5% |\n";
+        let document = crate::read("x", text);
+        let [output] = &document.outputs[..] else {
+            panic!("{document:?}");
+        };
+        assert_eq!((output.block.first, output.block.last), (5, 9));
+        assert_eq!(output.block.requests.unwrap().what, 200);
+        assert_eq!(output.block.errors[0].what.count, 5);
+        // The figures are the table's.
+        let names = crate::audit(&[("x".to_owned(), text.to_owned())]).remarks;
+        let names: Vec<&str> = names
+            .iter()
+            .map(|remark| remark.finding.name.as_str())
+            .collect();
+        assert_eq!(names, ["errors", "too-short", "too-few-samples"]);
     }
 }

@@ -138,3 +138,17 @@ fn connections_that_a_sentence_announces() {
     // Each of four threads has 16.
     assert_eq!(of("label-disagrees", &text("16")), []);
 }
+
+#[test]
+fn wrk_rounds_minutes() {
+    let text = |command: &str| {
+        let output = wrk(&[
+            ("30s test", "2m test"),
+            ("30.00s", "1.67m"),
+            ("960000", "3206400"),
+        ]);
+        format!("    wrk -t4 -c64 -d {command} http://10.0.0.2:8000/\n\n{output}")
+    };
+    assert_eq!(of("label-disagrees", &text("100s")), []);
+    assert_eq!(of("label-disagrees", &text("30s")).len(), 1);
+}

@@ -30,13 +30,21 @@ const APART: f64 = 1.5;
 pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
     let stated = stated(document);
-    let depth = |figure: &Figure, heading: Option<u64>, table: usize| {
+    let depth = |figure: &Figure, heading: Option<u64>, table: usize, place: &Place| {
+        // A command line in the heading or the label above a table is that of the table.
+        let above = place.headings.last().into_iter().chain(&place.label);
+        let above: Vec<usize> = above.map(|text| text.1).collect();
+        let own = document
+            .commands
+            .iter()
+            .find(|command| above.contains(&command.line));
         let mut commands = document.commands.iter();
-        let first = commands.next();
-        let one = commands.all(|other| {
-            let of = |c: &Command| (c.tool, c.connections(), c.pipeline(), c.rate().is_some());
-            first.is_none_or(|first| of(first) == of(other))
-        });
+        let first = own.or_else(|| commands.next());
+        let one = own.is_some()
+            || commands.all(|other| {
+                let of = |c: &Command| (c.tool, c.connections(), c.pipeline(), c.rate().is_some());
+                first.is_none_or(|first| of(first) == of(other))
+            });
         let open = first.is_some_and(|it| it.rate().is_some() || it.tool == Tool::K6);
         (one && !open).then_some(())?;
         let own = figure.load.connections.or(heading);
@@ -79,7 +87,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
             .and_then(|heading| Load::parse(&heading.0));
         let heading = heading.and_then(|load| load.connections);
         if let Some(mean) = mean.filter(|mean| mean.value > 0.0) {
-            let depth = depth(figure, heading, table.first).filter(|depth| *depth > 0.0);
+            let depth = depth(figure, heading, table.first, place).filter(|depth| *depth > 0.0);
             looked_at.push(Row {
                 figure,
                 table: table.first,
@@ -294,7 +302,22 @@ fn unit(name: &str) -> Option<f64> {
 
 /// Is a column one of mean response times? A percentile, the longest and the deviation are none.
 fn is_mean(name: &str) -> bool {
-    const TIMES: [&str; 5] = [
+    const TIMES: [&str; 20] = [
+        "平均响应时间",
+        "平均延迟",
+        "平均耗时",
+        "平均レイテンシ",
+        "平均応答時間",
+        "평균 응답",
+        "평균응답",
+        "latencia media",
+        "latencia promedio",
+        "latência média",
+        "tempo médio",
+        "tiempo promedio",
+        "tiempo medio",
+        "temps moyen",
+        "среднее время",
         "latency",
         "response time",
         "time per request",

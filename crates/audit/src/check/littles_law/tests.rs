@@ -280,3 +280,42 @@ fn tools_that_measure_less_than_requests_wait() {
     assert_eq!(of("littles-law", &text("4.15"))[0].lines, [5]);
     assert_eq!(of("littles-law", &text("41.5")), []);
 }
+
+#[test]
+fn a_command_line_in_the_heading_of_a_table() {
+    let table = |connections: u32| {
+        format!(
+            "#### 执行```wrk -t1 -c{connections} -d300s http://10.0.0.2:8080/ping```\n|框架|qps|平均响应时间|\n|--|--|--|\n|a|33.8K|4.53ms|\n\
+             |b|101.2K|0.9ms|\n\n"
+        )
+    };
+    let both = format!(
+        "{}{}",
+        table(100),
+        table(1_000)
+            .replace("4.53", "29.0")
+            .replace("0.9ms", "9.1ms")
+    );
+    assert_eq!(of("littles-law", &both)[0].lines, [4]);
+}
+
+#[test]
+fn most_connections_of_h2load_wait() {
+    let text = |mean: &str| {
+        format!(
+            "starting benchmark...\nspawning thread #0: 100 total client(s). 90000 total requests\nApplication protocol: h2\n\n\
+             finished in 600.00s, 166.53 req/s, 2.53KB/s\n\
+             requests: 90000 total, 90000 started, 90000 done, 90000 succeeded, 0 failed, 0 errored, 0 timeout\n\
+             time for request:    44.84ms       1.27s    {mean}     53.29ms    81.02%\n"
+        )
+    };
+    let command = "    h2load -c100 -m1 http://10.0.0.2/\n\n";
+    assert_eq!(
+        of("littles-law", &(command.to_owned() + &text("116.58ms"))).len(),
+        1
+    );
+    assert_eq!(
+        of("littles-law", &(command.to_owned() + &text("590.00ms"))),
+        []
+    );
+}

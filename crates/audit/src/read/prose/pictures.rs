@@ -65,7 +65,18 @@ pub(in crate::read) fn heads_results(headings: &[&str]) -> bool {
         "kết quả",
         "hasil",
     ];
-    const TESTS: [&str; 24] = [
+    let lower: Vec<String> = headings
+        .iter()
+        .map(|heading| heading.to_lowercase())
+        .collect();
+    let has = |text: &String, words: &[&str]| words.iter().any(|word| text.contains(word));
+    lower.last().is_some_and(|own| has(own, &RESULTS))
+        && lower.iter().any(|text| names_a_test(text))
+}
+
+/// Does a heading name a load test, or a tool for one?
+pub(in crate::read) fn names_a_test(heading: &str) -> bool {
+    const TESTS: [&str; 27] = [
         "load test",
         "load-test",
         "loadtest",
@@ -74,6 +85,9 @@ pub(in crate::read) fn heads_results(headings: &[&str]) -> bool {
         "performance",
         "k6",
         "wrk",
+        "autocannon",
+        "vegeta",
+        "artillery",
         "jmeter",
         "locust",
         "gatling",
@@ -91,12 +105,8 @@ pub(in crate::read) fn heads_results(headings: &[&str]) -> bool {
         "压力测试",
         "부하",
     ];
-    let lower: Vec<String> = headings
-        .iter()
-        .map(|heading| heading.to_lowercase())
-        .collect();
-    let has = |text: &String, words: &[&str]| words.iter().any(|word| text.contains(word));
-    lower.last().is_some_and(|own| has(own, &RESULTS)) && lower.iter().any(|text| has(text, &TESTS))
+    let heading = heading.to_lowercase();
+    TESTS.iter().any(|word| heading.contains(word))
 }
 
 /// Does a picture say that it is of a rate or a time: `![Throughput](…)`?

@@ -57,17 +57,29 @@ pub(in crate::read) fn names_a_harness(line: &str) -> bool {
 
 /// The load generators that a line names.
 pub(in crate::read) fn tools(line: &str) -> impl Iterator<Item = &'static str> {
-    let lower = line.to_lowercase();
     // Most lines name none.
-    let some = |name: &&&str| {
-        lower.contains(**name) && crate::names::words(&lower).any(|word| word == **name)
-    };
-    let named = CLOSED.iter().chain(&PACED).filter(some).copied();
-    let ab = ["apache bench", "`ab`", " ab -"]
+    let named = CLOSED.iter().chain(&PACED).copied().filter(|name| {
+        contains(line, name)
+            && crate::names::words(line).any(|word| word.eq_ignore_ascii_case(name))
+    });
+    let ab = ["Apache Bench", "`ab`", " ab -"]
         .iter()
-        .any(|name| lower.contains(name))
+        .any(|name| line.contains(name))
         .then_some(CLOSED[0]);
     named.chain(ab).collect::<Vec<_>>().into_iter()
+}
+
+/// Does a line contain a name, in small letters or with its first ones large?
+fn contains(line: &str, name: &str) -> bool {
+    let mut large = [0_u8; 16];
+    let bytes = name.as_bytes();
+    large[..bytes.len()].copy_from_slice(bytes);
+    large[0] = large[0].to_ascii_uppercase();
+    let first = std::str::from_utf8(&large[..bytes.len()]);
+    line.contains(name)
+        || first.is_ok_and(|first| line.contains(first))
+        || name == "jmeter" && line.contains("JMeter")
+        || name == "apachebench" && line.contains("ApacheBench")
 }
 
 /// Load generators that send the next request as soon as an answer is there.
@@ -174,7 +186,11 @@ pub(in crate::read) fn stated_requests(line: &str) -> Option<u64> {
 
 /// A setting of how many requests were sent: `- Total requests: 2000`, `总请求数: 2000`.
 fn counted_requests(line: &str) -> Option<u64> {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 10] = [
+        "requests",
+        "requests per endpoint",
+        "requests per server",
+        "total de peticiones",
         "total requests",
         "number of requests",
         "requests per test",
@@ -191,7 +207,27 @@ fn counted_requests(line: &str) -> Option<u64> {
     NAMES.contains(&name).then_some(())?;
     let number = without_markup(number);
     let (number, rest) = leading(number.trim())?;
-    (rest.is_empty() && number.value >= 1_000.0).then_some(number.value as u64)
+    (rest.is_empty() && number.value >= FEWEST).then_some(number.value as u64)
+}
+
+/// A number of requests that is smaller counts something else.
+const FEWEST: f64 = 100.0;
+
+/// How many requests a heading says were sent: `100 Requests`, `Test: 1,000 requests`.
+pub(in crate::read) fn heads_requests(heading: &str) -> Option<u64> {
+    let heading = heading.to_lowercase();
+    let heading = heading.trim_matches(|c: char| !c.is_alphanumeric());
+    let text = heading.strip_suffix("requests")?.trim_end();
+    let from = text.rfind(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '.' | '_'));
+    let text = match from {
+        // What stands in front of it is no longer number.
+        Some(at) if text[..=at].ends_with([' ', ':', '(', '-']) => &text[at + 1..],
+        Some(_) => return None,
+        None => text,
+    };
+    let (number, rest) = leading(text)?;
+    (rest.is_empty() && number.value >= FEWEST && number.value.fract() == 0.0)
+        .then_some(number.value as u64)
 }
 
 /// How long each run lasted, as a line says: `5s duration, 50 workers`, `Duration: 30 seconds`, `ran for 10 seconds each`.

@@ -239,12 +239,20 @@ const NAMES: [(What, &[&str]); 11] = [
 
 /// What a line is of, its value, and its name in small letters.
 pub(super) fn quantity(line: &str) -> Option<(What, String, String)> {
-    let short = line.len() <= LONGEST && line.contains([':', '=', '：']);
+    let line = line.trim();
+    // JSON is read as a whole.
+    let short = line.len() <= LONGEST
+        && !line.starts_with(['"', '{', '<'])
+        && line.contains([':', '=', '：']);
     (short && line.bytes().any(|b| b.is_ascii_digit())).then_some(())?;
-    let plain = without_markup(line.trim());
+    let plain = without_markup(line);
     let at = plain.find([':', '=', '：'])?;
     let (name, value) = plain.split_at(at);
-    let value = value.trim_start_matches([':', '=', '：', ' ', '\t']);
+    named(name, value.trim_start_matches([':', '=', '：', ' ', '\t']))
+}
+
+/// What a value is of, by its name.
+pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
     let value = value
         .trim_matches(|c: char| matches!(c, '\'' | '"' | ',' | ';' | '|') || c.is_whitespace());
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | '%' | '#'));
