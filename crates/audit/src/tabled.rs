@@ -382,7 +382,17 @@ fn quantities_below(reading: &mut Reading<'_>) {
         load.connections = load.connections.or(known.connections);
         load.threads = load.threads.or(known.threads);
     }
+    let names: Vec<&str> = (1..width).map(|column| table.name(column)).collect();
+    let across = match axis(table.name(0), &names) {
+        Axis::Loads(loads) => loads,
+        _ => Vec::new(),
+    };
     for column in 1..width {
+        // Each column is a load.
+        if let Some(load) = across.get(column - 1).filter(|_| own.is_none()) {
+            reading.add(headline, column, reading.system(None), *load, unit);
+            continue;
+        }
         let name = match own {
             Some(cell) => Some(cell.text.as_str()),
             None => Some(table.name(column)).filter(|name| !is_generic(name)),

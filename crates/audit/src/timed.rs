@@ -5,6 +5,7 @@
 use crate::document::{Document, Place};
 use crate::figures::{Figure, rate_unit};
 use crate::names::{is_summary, stem, words};
+use crate::read::number::seconds;
 use crate::table::{Row, Table};
 use crate::tabled::of_table;
 
@@ -53,10 +54,18 @@ fn as_rates(table: &Table, place: &Place, loaded: bool) -> Option<Table> {
     {
         return None;
     }
-    let columns: Vec<usize> = (1..table.header.len().max(1))
-        .filter(|column| is_time(table.name(*column), loaded))
-        .collect();
     let numeric = table.numeric_columns();
+    let asked = loaded || table.rows.iter().any(|row| names_requests(row.label()));
+    let columns: Vec<usize> = (1..table.header.len().max(1))
+        .filter(|column| {
+            let name = table.name(*column);
+            is_time(name, loaded)
+                || asked
+                    && numeric.contains(column)
+                    && has_times(table, *column)
+                    && !is_startup(name)
+        })
+        .collect();
     if let Some(first) = columns.iter().find(|column| numeric.contains(column)) {
         // What is not a time may be a load, a name, or the number of a run.
         let kept: Vec<usize> = (0..table.header.len())
@@ -95,6 +104,33 @@ fn as_rates(table: &Table, place: &Place, loaded: bool) -> Option<Table> {
     })
 }
 
+/// Do all figures of a column have units of time?
+fn has_times(table: &Table, column: usize) -> bool {
+    let cells = table.rows.iter().filter_map(|row| row.cells.get(column));
+    let mut cells = cells.filter(|cell| cell.number.is_some()).peekable();
+    cells.peek().is_some() && cells.all(|cell| seconds(&cell.text).is_some())
+}
+
+/// Does a label name something that is asked over a network: `REST add`, `GET /users`?
+fn names_requests(label: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "rest",
+        "grpc",
+        "http",
+        "https",
+        "http/2",
+        "graphql",
+        "websocket",
+        "get",
+        "post",
+        "put",
+        "api",
+        "rpc",
+    ];
+    let label = label.to_lowercase();
+    words(&label).any(|word| NAMES.contains(&word))
+}
+
 /// What a column of rates may be called.
 const AS_RATE: &str = "req/s";
 
@@ -116,6 +152,15 @@ fn is_spread(name: &str) -> bool {
     ];
     let name = name.to_lowercase();
     name.contains('±') || name.contains('σ') || words(&name).any(|word| WORDS.contains(&word))
+}
+
+/// How long a server takes to start, or a program to build, is another matter.
+fn is_startup(name: &str) -> bool {
+    const OTHER: [&str; 9] = [
+        "start", "startup", "boot", "build", "compile", "cold", "uptime", "cpu", "test",
+    ];
+    let name = name.to_lowercase();
+    words(&name).any(|word| OTHER.contains(&word))
 }
 
 /// Is a figure of this name a response time; or, of something that was loaded, how long it took?
@@ -171,11 +216,7 @@ fn is_time(name: &str, loaded: bool) -> bool {
     let name = name.to_lowercase();
     let has = |names: &[&str]| words(&name).any(|word| names.contains(&word));
     let said = SAID.iter().any(|said| name.contains(said)) || has(&PERCENTILES);
-    // How long a server takes to start, or a program to build, is another matter.
-    let other = [
-        "start", "startup", "boot", "build", "compile", "cold", "uptime", "cpu", "test",
-    ];
-    !name.contains('%') && (said || loaded && has(&TOOK) && !has(&other))
+    !name.contains('%') && (said || loaded && has(&TOOK) && !is_startup(&name))
 }
 
 #[cfg(test)]
@@ -208,5 +249,13 @@ mod tests {
         assert_eq!(of("co-located", &loaded)[0].lines, [1]);
         let settings = "wrk -t4 -c10 http://10.0.0.2/\n\n- Duration: 30s\n- Warm-up: 5s\n";
         assert_eq!(of("too-few-runs", settings), []);
+    }
+
+    #[test]
+    fn times_that_only_their_units_tell() {
+        let text = "|  Method\t| Local\t| Far\t|\n|---\t|---\t|---\t\n| REST add\t| 2.747 ms\t| 288.2 ms\t|\n| gRPC add\t| 0.407 ms\t| 146.1 ms\t|\n";
+        assert_eq!(of("too-few-runs", text)[0].lines, [3, 4]);
+        let other = text.replace("REST", "alpha").replace("gRPC", "beta");
+        assert_eq!(of("too-few-runs", &other), []);
     }
 }

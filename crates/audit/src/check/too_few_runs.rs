@@ -28,6 +28,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             // Response times are looked at where no rates are compared.
             match compared(document, index, &seen.cells) {
                 rates if !rates.is_empty() => few(document, index, &rates),
+                // The spread of the rates is that of the times beside them.
+                _ if is_repeated(index, &seen.cells) => None,
                 _ => few(document, index, &compared(document, index, &seen.timed)),
             }
         });
@@ -53,7 +55,7 @@ fn compared<'a, 'b>(document: &Document, index: usize, all: &'b Cells<'a>) -> Co
             .insert(system);
     }
     // A spread is of several runs, those that a list sums up as well.
-    let repeated = cells().any(|(_, runs)| runs.iter().any(|run| run.repeated));
+    let repeated = is_repeated(index, all);
     let compared = cells().filter(|((system, load), runs)| {
         if repeated && runs.iter().all(|run| run.output.is_none()) {
             return false;
@@ -66,6 +68,12 @@ fn compared<'a, 'b>(document: &Document, index: usize, all: &'b Cells<'a>) -> Co
         known(system) && group.is_some_and(|systems| systems.len() >= 2)
     });
     compared.collect()
+}
+
+/// Has any figure of a document a spread?
+fn is_repeated(index: usize, all: &Cells<'_>) -> bool {
+    let own = all.values().filter(|runs| runs[0].document == index);
+    own.flatten().any(|run| run.repeated)
 }
 
 /// What there is to say of compared figures, if they are of few runs.

@@ -82,6 +82,9 @@ struct Reader {
     asked_here: Vec<usize>,
 }
 
+/// Of a table so many rows are read as sentences: one of results has none.
+const NEAR_ROWS: usize = 30;
+
 impl Reader {
     /// Reads what begins in a line; the index of the line behind it.
     fn step(&mut self, lines: &Lines<'_>, at: usize, separator: Option<char>) -> usize {
@@ -169,6 +172,9 @@ impl Reader {
                             command: None,
                         });
                     }
+                    let says = |i: &usize| prose::is_of_one_machine(lines.get(*i));
+                    let said = (at..next.min(at + NEAR_ROWS)).find(says);
+                    self.document.targets.extend(said.map(|i| i + 1));
                     self.document.tables.push((table, place));
                 }
                 table::Read::Table(_) => self.unread(at, "one of too many tables"),

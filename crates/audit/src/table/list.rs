@@ -231,6 +231,51 @@ fn is_name(label: &str) -> bool {
         && !is_ordinal(label)
         && !label.contains(['=', '"', '{', '/'])
         && !words(&lower).any(is_percentile)
+        && !is_quantity(&lower)
+}
+
+/// Does a name, in small letters, say in some language that it is of a time, a mean, or an extreme?
+fn is_quantity(name: &str) -> bool {
+    const SAID: [&str; 37] = [
+        "latence",
+        "latência",
+        "latencia",
+        "latenz",
+        "latensi",
+        "durée",
+        "duração",
+        "duración",
+        "dauer",
+        "durasi",
+        "длительность",
+        "задержка",
+        "время",
+        "temps",
+        "tempo",
+        "tiempo",
+        "zeit",
+        "waktu",
+        "moyen",
+        "médio",
+        "promedio",
+        "mediana",
+        "médiane",
+        "медиана",
+        "среднее",
+        "максимум",
+        "минимум",
+        "durchschnitt",
+        "rata-rata",
+        "trung bình",
+        "延迟",
+        "耗时",
+        "平均",
+        "最大",
+        "最小",
+        "レイテンシ",
+        "평균",
+    ];
+    SAID.iter().any(|said| name.contains(said))
 }
 
 /// `p99`, `95th`
@@ -411,5 +456,16 @@ mod tests {
         let twice = format!("{text}\nSince then we see this:\n{text}");
         let found = crate::check::testing::of("spread-exceeds-effect", &twice);
         assert_eq!(found, []);
+    }
+
+    #[test]
+    fn quantities_in_other_languages_are_no_names() {
+        for text in [
+            "⏱️ Latence moy.: 1.37s\n⏱️ Latence max: 2.00s\n",
+            "平均: 12ms\n最大: 20ms\n",
+            "Tiempo medio: 3 s\nTiempo total: 40 s\n",
+        ] {
+            assert!(read(&Lines::new(text), 0).is_none(), "{text}");
+        }
     }
 }

@@ -58,7 +58,9 @@ fn is_rule(line: &str) -> bool {
     let line = line.trim();
     line.contains('|')
         && line.contains("--")
-        && line.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' '))
+        && line
+            .bytes()
+            .all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\t'))
 }
 
 /// A line of dashes, as wide as a table is.

@@ -8,6 +8,7 @@ use crate::names::{counts_requests, words};
 use crate::read::number::leading;
 use crate::table::{Cell, Row, Table};
 use prony_checks::Severity;
+use std::collections::BTreeSet;
 
 /// At most this many rows are told one by one.
 const TOLD: usize = 6;
@@ -39,9 +40,21 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         own.map(|figure| (figure.line, figure.rate.value)).collect()
     };
     let tables = document.tables.iter().map(|(table, _)| table);
+    let timed: BTreeSet<usize> = seen
+        .timed
+        .values()
+        .flatten()
+        .filter(|figure| figure.document == index)
+        .map(|figure| figure.line)
+        .collect();
+    // Requests are what response times are of.
+    let of_times = |table: &Table| {
+        let last = table.rows.last().map_or(table.first, Row::line);
+        timed.range(table.first..=last).next().is_some()
+    };
     let failing: Vec<Failing> = tables
         .map(|table| (table, rates(table)))
-        .filter(|(_, rates)| !rates.is_empty())
+        .filter(|(table, rates)| !rates.is_empty() || of_times(table))
         .flat_map(|(table, rates)| match table.groups() {
             Some(parts) => parts
                 .iter()
@@ -408,5 +421,16 @@ mod tests {
         let table = "> Requests per second\n\n| Framework | Mean | Stddev |\n|--|--|--|\n| a | 73485.63 | 7802.66 |\n\
                      | b | 70015.33 | 7631.40 |\n| c | 0.00 | 0.00 |\n";
         assert_eq!(of("errors", table)[0].lines, [7]);
+    }
+
+    #[test]
+    fn failures_beside_response_times() {
+        let text = "| Metric | 100 users | 1000 | 25k |\n|--|--|--|--|\n| P95 | 60ms | 150ms | 29.7s |\n| Requests Failed | 0% | 0% | 65.91% |\n";
+        let found = of("errors", text);
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([4].as_slice(), Severity::Serious)
+        );
+        assert_eq!(of("too-few-runs", text), []);
     }
 }

@@ -30,13 +30,22 @@ pub(in crate::read) fn is_of_a_desktop(line: &str) -> bool {
         "os",
     ];
     let named = [
-        "Desktop", "WSL", "MacBook", "Macbook", "macbook", "Apple M", "laptop", "Laptop",
+        "Apple Silicon",
+        "macOS",
+        "Desktop",
+        "WSL",
+        "MacBook",
+        "Macbook",
+        "macbook",
+        "Apple M",
+        "laptop",
+        "Laptop",
     ];
     if !named.iter().any(|name| line.contains(name)) || line.len() > 400 {
         return false;
     }
     let plain = without_markup(line).to_lowercase();
-    if ran_on_a_laptop(&plain) {
+    if ran_on_a_laptop(&plain) || is_a_setting(line, &plain) {
         return true;
     }
     let plain = plain.trim_start_matches(['|', ' ', '>']);
@@ -48,6 +57,14 @@ pub(in crate::read) fn is_of_a_desktop(line: &str) -> bool {
         .iter()
         .any(|word| value.contains(word));
     SETTINGS.contains(&name) && (own || is_a_laptop(value)) && !is_denied(value)
+}
+
+/// Is a line an item of a list that is nothing but such a computer: `- Apple Silicon M1 Pro chip`, `- macOS Sequoia 15.5`?
+fn is_a_setting(line: &str, plain: &str) -> bool {
+    let item = line.trim_start().starts_with(['-', '*', '•']) && line.len() < 60;
+    let text = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let begins = ["apple silicon", "apple m", "macbook", "macos "];
+    item && begins.iter().any(|name| text.starts_with(name)) && !text.contains([':', '(', '/'])
 }
 
 /// Does a text name a computer that nobody has as a server?

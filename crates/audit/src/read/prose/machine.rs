@@ -6,7 +6,13 @@ use crate::read::lines::without_markup;
 
 /// Does a line say that this machine is loaded: `Base URL: http://localhost:3000`? That a server listens there does not.
 pub(in crate::read) fn loads_this_machine(line: &str) -> bool {
-    const SAID: [&str; 15] = [
+    const SAID: [&str; 21] = [
+        "url testée",
+        "url testada",
+        "url probada",
+        "tested endpoint",
+        "测试地址",
+        "压测地址",
         "requests to",
         "requests against",
         "benchmarking",
@@ -56,7 +62,10 @@ pub(in crate::read) fn asks_this_machine(line: &str) -> bool {
 
 /// Does a line say that client and server were one machine?
 pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
-    const SAID: [&str; 28] = [
+    const SAID: [&str; 31] = [
+        "server and client compete",
+        "client and server compete",
+        "localhost testing",
         "(loopback",
         "over loopback",
         "via loopback",
@@ -146,7 +155,8 @@ pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
         "本地机器",
     ];
     // Most lines have none of these words.
-    const PARTS: [&str; 37] = [
+    const PARTS: [&str; 38] = [
+        "compete",
         "minha ",
         "meu ",
         "mi ",

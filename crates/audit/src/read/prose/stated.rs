@@ -235,7 +235,7 @@ pub(in crate::read) fn stated_seconds(line: &str) -> Option<f64> {
     let counts = line.bytes().any(|b| b.is_ascii_digit()) && line.len() < 400;
     counts.then_some(())?;
     let lower = without_markup(&line.to_lowercase());
-    let named = lower.contains("duration") || lower.contains("each") || lower.contains("per test");
+    let named = lower.contains("duration") || lower.contains("each") || lower.contains(" per ");
     named.then_some(())?;
     let words: Vec<&str> = lower
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ':' | ';' | '='))
@@ -264,7 +264,11 @@ pub(in crate::read) fn stated_seconds(line: &str) -> Option<f64> {
         let before = at.checked_sub(1).map_or("", |i| words[i]);
         let said = before == "duration"
             || matches!(next(behind), "duration" | "each")
-            || next(behind) == "per" && matches!(next(behind + 1), "test" | "run");
+            || next(behind) == "per"
+                && matches!(
+                    next(behind + 1),
+                    "test" | "run" | "endpoint" | "server" | "framework" | "benchmark"
+                );
         (said && number.value > 0.0).then_some(number.value * factor)
     })
 }

@@ -267,9 +267,121 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
         .map(|(what, _)| *what);
     let what = known
         .or_else(|| rate(&name, value))
-        .or_else(|| percentile(bare))?;
+        .or_else(|| percentile(bare))
+        .or_else(|| loosely(bare))?;
     let number = leading(value.trim_start_matches(['~', '≈'])).is_some();
     (number || what == What::Url && value.contains("://")).then(|| (what, value.to_owned(), name))
+}
+
+/// What a name of several words is of, whichever way a language puts them: `temps de réponse moyen`, `nombre total de requêtes`.
+fn loosely(name: &str) -> Option<What> {
+    const MEAN: [&str; 17] = [
+        "avg",
+        "average",
+        "mean",
+        "moyen",
+        "moy.",
+        "médio",
+        "média",
+        "medio",
+        "media",
+        "promedio",
+        "средн",
+        "平均",
+        "평균",
+        "durchschnitt",
+        "mittlere",
+        "trung bình",
+        "rata-rata",
+    ];
+    const TIME: [&str; 23] = [
+        "latency",
+        "response",
+        "time",
+        "temps",
+        "latence",
+        "tempo",
+        "latência",
+        "tiempo",
+        "latencia",
+        "respuesta",
+        "время",
+        "задержк",
+        "延迟",
+        "响应",
+        "レイテンシ",
+        "応答",
+        "응답",
+        "지연",
+        "antwortzeit",
+        "latenz",
+        "thời gian",
+        "waktu",
+        "respon",
+    ];
+    const REQUESTS: [&str; 12] = [
+        "requests",
+        "requêtes",
+        "requisições",
+        "peticiones",
+        "solicitudes",
+        "запросов",
+        "请求",
+        "リクエスト",
+        "요청",
+        "anfragen",
+        "request",
+        "permintaan",
+    ];
+    const ALL: [&str; 16] = [
+        "total",
+        "nombre",
+        "number",
+        "всего",
+        "总",
+        "合計",
+        "総",
+        "총",
+        "cantidad",
+        "número",
+        "gesamt",
+        "anzahl",
+        "completed",
+        "jumlah",
+        "tổng",
+        "количество",
+    ];
+    const LASTED: [&str; 9] = [
+        "durée",
+        "duration",
+        "duración",
+        "duração",
+        "dauer",
+        "длительность",
+        "总耗时",
+        "elapsed",
+        "durasi",
+    ];
+    // What is counted or timed in parts, or was to be, is something else.
+    const OTHER: [&str; 22] = [
+        "per ", "par ", "por ", "/", "failed", "error", "success", "max", "min", "connect", "dns",
+        "tls", "queue", "target", "ramp", "warm", "slow", "fast", "rapide", "lent", "first",
+        "byte",
+    ];
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&OTHER) || name.chars().count() > 40 {
+        return None;
+    }
+    let what = if has(&MEAN) && has(&TIME) {
+        What::Mean
+    } else if has(&REQUESTS) && has(&ALL) && !has(&TIME) && !has(&MEAN) {
+        What::Requests
+    } else if has(&LASTED) && !has(&MEAN) {
+        What::Lasted
+    } else {
+        return None;
+    };
+    Some(what)
 }
 
 /// Is it the rate: `Requests/sec`, `Throughput: 124 req/s`, `RPS`? Bytes are none, nor is what was to be sent.
@@ -335,5 +447,19 @@ mod tests {
         assert_eq!(percentile("p999"), Some(What::Percentile(99.9)));
         assert_eq!(percentile("95th percentile"), Some(What::Percentile(95.0)));
         assert_eq!(percentile("pipeline"), None);
+    }
+
+    #[test]
+    fn names_in_any_order() {
+        for (name, what) in [
+            ("nombre total de requêtes", Some(What::Requests)),
+            ("temps de réponse moyen", Some(What::Mean)),
+            ("durée totale du test", Some(What::Lasted)),
+            ("среднее время ответа", Some(What::Mean)),
+            ("requests per connection", None),
+            ("max response time", None),
+        ] {
+            assert_eq!(loosely(name), what, "{name}");
+        }
     }
 }
