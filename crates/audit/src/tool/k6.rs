@@ -297,6 +297,6 @@ mod tests {
     fn a_line_without_its_dots() {
         let block = one("http_reqs: 40086  4008.039954/s\nhttp_req_duration - median: 2.43ms\n");
         assert_eq!(block.requests.unwrap().what, 40_086);
-        assert!((block.rate.unwrap().what.value - 4008.039_954).abs() < 1e-6);
+        assert!((block.rate.unwrap().what.value - 4_008.039_954).abs() < 1e-6);
     }
 }
