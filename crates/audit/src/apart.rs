@@ -181,7 +181,8 @@ fn by_address(document: &Document, figures: &mut [Figure]) {
         let mut more = Vec::new();
         // Under a heading that names a system, several machines are a finding of their own.
         let file = system.origin.rsplit('/').next().unwrap_or("");
-        if several(&hosts[system]) && *system.name == *file {
+        let site = host.ends_with(".localhost");
+        if several(&hosts[system]) && (*system.name == *file || site) {
             more.push(host);
         }
         if several(&ports) {

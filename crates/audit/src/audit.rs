@@ -171,7 +171,7 @@ const NUMBERS: usize = 3;
 impl ReadFile {
     fn of(document: &Document) -> Self {
         let mut outputs = BTreeMap::new();
-        for output in &document.outputs {
+        for output in document.outputs.iter().filter(|o| !o.block.tabled) {
             *outputs.entry(output.block.tool.to_string()).or_default() += 1;
         }
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

@@ -30,6 +30,9 @@ pub(crate) fn axis(name: &str, labels: &[&str]) -> Axis {
     if let Some(loads) = loads {
         return Axis::Loads(loads);
     }
+    if let Some(loads) = continued(name, labels) {
+        return Axis::Loads(loads);
+    }
     let numbers: Option<Vec<u64>> = labels.iter().map(|label| bare(label)).collect();
     if let Some(numbers) = numbers {
         // Runs are counted from one, or from zero; 50, 100 and 500 count something else.
@@ -48,6 +51,42 @@ pub(crate) fn axis(name: &str, labels: &[&str]) -> Axis {
         return Axis::Runs;
     }
     Axis::Names
+}
+
+/// `100 users`, `1000`, `10k`: the first says what all of them count.
+fn continued(name: &str, labels: &[&str]) -> Option<Vec<Load>> {
+    let first = load(name, labels.first()?)?;
+    let number = |label: &&str| match leading(label.trim())? {
+        (n, "") if n.value.fract() == 0.0 && n.value >= 1.0 => Some(n.value as u64),
+        (n, "k" | "K") => Some((n.value * 1e3) as u64),
+        _ => None,
+    };
+    let more: Vec<u64> = labels[1..].iter().map(number).collect::<Option<_>>()?;
+    let of = |n: u64| match first {
+        Load {
+            connections: Some(_),
+            ..
+        } => Load {
+            connections: Some(n),
+            ..Load::default()
+        },
+        Load {
+            threads: Some(_), ..
+        } => Load {
+            threads: Some(n),
+            ..Load::default()
+        },
+        _ => Load {
+            other: first.other.map(|(kind, _)| (kind, n)),
+            ..Load::default()
+        },
+    };
+    Some(
+        [first]
+            .into_iter()
+            .chain(more.into_iter().map(of))
+            .collect(),
+    )
 }
 
 /// The load that a label is, under the name of its row or column.
@@ -124,6 +163,10 @@ mod tests {
         assert_eq!(loads("", &["64 B", "1KB"]), ["64 bytes", "1024 bytes"]);
         assert_eq!(axis("Java version", &["8", "11", "17"]), Axis::Names);
         assert_eq!(axis("", &["1.10", "1.11"]), Axis::Names);
+        assert_eq!(
+            loads("Metric", &["100 users", "1000", "10k"]),
+            ["c100", "c1000", "c10000"]
+        );
         assert_eq!(axis("timestamp", &["1", "2"]), Axis::Time);
         assert_eq!(axis("", &["nginx", "node"]), Axis::Names);
     }

@@ -4,6 +4,7 @@ use crate::read::command::Command;
 use crate::read::prose::Claim;
 use crate::table::Table;
 use crate::tool::{Block, Tool};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A text, as what stands in it.
@@ -36,6 +37,10 @@ pub struct Document {
     pub charted: bool,
     /// It has a link to a file of results.
     pub linked: bool,
+    /// Load generators that it names.
+    pub named: BTreeSet<&'static str>,
+    /// It names a benchmark harness, which repeats what it measures.
+    pub sampled: bool,
     /// How often everything was run, if a sentence says so.
     pub repetitions: Option<u64>,
     /// Requests that failed, as sentences say.
@@ -98,6 +103,8 @@ impl Document {
             pictures: Vec::new(),
             charted: false,
             linked: false,
+            named: BTreeSet::new(),
+            sampled: false,
             repetitions: None,
             failures: Vec::new(),
             unread: Vec::new(),

@@ -38,7 +38,12 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
         let from = all.len();
         for (output, found) in document.outputs.iter().enumerate() {
             let block = &found.block;
-            let Some(rate) = block.rate else { continue };
+            if block.tabled {
+                continue;
+            }
+            let Some(rate) = block.rate.or_else(|| block.given_rate()) else {
+                continue;
+            };
             let label = found.place.label.as_ref().and_then(|l| Load::parse(&l.0));
             let label = label.or_else(|| {
                 let headings = found.place.headings.iter().rev();
@@ -96,18 +101,26 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
     all
 }
 
-/// Headings that stand twice below the same ones: what is below the second is of something else than what is below the
-/// first, whatever that is.
+/// Headings that stand twice below the same ones, and labels that stand twice below one: what is below the second is of something
+/// else than what is below the first, whatever that is.
 #[derive(Default)]
 struct Repeated(BTreeMap<(Vec<usize>, String), usize>);
 
 impl Repeated {
-    /// The line of the innermost heading, if another one was called the same.
+    /// The line of the innermost heading, or of the label, if another one was called the same.
     fn line(&mut self, place: &Place) -> Option<usize> {
-        let (own, above) = place.headings.split_last()?;
-        let above = above.iter().map(|heading| heading.1).collect();
-        let first = *self.0.entry((above, own.0.clone())).or_insert(own.1);
-        (first != own.1).then_some(own.1)
+        let mut again = None;
+        if let Some((own, above)) = place.headings.split_last() {
+            let above = above.iter().map(|heading| heading.1).collect();
+            let first = *self.0.entry((above, own.0.clone())).or_insert(own.1);
+            again = (first != own.1).then_some(own.1);
+        }
+        let Some(label) = &place.label else {
+            return again;
+        };
+        let above = place.headings.iter().map(|heading| heading.1).collect();
+        let first = *self.0.entry((above, label.0.clone())).or_insert(label.1);
+        again.or_else(|| (first != label.1).then_some(label.1))
     }
 }
 
@@ -124,7 +137,12 @@ pub(crate) fn cells(figures: &[Figure]) -> BTreeMap<(System, Load), Vec<&Figure>
 /// Does a text speak of a rate, and in which unit?
 pub(crate) fn rate_unit(text: &str) -> Option<f64> {
     let text = text.to_lowercase();
-    const SAID: [&str; 16] = [
+    const SAID: [&str; 21] = [
+        "req./s",
+        "msg/s",
+        "msgs/s",
+        "calls/s",
+        "hits/s",
         "req/s",
         "reqs/s",
         "requests/s",

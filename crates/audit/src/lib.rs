@@ -38,6 +38,7 @@ mod names;
 mod read;
 pub mod table;
 mod tabled;
+mod timed;
 pub mod tool;
 
 pub use audit::{Audit, ReadFile, Remark, Suite, SuiteSystem, Unread, audit};

@@ -179,6 +179,54 @@ pub(crate) fn counts(heading: &str) -> bool {
     counted && rest.count() == 0
 }
 
+/// Does a name say that requests were counted?
+pub(crate) fn counts_requests(name: &str) -> bool {
+    const COUNTED: [&str; 27] = [
+        "requests",
+        "reqs",
+        "samples",
+        "# samples",
+        "#samples",
+        "request count",
+        "requests total",
+        "# requests",
+        "requests made",
+        "hits",
+        "requisições",
+        "requisicoes",
+        "peticiones",
+        "solicitudes",
+        "requêtes",
+        "anfragen",
+        "запросов",
+        "запросы",
+        "всего запросов",
+        "请求数",
+        "总请求数",
+        "请求总数",
+        "リクエスト数",
+        "요청 수",
+        "총 요청",
+        "총 요청 수",
+        "요청수",
+    ];
+    let name = name.to_lowercase();
+    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
+    let bare = [
+        "total de ",
+        "total ",
+        "number of ",
+        "no. of ",
+        "completed ",
+        "nº de ",
+        "# ",
+    ]
+    .iter()
+    .find_map(|word| name.strip_prefix(word))
+    .unwrap_or(name);
+    COUNTED.contains(&name) || COUNTED.contains(&bare)
+}
+
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())

@@ -55,6 +55,13 @@ impl Reading<'_> {
         let header = header
             .filter(|name| !is_about_other(name))
             .any(|name| spread(name));
+        let interval = |name: &str| {
+            let name = name.to_lowercase();
+            ["ci95", "95% ci", "confidence"]
+                .iter()
+                .any(|word| name.contains(word))
+        };
+        let header = header || self.table.header.iter().any(|name| interval(name));
         self.all.push(Figure {
             document: self.document,
             line: row.line_of(column),
@@ -183,7 +190,13 @@ fn systems_beside(reading: &mut Reading<'_>, columns: &[usize], rows: &Axis, oth
         .any(|&column| rates_in(table.name(column)).is_some() || is_other(table.name(column)));
     for &column in columns {
         let name = table.name(column);
-        if name.is_empty() || is_summary(name) {
+        // `Avg TPS` may be the only rate.
+        let plain =
+            |c: &&usize| rates_in(table.name(**c)).is_some() && !is_summary(table.name(**c));
+        let only = rates_in(name).is_some()
+            && crate::names::is_mean(name)
+            && !columns.iter().any(|c| plain(&c));
+        if name.is_empty() || is_summary(name) && !only {
             continue;
         }
         let (named, unit) = match rates_in(name) {
@@ -251,6 +264,13 @@ fn systems_below(
         (_, Some(&first)) => {
             let unit = rates_in(table.name(first)).or(Some(1.0));
             picked.push((first, Load::default(), unit));
+        }
+        // `Requests per second` stands above `| Framework | Mean | Stddev |`.
+        (_, None) if reading.unit.is_some() && !other => {
+            let mean = columns
+                .iter()
+                .find(|c| crate::names::is_mean(table.name(**c)));
+            picked.extend(mean.map(|column| (*column, Load::default(), reading.unit)));
         }
         _ => {}
     }
@@ -362,7 +382,17 @@ fn quantities_below(reading: &mut Reading<'_>) {
         load.connections = load.connections.or(known.connections);
         load.threads = load.threads.or(known.threads);
     }
+    let names: Vec<&str> = (1..width).map(|column| table.name(column)).collect();
+    let across = match axis(table.name(0), &names) {
+        Axis::Loads(loads) => loads,
+        _ => Vec::new(),
+    };
     for column in 1..width {
+        // Each column is a load.
+        if let Some(load) = across.get(column - 1).filter(|_| own.is_none()) {
+            reading.add(headline, column, reading.system(None), *load, unit);
+            continue;
+        }
         let name = match own {
             Some(cell) => Some(cell.text.as_str()),
             None => Some(table.name(column)).filter(|name| !is_generic(name)),

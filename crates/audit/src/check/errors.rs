@@ -24,12 +24,14 @@ const TOLD: usize = 6;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
-        remarks.extend(tables::check(seen, index));
+        let tables = tables::check(seen, index);
+        let told = tables.is_some();
+        remarks.extend(tables);
         remarks.extend(prose(document));
         let (lengths, failing): (Vec<&Output>, Vec<&Output>) = document
             .outputs
             .iter()
-            .filter(|output| !output.block.errors.is_empty())
+            .filter(|output| !(output.block.errors.is_empty() || told && output.block.tabled))
             .partition(|output| only_lengths(output));
         remarks.extend(of_lengths(document, &lengths));
         if failing.is_empty() {
@@ -132,6 +134,8 @@ fn prose(document: &Document) -> Vec<Remark> {
         };
         let failed = whole(failure.failed as f64);
         let said = match failure.of {
+            // A sentence gave the share alone.
+            10_000 => format!("{} of the requests {how}, it says", share(part)),
             0 => format!("{failed} requests {how}, it says"),
             of => format!(
                 "{failed} of {} {how}, it says ({})",
@@ -250,5 +254,37 @@ mod tests {
                 .starts_with("1 of 200 requests failed"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn sentences_in_several_languages() {
+        let table = "\n\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
+        let said = |line: &str| {
+            let found = of("errors", &format!("{line}{table}"));
+            found
+                .first()
+                .map(|remark| (remark.lines.clone(), remark.finding.severity))
+        };
+        let serious = Some((vec![1], Severity::Serious));
+        assert_eq!(
+            said("We found 7 timeouts, and the error rate is 0.35%."),
+            serious
+        );
+        assert_eq!(
+            said("Com 400 usuários houve uma taxa de erro de 3,1%."),
+            serious
+        );
+        assert_eq!(
+            said("- Houve 6 requisições que falharam, indicando problemas menores."),
+            Some((vec![1], Severity::Warning))
+        );
+        for line in [
+            "The error rate should stay below 1%.",
+            "Error rate: 0.00%",
+            "Retry after 3 requests failed.",
+            "If 5 requests failed, stop.",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
     }
 }

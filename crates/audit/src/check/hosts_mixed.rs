@@ -2,7 +2,7 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::read::command::host_of;
+use crate::read::command::{host_of, is_this_machine};
 use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             let Some(url) = &document.outputs[output].block.url else {
                 continue;
             };
-            if let Some(host) = host_of(&url.what) {
+            // This machine may have a name for each site.
+            if let Some(host) = host_of(&url.what).filter(|host| !is_this_machine(host)) {
                 let hosts = systems.entry(&figure.system.name).or_default();
                 hosts.entry(host).or_default().push(url.line);
             }
@@ -84,5 +85,17 @@ mod tests {
         assert_eq!(of("hosts-mixed", &text)[0].lines, [4, 19]);
         let text = format!("# A\n{}\n# B\n{other}", wrk(&[]));
         assert_eq!(of("hosts-mixed", &text), []);
+    }
+
+    #[test]
+    fn sites_of_this_machine_are_systems() {
+        let site = |name: &str| wrk(&[("10.0.0.2", &format!("{name}.localhost"))]);
+        let text = format!(
+            "box:/www$ ./benchmarks.sh\n{}\n{}",
+            site("alpha"),
+            site("beta")
+        );
+        assert_eq!(of("hosts-mixed", &text), []);
+        assert_eq!(of("too-few-runs", &text).len(), 1);
     }
 }

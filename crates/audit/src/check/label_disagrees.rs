@@ -37,6 +37,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.extend(cut_short(document));
         remarks.extend(dropped(document, results(seen, index)));
         remarks.extend(stated(document));
+        remarks.extend(announced(document));
         remarks.extend(kept_none(document));
         remarks.extend(rate::fell_short(document));
         for output in &document.outputs {
@@ -273,6 +274,50 @@ fn stated(document: &Document) -> Option<Remark> {
     ))
 }
 
+/// The text states one number of connections, and all of its outputs have another one.
+fn announced(document: &Document) -> Option<Remark> {
+    let (&(line, said), others) = document.at_once.split_first()?;
+    let alone = said > 0 && others.iter().all(|(_, other)| *other == said);
+    let ran: Option<Vec<_>> = document
+        .outputs
+        .iter()
+        .filter(|o| !o.block.tabled)
+        .map(|o| o.block.connections)
+        .collect();
+    let ran = ran.filter(|ran| alone && !ran.is_empty())?;
+    let first = ran[0];
+    let same = ran.iter().all(|ran| ran.what == first.what);
+    // Below the first output it may be of another one.
+    let above = line < document.outputs[0].block.first;
+    let fits = document
+        .commands
+        .iter()
+        .filter_map(Command::connections)
+        .any(|asked| asked == said);
+    // What was divided among several clients or threads is said in one way or the other.
+    let multiple = first.what % said == 0 || said % first.what.max(1) == 0;
+    if !above
+        || !same
+        || fits
+        || multiple && first.what.max(said) / first.what.min(said).max(1) <= 16
+        || first.what == said
+    {
+        return None;
+    }
+    let text = format!(
+        "{said} connections are announced, and every output has {}: the text or the outputs are of another run",
+        first.what
+    );
+    let lines = ran.iter().map(|ran| ran.line).chain([line]);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
 /// What the label says otherwise: its line, the output's, and both in words.
 fn label(output: &Output) -> Vec<(usize, usize, String)> {
     let Some(label) = &output.place.label else {
@@ -322,8 +367,14 @@ fn command(output: &Output) -> Vec<(usize, usize, String)> {
             })
         })
         .collect();
+    // wrk rounds 100 s to 2 m.
+    let unit = match block.planned.map_or(0.0, |planned| planned.what) {
+        planned if planned >= 3_600.0 => 3_600.0,
+        planned if planned >= 60.0 => 60.0,
+        _ => 0.0,
+    };
     if let Some((said, planned)) = command.seconds().zip(block.planned)
-        && (said - planned.what).abs() > SECONDS * said
+        && (said - planned.what).abs() > (SECONDS * said).max(unit / 2.0)
     {
         let text = format!(
             "the command line says {said} s, the output {} s",

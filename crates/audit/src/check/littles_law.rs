@@ -23,6 +23,10 @@ pub(super) const SERIOUS: f64 = 1.5;
 /// answer and the next request there is about one turn, and an answer waits for one, which is in its time. So of a wrk that
 /// is itself the limit half of the places are in use.
 const IDLE: f64 = 0.5;
+/// The same of tools that may take more time themselves.
+const EMPTY: f64 = 0.25;
+/// Requests on each connection, below which those at the beginning and the end decide.
+const ROUNDS: f64 = 4.0;
 /// Of a few connections the tool itself takes a visible share of the time.
 const PLACES: f64 = 10.0;
 /// An output, how many requests can be in flight, its rate, and its mean response time.
@@ -35,7 +39,6 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(tables::check(seen, index));
         let looked_at = document.outputs.iter().filter_map(|output| {
-            (output.block.ended().is_none_or(|ended| ended >= ENOUGH)).then_some(())?;
             // A user of k6 does one iteration at a time, whatever that asks for.
             if let Some((rate, took)) = output.block.iterations
                 && rate.what.value > 0.0
@@ -58,8 +61,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.extend(idle(document, &looked_at));
         // Fewer than there are connections is no contradiction here: time spent on connecting, or
         // waiting between requests, is in hardly any tool's response time.
+        let enough = |output: &Output| output.block.ended().is_none_or(|ended| ended >= ENOUGH);
         let broken: Vec<_> = looked_at
             .iter()
+            .filter(|(output, ..)| enough(output))
             .filter(|(_, depth, rate, mean)| rate * mean.what.low() > *depth)
             .filter_map(|&(output, depth, rate, mean)| {
                 littles_law(rate, mean.what.low(), depth)?;
@@ -104,13 +109,27 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         let many = output
             .block
             .ended()
-            .is_some_and(|ended| ended >= 4.0 * depth);
+            .is_some_and(|ended| ended >= ROUNDS * depth);
         let tool = match output.block.tool {
             Tool::Ab => true,
             Tool::Wrk => output.block.errors.is_empty() && keeps_busy(output),
+            Tool::Autocannon | Tool::Bombardier | Tool::H2load | Tool::Hey | Tool::Oha => {
+                output.block.errors.is_empty()
+            }
             _ => false,
         };
-        let empty = rate * mean.what.high() < IDLE * depth;
+        let share = if matches!(output.block.tool, Tool::Ab | Tool::Wrk) {
+            IDLE
+        } else {
+            EMPTY
+        };
+        // autocannon cuts times to whole milliseconds.
+        let cut = if output.block.tool == Tool::Autocannon {
+            1e-3
+        } else {
+            0.0
+        };
+        let empty = rate * (mean.what.high() + cut) < share * depth;
         tool && !output.by_prony() && many && *depth >= PLACES && empty
     });
     let few: Vec<_> = few.collect();
@@ -119,6 +138,9 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         Tool::Wrk => {
             "most connections had no answer coming. Either the server left them waiting, because it serves fewer at once, and \
              what they waited is in no response time; or it closed them after each answer, and connecting took most of the time"
+        }
+        Tool::Autocannon | Tool::Bombardier | Tool::H2load | Tool::Hey | Tool::Oha => {
+            "most places were empty, because a few requests took very long, or the response times leave out what requests waited"
         }
         _ => {
             "most places were empty, because a few requests took very long or because ab itself was the limit"

@@ -32,6 +32,7 @@ use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
 use crate::names::{System, is_generic};
 use crate::read::command::Command;
+use crate::timed::timed;
 use crate::tool::Tool;
 use prony_checks::{Explanation, Finding, Severity};
 use std::collections::BTreeMap;
@@ -42,12 +43,14 @@ struct Seen<'a> {
     figures: &'a [Figure],
     /// The runs of each system under each load.
     cells: BTreeMap<(System, Load), Vec<&'a Figure>>,
+    /// The same of systems that are compared by response times alone.
+    timed: BTreeMap<(System, Load), Vec<&'a Figure>>,
     /// The figures of each system, by document and by its name in small letters.
     names: BTreeMap<(usize, String), Vec<&'a Figure>>,
 }
 
 impl<'a> Seen<'a> {
-    fn new(documents: &'a [Document], figures: &'a [Figure]) -> Self {
+    fn new(documents: &'a [Document], figures: &'a [Figure], timed: &'a [Figure]) -> Self {
         let mut names: BTreeMap<(usize, String), Vec<&Figure>> = BTreeMap::new();
         for figure in figures {
             let name = figure.system.name.to_lowercase();
@@ -60,6 +63,7 @@ impl<'a> Seen<'a> {
             documents,
             figures,
             cells: cells(figures),
+            timed: cells(timed),
             names,
         }
     }
@@ -141,7 +145,8 @@ pub const EXPLANATIONS: [Explanation; 25] = [
 /// Everything that the checks say of the documents.
 pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
     let figures = figures(documents);
-    let seen = Seen::new(documents, &figures);
+    let timed = timed(documents);
+    let seen = Seen::new(documents, &figures, &timed);
     CHECKS.iter().flat_map(|check| check(&seen)).collect()
 }
 
@@ -330,7 +335,7 @@ fn time(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod testing {
+pub(crate) mod testing {
     //! Texts in, names of checks out.
 
     use super::Remark;

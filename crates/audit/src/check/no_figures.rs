@@ -2,6 +2,8 @@
 
 use super::{Seen, remark, whole};
 use crate::audit::Remark;
+use crate::figures::{is_other, rate_unit};
+use crate::table::Table;
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -16,8 +18,19 @@ const USUAL_RATE: f64 = 10_000.0;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    for document in seen.documents {
-        let empty = document.outputs.is_empty() && document.tables.is_empty() && !document.linked;
+    for (index, document) in seen.documents.iter().enumerate() {
+        // A table of the machines is none of results.
+        let measured = |table: &Table| {
+            table
+                .header
+                .iter()
+                .any(|name| is_other(name) || rate_unit(name).is_some())
+                || table.header.len() < 2
+        };
+        let figures = seen.figures.iter().any(|figure| figure.document == index)
+            || seen.timed.values().any(|runs| runs[0].document == index)
+            || document.tables.iter().any(|(table, _)| measured(table));
+        let empty = document.outputs.is_empty() && !figures && !document.linked;
         let measured = !document.commands.is_empty() || document.charted;
         if !empty || !measured || document.pictures.is_empty() {
             continue;
@@ -79,5 +92,31 @@ mod tests {
         assert_eq!(of("no-figures", &text.replace('!', "")), []);
         let linked = format!("{text}\nAll figures are [here](results/all.csv).\n");
         assert_eq!(of("no-figures", &linked), []);
+    }
+
+    #[test]
+    fn pictures_below_a_heading_of_results() {
+        let text = "## Load Testing Results\n\n### Echo Testing Result\n\n![image](https://a.b/assets/1f2e)\n";
+        assert_eq!(of("no-figures", text)[0].lines, [5]);
+        assert_eq!(of("no-figures", &text.replace("Load", "Unit")), []);
+        assert_eq!(of("no-figures", &text.replace("![image]", "![badge]")), []);
+        let machine = format!("| machine | value |\n|--|--|\n| cores | 8 |\n\n{text}");
+        assert_eq!(of("no-figures", &machine).len(), 1);
+        let figures = format!("{text}\n| server | req/s |\n|--|--|\n| a | 80 |\n");
+        assert_eq!(of("no-figures", &figures), []);
+    }
+
+    #[test]
+    fn pictures_of_times_below_a_load_test() {
+        let text =
+            "# K6 Load Test Report\n\n## Times\n\n![Times](report/latency_distribution.png)\n";
+        assert_eq!(of("no-figures", text)[0].lines, [5]);
+        let announced =
+            "# Virtual threads\n\nResultado gatling:\n\n<img src=\"https://a.b/async.png\">\n";
+        assert_eq!(of("no-figures", announced)[0].lines, [5]);
+        assert_eq!(
+            of("no-figures", &announced.replace("gatling", "de ayer")),
+            []
+        );
     }
 }

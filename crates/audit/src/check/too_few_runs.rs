@@ -2,6 +2,7 @@
 
 use super::{Seen, lines_in, remark};
 use crate::audit::Remark;
+use crate::document::Document;
 use crate::figures::Figure;
 use crate::load::{Kind, Load};
 use crate::names::System;
@@ -19,65 +20,89 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 const LEAST: usize = 3;
 
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
-    let mut remarks = Vec::new();
-    for (index, document) in seen.documents.iter().enumerate() {
-        // Two systems under the same load are a comparison.
-        let mut groups: BTreeMap<(&str, Load), BTreeSet<&System>> = BTreeMap::new();
-        let cells = || {
-            seen.cells
-                .iter()
-                .filter(|(_, runs)| runs[0].document == index)
-        };
-        // Where only a sentence tells two outputs apart they may be runs of one system, unless the text
-        // says how they compare.
-        let claimed = !document.claims.is_empty();
-        let known = |system: &System| claimed || !system.unsure;
-        for ((system, load), _) in cells().filter(|((system, _), _)| known(system)) {
-            groups
-                .entry((&system.section, *load))
-                .or_default()
-                .insert(system);
-        }
-        let compared = cells().filter(|((system, load), runs)| {
-            // A spread is of several runs.
-            if runs.iter().any(|run| run.repeated) {
-                return false;
+    let remarks = seen
+        .documents
+        .iter()
+        .enumerate()
+        .filter_map(|(index, document)| {
+            // Response times are looked at where no rates are compared.
+            match compared(document, index, &seen.cells) {
+                rates if !rates.is_empty() => few(document, index, &rates),
+                // The spread of the rates is that of the times beside them.
+                _ if is_repeated(index, &seen.cells) => None,
+                _ => few(document, index, &compared(document, index, &seen.timed)),
             }
-            // Who keeps the rate that was asked for is not shown to be faster.
-            if !claimed && runs.iter().all(|run| keeps_its_rate(run)) {
-                return false;
-            }
-            let group = groups.get(&(&*system.section, *load));
-            known(system) && group.is_some_and(|systems| systems.len() >= 2)
         });
-        let compared: Vec<_> = compared.collect();
-        // What nothing names may be several systems, one after another.
-        let named = compared.iter().filter(|((system, _), _)| is_named(system));
-        let named = named.map(|(_, runs)| runs.len()).max();
-        let most = named
-            .or_else(|| compared.iter().map(|(_, runs)| runs.len()).max())
-            .unwrap_or(LEAST);
-        // Each figure may be the mean of several runs.
-        if most >= LEAST || document.repetitions.is_some() {
-            continue;
-        }
-        let (severity, runs) = match most {
-            1 => (Severity::Warning, "once"),
-            _ => (Severity::Note, "twice at most"),
-        };
-        let figures = match compared.len() {
-            1 => "a compared figure".to_owned(),
-            n => format!("each of {n} compared figures"),
-        };
-        let text = format!(
-            "{figures} was measured {runs}: the spread between runs of one system is unknown, and so is whether \
-             any two systems differ. Runs of a server, back to back, differ by several percent; start each at \
-             least three times, in changing order",
-        );
-        let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+    remarks.collect()
+}
+
+type Cells<'a> = BTreeMap<(System, Load), Vec<&'a Figure>>;
+type Compared<'a, 'b> = Vec<(&'b (System, Load), &'b Vec<&'a Figure>)>;
+
+/// Figures of systems that are compared with others.
+fn compared<'a, 'b>(document: &Document, index: usize, all: &'b Cells<'a>) -> Compared<'a, 'b> {
+    // Two systems under the same load are a comparison.
+    let mut groups: BTreeMap<(&str, Load), BTreeSet<&System>> = BTreeMap::new();
+    let cells = || all.iter().filter(|(_, runs)| runs[0].document == index);
+    // Where only a sentence tells two outputs apart they may be runs of one system, unless the text
+    // says how they compare.
+    let claimed = !document.claims.is_empty();
+    let known = |system: &System| claimed || !system.unsure;
+    for ((system, load), _) in cells().filter(|((system, _), _)| known(system)) {
+        groups
+            .entry((&system.section, *load))
+            .or_default()
+            .insert(system);
     }
-    remarks
+    // A spread is of several runs, those that a list sums up as well.
+    let repeated = is_repeated(index, all);
+    let compared = cells().filter(|((system, load), runs)| {
+        if repeated && runs.iter().all(|run| run.output.is_none()) {
+            return false;
+        }
+        // Who keeps the rate that was asked for is not shown to be faster.
+        if !claimed && runs.iter().all(|run| keeps_its_rate(run)) {
+            return false;
+        }
+        let group = groups.get(&(&*system.section, *load));
+        known(system) && group.is_some_and(|systems| systems.len() >= 2)
+    });
+    compared.collect()
+}
+
+/// Has any figure of a document a spread?
+fn is_repeated(index: usize, all: &Cells<'_>) -> bool {
+    let own = all.values().filter(|runs| runs[0].document == index);
+    own.flatten().any(|run| run.repeated)
+}
+
+/// What there is to say of compared figures, if they are of few runs.
+fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option<Remark> {
+    // What nothing names may be several systems, one after another.
+    let named = compared.iter().filter(|((system, _), _)| is_named(system));
+    let named = named.map(|(_, runs)| runs.len()).max();
+    let most = named
+        .or_else(|| compared.iter().map(|(_, runs)| runs.len()).max())
+        .unwrap_or(LEAST);
+    // Each figure may be the mean of several runs.
+    if most >= LEAST || document.repetitions.is_some() {
+        return None;
+    }
+    let (severity, runs) = match most {
+        1 => (Severity::Warning, "once"),
+        _ => (Severity::Note, "twice at most"),
+    };
+    let figures = match compared.len() {
+        1 => "a compared figure".to_owned(),
+        n => format!("each of {n} compared figures"),
+    };
+    let text = format!(
+        "{figures} was measured {runs}: the spread between runs of one system is unknown, and so is whether \
+         any two systems differ. Runs of a server, back to back, differ by several percent; start each at \
+         least three times, in changing order",
+    );
+    let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));
+    Some(remark(EXPLANATION.name, severity, document, lines, text))
 }
 
 /// Is a system called by something in the text, and not by its file?

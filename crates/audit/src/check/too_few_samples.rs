@@ -3,9 +3,10 @@
 use super::{Seen, of_all, remark, requests};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
+use crate::names::counts_requests;
 use crate::read::number::{Printed, leading};
 use crate::table::{Row, Table};
-use crate::tool::At;
+use crate::tool::{At, Tool};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -30,8 +31,14 @@ const SLACK: f64 = 0.95;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
-        remarks.extend(of_tables(document));
-        let few = document.outputs.iter().filter_map(|output| {
+        let tables = of_tables(document);
+        let told = tables.is_some();
+        remarks.extend(tables);
+        let outputs = document
+            .outputs
+            .iter()
+            .filter(|output| !(told && output.block.tabled));
+        let few = outputs.filter_map(|output| {
             // Requests that were never answered were made as well.
             let lost = output.block.errors.iter().filter(|e| e.what.uncounted);
             let lost: u64 = lost.map(|error| error.what.count).sum();
@@ -46,7 +53,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             } else {
                 n
             };
-            (n < FEW || thin.is_some()).then_some((output, n, line, thin))
+            (n < FEW || each_once(output) || thin.is_some()).then_some((output, n, line, thin))
         });
         let few: Vec<_> = few.collect();
         let Some((output, n, _, thin)) = few.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
@@ -56,6 +63,18 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let text = if tiny {
             format!(
                 "{}{} has {}: chance decides its rate and every percentile",
+                of_all(
+                    few.len(),
+                    document.outputs.len(),
+                    "outputs have few requests"
+                ),
+                output.called(),
+                requests(*n as u64),
+            )
+        } else if each_once(output) {
+            format!(
+                "{}{} has {}, of as many connections: each sent one, so all of them begin at once, and what was measured is how the \
+                 server opens them",
                 of_all(
                     few.len(),
                     document.outputs.len(),
@@ -81,7 +100,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let lines = few.iter().flat_map(|(_, _, line, thin)| {
             thin.map(|(_, thin)| thin.line).into_iter().chain([*line])
         });
-        let severity = if tiny {
+        let severity = if tiny || each_once(output) {
             Severity::Warning
         } else {
             Severity::Note
@@ -89,6 +108,20 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
+}
+
+/// Did every connection send a single request?
+fn each_once(output: &Output) -> bool {
+    let block = &output.block;
+    let counted = matches!(
+        block.tool,
+        Tool::Ab | Tool::Hey | Tool::Bombardier | Tool::H2load | Tool::Oha | Tool::Script
+    );
+    let both = block.requests.zip(block.connections);
+    counted
+        && both.is_some_and(|(requests, connections)| {
+            requests.what <= connections.what && connections.what > 1
+        })
 }
 
 /// Has a percentile so few of n requests above it?
@@ -125,7 +158,7 @@ fn of_tables(document: &Document) -> Option<Remark> {
         let columns = 0..table.header.len();
         let counts: Vec<usize> = columns
             .clone()
-            .filter(|c| is_count(table.name(*c)))
+            .filter(|c| counts_requests(table.name(*c)))
             .collect();
         let percents = columns.filter_map(|column| Some((column, percent(table.name(column))?)));
         if let ([count], Some((column, finest))) =
@@ -140,7 +173,7 @@ fn of_tables(document: &Document) -> Option<Remark> {
             let rows = rows.filter_map(|row| Some((row.line(), percent(row.label())?)));
             rows.max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let count = table.rows.iter().find(|row| is_count(row.label()));
+        let count = table.rows.iter().find(|row| counts_requests(row.label()));
         if let (Some(count), Some((line, finest))) = (count, finest(table)) {
             let columns =
                 (1..count.cells.len()).filter_map(|c| Some((whole_number(count, c)?, line)));
@@ -172,20 +205,6 @@ fn few_of(counts: Vec<(u64, usize)>, percent: f64) -> Vec<(u64, f64, usize)> {
         .into_iter()
         .filter(|(n, _)| is_thin(percent, *n as f64));
     few.map(|(n, line)| (n, percent, line)).collect()
-}
-
-/// Does a name say that requests were counted?
-fn is_count(name: &str) -> bool {
-    let name = name.to_lowercase();
-    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
-    let name = ["total ", "number of ", "no. of ", "completed "]
-        .iter()
-        .find_map(|word| name.strip_prefix(word))
-        .unwrap_or(name);
-    matches!(
-        name,
-        "requests" | "reqs" | "samples" | "request count" | "requests total"
-    )
 }
 
 /// A count of requests, written out.
@@ -275,5 +294,18 @@ mod tests {
         let load =
             "| Requests | p50 | p99 |\n|--|--|--|\n| 10 | 7 ms | 9 ms |\n| 100 | 8 ms | 9 ms |\n";
         assert_eq!(of("too-few-samples", load), []);
+    }
+
+    #[test]
+    fn one_request_on_each_connection() {
+        let text = |connections: u32| {
+            format!(
+                "Concurrency Level:      {connections}\nTime taken for tests:   23.794 seconds\nComplete requests:      400\n\
+                 Requests per second:    16.81 [#/sec] (mean)\n"
+            )
+        };
+        let found = of("too-few-samples", &text(400));
+        assert!(found[0].finding.text.contains("each sent one"), "{found:?}");
+        assert_eq!(of("too-few-samples", &text(40)), []);
     }
 }

@@ -25,7 +25,9 @@ impl Command {
         // Most lines name no load generator at all.
         let script = line.contains(".js ") && line.contains(" -p");
         (script || NAMES.iter().any(|(name, _)| line.contains(name))).then_some(())?;
-        let plain = without_markup(line);
+        // In Chinese no space sets `wrk -t1 …` apart.
+        let spaced = line.contains('`').then(|| line.replace('`', " "));
+        let plain = without_markup(spaced.as_deref().unwrap_or(line));
         let words: Vec<&str> = plain.split_whitespace().take(WORDS).collect();
         let named = words.iter().enumerate().find_map(|(at, word)| {
             let base = word.rsplit('/').next()?;

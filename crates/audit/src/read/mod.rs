@@ -37,6 +37,8 @@ pub fn read(name: &str, text: &str) -> Document {
         above: None,
         label: None,
         asked_here: Vec::new(),
+        spoken: 0,
+        announced: false,
     };
     let separator = table::separator_of(name);
     let mut at = 0;
@@ -72,9 +74,16 @@ struct Reader {
     above: Option<Arc<(String, usize)>>,
     /// The label above a block of code: it is that of every output in it.
     label: Option<Arc<(String, usize)>>,
+    /// The last line that is a part of nothing larger.
+    spoken: usize,
+    /// It says that a picture below it is of results.
+    announced: bool,
     /// Lines of what vegeta may have been given, that ask this machine.
     asked_here: Vec<usize>,
 }
+
+/// Of a table so many rows are read as sentences: one of results has none.
+const NEAR_ROWS: usize = 30;
 
 impl Reader {
     /// Reads what begins in a line; the index of the line behind it.
@@ -110,6 +119,7 @@ impl Reader {
         if self.document.offered.len() < CLAIMS && prose::sends_at_a_rate(line) {
             self.document.offered.push(at + 1);
         }
+        self.document.named.extend(prose::tools(line));
         if is_fence(line) {
             self.fenced = !self.fenced;
             self.label = None;
@@ -151,6 +161,20 @@ impl Reader {
                     let cells = table.rows.iter().flat_map(|row| &row.cells);
                     let commands = cells.filter_map(|cell| Command::find(&cell.text, cell.line));
                     self.document.commands.extend(commands);
+                    for block in tool::script::of_table(&table) {
+                        let mut place = place.clone();
+                        if let Some(name) = &block.name {
+                            place.label = Some(Arc::new((name.what.clone(), name.line)));
+                        }
+                        self.document.outputs.push(Output {
+                            block,
+                            place,
+                            command: None,
+                        });
+                    }
+                    let says = |i: &usize| prose::is_of_one_machine(lines.get(*i));
+                    let said = (at..next.min(at + NEAR_ROWS)).find(says);
+                    self.document.targets.extend(said.map(|i| i + 1));
                     self.document.tables.push((table, place));
                 }
                 table::Read::Table(_) => self.unread(at, "one of too many tables"),
@@ -172,12 +196,18 @@ impl Reader {
             self.cut(next);
             // `### ab -n 1000 http://…` is a heading and says how what stands below it was made.
             self.command(line, at);
+            if let Some(requests) = prose::heads_requests(&without_markup(line)) {
+                self.document.stated.push((at + 1, requests));
+            }
             if prose::is_of_one_machine(line) {
                 self.document.targets.push(at + 1);
             }
             return next;
         }
+        self.announced = prose::is_picture(line)
+            && prose::heads_results(&[&without_markup(lines.get(self.spoken))]);
         self.line(line, at);
+        self.spoken = at;
         self.wrapped(lines, at);
         at + 1
     }
@@ -262,6 +292,7 @@ impl Reader {
     /// A line that is a part of nothing larger.
     fn line(&mut self, line: &str, at: usize) {
         self.document.linked |= prose::links_to_results(line);
+        self.document.sampled |= prose::names_a_harness(line);
         let one_machine = || prose::is_of_one_machine(line) || prose::is_of_a_desktop(line);
         if prose::loads_this_machine(line) || !self.fenced && one_machine() {
             self.document.targets.push(at + 1);
@@ -277,8 +308,12 @@ impl Reader {
             let heading = headings.last().map(|heading| heading.0.to_lowercase());
             let heading = heading.as_deref().unwrap_or("");
             let results = heading.contains("result");
-            let shown = (results || heading.contains("benchmark")) && prose::is_measured(line);
+            let shown = (results || heading.contains("benchmark") || self.below_a_test())
+                && prose::is_measured(line);
             self.document.charted |= shown || results && prose::is_of_results(line);
+        } else if prose::is_picture(line) && (self.below_results() || self.announced) {
+            self.document.pictures.push(at + 1);
+            self.document.charted = true;
         } else if let Some(claim) = prose::claim(line, at + 1) {
             if self.document.claims.len() < CLAIMS {
                 self.document.claims.push(claim);
@@ -288,6 +323,21 @@ impl Reader {
         } else if is_rate(line) {
             self.unread(at, "a rate in a sentence or a list");
         }
+    }
+
+    /// Do the headings above say that results of a load test stand here?
+    fn below_results(&self) -> bool {
+        let headings = self.headings.above();
+        let headings: Vec<&str> = headings.iter().map(|heading| heading.0.as_str()).collect();
+        prose::heads_results(&headings)
+    }
+
+    /// Does a heading above name a load test?
+    fn below_a_test(&self) -> bool {
+        let headings = self.headings.above();
+        headings
+            .iter()
+            .any(|heading| prose::names_a_test(&heading.0))
     }
 
     /// Is a line a command line? It is that of the outputs below.

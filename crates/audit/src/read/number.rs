@@ -139,8 +139,10 @@ fn unit(name: &str) -> Option<f64> {
     Some(match name {
         "ns" => 1e-9,
         "us" | "µs" | "μs" | "usec" | "usecs" | "microsec" | "Âµs" | "µsec" => 1e-6,
-        "ms" | "msec" | "millisec" => 1e-3,
-        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "ms" | "msec" | "millisec" | "milliseconds" | "millis" | "мс" | "毫秒" | "ミリ秒"
+        | "밀리초" => 1e-3,
+        "s" | "sec" | "secs" | "second" | "seconds" | "secondes" | "seconde" | "segundos"
+        | "sekunden" | "секунд" | "сек" | "с" | "秒" | "초" | "detik" => 1.0,
         "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
         "h" | "hour" | "hours" => 3600.0,
         _ => return None,

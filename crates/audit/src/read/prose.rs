@@ -2,6 +2,7 @@
 
 mod claims;
 mod failures;
+mod laptop;
 mod machine;
 mod pictures;
 mod stated;
@@ -10,12 +11,15 @@ pub use claims::{About, Claim};
 
 pub(super) use claims::claim;
 pub(super) use failures::failure;
-pub(super) use machine::{
-    asks_this_machine, is_of_a_desktop, is_of_one_machine, loads_this_machine,
+pub(super) use laptop::is_of_a_desktop;
+pub(super) use machine::{asks_this_machine, is_of_one_machine, loads_this_machine};
+pub(super) use pictures::{
+    heads_results, is_chart, is_measured, is_of_results, is_picture, links_to_results, names_a_test,
 };
-pub(super) use pictures::{is_chart, is_measured, is_of_results, links_to_results};
+pub(crate) use stated::PACED;
 pub(super) use stated::{
-    repetitions, sends_at_a_rate, stated_connections, stated_depth, stated_requests, stated_seconds,
+    heads_requests, names_a_harness, repetitions, sends_at_a_rate, stated_connections,
+    stated_depth, stated_requests, stated_seconds, tools,
 };
 
 /// At most this many words of a line are read.

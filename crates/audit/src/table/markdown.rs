@@ -5,7 +5,12 @@ use crate::read::lines::{Lines, without_markup};
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     let header = lines.get(at);
-    if !header.contains('|') || !is_rule(lines.get(at + 1)) {
+    let bars = |line: &str| line.matches(" | ").count();
+    // `name | req/s | p99`, as scripts print it, above a line of dashes
+    let printed = || {
+        bars(header) >= 2 && is_line(lines.get(at + 1)) && bars(lines.get(at + 2)) == bars(header)
+    };
+    if !header.contains('|') || !is_rule(lines.get(at + 1)) && !printed() {
         return None;
     }
     let header: Vec<String> = cells(header, at)
@@ -53,7 +58,15 @@ fn is_rule(line: &str) -> bool {
     let line = line.trim();
     line.contains('|')
         && line.contains("--")
-        && line.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' '))
+        && line
+            .bytes()
+            .all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\t'))
+}
+
+/// A line of dashes, as wide as a table is.
+fn is_line(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 12 && line.bytes().all(|b| b == b'-')
 }
 
 fn cells(line: &str, at: usize) -> Vec<Cell> {
@@ -81,5 +94,14 @@ mod tests {
         assert_eq!(table.rows[0].line(), 3);
         assert_eq!(table.numeric_columns(), [1]);
         assert!(read(&Lines::new(text), 5).is_none());
+    }
+
+    #[test]
+    fn a_table_above_a_line_of_dashes() {
+        let text = "name | req/s | p99\n-------------------\na | 12 | 3\nb | 13 | 4\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!((table.header.len(), table.rows.len(), next), (3, 2, 4));
+        let title = "a | b | c\n---------------\n\nA sentence.\n";
+        assert!(read(&Lines::new(title), 0).is_none());
     }
 }

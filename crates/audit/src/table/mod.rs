@@ -186,7 +186,13 @@ fn number(text: &str) -> Option<Printed> {
     // A medal or another picture may stand before it.
     let picture = |c: char| !c.is_ascii() && !c.is_alphanumeric() && c != '−' && c != '–';
     let text = text.trim().trim_start_matches(picture).trim_start();
+    let about = text.starts_with(['~', '≈']);
     let text = text.trim_start_matches(['~', '≈', '$', '+']);
+    if let Some((range, rest)) = bounds(text)
+        && (about || rest.starts_with(['k', 'K']) || crate::figures::rate_unit(rest).is_some())
+    {
+        return Some(range);
+    }
     let (number, rest) = leading(text)?;
     let factor = match rest.chars().next() {
         Some('k' | 'K') if ends_word(&rest[1..]) => 1e3,
@@ -201,6 +207,39 @@ fn number(text: &str) -> Option<Printed> {
     let unit =
         rest.chars().count() <= 16 && !rest.contains(|c: char| c.is_ascii_digit() || c == '.');
     (aside || unit).then(|| number.times(factor))
+}
+
+/// `20–25k`, `~6-10k`: a range, if it is one and nothing else.
+fn range(text: &str) -> Option<Printed> {
+    let text = text.trim().trim_start_matches(['~', '≈']);
+    let (range, rest) = bounds(text)?;
+    matches!(rest, "" | "k" | "K").then_some(range)
+}
+
+/// The range that a text begins with, as the number in its middle, and what stands behind the digits: `20–25k req/s`.
+fn bounds(text: &str) -> Option<(Printed, &str)> {
+    let (low, rest) = leading(text)?;
+    let thousands = |rest: &str| {
+        if rest.starts_with(['k', 'K']) {
+            1e3
+        } else {
+            1.0
+        }
+    };
+    let own = thousands(rest);
+    let rest = rest.trim_start_matches(['k', 'K']).trim_start();
+    let rest = rest
+        .strip_prefix('–')
+        .or_else(|| rest.strip_prefix('-'))
+        .or_else(|| rest.strip_prefix('—'))?;
+    let (high, rest) = leading(rest.trim_start().trim_start_matches(['~', '≈']))?;
+    let high = high.value * thousands(rest);
+    let low = low.value * if own > 1.0 { own } else { thousands(rest) };
+    let range = Printed {
+        value: f64::midpoint(low, high),
+        half: (high - low) / 2.0,
+    };
+    (0.0 < low && low < high).then_some((range, rest))
 }
 
 fn ends_word(rest: &str) -> bool {

@@ -52,7 +52,9 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
             block.connections.is_some() || block.rate.is_some()
         }
         Some("Complete requests") => block.requests.is_some() || block.rate.is_some(),
-        _ if line.starts_with("Percentage of the requests") => {
+        _ if line.starts_with("Percentage of the requests")
+            || line.starts_with("Connection Times") =>
+        {
             !block.latency.percentiles.is_empty()
         }
         _ => line.starts_with("This is ApacheBench"),
@@ -227,5 +229,22 @@ mod tests {
         assert_eq!(block.latency.max.unwrap().line, 25);
         assert_eq!(block.errors[0].what.how, "failed (Length: 7)");
         assert_eq!((block.first, block.last), (1, 25));
+    }
+
+    #[test]
+    fn two_outputs_without_their_heads() {
+        let text = |max: u32| {
+            format!(
+                "Connection Times (ms)\nmin mean[+/-sd] median max\nConnect: 1 5 2.6 5 11\nTotal: 86 1080 558.8 1131 {max}\n\
+                 Percentage of the requests served within a certain time (ms)\n50% 1131\n99% {max}\n"
+            )
+        };
+        let both = format!(
+            "Server Hostname:  a\n{}http://b/\nHostname: b\n{}",
+            text(1938),
+            text(1710)
+        );
+        let found = crate::check::testing::of("percentile-order", &both);
+        assert_eq!(found, []);
     }
 }

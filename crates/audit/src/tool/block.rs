@@ -60,6 +60,8 @@ pub struct Block {
     pub asked: Option<At<f64>>,
     /// The line that says that headers were compressed, so that it was HTTP/2.
     pub compressed: Option<usize>,
+    /// It is a column of a table: its rate is a figure of that.
+    pub tabled: bool,
     /// A request may be among several of the errors: a wrong length and a bad status.
     pub overlap: bool,
 }
@@ -135,6 +137,7 @@ impl Block {
             iterations: None,
             asked: None,
             compressed: None,
+            tabled: false,
             overlap: matches!(tool, Tool::Ab | Tool::Weighttp),
         }
     }
@@ -230,6 +233,20 @@ impl Block {
                 given
             }
             _ => rate,
+        })
+    }
+
+    /// The rate of an output that was cut off before it: its requests divided by its time, without those that failed.
+    pub(crate) fn given_rate(&self) -> Option<At<Printed>> {
+        let (requests, seconds) = (self.requests?, self.seconds?);
+        let rate = Printed {
+            value: requests.what as f64 / seconds.what.value,
+            half: requests.what as f64 / seconds.what.value * seconds.what.half
+                / seconds.what.value,
+        };
+        (requests.what > 0 && seconds.what.value > 0.0).then_some(At {
+            what: rate,
+            line: requests.line,
         })
     }
 

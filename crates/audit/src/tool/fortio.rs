@@ -50,6 +50,9 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
     } else if let Some(rest) = line.strip_prefix("Ended after ") {
         let time = rest.split(' ').next().and_then(seconds);
         block.seconds = time.and_then(|time| at(i, time));
+        // Its last line says it again, where it is there.
+        let rate = rest.rsplit_once("qps=").and_then(|(_, rate)| count(rate));
+        block.rate = rate.and_then(|rate| at(i, rate));
     } else if line.starts_with("Aggregated Function Time") {
         // What stands before it is of the time that fortio slept.
         block.latency.percentiles.clear();
@@ -299,5 +302,15 @@ mod tests {
         assert_eq!(names(&changed), ["littles-law"]);
         let changed = clean.replace("\"ActualQPS\": 5000", "\"ActualQPS\": 5900");
         assert_eq!(names(&changed), ["ratio-disagrees"]);
+    }
+
+    #[test]
+    fn an_output_without_its_last_line() {
+        let block = one(
+            "Starting at 100 qps with 1 thread(s) [gomax 16] for 30s : 3000 calls each (total 3000)\n\
+            Ended after 30.024556007s : 291 calls. qps=9.6921\n",
+        );
+        assert_eq!(block.asked.unwrap().what, 100.0);
+        assert!((block.rate.unwrap().what.value - 9.6921).abs() < 1e-9);
     }
 }

@@ -11,6 +11,10 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     }
     let mut block = Block::new(Tool::H2load, start);
     let last = walk(lines, start, |i, line| take(&mut block, i, line));
+    // Over QUIC no SYN is sent.
+    if (start..last).any(|i| lines.get(i).trim().starts_with("UDP datagram:")) {
+        block.connect_max = None;
+    }
     finish(block, last)
 }
 
@@ -135,5 +139,22 @@ mod tests {
             .collect();
         assert_eq!(errors, [("errored", 3), ("timeout", 4), ("5xx", 3)]);
         assert_eq!(block.connect_max.unwrap().what.value, 1.02);
+    }
+
+    #[test]
+    fn no_syn_is_sent_over_quic() {
+        let text = |more: &str| {
+            format!(
+                "finished in 600.04s, 166.53 req/s, 122.54KB/s\nrequests: 99917 total, 100000 started, 99917 done, 99917 succeeded, \
+                 0 failed, 0 errored, 0 timeout\n{more}time for request:    44.84ms       1.27s    116.58ms     53.29ms    81.02%\n\
+                 time for connect:    53.03ms       3.12s    749.35ms    841.66ms    92.00%\n"
+            )
+        };
+        assert!(one(&text("")).connect_max.is_some());
+        assert!(
+            one(&text("UDP datagram: 236898 sent, 300403 received\n"))
+                .connect_max
+                .is_none()
+        );
     }
 }

@@ -123,12 +123,16 @@ fn details(block: &mut Block, i: usize, line: &str) -> bool {
     let Some((key, value)) = pair(line) else {
         return false;
     };
+    let slowest = || value.split(',').nth(2).and_then(seconds);
     if key == "DNS+dialup" {
-        block.connect_max = value
-            .split(',')
-            .nth(2)
-            .and_then(seconds)
-            .and_then(|time| at(i, time));
+        block.connect_max = slowest().and_then(|time| at(i, time));
+    }
+    // Where asking for the address took most of it, no SYN was late.
+    if key == "DNS-lookup"
+        && let Some((lookup, both)) = slowest().zip(block.connect_max)
+        && lookup.value > 0.5 * both.what.value
+    {
+        block.connect_max = None;
     }
     key == "DNS+dialup" || key == "DNS-lookup" || key.starts_with("req") || key.starts_with("resp")
 }
@@ -198,5 +202,18 @@ mod tests {
         assert_eq!(block.timed_out(), 7);
         assert_eq!(block.latency.percentile(99.0).unwrap().what.value, 0.0024);
         assert_eq!(block.last, 25);
+    }
+
+    #[test]
+    fn a_slow_name_is_no_slow_connection() {
+        let text = |lookup: &str| {
+            format!(
+                "Summary:\n  Total:\t19.9 secs\n  Slowest:\t19.4 secs\n  Average:\t7.4 secs\n  Requests/sec:\t10.05\n\n\
+                 Details (average, fastest, slowest):\n  DNS+dialup:   5.57 secs, 0.03 secs, 3.10 secs\n  \
+                 DNS-lookup:   5.43 secs, 0.03 secs, {lookup} secs\n"
+            )
+        };
+        assert!(one(&text("0.01")).connect_max.is_some());
+        assert!(one(&text("3.00")).connect_max.is_none());
     }
 }

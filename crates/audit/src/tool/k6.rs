@@ -197,7 +197,9 @@ fn metric(line: &str) -> Option<(&str, &str)> {
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     let tagged = bare.starts_with("{ ") && bare.ends_with('}');
-    (dots >= 3 && (word || tagged)).then_some((bare, value.trim()))
+    // A person may have written it down without the dots.
+    let own = dots == 0 && matches!(bare, "http_reqs" | "iterations" | "http_req_failed");
+    ((dots >= 3 || own) && (word || tagged)).then_some((bare, value.trim()))
 }
 
 /// At most this many figures of a metric are read: more than k6 has.
@@ -289,5 +291,12 @@ mod tests {
         // Where an iteration has several of them only the share says how many failed.
         let block = one(&text(before, 158_393));
         assert_eq!(block.errors[0].what.count, 222);
+    }
+
+    #[test]
+    fn a_line_without_its_dots() {
+        let block = one("http_reqs: 40086  4008.039954/s\nhttp_req_duration - median: 2.43ms\n");
+        assert_eq!(block.requests.unwrap().what, 40_086);
+        assert!((block.rate.unwrap().what.value - 4_008.039_954).abs() < 1e-6);
     }
 }

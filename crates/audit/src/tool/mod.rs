@@ -22,6 +22,7 @@ mod locust;
 mod oha;
 mod plow;
 mod samples;
+pub(crate) mod script;
 mod suite;
 mod vegeta;
 mod weighttp;
@@ -96,6 +97,8 @@ pub enum Tool {
     Loadtest,
     /// plow
     Plow,
+    /// A script of its own
+    Script,
 }
 
 impl fmt::Display for Tool {
@@ -129,6 +132,7 @@ impl fmt::Display for Tool {
             Self::GoWrk => "go-wrk",
             Self::Loadtest => "loadtest",
             Self::Plow => "plow",
+            Self::Script => "a script",
         })
     }
 }
@@ -219,7 +223,9 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
         _ => &[],
     };
     let found = readers.iter().find_map(|read| read(lines, at));
-    found.or_else(|| grepped::read(lines, at))
+    found
+        .or_else(|| grepped::read(lines, at))
+        .or_else(|| script::read(lines, at))
 }
 
 /// The outputs that a JSON object is.

@@ -57,7 +57,13 @@ fn of_cell(lower: &str, name: &str, text: &str) -> Option<f64> {
             "transfer" | "transferred" | "throughput" | "bandwidth" | "traffic" | "bytes" | "data"
         )
     });
-    let timed = |text: &str| text.contains("/s") || text.contains("per s");
+    // fastify's tables call it `Throughput/Mb`.
+    let timed = |text: &str| {
+        text.contains("/s")
+            || text.contains("per s")
+            || text == "throughput/mb"
+            || text == "throughput (mb)"
+    };
     (transfer && (timed(lower) || timed(&text.to_lowercase()))).then_some(())?;
     let (number, rest) = leading(text.trim())?;
     let factor = unit(rest).or_else(|| unit_in(name))?;
@@ -79,7 +85,7 @@ fn unit(text: &str) -> Option<f64> {
     Some(match unit {
         "B" | "Bytes" | "bytes" => 1.0,
         "KB" | "kB" | "KiB" | "kb" => 1024.0,
-        "MB" | "MiB" | "mb" => 1024.0 * 1024.0,
+        "MB" | "MiB" | "mb" | "Mb" => 1024.0 * 1024.0,
         "GB" | "GiB" | "gb" => 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     })
@@ -119,5 +125,16 @@ mod tests {
         assert_eq!(of("bytes-differ", &table("Bandwidth", &bits)), []);
         let alike = ["alpha | 73060 | 10.38 MB", "beta | 46326 | 6.72 MB"];
         assert_eq!(of("bytes-differ", &table("Transfer/sec", &alike)), []);
+    }
+
+    #[test]
+    fn a_column_that_fastify_has() {
+        let text = |other: &str| {
+            format!(
+                "| | Requests/s | Latency | Throughput/Mb |\n|--|--|--|--|\n| alpha | 115654.4 | 8.15 | 20.62 |\n| beta | 25680.5 | 38.43 | {other} |\n"
+            )
+        };
+        assert_eq!(of("bytes-differ", &text("9.50"))[0].lines, [3, 4]);
+        assert_eq!(of("bytes-differ", &text("4.62")), []);
     }
 }

@@ -4,10 +4,11 @@ use super::{EXPLANATION, TOLERABLE};
 use crate::audit::Remark;
 use crate::check::{Seen, remark, share};
 use crate::figures::rates_in;
-use crate::names::words;
+use crate::names::{counts_requests, words};
 use crate::read::number::leading;
 use crate::table::{Cell, Row, Table};
 use prony_checks::Severity;
+use std::collections::BTreeSet;
 
 /// At most this many rows are told one by one.
 const TOLD: usize = 6;
@@ -39,9 +40,21 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         own.map(|figure| (figure.line, figure.rate.value)).collect()
     };
     let tables = document.tables.iter().map(|(table, _)| table);
+    let timed: BTreeSet<usize> = seen
+        .timed
+        .values()
+        .flatten()
+        .filter(|figure| figure.document == index)
+        .map(|figure| figure.line)
+        .collect();
+    // Requests are what response times are of.
+    let of_times = |table: &Table| {
+        let last = table.rows.last().map_or(table.first, Row::line);
+        timed.range(table.first..=last).next().is_some()
+    };
     let failing: Vec<Failing> = tables
         .map(|table| (table, rates(table)))
-        .filter(|(_, rates)| !rates.is_empty())
+        .filter(|(table, rates)| !rates.is_empty() || of_times(table))
         .flat_map(|(table, rates)| match table.groups() {
             Some(parts) => parts
                 .iter()
@@ -143,6 +156,9 @@ fn of_table(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
     for row in &table.rows {
         for (column, cell) in row.cells.iter().enumerate().skip(1) {
             let (by_column, by_row) = (table.name(column), row.label());
+            if is_wanted(by_column) {
+                continue;
+            }
             let (name, of) = if is_of_failures(by_column).is_some() {
                 (by_column, by_row)
             } else {
@@ -162,6 +178,7 @@ fn of_table(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
             let bare = || Some(cell.number?.value / 100.0).filter(|_| name.contains('%'));
             let share = percentage(cell).or_else(bare);
             let share = share.map(|p| if succeeded { 1.0 - p } else { p });
+            let share = share.or_else(|| of_all(table, row, column).filter(|_| !succeeded));
             // A number of requests that succeeded says nothing without that of all.
             let count = cell.number.map_or(0.0, |number| number.value);
             let fails = match share {
@@ -183,6 +200,25 @@ fn of_table(table: &Table, rates: &[(usize, f64)]) -> Vec<Failing> {
     failing
 }
 
+/// The share that a count of failures is of the requests counted in its row, or in its column.
+fn of_all(table: &Table, row: &Row, column: usize) -> Option<f64> {
+    let failed = row.number(column)?.value;
+    let beside = (1..table.header.len()).find(|column| counts_requests(table.name(*column)));
+    let beside = beside.filter(|_| is_of_failures(table.name(column)) == Some(false));
+    let below = || {
+        let all = table.rows.iter().find(|row| counts_requests(row.label()))?;
+        all.number(column)
+    };
+    let all = match beside {
+        Some(column) => row.number(column),
+        None => below(),
+    };
+    let all = all
+        .map(|all| all.value)
+        .filter(|all| *all >= failed && *all > 0.0)?;
+    (failed > 0.0).then_some(failed / all)
+}
+
 /// The share of requests that failed, of failures per second beside requests per second, as Locust gives them.
 fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
     let of = |column: usize, of: &str| {
@@ -197,9 +233,34 @@ fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
     Some(failed.value / all.value)
 }
 
+/// Does a column say what was to be reached?
+fn is_wanted(name: &str) -> bool {
+    const WANTED: [&str; 12] = [
+        "target",
+        "goal",
+        "threshold",
+        "limit",
+        "expected",
+        "slo",
+        "sla",
+        "requirement",
+        "meta",
+        "objetivo",
+        "目标",
+        "목표",
+    ];
+    let name = name.to_lowercase();
+    words(&name).any(|word| WANTED.contains(&word))
+}
+
 /// Is a column of failures, or (true) of success?
 fn is_of_failures(name: &str) -> Option<bool> {
-    const FAILED: [&str; 31] = [
+    const FAILED: [&str; 36] = [
+        "실패",
+        "에러",
+        "에러율",
+        "오류",
+        "gagal",
         "error",
         "errors",
         "failed",
@@ -232,7 +293,14 @@ fn is_of_failures(name: &str) -> Option<bool> {
         "エラー率",
         "失敗",
     ];
-    const SUCCEEDED: [&str; 9] = [
+    const SUCCEEDED: [&str; 16] = [
+        "passed",
+        "성공",
+        "성공률",
+        "成功",
+        "успешно",
+        "exitosas",
+        "berhasil",
         "success",
         "successful",
         "succeeded",
@@ -327,5 +395,42 @@ mod tests {
         let spread =
             "| API | Req/sec | Std error % |\n|--|--|--|\n| a | 9000 | 1.2% |\n| b | 700 | 2% |\n";
         assert_eq!(of("errors", spread), []);
+    }
+
+    #[test]
+    fn counts_beside_or_below_the_number_of_requests() {
+        let rows = "| Metric | Value | Target |\n|--|--|--|\n| Total Requests | 3,765 | - |\n| Throughput | 19.6 req/s | > 100 req/s |\n\
+                    | Total Errors | 1,196 | 5 |\n";
+        let found = of("errors", rows);
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([5].as_slice(), Severity::Serious)
+        );
+        let columns = "| users | Requests | Errors | Avg TPS |\n|--|--|--|--|\n| 200 | 1000 | 0 | 2.7 |\n| 400 | 2000 | 7 | 8 |\n";
+        let found = of("errors", columns);
+        assert!(
+            found[0].finding.text.starts_with("up to 0.350 %"),
+            "{found:?}"
+        );
+        let passed = "| Metric | a | b |\n|--|--|--|\n| Throughput (req/sec) | 2723.2 | 2771.6 |\n| Requests Passed (%) | 19.53 | 100 |\n";
+        assert_eq!(of("errors", passed)[0].lines, [4]);
+    }
+
+    #[test]
+    fn a_rate_of_nothing_below_a_line_of_rates() {
+        let table = "> Requests per second\n\n| Framework | Mean | Stddev |\n|--|--|--|\n| a | 73485.63 | 7802.66 |\n\
+                     | b | 70015.33 | 7631.40 |\n| c | 0.00 | 0.00 |\n";
+        assert_eq!(of("errors", table)[0].lines, [7]);
+    }
+
+    #[test]
+    fn failures_beside_response_times() {
+        let text = "| Metric | 100 users | 1000 | 25k |\n|--|--|--|--|\n| P95 | 60ms | 150ms | 29.7s |\n| Requests Failed | 0% | 0% | 65.91% |\n";
+        let found = of("errors", text);
+        assert_eq!(
+            (found[0].lines.as_slice(), found[0].finding.severity),
+            ([4].as_slice(), Severity::Serious)
+        );
+        assert_eq!(of("too-few-runs", text), []);
     }
 }

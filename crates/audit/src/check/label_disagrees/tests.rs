@@ -124,3 +124,31 @@ fn labels_and_commands() {
     // Which is of something else.
     assert_eq!(command("ab -c65 -n8"), []);
 }
+
+#[test]
+fn connections_that_a_sentence_announces() {
+    let text = |said: &str| {
+        format!(
+            "Run with 2 threads, {said} connections, 60 seconds\n\n{}",
+            wrk(&[])
+        )
+    };
+    assert_eq!(of("label-disagrees", &text("400"))[0].lines, [1, 4]);
+    assert_eq!(of("label-disagrees", &text("64")), []);
+    // Each of four threads has 16.
+    assert_eq!(of("label-disagrees", &text("16")), []);
+}
+
+#[test]
+fn wrk_rounds_minutes() {
+    let text = |command: &str| {
+        let output = wrk(&[
+            ("30s test", "2m test"),
+            ("30.00s", "1.67m"),
+            ("960000", "3206400"),
+        ]);
+        format!("    wrk -t4 -c64 -d {command} http://10.0.0.2:8000/\n\n{output}")
+    };
+    assert_eq!(of("label-disagrees", &text("100s")), []);
+    assert_eq!(of("label-disagrees", &text("30s")).len(), 1);
+}

@@ -1,6 +1,6 @@
 //! Rates and mean response times in tables.
 
-use super::{EXPLANATION, SERIOUS};
+use super::{EXPLANATION, PLACES, SERIOUS};
 use crate::audit::Remark;
 use crate::check::{Seen, of_all, remark, time};
 use crate::document::{Document, Place};
@@ -8,28 +8,43 @@ use crate::figures::Figure;
 use crate::load::Load;
 use crate::names::words;
 use crate::read::command::Command;
+use crate::read::number::Printed;
 use crate::read::number::seconds;
-use crate::table::{Row, Table};
+use crate::read::prose::PACED;
+use crate::table::Table;
 use crate::tool::Tool;
 use prony_checks::Severity;
+use std::collections::BTreeMap;
 
 /// A table may have rounded what it gives.
 const TABLED: f64 = 1.2;
 /// A sentence so few lines below a table is about it.
 const BELOW: usize = 4;
+/// Fewer than this share of the places in use: the tool itself takes less than that, even where it is the limit.
+const EMPTY: f64 = 0.25;
+/// The numbers of requests in flight of a table's rows differ by less where some of the time is the tool's own.
+const APART: f64 = 1.5;
 
 /// Rates and mean response times beside each other in a table, where the load is known: from its rows, or from the
 /// command line that everything was measured with.
 pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
     let stated = stated(document);
-    let depth = |figure: &Figure, heading: Option<u64>, table: usize| {
+    let depth = |figure: &Figure, heading: Option<u64>, table: usize, place: &Place| {
+        // A command line in the heading or the label above a table is that of the table.
+        let above = place.headings.last().into_iter().chain(&place.label);
+        let above: Vec<usize> = above.map(|text| text.1).collect();
+        let own = document
+            .commands
+            .iter()
+            .find(|command| above.contains(&command.line));
         let mut commands = document.commands.iter();
-        let first = commands.next();
-        let one = commands.all(|other| {
-            let of = |c: &Command| (c.tool, c.connections(), c.pipeline(), c.rate().is_some());
-            first.is_none_or(|first| of(first) == of(other))
-        });
+        let first = own.or_else(|| commands.next());
+        let one = own.is_some()
+            || commands.all(|other| {
+                let of = |c: &Command| (c.tool, c.connections(), c.pipeline(), c.rate().is_some());
+                first.is_none_or(|first| of(first) == of(other))
+            });
         let open = first.is_some_and(|it| it.rate().is_some() || it.tool == Tool::K6);
         (one && !open).then_some(())?;
         let own = figure.load.connections.or(heading);
@@ -45,8 +60,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
             .map(|text| text.0.to_lowercase())
             .any(|text| text.contains("pipelin"))
     };
-    let mut looked_at = 0;
-    let mut broken = Vec::new();
+    let mut looked_at: Vec<Row<'_>> = Vec::new();
     for figure in seen
         .figures
         .iter()
@@ -57,16 +71,9 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
                 .rows
                 .iter()
                 .find(|row| row.cells.iter().any(|c| c.line == figure.line))?;
-            (!piped(place) && row.line() == figure.line).then_some(())?;
-            let heading = place
-                .headings
-                .last()
-                .and_then(|heading| Load::parse(&heading.0));
-            let heading = heading.and_then(|load| load.connections);
-            let depth = depth(figure, heading, table.first)?;
-            Some((table, row, depth))
+            (!piped(place) && row.line() == figure.line).then_some((table, row, place))
         });
-        let Some((table, row, depth)) = row else {
+        let Some((table, row, place)) = row else {
             continue;
         };
         let mean = (1..table.header.len()).find_map(|column| {
@@ -74,32 +81,176 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
             let cell = row.cells.get(column)?;
             seconds(&cell.text).or_else(|| Some(cell.number?.times(unit(table.name(column))?)))
         });
-        let Some(mean) = mean.filter(|_| depth > 0.0) else {
-            continue;
-        };
-        looked_at += 1;
-        let ratio = figure.rate.value * mean.low() / depth;
-        if ratio > TABLED {
-            broken.push((figure, mean, depth, ratio));
+        let heading = place
+            .headings
+            .last()
+            .and_then(|heading| Load::parse(&heading.0));
+        let heading = heading.and_then(|load| load.connections);
+        if let Some(mean) = mean.filter(|mean| mean.value > 0.0) {
+            let depth = depth(figure, heading, table.first, place).filter(|depth| *depth > 0.0);
+            looked_at.push(Row {
+                figure,
+                table: table.first,
+                mean,
+                depth,
+            });
         }
     }
-    let (figure, mean, depth, ratio) = broken.iter().max_by(|a, b| a.3.total_cmp(&b.3))?;
+    let closed = is_closed(document);
+    if document.named.contains("autocannon") {
+        // It cuts times to whole milliseconds.
+        looked_at.retain(|row| row.mean.value >= CUT);
+    }
+    beyond(document, &looked_at)
+        .or_else(|| idle(document, &looked_at).filter(|_| closed))
+        .or_else(|| apart(document, &looked_at).filter(|_| closed))
+}
+
+/// Seconds. What autocannon cuts off is little of a longer time.
+const CUT: f64 = 0.004;
+
+/// A row with a rate and a mean response time.
+struct Row<'a> {
+    figure: &'a Figure,
+    /// The first line of its table.
+    table: usize,
+    mean: Printed,
+    /// How many requests could be in flight, if that is known.
+    depth: Option<f64>,
+}
+
+impl Row<'_> {
+    fn rate(&self) -> f64 {
+        self.figure.rate.value
+    }
+
+    /// How many requests were in flight, by its figures.
+    fn in_flight(&self) -> f64 {
+        self.rate() * self.mean.value
+    }
+}
+
+/// Was everything measured with tools that send the next request as soon as an answer is there?
+fn is_closed(document: &Document) -> bool {
+    // wrk's own names for its figures.
+    let wrk = |(table, _): &(Table, Place)| {
+        let has = |name: &str| {
+            table
+                .header
+                .iter()
+                .any(|own| own.eq_ignore_ascii_case(name))
+        };
+        has("Requests/sec") && has("Transfer/sec")
+    };
+    let paced = document.named.iter().any(|name| PACED.contains(name))
+        || !document.offered.is_empty()
+        || document.commands.iter().any(|c| c.rate().is_some());
+    !paced && (!document.named.is_empty() || document.tables.iter().any(wrk))
+}
+
+/// Rows with more requests in flight than there were places for.
+fn beyond(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
+    let known: Vec<(&Row<'_>, f64)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.depth?)))
+        .collect();
+    let ratio = |(row, depth): &(&Row<'_>, f64)| row.rate() * row.mean.low() / depth;
+    let broken: Vec<_> = known.iter().filter(|row| ratio(row) > TABLED).collect();
+    let worst = broken.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+    let (row, depth) = worst;
+    let ratio = ratio(worst);
     let text = format!(
         "{}{} by the largest factor, {ratio:.1} times: {:.0} per second of {} each are {:.0} requests in flight, of {depth:.0} \
          that the load allows, so the response times are wrong (Little's law). Trust only the rates",
-        of_all(broken.len(), looked_at, "rows contradict themselves"),
-        figure.system.name,
-        figure.rate.value,
-        time(mean.value),
-        figure.rate.value * mean.value,
+        of_all(broken.len(), known.len(), "rows contradict themselves"),
+        row.figure.system.name,
+        row.rate(),
+        time(row.mean.value),
+        row.in_flight(),
     );
-    let severity = if *ratio >= SERIOUS {
+    let severity = if ratio >= SERIOUS {
         Severity::Serious
     } else {
         Severity::Warning
     };
-    let lines = broken.iter().map(|(figure, ..)| figure.line);
+    let lines = broken.iter().map(|(row, _)| row.figure.line);
     Some(remark(EXPLANATION.name, severity, document, lines, text))
+}
+
+/// Rows with far fewer requests in flight than a closed loop keeps there.
+fn idle(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
+    let known: Vec<(&Row<'_>, f64)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.depth?)))
+        .collect();
+    let few: Vec<_> = known
+        .iter()
+        .filter(|(row, depth)| {
+            *depth >= PLACES && row.figure.rate.high() * row.mean.high() < EMPTY * depth
+        })
+        .collect();
+    let (row, depth) = few.first()?;
+    let text = format!(
+        "{}{} by its figures has {:.1} requests in flight ({:.0} per second of {} each), of {depth:.0} that the load keeps there \
+         (Little's law): either the load was a smaller one, or the response times leave out what requests waited",
+        of_all(few.len(), known.len(), "rows show it"),
+        row.figure.system.name,
+        row.in_flight(),
+        row.rate(),
+        time(row.mean.value),
+    );
+    let lines = few.iter().map(|(row, _)| row.figure.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
+}
+
+/// Rows of one table and one load that have different numbers of requests in flight: a closed loop keeps the same for each system.
+fn apart(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
+    let mut tables: BTreeMap<(usize, Load), Vec<&Row<'_>>> = BTreeMap::new();
+    for row in rows
+        .iter()
+        .filter(|row| row.depth.is_none() || row.figure.load == Load::default())
+    {
+        tables
+            .entry((row.table, row.figure.load))
+            .or_default()
+            .push(row);
+    }
+    let found = tables.values().find_map(|rows| {
+        let least = rows
+            .iter()
+            .min_by(|a, b| a.in_flight().total_cmp(&b.in_flight()))?;
+        let most = rows
+            .iter()
+            .max_by(|a, b| a.in_flight().total_cmp(&b.in_flight()))?;
+        let high = least.figure.rate.high() * least.mean.high();
+        let low = most.figure.rate.low() * most.mean.low();
+        (low >= APART * high && low >= 2.0).then_some((least, most))
+    });
+    let (least, most) = found?;
+    let text = format!(
+        "the rows of a table are of different loads, or the response times of some are wrong (Little's law): by its figures {} has \
+         {:.1} requests in flight ({:.0} per second of {} each), and {} {:.1}",
+        least.figure.system.name,
+        least.in_flight(),
+        least.rate(),
+        time(least.mean.value),
+        most.figure.system.name,
+        most.in_flight(),
+    );
+    let lines = [least, most].map(|row| row.figure.line);
+    Some(remark(
+        EXPLANATION.name,
+        Severity::Warning,
+        document,
+        lines,
+        text,
+    ))
 }
 
 /// The connections that lines state, each with the first line of the table that it stands near, below the heading of that; none
@@ -111,7 +262,10 @@ fn stated(document: &Document) -> Vec<(Option<usize>, u64)> {
         heading > 0 && (heading..table.first).contains(&line)
     };
     let below = |(table, _): &&(Table, Place), line: usize| {
-        let last = table.rows.last().map_or(table.first, Row::line);
+        let last = table
+            .rows
+            .last()
+            .map_or(table.first, crate::table::Row::line);
         (last..=last + BELOW).contains(&line)
     };
     let near = |line: usize| {
@@ -148,7 +302,22 @@ fn unit(name: &str) -> Option<f64> {
 
 /// Is a column one of mean response times? A percentile, the longest and the deviation are none.
 fn is_mean(name: &str) -> bool {
-    const TIMES: [&str; 5] = [
+    const TIMES: [&str; 20] = [
+        "平均响应时间",
+        "平均延迟",
+        "平均耗时",
+        "平均レイテンシ",
+        "平均応答時間",
+        "평균 응답",
+        "평균응답",
+        "latencia media",
+        "latencia promedio",
+        "latência média",
+        "tempo médio",
+        "tiempo promedio",
+        "tiempo medio",
+        "temps moyen",
+        "среднее время",
         "latency",
         "response time",
         "time per request",

@@ -230,3 +230,92 @@ fn rounding_pipelining_and_open_loops_are_no_contradiction() {
     );
     assert_eq!(of("littles-law", &open), []);
 }
+
+#[test]
+fn a_table_with_hardly_anything_in_flight() {
+    let text = |tool: &str, time: &str| {
+        format!(
+            "{tool} is run against each of them with:\n\n- 100 concurrent connections\n\n| server | req/s | avg latency |\n\
+             |--|--|--|\n| alpha | 84000 | {time} |\n| beta | 42000 | 2.4 ms |\n"
+        )
+    };
+    assert_eq!(
+        of("littles-law", &text("bombardier", "0.12 ms"))[0].lines,
+        [7]
+    );
+    assert_eq!(of("littles-law", &text("bombardier", "1.19 ms")), []);
+    // Users of k6 may wait, and autocannon cuts times to whole milliseconds.
+    assert_eq!(of("littles-law", &text("k6", "0.12 ms")), []);
+    assert_eq!(of("littles-law", &text("autocannon", "0.12 ms")), []);
+}
+
+#[test]
+fn rows_of_different_loads() {
+    let text = |beta: &str| {
+        format!(
+            "| server | Requests/sec | Transfer/sec | Latency |\n|--|--|--|--|\n| alpha | 25000.5 | 2.12MB | 8.00ms |\n\
+             | beta | 7000.5 | 0.60MB | {beta} |\n"
+        )
+    };
+    let found = of("littles-law", &text("57.20ms"));
+    assert_eq!(found[0].lines, [3, 4]);
+    assert!(
+        found[0].finding.text.contains("200.0 requests in flight"),
+        "{found:?}"
+    );
+    assert_eq!(of("littles-law", &text("28.50ms")), []);
+    let sent = format!("Sent with a constant rate.\n\n{}", text("57.20ms"));
+    assert_eq!(of("littles-law", &sent), []);
+}
+
+#[test]
+fn tools_that_measure_less_than_requests_wait() {
+    let text = |ms: &str| {
+        format!(
+            "Running 5s test @ http://10.0.0.2:3004\n100 connections with 10 pipelining factor\n\n\
+             Stat         Avg     Stdev   Max\nLatency (ms) {ms}    11.56   218.03\nReq/Sec      23472.8 3568.24 25550\n\
+             Bytes/Sec    5.05 MB 793 kB  5.52 MB\n\n117k requests in 5s, 25.4 MB read\n"
+        )
+    };
+    assert_eq!(of("littles-law", &text("4.15"))[0].lines, [5]);
+    assert_eq!(of("littles-law", &text("41.5")), []);
+}
+
+#[test]
+fn a_command_line_in_the_heading_of_a_table() {
+    let table = |connections: u32| {
+        format!(
+            "#### 执行```wrk -t1 -c{connections} -d300s http://10.0.0.2:8080/ping```\n|框架|qps|平均响应时间|\n|--|--|--|\n|a|33.8K|4.53ms|\n\
+             |b|101.2K|0.9ms|\n\n"
+        )
+    };
+    let both = format!(
+        "{}{}",
+        table(100),
+        table(1_000)
+            .replace("4.53", "29.0")
+            .replace("0.9ms", "9.1ms")
+    );
+    assert_eq!(of("littles-law", &both)[0].lines, [4]);
+}
+
+#[test]
+fn most_connections_of_h2load_wait() {
+    let text = |mean: &str| {
+        format!(
+            "starting benchmark...\nspawning thread #0: 100 total client(s). 90000 total requests\nApplication protocol: h2\n\n\
+             finished in 600.00s, 166.53 req/s, 2.53KB/s\n\
+             requests: 90000 total, 90000 started, 90000 done, 90000 succeeded, 0 failed, 0 errored, 0 timeout\n\
+             time for request:    44.84ms       1.27s    {mean}     53.29ms    81.02%\n"
+        )
+    };
+    let command = "    h2load -c100 -m1 http://10.0.0.2/\n\n";
+    assert_eq!(
+        of("littles-law", &(command.to_owned() + &text("116.58ms"))).len(),
+        1
+    );
+    assert_eq!(
+        of("littles-law", &(command.to_owned() + &text("590.00ms"))),
+        []
+    );
+}

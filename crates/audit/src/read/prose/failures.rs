@@ -21,6 +21,22 @@ pub(in crate::read) fn failure(line: &str, number: usize) -> Option<Failure> {
             timed_out: false,
         });
     }
+    if let Some(percent) = error_rate(&lower) {
+        return Some(Failure {
+            line: number,
+            failed: percent,
+            of: HUNDREDTHS,
+            timed_out: false,
+        });
+    }
+    if let Some(failed) = counted(&lower) {
+        return Some(Failure {
+            line: number,
+            failed,
+            of: 0,
+            timed_out: false,
+        });
+    }
     if let Some((failed, of)) = in_chinese(line) {
         return (failed > 0 && failed <= of).then_some(Failure {
             line: number,
@@ -71,6 +87,150 @@ pub(in crate::read) fn failure(line: &str, number: usize) -> Option<Failure> {
         failed,
         of: all.max(failed),
         timed_out: true,
+    })
+}
+
+/// A share that a sentence gives is kept in hundredths of a percent: of this many.
+const HUNDREDTHS: u64 = 10_000;
+
+/// What a line is about that says what is to be, and not what was.
+const WANTED: [&str; 31] = [
+    "<",
+    ">",
+    "≤",
+    "≥",
+    "target",
+    "threshold",
+    "goal",
+    "should",
+    "must",
+    "below",
+    "under ",
+    "less than",
+    "above",
+    "within",
+    "budget",
+    "slo",
+    "sla",
+    "expect",
+    "allow",
+    "accept",
+    "limit",
+    "if ",
+    "when ",
+    "until",
+    "meta ",
+    "objetivo",
+    "menor que",
+    "menor a",
+    "menos de",
+    "inferior",
+    "would",
+];
+
+/// `error rate: 4.2 %`, `uma taxa de erro de 3%`: in hundredths of a percent, if it is one of something measured.
+fn error_rate(lower: &str) -> Option<u64> {
+    const NAMES: [&str; 19] = [
+        "error rate",
+        "failure rate",
+        "taxa de erro",
+        "taxa de falha",
+        "tasa de error",
+        "tasa de fallo",
+        "taux d'erreur",
+        "fehlerrate",
+        "процент ошибок",
+        "доля ошибок",
+        "错误率",
+        "失败率",
+        "エラー率",
+        "에러율",
+        "오류율",
+        "tasa de errores",
+        "taxa de erros",
+        "tingkat error",
+        "tỷ lệ lỗi",
+    ];
+    (lower.contains('%') && lower.len() < 300 && !lower.contains('|')).then_some(())?;
+    let plain = without_markup(lower);
+    let rest = NAMES
+        .iter()
+        .find_map(|name| Some(plain.split_once(name)?.1))?;
+    let said: String = rest.chars().take_while(|c| *c != '%').take(24).collect();
+    if WANTED.iter().any(|word| plain.contains(word)) || !rest[said.len()..].starts_with('%') {
+        return None;
+    }
+    let from = said
+        .rfind(|c: char| !c.is_ascii_digit() && c != '.' && c != ',')
+        .map_or(0, |at| {
+            at + said[at..].chars().next().map_or(1, char::len_utf8)
+        });
+    let percent: f64 = said[from..].trim().replace(',', ".").parse().ok()?;
+    (percent > 0.0 && percent <= 100.0).then_some((percent * 100.0).round().max(1.0) as u64)
+}
+
+/// `Houve 6 requisições que falharam`, `7 requests timed out`: how many failed, where nothing says of how many.
+fn counted(lower: &str) -> Option<u64> {
+    const REQUESTS: [&str; 13] = [
+        "requests",
+        "request",
+        "requisições",
+        "peticiones",
+        "solicitudes",
+        "requêtes",
+        "anfragen",
+        "запросов",
+        "запроса",
+        "richieste",
+        "permintaan",
+        "calls",
+        "请求",
+    ];
+    const FAILED: [&str; 16] = [
+        "failed",
+        "errored",
+        "timed",
+        "timeout",
+        "timeouts",
+        "falharam",
+        "fallaron",
+        "falló",
+        "échoué",
+        "fehlgeschlagen",
+        "упали",
+        "неудачных",
+        "неуспешных",
+        "fallite",
+        "gagal",
+        "refused",
+    ];
+    (lower.len() < 300 && !lower.contains('|')).then_some(())?;
+    let plain = without_markup(lower);
+    if WANTED.iter().any(|word| plain.contains(word)) {
+        return None;
+    }
+    let words: Vec<&str> = plain
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':'))
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| !word.is_empty())
+        .take(LOOKED_AT)
+        .collect();
+    words.windows(2).enumerate().find_map(|(at, pair)| {
+        let n: u64 = pair[0].parse().ok().filter(|n| *n > 0)?;
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let part = matches!(
+            before,
+            "of" | "after" | "first" | "every" | "all" | "the" | "per" | "de" | "out"
+        );
+        let next = words.get(at + 2..words.len().min(at + 5))?;
+        let none = next
+            .iter()
+            .any(|word| matches!(*word, "none" | "no" | "not" | "never"));
+        (REQUESTS.contains(&pair[1])
+            && !part
+            && !none
+            && next.iter().any(|word| FAILED.contains(word)))
+        .then_some(n)
     })
 }
 

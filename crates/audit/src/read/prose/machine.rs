@@ -6,7 +6,19 @@ use crate::read::lines::without_markup;
 
 /// Does a line say that this machine is loaded: `Base URL: http://localhost:3000`? That a server listens there does not.
 pub(in crate::read) fn loads_this_machine(line: &str) -> bool {
-    const SAID: [&str; 9] = [
+    const SAID: [&str; 21] = [
+        "url testée",
+        "url testada",
+        "url probada",
+        "tested endpoint",
+        "测试地址",
+        "压测地址",
+        "requests to",
+        "requests against",
+        "benchmarking",
+        "load testing",
+        "\"host",
+        "\"url",
         "target",
         "target url",
         "target host",
@@ -38,32 +50,6 @@ pub(in crate::read) fn loads_this_machine(line: &str) -> bool {
     })
 }
 
-/// Does a line say that everything ran on one desktop or laptop: `Environment: Docker Desktop on macOS`,
-/// `- **OS**: Windows 11 with WSL2`?
-pub(in crate::read) fn is_of_a_desktop(line: &str) -> bool {
-    const SETTINGS: [&str; 8] = [
-        "environment",
-        "test environment",
-        "benchmark environment",
-        "platform",
-        "host",
-        "machine",
-        "hardware",
-        "os",
-    ];
-    if !line.contains("Desktop") && !line.contains("WSL") || line.len() > 400 {
-        return false;
-    }
-    let plain = without_markup(line).to_lowercase();
-    let plain = plain.trim_start_matches(['|', ' ']);
-    let Some((name, value)) = plain.split_once([':', '|']) else {
-        return false;
-    };
-    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
-    let own = ["docker desktop", "wsl"];
-    SETTINGS.contains(&name) && own.iter().any(|word| value.contains(word)) && !is_denied(value)
-}
-
 /// Is a line what vegeta is to ask of this machine: `GET http://localhost:3000/posts/1`?
 pub(in crate::read) fn asks_this_machine(line: &str) -> bool {
     const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
@@ -76,7 +62,10 @@ pub(in crate::read) fn asks_this_machine(line: &str) -> bool {
 
 /// Does a line say that client and server were one machine?
 pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
-    const SAID: [&str; 28] = [
+    const SAID: [&str; 31] = [
+        "server and client compete",
+        "client and server compete",
+        "localhost testing",
         "(loopback",
         "over loopback",
         "via loopback",
@@ -106,13 +95,52 @@ pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
         "na mesma máquina",
         "no mesmo computador",
     ];
-    const LOCAL: [&str; 4] = [
+    const LOCAL: [&str; 12] = [
+        "ran locally",
+        "running locally",
+        "tested locally",
+        "measured locally",
+        "executed locally",
+        "were run locally",
+        "was run locally",
+        "run locally on",
         "from a local machine",
         "on my local machine",
         "local development measurements",
         "same laptop",
     ];
-    const ELSEWHERE: [&str; 12] = [
+    const ELSEWHERE: [&str; 43] = [
+        "minha máquina",
+        "meu notebook",
+        "meu computador",
+        "mi máquina",
+        "mi portátil",
+        "mi laptop",
+        "mi equipo",
+        "mi computadora",
+        "mi pc",
+        "mon pc",
+        "mon ordinateur",
+        "mon portable",
+        "mon mac",
+        "ma machine",
+        "meinem rechner",
+        "meinem laptop",
+        "meinem notebook",
+        "meinem pc",
+        "meinem mac",
+        "на ноутбуке",
+        "моём ноутбуке",
+        "моем ноутбуке",
+        "моей машине",
+        "本地电脑",
+        "我的电脑",
+        "我的笔记本",
+        "ローカル環境",
+        "ローカルマシン",
+        "手元の",
+        "로컬 환경",
+        "로컬에서",
         "ambiente local",
         "entorno local",
         "máquina local",
@@ -127,7 +155,23 @@ pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
         "本地机器",
     ];
     // Most lines have none of these words.
-    const PARTS: [&str; 22] = [
+    const PARTS: [&str; 38] = [
+        "compete",
+        "minha ",
+        "meu ",
+        "mi ",
+        "mon ",
+        "ma ",
+        "meinem ",
+        "на ноут",
+        "моём ",
+        "моем ",
+        "моей ",
+        "我的",
+        "ローカル",
+        "手元",
+        "로컬",
+        "Local",
         "oopback",
         "ループバック",
         "local",
@@ -163,7 +207,25 @@ pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
         results.iter().any(|word| text.contains(word))
     };
     // What was done, and not what is to be done.
-    const DONE: [&str; 20] = [
+    const DONE: [&str; 38] = [
+        "benchmark",
+        "测试数据",
+        "测试环境",
+        "테스트 결과",
+        "протестир",
+        "foram feit",
+        "压测",
+        "計測",
+        "測定",
+        "ベンチ",
+        "結果",
+        "負荷",
+        "측정",
+        "결과",
+        "벤치",
+        "замер",
+        "бенчмарк",
+        "mesuré",
         "realizad",
         "executad",
         "ejecutad",
@@ -189,6 +251,14 @@ pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
         && DONE.iter().any(|word| lower.contains(word))
     {
         return true;
+    }
+    // `Running locally on server`, above an output
+    if ["running locally", "ran locally"]
+        .iter()
+        .any(|said| lower.trim_start().starts_with(said))
+        && lower.len() < 60
+    {
+        return !is_denied(&lower);
     }
     let local = LOCAL.iter().filter_map(|said| lower.split_once(said));
     let mut local = local.map(|(before, _)| before);
@@ -318,7 +388,7 @@ fn says_both(words: &[&str]) -> bool {
 }
 
 /// Is something said not to be so, or only said of what could be: `should not run on`, `if both were on`?
-fn is_denied(clause: &str) -> bool {
+pub(super) fn is_denied(clause: &str) -> bool {
     const DENIED: [&str; 21] = [
         "not ",
         "n't",

@@ -40,6 +40,75 @@ pub(in crate::read) fn is_chart(line: &str) -> bool {
     CHARTS.iter().any(|word| line.contains(word))
 }
 
+/// Is this a picture at all, and no badge?
+pub(in crate::read) fn is_picture(line: &str) -> bool {
+    let line = line.trim_start();
+    let other = ["badge", "shields.io", "logo", "workflows"];
+    let picture =
+        line.starts_with("![") || line.starts_with("<img ") || line.starts_with(".. image::");
+    picture && !other.iter().any(|word| line.to_lowercase().contains(word))
+}
+
+/// Does a heading say that results of a load test stand below it: `Load Test Results`, `Resultados do teste de carga`?
+pub(in crate::read) fn heads_results(headings: &[&str]) -> bool {
+    const RESULTS: [&str; 12] = [
+        "result",
+        "resultado",
+        "ergebnis",
+        "résultat",
+        "результат",
+        "結果",
+        "结果",
+        "결과",
+        "risultat",
+        "wyniki",
+        "kết quả",
+        "hasil",
+    ];
+    let lower: Vec<String> = headings
+        .iter()
+        .map(|heading| heading.to_lowercase())
+        .collect();
+    let has = |text: &String, words: &[&str]| words.iter().any(|word| text.contains(word));
+    lower.last().is_some_and(|own| has(own, &RESULTS))
+        && lower.iter().any(|text| names_a_test(text))
+}
+
+/// Does a heading name a load test, or a tool for one?
+pub(in crate::read) fn names_a_test(heading: &str) -> bool {
+    const TESTS: [&str; 27] = [
+        "load test",
+        "load-test",
+        "loadtest",
+        "stress",
+        "benchmark",
+        "performance",
+        "k6",
+        "wrk",
+        "autocannon",
+        "vegeta",
+        "artillery",
+        "jmeter",
+        "locust",
+        "gatling",
+        "bench",
+        "teste de carga",
+        "prueba de carga",
+        "pruebas de carga",
+        "rendimiento",
+        "desempenho",
+        "lasttest",
+        "test de charge",
+        "нагрузочн",
+        "負荷",
+        "压测",
+        "压力测试",
+        "부하",
+    ];
+    let heading = heading.to_lowercase();
+    TESTS.iter().any(|word| heading.contains(word))
+}
+
 /// Does a picture say that it is of a rate or a time: `![Throughput](…)`?
 pub(in crate::read) fn is_measured(line: &str) -> bool {
     const MEASURED: [&str; 7] = [

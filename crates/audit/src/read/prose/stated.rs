@@ -37,6 +37,80 @@ pub(in crate::read) fn repetitions(line: &str) -> Option<u64> {
     None
 }
 
+/// Does a line name a harness for small benchmarks, which repeats each of them many times?
+pub(in crate::read) fn names_a_harness(line: &str) -> bool {
+    const HARNESSES: [&str; 11] = [
+        "riterion",
+        "BenchmarkDotNet",
+        "JMH",
+        "pytest-benchmark",
+        "yperfine",
+        "benchmark.js",
+        "mitata",
+        "tinybench",
+        "ns/op",
+        "test -bench",
+        "cargo bench",
+    ];
+    HARNESSES.iter().any(|name| line.contains(name))
+}
+
+/// The load generators that a line names.
+pub(in crate::read) fn tools(line: &str) -> impl Iterator<Item = &'static str> {
+    // Most lines name none.
+    let named = CLOSED.iter().chain(&PACED).copied().filter(|name| {
+        contains(line, name)
+            && crate::names::words(line).any(|word| word.eq_ignore_ascii_case(name))
+    });
+    let ab = ["Apache Bench", "`ab`", " ab -"]
+        .iter()
+        .any(|name| line.contains(name))
+        .then_some(CLOSED[0]);
+    named.chain(ab).collect::<Vec<_>>().into_iter()
+}
+
+/// Does a line contain a name, in small letters or with its first ones large?
+fn contains(line: &str, name: &str) -> bool {
+    let mut large = [0_u8; 16];
+    let bytes = name.as_bytes();
+    large[..bytes.len()].copy_from_slice(bytes);
+    large[0] = large[0].to_ascii_uppercase();
+    let first = std::str::from_utf8(&large[..bytes.len()]);
+    line.contains(name)
+        || first.is_ok_and(|first| line.contains(first))
+        || name == "jmeter" && line.contains("JMeter")
+        || name == "apachebench" && line.contains("ApacheBench")
+}
+
+/// Load generators that send the next request as soon as an answer is there.
+const CLOSED: [&str; 9] = [
+    "apachebench",
+    "autocannon",
+    "bombardier",
+    "h2load",
+    "oha",
+    "plow",
+    "rewrk",
+    "weighttp",
+    "wrk",
+];
+
+/// Those that send at a rate, or may, or whose users wait between their requests.
+pub(crate) const PACED: [&str; 12] = [
+    "artillery",
+    "fortio",
+    "gatling",
+    "httperf",
+    "hyperfoil",
+    "jmeter",
+    "k6",
+    "locust",
+    "tsung",
+    "vegeta",
+    "wrk2",
+    "yandex-tank",
+];
+
 /// Does a word mean several runs?
 fn is_runs(word: &str) -> bool {
     matches!(
@@ -81,7 +155,7 @@ pub(in crate::read) fn stated_requests(line: &str) -> Option<u64> {
     (counts && (line.contains("equest") || line.contains("call"))).then_some(())?;
     let lower = line.to_lowercase();
     let described = AT_ONCE.iter().any(|word| lower.contains(word));
-    if !described || lower.contains("per s") || lower.contains("/s") || lower.contains("://") {
+    if lower.contains("per s") || lower.contains("/s") || lower.contains("://") {
         return None;
     }
     let plain = without_markup(&lower);
@@ -101,13 +175,22 @@ pub(in crate::read) fn stated_requests(line: &str) -> Option<u64> {
         let counted = matches!(what, "request" | "requests" | "calls");
         // A batch is a part of what was sent.
         let all = number.value * factor;
+        // `on 50,000 requests`, `(…, 1k requests)`
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let alone = matches!(before, "on" | "with" | "sent" | "sending" | "fired")
+            || next(behind).ends_with([')', ':']);
+        let counted = counted && (described || alone);
         (counted && all >= 1_000.0 && !lower.contains("batch")).then_some(all as u64)
     })
 }
 
 /// A setting of how many requests were sent: `- Total requests: 2000`, `总请求数: 2000`.
 fn counted_requests(line: &str) -> Option<u64> {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 10] = [
+        "requests",
+        "requests per endpoint",
+        "requests per server",
+        "total de peticiones",
         "total requests",
         "number of requests",
         "requests per test",
@@ -124,7 +207,27 @@ fn counted_requests(line: &str) -> Option<u64> {
     NAMES.contains(&name).then_some(())?;
     let number = without_markup(number);
     let (number, rest) = leading(number.trim())?;
-    (rest.is_empty() && number.value >= 1_000.0).then_some(number.value as u64)
+    (rest.is_empty() && number.value >= FEWEST).then_some(number.value as u64)
+}
+
+/// A number of requests that is smaller counts something else.
+const FEWEST: f64 = 100.0;
+
+/// How many requests a heading says were sent: `100 Requests`, `Test: 1,000 requests`.
+pub(in crate::read) fn heads_requests(heading: &str) -> Option<u64> {
+    let heading = heading.to_lowercase();
+    let heading = heading.trim_matches(|c: char| !c.is_alphanumeric());
+    let text = heading.strip_suffix("requests")?.trim_end();
+    let from = text.rfind(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '.' | '_'));
+    let text = match from {
+        // What stands in front of it is no longer number.
+        Some(at) if text[..=at].ends_with([' ', ':', '(', '-']) => &text[at + 1..],
+        Some(_) => return None,
+        None => text,
+    };
+    let (number, rest) = leading(text)?;
+    (rest.is_empty() && number.value >= FEWEST && number.value.fract() == 0.0)
+        .then_some(number.value as u64)
 }
 
 /// How long each run lasted, as a line says: `5s duration, 50 workers`, `Duration: 30 seconds`, `ran for 10 seconds each`.
@@ -132,7 +235,7 @@ pub(in crate::read) fn stated_seconds(line: &str) -> Option<f64> {
     let counts = line.bytes().any(|b| b.is_ascii_digit()) && line.len() < 400;
     counts.then_some(())?;
     let lower = without_markup(&line.to_lowercase());
-    let named = lower.contains("duration") || lower.contains("each") || lower.contains("per test");
+    let named = lower.contains("duration") || lower.contains("each") || lower.contains(" per ");
     named.then_some(())?;
     let words: Vec<&str> = lower
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ':' | ';' | '='))
@@ -161,7 +264,11 @@ pub(in crate::read) fn stated_seconds(line: &str) -> Option<f64> {
         let before = at.checked_sub(1).map_or("", |i| words[i]);
         let said = before == "duration"
             || matches!(next(behind), "duration" | "each")
-            || next(behind) == "per" && matches!(next(behind + 1), "test" | "run");
+            || next(behind) == "per"
+                && matches!(
+                    next(behind + 1),
+                    "test" | "run" | "endpoint" | "server" | "framework" | "benchmark"
+                );
         (said && number.value > 0.0).then_some(number.value * factor)
     })
 }
@@ -209,6 +316,13 @@ pub(in crate::read) fn stated_connections(line: &str) -> Option<u64> {
             let known = rest.trim().is_empty() || NAMES.contains(&rest.trim());
             return (known && number.value >= 1.0).then_some(number.value as u64);
         }
+    }
+    // `- 100 concurrent connections`
+    let item = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
+    if let Some((number, rest)) = leading(item)
+        && NAMES[..6].contains(&rest.trim())
+    {
+        return (number.value >= 1.0).then_some(number.value as u64);
     }
     SETTING
         .iter()

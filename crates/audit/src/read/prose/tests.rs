@@ -247,3 +247,57 @@ fn pictures_of_results() {
         assert!(!is_of_results(line), "{line}");
     }
 }
+
+#[test]
+fn laptops_are_no_servers() {
+    for line in [
+        "> Hardware: `MacBook Pro (13-inch, 2020)`",
+        "CPU: Apple M2, 8 cores",
+        "- All benchmarks performed on MacBook Pro (Retina, 15-inch), 2 GHz",
+        "I ran some benchmarks using `wrk` on a quad core laptop with 8GB of RAM.",
+        "On Apple M1 Pro (macOS) with logging disabled:",
+    ] {
+        assert!(is_of_a_desktop(line), "{line}");
+    }
+    for line in [
+        "The client ran on a MacBook Pro.",
+        "You should not run this on a laptop.",
+        "Works on a MacBook Pro as well.",
+        "Tests ran on EC2, and were started on my laptop",
+    ] {
+        assert!(!is_of_a_desktop(line), "{line}");
+    }
+    for line in [
+        "Running locally on server",
+        "Los resultados obtenidos en mi portátil:",
+        "手元の Mac でベンチマークを取った",
+        "Результаты замеров на ноутбуке",
+    ] {
+        assert!(is_of_one_machine(line), "{line}");
+    }
+    assert!(loads_this_machine("  \"Host\": \"https://localhost:444\","));
+}
+
+#[test]
+fn requests_of_a_sentence() {
+    assert_eq!(
+        stated_requests("Experiments on 50,000 requests, 4 shards:"),
+        Some(50_000)
+    );
+    assert_eq!(
+        stated_requests("Benchmark (for 2 vCPUs, 1k requests):"),
+        Some(1_000)
+    );
+    assert_eq!(
+        stated_requests("It has handled 50,000 requests since"),
+        None
+    );
+    assert_eq!(
+        stated_connections("- 100 concurrent connections"),
+        Some(100)
+    );
+    assert_eq!(
+        stated_connections("- 100 connections may be too many"),
+        None
+    );
+}
