@@ -1,6 +1,7 @@
 //! Putting together what the workers of a load saw.
 
 mod batches;
+mod kept;
 
 use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
@@ -12,6 +13,7 @@ use crate::run::{Detail, Error, Progress};
 use crate::trace::Opening;
 use crate::worker::Report;
 use batches::Batches;
+use kept::Kept;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
@@ -28,11 +30,11 @@ pub struct Gather<'a> {
     transport: Transport,
     /// Windows that some, but not all, workers have finished, by index.
     partial: BTreeMap<u32, (u32, Slice)>,
-    /// When each window that all have finished began, on the engine's clock, and what was seen in it.
-    whole: Vec<(Nanos, Window)>,
+    /// The windows that all have finished.
+    whole: Vec<Kept>,
     batches: Batches,
-    /// Start, length and answers of each worker's windows.
-    paces: Vec<(Nanos, Nanos, u64)>,
+    /// Start and answers of each worker's windows, but for those that were cut short.
+    paces: Vec<(Nanos, u64)>,
     reports: Vec<Report>,
     error: Option<Error>,
 }
@@ -82,7 +84,9 @@ impl<'a> Gather<'a> {
     fn slice(&mut self, slice: Slice, control: &Control, progress: &mut dyn Progress) {
         let answers = slice.outcomes.ok + slice.outcomes.wrong_answer;
         debug_assert_eq!(slice.response.len(), answers, "each answer has its time");
-        self.paces.push((slice.start, slice.length, answers));
+        if slice.length == self.window() {
+            self.paces.push((slice.start, answers));
+        }
         let index = slice.index;
         let parts = match self.partial.entry(index) {
             Entry::Vacant(entry) => entry.insert((1, slice)).0,
@@ -98,9 +102,9 @@ impl<'a> Gather<'a> {
         {
             let start = control.started().unwrap_or(whole.start);
             progress.outcomes(&whole.outcomes);
-            let window = whole.window(start, control.measured());
-            progress.window(&window);
-            self.keep(whole, window);
+            let kept = Kept::of(&whole);
+            progress.window(&kept.window(start, control.measured()));
+            self.keep(whole, kept);
         }
     }
 
@@ -124,9 +128,14 @@ impl<'a> Gather<'a> {
         }
     }
 
-    fn keep(&mut self, whole: Slice, window: Window) {
-        self.whole.push((whole.start, window));
+    fn keep(&mut self, whole: Slice, kept: Kept) {
+        self.whole.push(kept);
         self.batches.add(whole);
+    }
+
+    /// Length of a window that is not cut short.
+    fn window(&self) -> Nanos {
+        clock::nanos(self.plan.load.window.0)
     }
 
     /// Everything that was seen.
@@ -152,13 +161,12 @@ impl<'a> Gather<'a> {
         let span = (since(from), since(until));
         // Workers that ended a little sooner than others have no part in the last windows.
         for (_, slice) in std::mem::take(&mut self.partial).into_values() {
-            let window = slice.window(start, span);
-            self.keep(slice, window);
+            let kept = Kept::of(&slice);
+            self.keep(slice, kept);
         }
         // Only now is it known when the measurement began and ended.
-        let placed = |(begun, window): (Nanos, Window)| window.placed(since(begun), span);
         let whole = std::mem::take(&mut self.whole);
-        let windows: Vec<Window> = whole.into_iter().map(placed).collect();
+        let windows: Vec<Window> = whole.iter().map(|it| it.window(start, span)).collect();
         let mut times = record.times;
         times.effective = EffectiveSamples::of(&times.response, |value| {
             self.batches.beyond(value, from, until)
@@ -191,13 +199,10 @@ impl<'a> Gather<'a> {
             grpc: grpc(&self.reports),
             by_host: Vec::new(),
         };
-        let whole = clock::nanos(self.plan.load.window.0);
-        let inside = |&&(start, length, _): &&(Nanos, Nanos, u64)| {
-            length == whole && start >= from && start + length <= until
-        };
-        let rate = |&(_, length, answers): &(Nanos, Nanos, u64)| {
-            answers as f64 * SECOND as f64 / length as f64
-        };
+        let length = self.window();
+        let inside =
+            |&&(start, _): &&(Nanos, u64)| start >= from && start.saturating_add(length) <= until;
+        let rate = |&(_, answers): &(Nanos, u64)| answers as f64 * SECOND as f64 / length as f64;
         let detail = Detail {
             from,
             until,

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
 use prony_record::tls::Handshakes;
-use prony_record::{Distributions, Outcomes, Window};
+use prony_record::{Distributions, Outcomes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -96,25 +96,6 @@ impl Slice {
         self.response
             .add(&other.response)
             .expect("all windows have the same bounds");
-    }
-
-    /// As the record has it, of a load that began at `start` and whose measurement is from `from`
-    /// until `until` since then.
-    pub(crate) fn window(&self, start: Nanos, measured: (Nanos, Nanos)) -> Window {
-        let begun = self.start.saturating_sub(start);
-        let at = |q| (!self.response.is_empty()).then(|| self.response.value_at_quantile(q));
-        let outcomes = &self.outcomes;
-        let window = Window {
-            verified_answers: outcomes.ok,
-            wrong_answers: outcomes.wrong_answer,
-            errors: outcomes.socket_errors(),
-            timeouts: outcomes.timeout,
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            generator_cpu_ns: Some(self.work),
-            ..Window::empty(self.index, begun, self.length)
-        };
-        window.placed(begun, measured)
     }
 }
 

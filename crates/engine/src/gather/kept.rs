@@ -1,0 +1,66 @@
+//! What is kept of each window until the load ends. A load of hours has thousands of them.
+
+use crate::clock::Nanos;
+use crate::recorder::Slice;
+use prony_record::Window;
+
+/// A window without what the generator does not know, which is what the server used, and without its part of the
+/// load, which is known at the end.
+#[derive(Debug)]
+pub(super) struct Kept {
+    index: u32,
+    /// When it began, on the engine's clock.
+    start: Nanos,
+    length: Nanos,
+    ok: u64,
+    wrong: u64,
+    errors: u64,
+    timeouts: u64,
+    p50: Option<Nanos>,
+    p99: Option<Nanos>,
+    work: Nanos,
+}
+
+impl Kept {
+    pub(super) fn of(slice: &Slice) -> Self {
+        let at = |q| (!slice.response.is_empty()).then(|| slice.response.value_at_quantile(q));
+        Self {
+            index: slice.index,
+            start: slice.start,
+            length: slice.length,
+            ok: slice.outcomes.ok,
+            wrong: slice.outcomes.wrong_answer,
+            errors: slice.outcomes.socket_errors(),
+            timeouts: slice.outcomes.timeout,
+            p50: at(0.5),
+            p99: at(0.99),
+            work: slice.work,
+        }
+    }
+
+    /// The window in a load that began at `start`, on the engine's clock, and was measured during `span`, since then.
+    pub(super) fn window(&self, start: Nanos, span: (Nanos, Nanos)) -> Window {
+        let begun = self.start.saturating_sub(start);
+        let window = Window {
+            verified_answers: self.ok,
+            wrong_answers: self.wrong,
+            errors: self.errors,
+            timeouts: self.timeouts,
+            p50_ns: self.p50,
+            p99_ns: self.p99,
+            generator_cpu_ns: Some(self.work),
+            ..Window::empty(self.index, begun, self.length)
+        };
+        window.placed(begun, span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_a_long_load_takes_a_hundred_bytes() {
+        assert!(size_of::<Kept>() <= 96, "{}", size_of::<Kept>());
+    }
+}
