@@ -137,7 +137,8 @@ pub(crate) fn cells(figures: &[Figure]) -> BTreeMap<(System, Load), Vec<&Figure>
 /// Does a text speak of a rate, and in which unit?
 pub(crate) fn rate_unit(text: &str) -> Option<f64> {
     let text = text.to_lowercase();
-    const SAID: [&str; 21] = [
+    const SAID: [&str; 22] = [
+        "trans/s",
         "req./s",
         "msg/s",
         "msgs/s",
