@@ -154,10 +154,28 @@ fn is_spread(name: &str) -> bool {
     name.contains('±') || name.contains('σ') || words(&name).any(|word| WORDS.contains(&word))
 }
 
-/// How long a server takes to start, or a program to build, is another matter.
+/// How long a server takes to start, or a program to build, is another matter, and so is how long it was to be loaded.
 fn is_startup(name: &str) -> bool {
-    const OTHER: [&str; 9] = [
-        "start", "startup", "boot", "build", "compile", "cold", "uptime", "cpu", "test",
+    const OTHER: [&str; 19] = [
+        "start",
+        "startup",
+        "boot",
+        "build",
+        "compile",
+        "cold",
+        "uptime",
+        "cpu",
+        "test",
+        "duration",
+        "durée",
+        "duración",
+        "duração",
+        "dauer",
+        "ramp",
+        "warmup",
+        "timeout",
+        "interval",
+        "period",
     ];
     let name = name.to_lowercase();
     words(&name).any(|word| OTHER.contains(&word))
@@ -197,9 +215,8 @@ fn is_time(name: &str, loaded: bool) -> bool {
     const PERCENTILES: [&str; 9] = [
         "p50", "p75", "p90", "p95", "p99", "p999", "ttfb", "rtt", "응답",
     ];
-    const TOOK: [&str; 14] = [
+    const TOOK: [&str; 13] = [
         "time",
-        "duration",
         "elapsed",
         "seconds",
         "secs",
@@ -247,6 +264,8 @@ mod tests {
         let loaded = format!("Requests to http://localhost:8000/ one after another:\n\n{list}");
         assert_eq!(of("too-few-runs", &loaded)[0].lines, [3, 4]);
         assert_eq!(of("co-located", &loaded)[0].lines, [1]);
+        let scenarios = "wrk -t4 -c10 http://10.0.0.2/\n\n| Scénario | Durée |\n|--|--|\n| read | 30 min |\n| write | 30 min |\n";
+        assert_eq!(of("too-few-runs", scenarios), []);
         let settings = "wrk -t4 -c10 http://10.0.0.2/\n\n- Duration: 30s\n- Warm-up: 5s\n";
         assert_eq!(of("too-few-runs", settings), []);
     }

@@ -337,7 +337,7 @@ impl Reader {
         let headings = self.headings.above();
         headings
             .iter()
-            .any(|heading| prose::names_a_test(&heading.0))
+            .any(|heading| prose::names_a_load_test(&heading.0.to_lowercase()))
     }
 
     /// Is a line a command line? It is that of the outputs below.
