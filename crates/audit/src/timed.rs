@@ -55,7 +55,8 @@ fn as_rates(table: &Table, place: &Place, loaded: bool) -> Option<Table> {
         return None;
     }
     let numeric = table.numeric_columns();
-    let asked = loaded || table.rows.iter().any(|row| names_requests(row.label()));
+    let asking = table.rows.iter().filter(|row| names_requests(row.label()));
+    let asked = loaded || asking.count() >= 2;
     let columns: Vec<usize> = (1..table.header.len().max(1))
         .filter(|column| {
             let name = table.name(*column);
@@ -111,9 +112,9 @@ fn has_times(table: &Table, column: usize) -> bool {
     cells.peek().is_some() && cells.all(|cell| seconds(&cell.text).is_some())
 }
 
-/// Does a label name something that is asked over a network: `REST add`, `GET /users`?
+/// Does a label name something that is asked over a network: `REST add`, `gRPC add`?
 fn names_requests(label: &str) -> bool {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 8] = [
         "rest",
         "grpc",
         "http",
@@ -121,10 +122,6 @@ fn names_requests(label: &str) -> bool {
         "http/2",
         "graphql",
         "websocket",
-        "get",
-        "post",
-        "put",
-        "api",
         "rpc",
     ];
     let label = label.to_lowercase();
