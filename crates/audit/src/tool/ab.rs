@@ -51,7 +51,7 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
             block.rate.is_some()
         }
         Some("Time taken for tests") => block.seconds.is_some() || block.rate.is_some(),
-        Some("Concurrency Level" | "Server Software") => {
+        Some("Concurrency Level" | "Server Software" | "Server Hostname") => {
             block.connections.is_some() || block.rate.is_some()
         }
         Some("Complete requests") => block.requests.is_some() || block.rate.is_some(),
