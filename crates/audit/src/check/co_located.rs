@@ -48,7 +48,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let commands = document
             .commands
             .iter()
-            .filter(|_| results && !elsewhere)
+            .filter(|_| (results || !document.unread.is_empty()) && !elsewhere)
             .filter(|command| command.host().is_some_and(is_this_machine))
             .map(|command| command.line);
         let targets = document.targets.iter().copied().filter(|_| results);

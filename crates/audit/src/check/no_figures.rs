@@ -27,7 +27,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 .any(|name| is_other(name) || rate_unit(name).is_some())
                 || table.header.len() < 2
         };
-        let figures = seen.figures.iter().any(|figure| figure.document == index)
+        let figures = !document.unread.is_empty()
+            || seen.figures.iter().any(|figure| figure.document == index)
             || seen.timed.values().any(|runs| runs[0].document == index)
             || document.tables.iter().any(|(table, _)| measured(table));
         let empty = document.outputs.is_empty() && !figures && !document.linked;
@@ -111,6 +112,8 @@ mod tests {
         let text =
             "# K6 Load Test Report\n\n## Times\n\n![Times](report/latency_distribution.png)\n";
         assert_eq!(of("no-figures", text)[0].lines, [5]);
+        let figures = format!("{text}\n16.41K/s\n\n17.09K/s\n");
+        assert_eq!(of("no-figures", &figures), []);
         let library = "# Cache\n\n## Benchmarks\n\n### Throughput\n\n![](a/Throughput.svg)\n";
         assert_eq!(of("no-figures", library), []);
         let announced =

@@ -461,7 +461,9 @@ fn speaks_of_rates(value: &Value) -> bool {
 /// Does a line give a rate: `Fast: 21287 req/sec`?
 fn is_rate(line: &str) -> bool {
     let digits = line.bytes().filter(u8::is_ascii_digit).count();
-    digits >= 3 && line.len() < 400 && crate::figures::rate_unit(line).is_some()
+    // `16.41K/s`, and nothing else
+    let bare = line.len() < 20 && line.trim_end().to_ascii_lowercase().ends_with("k/s");
+    digits >= 3 && line.len() < 400 && (bare || crate::figures::rate_unit(line).is_some())
 }
 
 /// Is an output one in a terminal: does a prompt stand above it?
