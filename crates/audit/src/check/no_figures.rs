@@ -27,8 +27,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 .any(|name| is_other(name) || rate_unit(name).is_some())
                 || table.header.len() < 2
         };
-        let figures = !document.unread.is_empty()
-            || seen.figures.iter().any(|figure| figure.document == index)
+        let figures = seen.figures.iter().any(|figure| figure.document == index)
             || seen.timed.values().any(|runs| runs[0].document == index)
             || document.tables.iter().any(|(table, _)| measured(table));
         let empty = document.outputs.is_empty() && !figures && !document.linked;
