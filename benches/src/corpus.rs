@@ -5,7 +5,8 @@
 //! Two expectations were corrected after the first run, in which the audit had seen what their author had
 //! not: in `readme-mean-row.md` and `readme-mean-ok.md` runs differ by more than the servers do.
 //!
-//! `found.txt` has pages made again with the faults for which published ones were misread, and two that are still missed.
+//! `found.txt` has pages made again with the faults for which published ones were misread, and two that are still missed;
+//! `summaries.txt` has tables and lists of quantities and of times.
 //!
 //! A text begins with `@@@ NAME`, followed by `@@@ expect FINDING…` (`!` behind one that is to be
 //! serious) and, where that helps, `@@@ why …`.

@@ -35,7 +35,7 @@ pub struct Document {
     pub pictures: Vec<usize>,
     /// One of them is of a rate or a time, below a heading of results.
     pub charted: bool,
-    /// It has a link to a file of results.
+    /// It has a link to a file of results, or figures beside its pictures.
     pub linked: bool,
     /// Load generators that it names.
     pub named: BTreeSet<&'static str>,

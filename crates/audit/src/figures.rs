@@ -64,6 +64,8 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                     .map(|rate| (Kind::Rate, rate.round() as u64)),
             };
             let mut system = system(&found.place, None, &file);
+            // What a script calls its summaries may be what was asked for.
+            system.unsure |= block.tool == Tool::Script;
             if matches!(block.tool, Tool::Locust | Tool::Jmeter | Tool::Hyperfoil) {
                 // Their rows are pages: each is compared with the same page of others, if headings name these.
                 match (found.place.headings.last(), &block.name) {
@@ -137,7 +139,8 @@ pub(crate) fn cells(figures: &[Figure]) -> BTreeMap<(System, Load), Vec<&Figure>
 /// Does a text speak of a rate, and in which unit?
 pub(crate) fn rate_unit(text: &str) -> Option<f64> {
     let text = text.to_lowercase();
-    const SAID: [&str; 21] = [
+    const SAID: [&str; 22] = [
+        "trans/s",
         "req./s",
         "msg/s",
         "msgs/s",

@@ -55,7 +55,8 @@ fn as_rates(table: &Table, place: &Place, loaded: bool) -> Option<Table> {
         return None;
     }
     let numeric = table.numeric_columns();
-    let asked = loaded || table.rows.iter().any(|row| names_requests(row.label()));
+    let asking = table.rows.iter().filter(|row| names_requests(row.label()));
+    let asked = loaded || asking.count() >= 2;
     let columns: Vec<usize> = (1..table.header.len().max(1))
         .filter(|column| {
             let name = table.name(*column);
@@ -111,9 +112,9 @@ fn has_times(table: &Table, column: usize) -> bool {
     cells.peek().is_some() && cells.all(|cell| seconds(&cell.text).is_some())
 }
 
-/// Does a label name something that is asked over a network: `REST add`, `GET /users`?
+/// Does a label name something that is asked over a network: `REST add`, `gRPC add`?
 fn names_requests(label: &str) -> bool {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 8] = [
         "rest",
         "grpc",
         "http",
@@ -121,10 +122,6 @@ fn names_requests(label: &str) -> bool {
         "http/2",
         "graphql",
         "websocket",
-        "get",
-        "post",
-        "put",
-        "api",
         "rpc",
     ];
     let label = label.to_lowercase();
@@ -154,10 +151,28 @@ fn is_spread(name: &str) -> bool {
     name.contains('±') || name.contains('σ') || words(&name).any(|word| WORDS.contains(&word))
 }
 
-/// How long a server takes to start, or a program to build, is another matter.
+/// How long a server takes to start, or a program to build, is another matter, and so is how long it was to be loaded.
 fn is_startup(name: &str) -> bool {
-    const OTHER: [&str; 9] = [
-        "start", "startup", "boot", "build", "compile", "cold", "uptime", "cpu", "test",
+    const OTHER: [&str; 19] = [
+        "start",
+        "startup",
+        "boot",
+        "build",
+        "compile",
+        "cold",
+        "uptime",
+        "cpu",
+        "test",
+        "duration",
+        "durée",
+        "duración",
+        "duração",
+        "dauer",
+        "ramp",
+        "warmup",
+        "timeout",
+        "interval",
+        "period",
     ];
     let name = name.to_lowercase();
     words(&name).any(|word| OTHER.contains(&word))
@@ -197,9 +212,8 @@ fn is_time(name: &str, loaded: bool) -> bool {
     const PERCENTILES: [&str; 9] = [
         "p50", "p75", "p90", "p95", "p99", "p999", "ttfb", "rtt", "응답",
     ];
-    const TOOK: [&str; 14] = [
+    const TOOK: [&str; 13] = [
         "time",
-        "duration",
         "elapsed",
         "seconds",
         "secs",
@@ -247,6 +261,8 @@ mod tests {
         let loaded = format!("Requests to http://localhost:8000/ one after another:\n\n{list}");
         assert_eq!(of("too-few-runs", &loaded)[0].lines, [3, 4]);
         assert_eq!(of("co-located", &loaded)[0].lines, [1]);
+        let scenarios = "wrk -t4 -c10 http://10.0.0.2/\n\n| Scénario | Durée |\n|--|--|\n| read | 30 min |\n| write | 30 min |\n";
+        assert_eq!(of("too-few-runs", scenarios), []);
         let settings = "wrk -t4 -c10 http://10.0.0.2/\n\n- Duration: 30s\n- Warm-up: 5s\n";
         assert_eq!(of("too-few-runs", settings), []);
     }

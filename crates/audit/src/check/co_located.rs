@@ -35,8 +35,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             || !document.pictures.is_empty()
             || document.tables.iter().any(|(table, _)| times(table))
             || seen.figures.iter().any(|figure| figure.document == index)
-            || seen.timed.values().any(|runs| runs[0].document == index)
-            || !document.unread.is_empty();
+            || seen.timed.values().any(|runs| runs[0].document == index);
         // Where every output names another machine, and nothing else has results, that is what was done.
         let elsewhere = |output: &Output| {
             let url = output.block.url.as_ref();
@@ -49,7 +48,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let commands = document
             .commands
             .iter()
-            .filter(|_| results && !elsewhere)
+            .filter(|_| (results || !document.unread.is_empty()) && !elsewhere)
             .filter(|command| command.host().is_some_and(is_this_machine))
             .map(|command| command.line);
         let targets = document.targets.iter().copied().filter(|_| results);

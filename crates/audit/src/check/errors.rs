@@ -281,6 +281,9 @@ mod tests {
         for line in [
             "The error rate should stay below 1%.",
             "Error rate: 0.00%",
+            "Error rate maksimal 1% untuk critical errors",
+            "- **Error Rate**: Penurunan 62.37% (dari 95.70% ke 33.33%)",
+            "45% reduction in student failure rates (improved from 40%)",
             "Retry after 3 requests failed.",
             "If 5 requests failed, stop.",
         ] {

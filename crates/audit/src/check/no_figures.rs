@@ -111,6 +111,10 @@ mod tests {
         let text =
             "# K6 Load Test Report\n\n## Times\n\n![Times](report/latency_distribution.png)\n";
         assert_eq!(of("no-figures", text)[0].lines, [5]);
+        let figures = format!("{text}\n16.41K/s\n\n17.09K/s\n");
+        assert_eq!(of("no-figures", &figures), []);
+        let library = "# Cache\n\n## Benchmarks\n\n### Throughput\n\n![](a/Throughput.svg)\n";
+        assert_eq!(of("no-figures", library), []);
         let announced =
             "# Virtual threads\n\nResultado gatling:\n\n<img src=\"https://a.b/async.png\">\n";
         assert_eq!(of("no-figures", announced)[0].lines, [5]);

@@ -291,7 +291,7 @@ impl Reader {
 
     /// A line that is a part of nothing larger.
     fn line(&mut self, line: &str, at: usize) {
-        self.document.linked |= prose::links_to_results(line);
+        self.document.linked |= prose::links_to_results(line) || is_bare_rate(line);
         self.document.sampled |= prose::names_a_harness(line);
         let one_machine = || prose::is_of_one_machine(line) || prose::is_of_a_desktop(line);
         if prose::loads_this_machine(line) || !self.fenced && one_machine() {
@@ -337,7 +337,7 @@ impl Reader {
         let headings = self.headings.above();
         headings
             .iter()
-            .any(|heading| prose::names_a_test(&heading.0))
+            .any(|heading| prose::names_a_load_test(&heading.0.to_lowercase()))
     }
 
     /// Is a line a command line? It is that of the outputs below.
@@ -462,6 +462,13 @@ fn speaks_of_rates(value: &Value) -> bool {
 fn is_rate(line: &str) -> bool {
     let digits = line.bytes().filter(u8::is_ascii_digit).count();
     digits >= 3 && line.len() < 400 && crate::figures::rate_unit(line).is_some()
+}
+
+/// Is a line a rate and nothing else: `16.41K/s`?
+fn is_bare_rate(line: &str) -> bool {
+    let line = line.trim();
+    let digits = line.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 3 && line.len() < 12 && line.to_ascii_lowercase().ends_with("k/s")
 }
 
 /// Is an output one in a terminal: does a prompt stand above it?

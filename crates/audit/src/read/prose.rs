@@ -14,7 +14,8 @@ pub(super) use failures::failure;
 pub(super) use laptop::is_of_a_desktop;
 pub(super) use machine::{asks_this_machine, is_of_one_machine, loads_this_machine};
 pub(super) use pictures::{
-    heads_results, is_chart, is_measured, is_of_results, is_picture, links_to_results, names_a_test,
+    heads_results, is_chart, is_measured, is_of_results, is_picture, links_to_results,
+    names_a_load_test,
 };
 pub(crate) use stated::PACED;
 pub(super) use stated::{

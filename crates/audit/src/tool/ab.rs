@@ -16,6 +16,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         || line.starts_with("Requests per second:") && line.contains("[#/sec]")
         || line.starts_with("Time taken for tests:") && line.contains("seconds")
         || line.starts_with("Complete requests:")
+        || line.starts_with("Total transferred:") && line.ends_with("bytes")
         || line.starts_with("Percentage of the requests served within a certain time");
     if !begins {
         return None;
@@ -46,9 +47,11 @@ struct Address {
 
 fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step {
     let again = match pair(line).map(|(key, _)| key) {
-        Some("Requests per second" | "Failed requests") => block.rate.is_some(),
+        Some("Requests per second" | "Failed requests" | "Total transferred") => {
+            block.rate.is_some()
+        }
         Some("Time taken for tests") => block.seconds.is_some() || block.rate.is_some(),
-        Some("Concurrency Level" | "Server Software") => {
+        Some("Concurrency Level" | "Server Software" | "Server Hostname") => {
             block.connections.is_some() || block.rate.is_some()
         }
         Some("Complete requests") => block.requests.is_some() || block.rate.is_some(),
@@ -246,5 +249,17 @@ mod tests {
         );
         let found = crate::check::testing::of("percentile-order", &both);
         assert_eq!(found, []);
+    }
+
+    #[test]
+    fn labels_above_lines_of_bytes() {
+        let text = "Apache mod_php\n\nTotal transferred: 3470000 bytes\n\n HTML transferred: 120000 bytes\n\n\
+            Requests per second: 2395.73 [#/sec] (mean)\n\n Time per request: 4.174 [ms] (mean)\n\n\n\
+            NginX PHP-FPM\n\nTotal transferred: 1590000 bytes\n\n HTML transferred: 120000 bytes\n\n\
+            Requests per second: 5166.39 [#/sec] (mean)\n\n Time per request: 1.936 [ms] (mean)\n";
+        assert_eq!(
+            crate::check::testing::of("too-few-runs", text)[0].lines,
+            [7, 18]
+        );
     }
 }

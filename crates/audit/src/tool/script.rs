@@ -1,13 +1,16 @@
 //! The summary that a script of its own prints, or a person writes: lines of `name: value` or `name = 'value'`, in several
 //! languages. It needs a rate and two other figures that are known, so that a setting or a sentence is none.
 
+mod names;
 mod quantity;
 
 use super::{Block, Found, Step, Tool, at, finish, walk};
+use crate::read::json::line_of;
 use crate::read::lines::Lines;
 use crate::read::number::{Printed, leading, seconds};
 use crate::table::Table;
 use quantity::{What, named, quantity};
+use serde_json::Value;
 
 /// A summary has so many figures that are known; one of them is the rate.
 const LEAST: usize = 3;
@@ -84,6 +87,42 @@ pub(crate) fn of_table(table: &Table) -> Vec<Block> {
     };
     columns.filter_map(block).collect()
 }
+
+/// The summary that a JSON object of a script's own is: `"totalRequests": 11090`, also one level deeper.
+pub(super) fn read_json(
+    lines: &Lines<'_>,
+    start: usize,
+    next: usize,
+    value: &Value,
+) -> Option<Block> {
+    let object = value.as_object()?;
+    let mut summary = Summary::new(start);
+    let inner = object.values().filter_map(Value::as_object).flatten();
+    for (key, value) in object.iter().chain(inner).take(KEYS) {
+        let Some(number) = value.as_f64().filter(|n| n.is_finite()) else {
+            continue;
+        };
+        if let Some((what, value, name)) = named(&spaced(key), &number.to_string()) {
+            summary.add(line_of(lines, start, next, key), what, value, name);
+        }
+    }
+    summary.block()
+}
+
+/// `totalRequests` as `total requests`.
+fn spaced(key: &str) -> String {
+    let mut out = String::new();
+    for c in key.chars() {
+        if c.is_ascii_uppercase() && !out.ends_with([' ', '_']) {
+            out.push(' ');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+/// No object of results has more keys.
+const KEYS: usize = 200;
 
 /// A summary as it is read.
 struct Summary {
@@ -281,5 +320,18 @@ mod tests {
             .map(|remark| remark.finding.name.as_str())
             .collect();
         assert_eq!(names, ["errors", "too-short", "too-few-samples"]);
+    }
+
+    #[test]
+    fn json_of_a_script() {
+        let text = "[\n  {\n    \"test\": \"x\",\n    \"totalRequests\": 11090,\n    \"failedRequests\": 10153,\n    \"metrics\": {\n      \
+            \"avgResponseTimeMs\": 192.4,\n      \"requestsPerSecond\": 549.49\n    }\n  }\n]\n";
+        let document = crate::read("x", text);
+        let block = &document.outputs[0].block;
+        assert_eq!(
+            (block.requests.unwrap().what, block.errors[0].what.count),
+            (11_090, 10_153)
+        );
+        assert_eq!(block.errors[0].line, 5);
     }
 }

@@ -233,9 +233,9 @@ fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
     Some(failed.value / all.value)
 }
 
-/// Does a column say what was to be reached?
+/// Does a column say what was to be reached, or how far the others are apart?
 fn is_wanted(name: &str) -> bool {
-    const WANTED: [&str; 12] = [
+    const WANTED: [&str; 26] = [
         "target",
         "goal",
         "threshold",
@@ -248,6 +248,20 @@ fn is_wanted(name: &str) -> bool {
         "objetivo",
         "目标",
         "목표",
+        "difference",
+        "diff",
+        "delta",
+        "change",
+        "improvement",
+        "差异",
+        "差值",
+        "变化",
+        "차이",
+        "écart",
+        "diferencia",
+        "diferença",
+        "unterschied",
+        "разница",
     ];
     let name = name.to_lowercase();
     words(&name).any(|word| WANTED.contains(&word))
@@ -412,6 +426,8 @@ mod tests {
             found[0].finding.text.starts_with("up to 0.350 %"),
             "{found:?}"
         );
+        let apart = "| 指标 | a | b | 差异 |\n|--|--|--|--|\n| 吞吐量 RPS | 122157 | 121148 | -0.83% |\n| 成功率 | 100% | 100% | 0% |\n";
+        assert_eq!(of("errors", apart), []);
         let passed = "| Metric | a | b |\n|--|--|--|\n| Throughput (req/sec) | 2723.2 | 2771.6 |\n| Requests Passed (%) | 19.53 | 100 |\n";
         assert_eq!(of("errors", passed)[0].lines, [4]);
     }

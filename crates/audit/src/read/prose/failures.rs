@@ -165,6 +165,36 @@ fn error_rate(lower: &str) -> Option<u64> {
         .map_or(0, |at| {
             at + said[at..].chars().next().map_or(1, char::len_utf8)
         });
+    // Between the two may stand that it is so, and nothing of a change or of what is to be.
+    const LINKS: [&str; 22] = [
+        "of",
+        "is",
+        "was",
+        "at",
+        "about",
+        "around",
+        "hit",
+        "reached",
+        "de",
+        "del",
+        "do",
+        "da",
+        "d'environ",
+        "critique",
+        "ist",
+        "lag",
+        "bei",
+        "von",
+        "составил",
+        "составила",
+        "sebesar",
+        "adalah",
+    ];
+    let mut between = said[..from]
+        .split(|c: char| c.is_whitespace() || matches!(c, ':' | '=' | '~' | '≈' | '：' | '('));
+    if !between.all(|word| word.is_empty() || LINKS.contains(&word)) {
+        return None;
+    }
     let percent: f64 = said[from..].trim().replace(',', ".").parse().ok()?;
     (percent > 0.0 && percent <= 100.0).then_some((percent * 100.0).round().max(1.0) as u64)
 }

@@ -76,13 +76,19 @@ pub(in crate::read) fn heads_results(headings: &[&str]) -> bool {
 
 /// Does a heading name a load test, or a tool for one?
 pub(in crate::read) fn names_a_test(heading: &str) -> bool {
-    const TESTS: [&str; 27] = [
+    // Libraries have benchmarks, too.
+    const ANY: [&str; 4] = ["bench", "performance", "rendimiento", "desempenho"];
+    let lower = heading.to_lowercase();
+    names_a_load_test(&lower) || ANY.iter().any(|word| lower.contains(word))
+}
+
+/// Does a heading, in small letters, name a test in which something is loaded, or a tool for that?
+pub(in crate::read) fn names_a_load_test(heading: &str) -> bool {
+    const TESTS: [&str; 22] = [
         "load test",
         "load-test",
         "loadtest",
         "stress",
-        "benchmark",
-        "performance",
         "k6",
         "wrk",
         "autocannon",
@@ -91,12 +97,9 @@ pub(in crate::read) fn names_a_test(heading: &str) -> bool {
         "jmeter",
         "locust",
         "gatling",
-        "bench",
         "teste de carga",
         "prueba de carga",
         "pruebas de carga",
-        "rendimiento",
-        "desempenho",
         "lasttest",
         "test de charge",
         "нагрузочн",
@@ -105,7 +108,6 @@ pub(in crate::read) fn names_a_test(heading: &str) -> bool {
         "压力测试",
         "부하",
     ];
-    let heading = heading.to_lowercase();
     TESTS.iter().any(|word| heading.contains(word))
 }
 
