@@ -135,15 +135,19 @@ fn names(manifest: &str, (file, source): (&str, &str), function: &str) {
 fn functions(place: &Place) -> Option<Vec<String>> {
     let catalog = place.path().join("catalog").display().to_string();
     let line = ["why", "busy", "--only-catalog", &catalog, "--json"];
-    // Compilers and virtual machines take long on a busy machine: what counts is that rounds go on.
-    let mut why = Background::start(&mut place.command(&[&line[..], &SHORT].concat()));
-    for round in 1..=3 {
-        why.line(&format!("round {round} of 3"));
-    }
-    let report = why.end().with(0).json();
+    // On a machine that is busy enough, the rate is kept in no round, and nothing is known of the server.
+    let report = (0..5).find_map(|_| {
+        // Compilers and virtual machines take long on a busy machine: what counts is that rounds go on.
+        let mut why = Background::start(&mut place.command(&[&line[..], &SHORT].concat()));
+        for round in 1..=3 {
+            why.line(&format!("round {round} of 3"));
+        }
+        let report = why.end().with(0).json();
+        let cost = anatomy(&report)["sides"][0]["profile"]["value"].as_f64();
+        cost.is_some_and(|cost| cost > 0.0).then_some(report)
+    });
+    let report = report.expect("nothing is known of the server's CPU time in any of five");
     let side = &anatomy(&report)["sides"][0];
-    let cost = side["profile"]["value"].as_f64();
-    assert!(cost.is_some_and(|cost| cost > 0.0), "{side:#}");
     if side["samples"] == 0 {
         println!("SKIPPED: {}", report["why"]["refused"]);
         return None;

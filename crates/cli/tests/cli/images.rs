@@ -109,12 +109,14 @@ fn two_images_are_compared() {
     let done = podman.prony(&[&duel[..], &short].concat()).with(0);
     let json = done.json();
     let sides = json["sides"].as_array().unwrap();
+    // On a machine that is busy enough, no rate is kept by both.
+    let overloaded = json["notes"].to_string().contains("did not keep");
     assert_eq!(sides[0]["name"], "shop:1", "{done}");
     assert_eq!(sides[1]["name"], "shop:2", "{done}");
     for side in sides {
         let figures = side["figures"].as_array().unwrap();
         let cpu = figures.iter().find(|figure| figure["quantity"] == "cpu");
-        assert!(cpu.is_some(), "{done}");
+        assert!(cpu.is_some() || overloaded, "{done}");
         // The server's own processes are watched, and not podman's, which have some 40 MiB.
         let memory = side["rss_peak_bytes"].as_u64().unwrap();
         assert!((1..20 << 20).contains(&memory), "{done}");
