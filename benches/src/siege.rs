@@ -4,10 +4,8 @@
 //! connections as were asked for; those that the view closes are opened again, as an attacker would. Meanwhile another
 //! client asks for the first page, each time on a connection of its own, and its answers are timed.
 
-use crate::child::Child;
 use crate::error::{Error, Result};
 use crate::place::Rig;
-use crate::prony;
 use crate::spread::Spread;
 use crate::status;
 use crate::table::Table;
@@ -16,7 +14,6 @@ use serde::Serialize;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Trials in the notebook: the pages are of ordinary size.
@@ -49,17 +46,6 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
-        Self::None,
-        Self::Silent,
-        Self::HalfAHead,
-        Self::Dripping,
-        Self::EndlessHead,
-        Self::Events,
-        Self::Unread,
-        Self::Smuggled,
-        Self::Mixed,
-    ];
     const SINGLE: [Self; 7] = [
         Self::Silent,
         Self::HalfAHead,
@@ -154,17 +140,11 @@ pub fn run(rig: Rig, connections: usize, questions: u32) -> Result<Siege> {
     let path = folder.path().join("notebook.db");
     view::fill(&path, TRIALS).map_err(|error| Error::Unusable(error.to_string()))?;
     let mut rows = Vec::new();
-    for kind in Kind::ALL {
+    let alone = [Kind::None];
+    for kind in alone.into_iter().chain(Kind::SINGLE).chain([Kind::Mixed]) {
         eprintln!("siege: {}", kind.name());
-        let mut command = Command::new(prony::program()?);
-        command
-            .args(["view", "--port", "0", "--notebook"])
-            .arg(&path);
-        let mut view = Child::start(command, rig.server)?;
-        let url = view.line()?;
-        let at = url.trim_start_matches("http://").trim_end_matches('/');
-        let row = beside(kind, at, connections, questions, view.id())?;
-        rows.push(row);
+        let (mut view, at) = view::open(rig, &path)?;
+        rows.push(beside(kind, &at, connections, questions, view.id())?);
         view.terminate();
         view.end(HANGS)?;
     }

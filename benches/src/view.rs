@@ -78,16 +78,10 @@ pub fn run(rig: Rig, trials: u32, times: u32) -> Result<View> {
     for (name, page) in PAGES {
         let (mut cold, mut warm) = (Vec::new(), Vec::new());
         for _ in 0..times {
-            let mut command = Command::new(prony::program()?);
-            command
-                .args(["view", "--port", "0", "--notebook"])
-                .arg(&path);
-            let mut view = Child::start(command, rig.server)?;
-            let url = view.line()?;
-            let at = url.trim_start_matches("http://").trim_end_matches('/');
-            cold.push(ask(at, page)?);
+            let (mut view, at) = open(rig, &path)?;
+            cold.push(ask(&at, page)?);
             for _ in 0..10 {
-                warm.push(ask(at, page)?);
+                warm.push(ask(&at, page)?);
             }
             view.terminate();
             view.end(HANGS)?;
@@ -106,6 +100,21 @@ pub fn run(rig: Rig, trials: u32, times: u32) -> Result<View> {
         });
     }
     Ok(View { trials, pages })
+}
+
+/// Starts a view of a notebook, and tells its address.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn open(rig: Rig, notebook: &Path) -> Result<(Child, String)> {
+    let mut command = Command::new(prony::program()?);
+    command
+        .args(["view", "--port", "0", "--notebook"])
+        .arg(notebook);
+    let mut view = Child::start(command, rig.server)?;
+    let url = view.line()?;
+    let at = url.trim_start_matches("http://").trim_end_matches('/');
+    Ok((view, at.to_owned()))
 }
 
 /// Makes a notebook of about `trials` trials, and tells how many it has.
