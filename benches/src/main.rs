@@ -102,7 +102,7 @@ Examples:
   prony-benches attribution --times 20
   prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
-  prony-benches siege                          after `cargo build --release`; some five minutes
+  prony-benches siege                          after `cargo build --release`; some ten minutes
   prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches why --repeat 3 --only work     after `cargo build --release`; a minute for each duel; needs root and cc
@@ -234,7 +234,7 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         trials: u32,
     },
-    /// Clients that hold connections against `prony view`, in eight ways: how soon does it answer others?
+    /// Clients that hold connections to `prony view`, in seven ways and in all of them at once: how soon does it answer others?
     Siege {
         /// Connections that are held
         #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -1,5 +1,5 @@
-//! Whose answer is made next. Making a page takes a reader for some milliseconds; a crowd that asks for one page after
-//! the other would let everybody else wait for all of theirs.
+//! The order in which requests are handled. A page takes a thread some milliseconds; if they were made first come, first
+//! served, clients that request one page after the other would delay all others by all of their pages.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 const OFTEN: u32 = 8;
 const SPELL: Duration = Duration::from_secs(1);
 
-/// So many answers are made at the same time. Those who ask often wait for those who do not; of the others the
-/// one who came last is next, since whoever has waited for long has most likely gone, or is one of a crowd.
+/// Handles so many requests at the same time. Connections that send many requests wait for those that do not; of the
+/// rest the newest request is next, since a client that has waited for long has most likely gone, or is one of many.
 #[derive(Debug, Clone)]
 pub struct Turns(Arc<Mutex<Line>>);
 
@@ -145,7 +145,7 @@ mod tests {
     fn the_last_who_came_is_next_and_who_asks_often_waits() {
         let turns = Turns::new(1);
         let Poll::Ready(first) = polled(pin!(turns.take(false))) else {
-            panic!("nobody was there");
+            panic!("a turn was free");
         };
         let mut often = pin!(turns.take(true));
         let mut early = pin!(turns.take(false));
@@ -172,7 +172,7 @@ mod tests {
     fn who_has_gone_takes_no_turn() {
         let turns = Turns::new(1);
         let Poll::Ready(first) = polled(pin!(turns.take(false))) else {
-            panic!("nobody was there");
+            panic!("a turn was free");
         };
         let mut stays = pin!(turns.take(false));
         assert!(polled(stays.as_mut()).is_pending());

@@ -146,7 +146,7 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
     Ok((side, manner))
 }
 
-/// A server that answers nothing for so long is slower than one answer a second.
+/// In so long, a server that gives two answers a second has given some, also beside others that have its CPU most of the time.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
 /// The rate, half of what the server reaches as fast as answers come, and that; none when the user interrupts it.

@@ -9,6 +9,14 @@ const QUICK: [&str; 8] = [
     "--rounds", "2", "-d", "100ms", "--warmup", "200ms", "-c", "4",
 ];
 
+/// The first duel of five in which both sides kept the common rate: others may have the CPUs for all of one.
+pub fn with_common_rate(duel: impl Fn() -> serde_json::Value) -> serde_json::Value {
+    let overloaded =
+        |report: &serde_json::Value| report["notes"].to_string().contains("did not keep");
+    let kept = (0..5).map(|_| duel()).find(|report| !overloaded(report));
+    kept.expect("no common rate was kept in any of five duels")
+}
+
 fn duel(place: &Place, arguments: &[&str]) -> crate::support::Done {
     place.prony(&[&["duel"], arguments, &QUICK].concat())
 }
@@ -16,12 +24,8 @@ fn duel(place: &Place, arguments: &[&str]) -> crate::support::Done {
 #[test]
 fn servers_of_the_catalog_and_what_is_kept_of_them() {
     let place = Place::with_references();
-    let done = duel(
-        &place,
-        &["quick", "plain", "--contract", "tcp-echo", "--json"],
-    )
-    .with(0);
-    let report = done.json();
+    let line = ["quick", "plain", "--contract", "tcp-echo", "--json"];
+    let report = with_common_rate(|| duel(&place, &line).with(0).json());
     valid(&schema("duel"), &report);
     assert_eq!(report["rounds"], 2);
     assert_eq!(report["sides"][1]["name"], "plain");
@@ -31,10 +35,8 @@ fn servers_of_the_catalog_and_what_is_kept_of_them() {
         .iter()
         .map(|c| c["quantity"].as_str().unwrap())
         .collect();
-    // On a machine that is busy enough, no rate is kept by both.
-    let overloaded = report["notes"].to_string().contains("did not keep");
     assert!(
-        quantities.contains(&"throughput") && (quantities.contains(&"cpu") || overloaded),
+        quantities.contains(&"throughput") && quantities.contains(&"cpu"),
         "{report:#}"
     );
     assert!(report["rate"].as_f64().unwrap() > 0.0);

@@ -67,7 +67,7 @@ fn is_a_setting(line: &str, plain: &str) -> bool {
     item && begins.iter().any(|name| text.starts_with(name)) && !text.contains([':', '(', '/'])
 }
 
-/// Does a text name a computer that nobody has as a server?
+/// Does a text name a laptop or a desktop computer as the machine of the test, so that it ran both client and server?
 fn is_a_laptop(text: &str) -> bool {
     let apple = text
         .split_once("apple m")
