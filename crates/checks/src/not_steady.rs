@@ -7,7 +7,7 @@ use prony_stats::warmup_class::{Class, classify};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "not-steady",
     cause: "The rate was still changing: parts of the measurement differ, or the warm-up reached its time limit and the measurement is too short to show that the rate was steady.",
-    evidence: "The rates of the windows: first half against second half. With 20 windows or more, also the thirds, and a classification by change points (flat, warm-up, slowdown, no steady state).",
+    evidence: "The rates of the windows: first half against second half, unless they differ by no more answers than can be in flight. With 20 windows or more, also the thirds, and a classification by change points (flat, warm-up, slowdown, no steady state).",
     remedy: "Use a longer warm-up and a longer measurement. A server that never becomes steady has no single throughput: look at its rate over time.",
 };
 
