@@ -4,8 +4,8 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "errors",
-    cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out. Or connections failed without costing a measured request: in set-up, in the warm-up, or with nothing in flight.",
-    evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length.",
+    cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out, in the measurement or while the last answers were awaited after it. Or connections failed without costing a measured request: in set-up, in the warm-up, or with nothing in flight.",
+    evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length. A server has stopped answering when nothing is answered that was in flight at the end.",
     remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'cannot assign requested address': this machine has run out of ports. Fewer connections or a larger backlog fix most of these.",
 };
 
@@ -13,12 +13,13 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
 const TOLERABLE: f64 = 0.001;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
-    let failed = seen.timeouts + seen.socket_errors;
+    let failed = seen.timeouts + seen.socket_errors + seen.unanswered_at_end;
     if failed == 0 {
         return no_request_lost(seen);
     }
-    let share = failed as f64 / seen.finished() as f64;
-    let severity = if share > TOLERABLE {
+    let all = seen.finished() + seen.unanswered_at_end;
+    let share = failed as f64 / all as f64;
+    let severity = if share > TOLERABLE || seen.silent_at_end {
         Severity::Serious
     } else {
         Severity::Warning
@@ -27,12 +28,18 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         [] => String::new(),
         texts => format!(" ({})", texts.join("; ")),
     };
+    let at_end = match (seen.unanswered_at_end, seen.silent_at_end) {
+        (0, _) => String::new(),
+        (n, false) => format!(", {n} in flight at the end were never answered"),
+        (n, true) => format!(
+            ", {n} in flight at the end were never answered, and no other was: the server had stopped \
+             answering"
+        ),
+    };
     let text = format!(
-        "{failed} of {} requests ended without an answer: {} timed out, {} failed with a socket \
-         error{texts}; time-outs are in the latency distribution at their full length",
-        seen.finished(),
-        seen.timeouts,
-        seen.socket_errors
+        "{failed} of {all} requests ended without an answer: {} timed out, {} failed with a socket \
+         error{at_end}{texts}; time-outs are in the latency distribution at their full length",
+        seen.timeouts, seen.socket_errors
     );
     finding("errors", severity, text)
 }
@@ -82,5 +89,33 @@ mod tests {
         };
         assert_eq!(check(&many).unwrap().severity, Severity::Serious);
         assert_eq!(check(&Evidence::clean()), None);
+    }
+
+    #[test]
+    fn a_server_that_stops_answering_before_the_end_is_serious() {
+        let one = Evidence {
+            unanswered_at_end: 1,
+            ..Evidence::clean()
+        };
+        let found = check(&one).unwrap();
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(
+            found.text.starts_with("1 of 640001 requests"),
+            "{}",
+            found.text
+        );
+        assert!(!found.text.contains("stopped"), "{}", found.text);
+        let all = Evidence {
+            unanswered_at_end: 64,
+            silent_at_end: true,
+            ..Evidence::clean()
+        };
+        let found = check(&all).unwrap();
+        assert_eq!(found.severity, Severity::Serious);
+        assert!(
+            found.text.contains("had stopped answering"),
+            "{}",
+            found.text
+        );
     }
 }

@@ -37,6 +37,10 @@ pub struct Evidence {
     pub timeouts: u64,
     /// The same: no connection, connection broken while reading or writing.
     pub socket_errors: u64,
+    /// Requests in flight at the end that were never answered.
+    pub unanswered_at_end: u64,
+    /// Nothing that was in flight at the end was answered afterwards.
+    pub silent_at_end: bool,
     /// Errors since the load's set-up, whether or not they cost a request; unsolicited bytes are not
     /// among them.
     pub errors: u64,
@@ -160,6 +164,8 @@ impl Evidence {
             stalled: seen.stalled,
             timeouts: outcomes.timeout,
             socket_errors: outcomes.socket_errors(),
+            unanswered_at_end: outcomes.unanswered_at_end,
+            silent_at_end: outcomes.silent_at_end(),
             errors: seen
                 .errors
                 .values()

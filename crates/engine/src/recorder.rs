@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Significant decimal digits of a window's histogram: values are within 1 %, in a tenth of the memory
 /// of the load's.
-const WINDOW_DIGITS: u8 = 2;
+pub(crate) const WINDOW_DIGITS: u8 = 2;
 
 /// Bytes that are shown of what came unasked.
 const EXCERPT: usize = 40;
@@ -261,9 +261,15 @@ impl Recorder {
             response: at.saturating_sub(request.due),
             due_inside: self.measured(request.due),
             ended_inside: self.measured(at),
-            in_flight_at_end: at >= self.until && request.sent < self.until,
+            in_flight_at_end: self.in_flight_at_end(request, at),
             window: self.window.index,
         }
+    }
+
+    /// Was a request that ended at `at` in flight when the measurement ended?
+    #[inline]
+    fn in_flight_at_end(&self, request: Sent, at: Nanos) -> bool {
+        at >= self.until && request.sent < self.until
     }
 
     /// How late the generator itself was: `sent − max(due, the moment the connection was free)`.
@@ -294,6 +300,7 @@ impl Recorder {
             self.record.last_finish = at;
         } else {
             self.outlived(request, at);
+            self.record.outcomes.unanswered_at_end += u64::from(self.in_flight_at_end(request, at));
         }
     }
 
@@ -331,12 +338,10 @@ impl Recorder {
     /// Counts a request that ended at `at`, outside the measurement, if it was due inside.
     #[cold]
     fn outlived(&mut self, request: Sent, at: Nanos) {
-        if at >= self.until && request.due < self.until {
-            if request.sent < self.until {
-                self.record.outcomes.in_flight_at_end += 1;
-            } else if self.measured(request.due) {
-                self.record.outcomes.unsent_at_end += 1;
-            }
+        if self.in_flight_at_end(request, at) {
+            self.record.outcomes.in_flight_at_end += 1;
+        } else if at >= self.until && self.measured(request.due) {
+            self.record.outcomes.unsent_at_end += 1;
         }
     }
 

@@ -179,7 +179,7 @@ fn no_answer(seen: &Observation) -> String {
     let list: Vec<String> = told.collect();
     let outcomes = &seen.outcomes;
     if outcomes.failed() == 0 && outcomes.in_flight_at_end > 0 {
-        return prony_record::observation::too_short(outcomes.in_flight_at_end, seen.seconds());
+        return prony_record::observation::none_answered(outcomes, seen.seconds());
     }
     let plain = "no request was answered as expected";
     match list.as_slice() {

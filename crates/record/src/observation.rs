@@ -75,9 +75,16 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// Why there is no figure although nothing failed: nothing was answered in a measurement of so many
-/// seconds, at whose end so many requests were in flight.
+/// seconds, at whose end requests were in flight.
 #[must_use]
-pub fn too_short(in_flight: u64, seconds: f64) -> String {
+pub fn none_answered(outcomes: &Outcomes, seconds: f64) -> String {
+    let in_flight = outcomes.in_flight_at_end;
+    if outcomes.silent_at_end() {
+        return format!(
+            "no request was answered: {in_flight} were in flight at the end of the measurement of \
+             {seconds:.2} s, and none of them was answered afterwards"
+        );
+    }
     format!(
         "the measurement of {seconds:.2} s was shorter than an answer: {in_flight} requests were in \
          flight at its end, and none was answered before; measure longer"

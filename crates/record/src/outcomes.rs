@@ -20,6 +20,10 @@ pub struct Outcomes {
     pub write_error: u64,
     /// Sent, and neither answered nor given up when the measurement ended.
     pub in_flight_at_end: u64,
+    /// Of those, how many were never answered: the time-out passed, or the connection broke, while their
+    /// answers were awaited after the end.
+    #[serde(default)]
+    pub unanswered_at_end: u64,
     /// Due in the measurement, and not sent when it ended: an open loop had fallen behind.
     pub unsent_at_end: u64,
     /// Times that bytes came which no request had asked for, each of which ended a connection: while
@@ -144,6 +148,12 @@ impl Outcomes {
         self.wrong_answer + self.unsolicited > 0
     }
 
+    /// Had the server stopped answering? Nothing that was in flight at the end was answered afterwards.
+    #[must_use]
+    pub fn silent_at_end(&self) -> bool {
+        self.unanswered_at_end > 0 && self.unanswered_at_end == self.in_flight_at_end
+    }
+
     /// What went wrong, with its number, what did not occur left out.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64)> {
         [
@@ -152,6 +162,7 @@ impl Outcomes {
             ("connect errors", self.connect_error),
             ("read errors", self.read_error),
             ("write errors", self.write_error),
+            ("unanswered at the end", self.unanswered_at_end),
             ("unsolicited bytes", self.unsolicited),
         ]
         .into_iter()
@@ -168,6 +179,7 @@ impl std::ops::AddAssign<&Outcomes> for Outcomes {
         self.read_error += other.read_error;
         self.write_error += other.write_error;
         self.in_flight_at_end += other.in_flight_at_end;
+        self.unanswered_at_end += other.unanswered_at_end;
         self.unsent_at_end += other.unsent_at_end;
         self.unsolicited += other.unsolicited;
         for (mine, theirs) in self.status.0.iter_mut().zip(other.status.0) {

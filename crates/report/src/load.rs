@@ -13,7 +13,7 @@ mod ws;
 
 use crate::show;
 use crate::table::{Align, Table};
-use prony_record::observation::too_short;
+use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
     Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Replay, Stage, Tls,
@@ -330,7 +330,7 @@ impl LoadReport {
             let _ = write!(out, "\nfailed       {}\n", failed.join(", "));
         }
         if outcomes.finished() == 0 && outcomes.in_flight_at_end > 0 {
-            let why = too_short(outcomes.in_flight_at_end, self.seconds);
+            let why = none_answered(outcomes, self.seconds);
             let _ = write!(out, "\nunanswered   {why}\n");
         }
         if self.rate.is_some() && outcomes.unsent_at_end > 0 {

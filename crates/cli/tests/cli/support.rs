@@ -320,6 +320,11 @@ impl Served {
         self.process.pid()
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, signal: i32) {
+        self.process.signal(signal);
+    }
+
     pub fn http(&self, path: &str) -> String {
         format!("http://{}{path}", self.addr)
     }

@@ -105,3 +105,26 @@ fn a_measurement_shorter_than_an_answer_says_so() {
     let text = "the measurement of 0.10 s was shorter than an answer: 8 requests were in flight";
     assert!(done.stdout.contains(text), "{done}");
 }
+
+#[test]
+fn a_server_that_stops_answering_before_the_end_is_told_of() {
+    let server = Served::start(&["tcp-echo"]);
+    let place = Place::new();
+    let url = server.tcp();
+    let load = ["load", "-d", "2s", "--timeout", "4s", "-c", "8"];
+    let load = [&load[..], &["--markdown", "-", &url]].concat();
+    let mut prony = Background::start(&mut place.command(&load));
+    prony.line("p99");
+    server.signal(libc::SIGSTOP);
+    let done = prony.end();
+    // So that it can end.
+    server.signal(libc::SIGCONT);
+    let told = [
+        "failed       unanswered at the end 8",
+        "| unanswered at the end 8 |",
+        "8 in flight at the end were never answered, and no other was: the server had stopped answering",
+    ];
+    for text in told {
+        assert!(done.stdout.contains(text), "{text}: {done}");
+    }
+}

@@ -25,6 +25,11 @@ pub fn hold(plan: &Plan, seen: &Ended) {
     let answers = seen.outcomes.ok + seen.outcomes.wrong_answer;
     let by_status: u64 = (0..6).map(|digit| seen.outcomes.status.class(digit)).sum();
     assert_eq!(by_status, answers, "{what}");
+    assert!(
+        seen.outcomes.unanswered_at_end <= seen.outcomes.in_flight_at_end,
+        "{what}: {:?}",
+        seen.outcomes
+    );
     assert_eq!(
         seen.per_connection.len(),
         plan.load.connections as usize,

@@ -288,3 +288,61 @@ fn reconnecting_goes_on_while_it_is_measured_and_not_longer() {
         }
     }
 }
+
+#[test]
+fn a_server_that_stops_answering_leaves_what_is_in_flight_unanswered() {
+    const ANSWERED: u64 = 8;
+    let length = Duration::from_secs(1);
+    let endings =
+        [false, true].map(|breaks| transports().into_iter().map(move |kind| (breaks, kind)));
+    let endings: Vec<_> = endings.into_iter().flatten().collect();
+    at_once(4, &endings, |&(breaks, kind)| {
+        // It goes on without a word, or breaks its connections once the measurement is over.
+        let server = Server::tcp(move |it| {
+            it.messages(HELLO.len(), |nth, message| {
+                if nth < ANSWERED {
+                    return it.write(message);
+                }
+                if breaks {
+                    sleep(length * 3 / 2);
+                    it.reset();
+                }
+                Ok(())
+            })
+        });
+        // Nothing is given up before the end.
+        let plan = plan(&server.target, hello(), 4, kind).timeout(length * 3);
+        let seen = during(&plan, prony_engine::clock::nanos(length));
+        hold(&plan, &seen);
+        let of = &seen.outcomes;
+        assert_eq!((of.ok, of.failed()), (ANSWERED, 0), "{of:?}");
+        assert_eq!(
+            (of.in_flight_at_end, of.unanswered_at_end),
+            (4, 4),
+            "{of:?}"
+        );
+        assert!(of.silent_at_end());
+    });
+}
+
+#[test]
+fn what_is_answered_after_the_end_is_not_unanswered() {
+    for kind in transports() {
+        let server = Server::tcp(|it| {
+            it.messages(HELLO.len(), |_, message| {
+                sleep(Duration::from_millis(300));
+                it.write(message)
+            })
+        });
+        let plan = plan(&server.target, hello(), 4, kind);
+        let seen = during(&plan, 100 * MS);
+        hold(&plan, &seen);
+        let of = &seen.outcomes;
+        assert_eq!((of.ok, of.failed()), (0, 0), "{of:?}");
+        assert_eq!(
+            (of.in_flight_at_end, of.unanswered_at_end),
+            (4, 0),
+            "{of:?}"
+        );
+    }
+}

@@ -92,7 +92,11 @@ impl Tally {
                 self.outcomes.status.count(0);
             }
         } else {
-            self.outcomes.in_flight_at_end += u64::from(booked.in_flight_at_end);
+            let in_flight = u64::from(booked.in_flight_at_end);
+            self.outcomes.in_flight_at_end += in_flight;
+            if matches!(ending, Ending::Timeout | Ending::Read | Ending::Write) {
+                self.outcomes.unanswered_at_end += in_flight;
+            }
         }
     }
 
