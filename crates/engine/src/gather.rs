@@ -130,7 +130,7 @@ impl<'a> Gather<'a> {
 
     fn keep(&mut self, whole: Slice, kept: Kept) {
         self.whole.push(kept);
-        self.batches.add(whole);
+        self.batches.add(&whole);
     }
 
     /// Length of a window that is not cut short.

@@ -2,8 +2,9 @@
 //! the times vary, in memory that does not grow with the length of the load.
 
 use crate::clock::Nanos;
-use crate::recorder::Slice;
+use crate::recorder::{Slice, WINDOW_DIGITS};
 use hdrhistogram::Histogram;
+use prony_record::times::HIGHEST;
 use prony_stats::order_interval::Beyond;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,6 +19,9 @@ pub(super) struct Batches {
     width: u32,
     /// By the index of a batch's first window, divided by `width`.
     batches: BTreeMap<u32, Batch>,
+    /// Histograms of batches that were put together with others. They are used again: windows' own ones, which come from other
+    /// threads, would leave holes in memory of which more and more is touched in hours.
+    spare: Vec<Histogram<u32>>,
 }
 
 /// Windows that were put together.
@@ -28,11 +32,11 @@ struct Batch {
 }
 
 impl Batch {
-    fn merge(&mut self, other: &Self) {
-        self.from = self.from.min(other.from);
-        self.until = self.until.max(other.until);
+    fn merge(&mut self, from: Nanos, until: Nanos, response: &Histogram<u32>) {
+        self.from = self.from.min(from);
+        self.until = self.until.max(until);
         self.response
-            .add(&other.response)
+            .add(response)
             .expect("all windows have the same bounds");
     }
 }
@@ -42,31 +46,47 @@ impl Batches {
         Self {
             width: 1,
             batches: BTreeMap::new(),
+            spare: Vec::new(),
         }
     }
 
     /// Adds a window, which all workers have finished.
-    pub fn add(&mut self, slice: Slice) {
-        let batch = Batch {
-            from: slice.start,
-            until: slice.start + slice.length,
-            response: slice.response,
-        };
-        Self::put(&mut self.batches, slice.index / self.width, batch);
-        if self.batches.len() > MOST {
-            self.width *= 2;
-            for (index, batch) in std::mem::take(&mut self.batches) {
-                Self::put(&mut self.batches, index / 2, batch);
+    pub fn add(&mut self, slice: &Slice) {
+        let (from, until) = (slice.start, slice.start + slice.length);
+        match self.batches.entry(slice.index / self.width) {
+            Entry::Occupied(mut entry) => entry.get_mut().merge(from, until, &slice.response),
+            Entry::Vacant(entry) => {
+                let response = self.spare.pop().unwrap_or_else(empty);
+                let mut batch = Batch {
+                    from,
+                    until,
+                    response,
+                };
+                batch.merge(from, until, &slice.response);
+                entry.insert(batch);
             }
+        }
+        if self.batches.len() > MOST {
+            self.halve();
         }
     }
 
-    fn put(batches: &mut BTreeMap<u32, Batch>, index: u32, batch: Batch) {
-        match batches.entry(index) {
-            Entry::Vacant(entry) => {
-                entry.insert(batch);
+    /// Puts neighbours together in pairs.
+    #[cold]
+    fn halve(&mut self) {
+        self.width *= 2;
+        for (index, batch) in std::mem::take(&mut self.batches) {
+            match self.batches.entry(index / 2) {
+                Entry::Vacant(entry) => {
+                    entry.insert(batch);
+                }
+                Entry::Occupied(mut entry) => {
+                    (entry.get_mut()).merge(batch.from, batch.until, &batch.response);
+                    let mut response = batch.response;
+                    response.reset();
+                    self.spare.push(response);
+                }
             }
-            Entry::Occupied(mut entry) => entry.get_mut().merge(&batch),
         }
     }
 
@@ -82,6 +102,15 @@ impl Batches {
             })
             .collect()
     }
+}
+
+/// All of its memory has been written to: what is not would be added to the process's only as rare response times come.
+fn empty() -> Histogram<u32> {
+    let histogram = Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS);
+    let mut histogram = histogram.expect("constant bounds are valid");
+    histogram.saturating_record(HIGHEST);
+    histogram.reset();
+    histogram
 }
 
 #[cfg(test)]
@@ -103,15 +132,17 @@ mod tests {
             let mut batches = Batches::new();
             // Workers finish windows in about, not exactly, their order.
             for pair in 0..windows / 2 {
-                batches.add(slice(2 * pair + 1));
-                batches.add(slice(2 * pair));
+                batches.add(&slice(2 * pair + 1));
+                batches.add(&slice(2 * pair));
             }
             if windows % 2 == 1 {
-                batches.add(slice(windows - 1));
+                batches.add(&slice(windows - 1));
             }
             let beyond = batches.beyond(1_500_000, 0, u64::MAX);
             assert!(beyond.len() <= MOST, "{windows}: {}", beyond.len());
             assert!(beyond.len() >= MOST.min(windows as usize) / 2, "{windows}");
+            let histograms = batches.batches.len() + batches.spare.len();
+            assert_eq!(histograms, (MOST + 1).min(windows as usize), "{windows}");
             let above: u64 = beyond.iter().map(|it| it.above).sum();
             assert_eq!(above, u64::from(windows));
             let all: u64 = beyond.iter().map(|it| it.all).sum();
@@ -123,7 +154,7 @@ mod tests {
     #[test]
     fn what_is_not_wholly_inside_is_left_out() {
         let mut batches = Batches::new();
-        (0..1_000).for_each(|index| batches.add(slice(index)));
+        (0..1_000).for_each(|index| batches.add(&slice(index)));
         // Batches of four windows: the first and the last are cut.
         let beyond = batches.beyond(0, 1_000_000_000, 999_000_000_000);
         assert_eq!(beyond.len(), 248);
