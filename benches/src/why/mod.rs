@@ -13,6 +13,8 @@ use serde_json::Value;
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// The servers; their second argument is the cause.
@@ -78,6 +80,8 @@ impl Options {
 pub struct Found {
     causes: Vec<Named>,
     seconds: f64,
+    /// Why there are fewer duels than were asked for.
+    ended_early: Option<String>,
 }
 
 /// How often a cause was found.
@@ -112,22 +116,51 @@ pub fn run(options: &Options) -> Result<Found> {
     let minutes = options.takes().as_secs_f64() / 60.0;
     let duels = planted.len() as u32 * options.repeat;
     eprintln!("{duels} duels take some {minutes:.0} minutes");
+    let interrupted = on_signal()?;
     let begun = Instant::now();
-    let mut causes = Vec::new();
-    for (language, cause) in planted {
-        let mut named = Named::new(language, cause);
-        for number in 1..=options.repeat {
-            named.add(&duel(language, cause, options, folder.path())?)?;
-            let sentence = named.sentences.last().map_or("", String::as_str);
-            let of = options.repeat;
-            eprintln!("{language:?} {cause:?} {number} of {of}: {sentence}");
-        }
-        causes.push(named);
-    }
+    let mut causes: Vec<Named> = planted
+        .into_iter()
+        .map(|(language, cause)| Named::new(language, cause))
+        .collect();
+    let ended = causes.iter_mut().try_for_each(|named| {
+        (1..=options.repeat).try_for_each(|number| {
+            let why = duel(named.language, named.cause, options, folder.path());
+            // Ctrl-C has cut it short, and its error, if any, says nothing else.
+            if interrupted.load(Relaxed) {
+                return Err(Error::Unusable("interrupted".to_owned()));
+            }
+            named.add(&why?)?;
+            eprintln!("{}", named.last(number, options.repeat));
+            Ok(())
+        })
+    });
+    causes.retain(|named| named.duels > 0);
+    let ended_early = match ended {
+        Err(error) if causes.is_empty() => return Err(error),
+        ended => ended.err().map(|error| error.to_string()),
+    };
     Ok(Found {
         causes,
         seconds: begun.elapsed().as_secs_f64(),
+        ended_early,
     })
+}
+
+/// Becomes true on Ctrl-C, which ends the program only when it comes again: duels that are finished are told of.
+fn on_signal() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    let handler = move || {
+        if flag.swap(true, Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!(
+            "interrupted: ends with the duels that are finished (once more to leave at once)"
+        );
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|error| Error::io("cannot wait for signals")(std::io::Error::other(error)))?;
+    Ok(interrupted)
 }
 
 /// Builds the server, with frame pointers and names.
@@ -210,6 +243,15 @@ impl Named {
             sampling: Vec::new(),
             explained: Vec::new(),
         }
+    }
+
+    /// A line about the duel that was added last.
+    fn last(&self, number: u32, of: u32) -> String {
+        let sentence = self.sentences.last().map_or("", String::as_str);
+        format!(
+            "{:?} {:?} {number} of {of}: {sentence}",
+            self.language, self.cause
+        )
     }
 
     /// Adds the anatomy that a duel has printed.
@@ -337,7 +379,11 @@ impl fmt::Display for Found {
             "the sum over functions differs from the CPU time without sampling by {}",
             change(&explained)
         )?;
-        write!(f, "it took {:.0} minutes", self.seconds / 60.0)
+        write!(f, "it took {:.0} minutes", self.seconds / 60.0)?;
+        match &self.ended_early {
+            Some(why) => write!(f, "; it ended before all duels were done: {why}"),
+            None => Ok(()),
+        }
     }
 }
 
