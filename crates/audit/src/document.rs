@@ -5,6 +5,7 @@ use crate::read::prose::Claim;
 use crate::table::Table;
 use crate::tool::{Block, Tool};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A text, as what stands in it.
@@ -47,6 +48,8 @@ pub struct Document {
     pub failures: Vec<Failure>,
     /// What looks like figures, and is not understood: its line, and what it is.
     pub unread: Vec<(usize, String)>,
+    /// Lines whose figures were read by what they look like: of scripts, lists, and pieces of outputs.
+    pub loose: Vec<RangeInclusive<usize>>,
     /// The outputs are a whole suite's: findings are told by system.
     pub suite: bool,
 }
@@ -108,6 +111,7 @@ impl Document {
             repetitions: None,
             failures: Vec::new(),
             unread: Vec::new(),
+            loose: Vec::new(),
             suite: false,
         }
     }

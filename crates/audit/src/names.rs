@@ -227,6 +227,29 @@ pub(crate) fn counts_requests(name: &str) -> bool {
     COUNTED.contains(&name) || COUNTED.contains(&bare)
 }
 
+/// Does a column have what was wanted, what changed, or what is said of a row, and nothing that was measured?
+pub(crate) fn is_target(name: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "target",
+        "goal",
+        "expected",
+        "limit",
+        "threshold",
+        "change",
+        "improvement",
+        "diff",
+        "difference",
+        "delta",
+        "status",
+        "slo",
+        "sla",
+        "unit",
+        "description",
+        "notes",
+    ];
+    words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
+}
+
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())

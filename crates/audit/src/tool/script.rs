@@ -44,29 +44,8 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 
 /// The summaries that the columns of a table are, each of whose rows is a quantity: `| Total requests | 200 |`.
 pub(crate) fn of_table(table: &Table) -> Vec<Block> {
-    const OTHER: [&str; 16] = [
-        "target",
-        "goal",
-        "expected",
-        "limit",
-        "threshold",
-        "change",
-        "improvement",
-        "diff",
-        "difference",
-        "delta",
-        "status",
-        "slo",
-        "sla",
-        "unit",
-        "description",
-        "notes",
-    ];
     let columns = 1..table.header.len();
-    let columns = columns.filter(|column| {
-        let name = table.name(*column).to_lowercase();
-        !crate::names::words(&name).any(|word| OTHER.contains(&word))
-    });
+    let columns = columns.filter(|column| !crate::names::is_target(table.name(*column)));
     let block = |column: usize| {
         let first = table.rows.first()?.line();
         let mut summary = Summary::new(first - 1);
@@ -102,23 +81,13 @@ pub(super) fn read_json(
         let Some(number) = value.as_f64().filter(|n| n.is_finite()) else {
             continue;
         };
-        if let Some((what, value, name)) = named(&spaced(key), &number.to_string()) {
+        if let Some((what, value, name)) = named(key, &number.to_string()) {
             summary.add(line_of(lines, start, next, key), what, value, name);
         }
     }
-    summary.block()
-}
-
-/// `totalRequests` as `total requests`.
-fn spaced(key: &str) -> String {
-    let mut out = String::new();
-    for c in key.chars() {
-        if c.is_ascii_uppercase() && !out.ends_with([' ', '_']) {
-            out.push(' ');
-        }
-        out.push(c.to_ascii_lowercase());
-    }
-    out
+    let mut block = summary.block()?;
+    block.keyed = true;
+    Some(block)
 }
 
 /// No object of results has more keys.

@@ -46,7 +46,7 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
     let value = value
         .trim_matches(|c: char| matches!(c, '\'' | '"' | ',' | ';' | '|') || c.is_whitespace());
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | '%' | '#'));
-    let name = name.replace(['_', '"'], " ").to_lowercase();
+    let name = spaced(name).replace(['_', '"'], " ").to_lowercase();
     let bare = name.split('(').next().unwrap_or("").trim();
     if bare.is_empty() {
         return None;
@@ -61,6 +61,20 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
         .or_else(|| loosely(bare))?;
     let number = leading(value.trim_start_matches(['~', '≈'])).is_some();
     (number || what == What::Url && value.contains("://")).then(|| (what, value.to_owned(), name))
+}
+
+/// `totalRequests` as `total requests`. Capitals that stand together stay so: `QPS`.
+fn spaced(name: &str) -> String {
+    let mut out = String::new();
+    let mut small = false;
+    for c in name.chars() {
+        if small && c.is_ascii_uppercase() {
+            out.push(' ');
+        }
+        small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        out.push(c);
+    }
+    out
 }
 
 /// What a name of several words is of, whichever way a language puts them: `temps de réponse moyen`, `nombre total de requêtes`.
