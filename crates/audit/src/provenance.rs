@@ -30,8 +30,9 @@ pub(crate) fn is_loose(block: &Block) -> bool {
         // Keys and cells have names that a program, or a table, gives them.
         !block.keyed && !block.tabled && agree != Some(true)
     } else {
-        // Without its head, one piece may be of another output than the next.
+        // Without its head, or the name of a file, one piece may be of another output than the next.
         block.divides()
+            && block.name.is_none()
             && block.url.is_none()
             && block.connections.is_none()
             && agree == Some(false)

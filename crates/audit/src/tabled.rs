@@ -268,6 +268,7 @@ fn systems_below(
             return;
         }
         // The first column of rates is the headline; several that differ in a load are all of them.
+        (_, Some(&first)) if is_plan(table, first) => return,
         (_, Some(&first)) => {
             let unit = rates_in(table.name(first)).or(Some(1.0));
             picked.push((first, Load::default(), unit));
@@ -343,6 +344,20 @@ fn systems_below(
             reading.add(row, column, system, load, unit);
         }
     }
+}
+
+/// Does a table say what is to be sent, and for how long, and nothing that was measured? Its rates are round numbers.
+fn is_plan(table: &Table, rates: usize) -> bool {
+    let lasting = |name: &str| words(&name.to_lowercase()).any(|word| word == "duration");
+    let measured = |column: usize| {
+        let name = table.name(column);
+        let other = is_other(name) && !lasting(name) && Load::named(name, 0).is_none();
+        other || rates_in(name).is_some() && column != rates
+    };
+    let figures = || table.rows.iter().filter_map(|row| row.number(rates));
+    table.header.iter().any(|name| lasting(name))
+        && !(1..table.header.len()).any(measured)
+        && figures().all(|rate| rate.value % 5.0 == 0.0)
 }
 
 /// Are all columns of figures of one kind, which the heading, and no column, names? There are several of them, and every

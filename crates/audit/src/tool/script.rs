@@ -1,5 +1,6 @@
 //! The summary that a script of its own prints, or a person writes: lines of `name: value` or `name = 'value'`, in several
-//! languages. It needs a rate and two other figures that are known, so that a setting or a sentence is none.
+//! languages. It needs a rate and two other figures that are known, or how many requests there were, how many failed and how
+//! long they took, so that a setting or a sentence is none.
 
 mod names;
 mod quantity;
@@ -98,6 +99,8 @@ struct Summary {
     block: Block,
     /// How many figures are known.
     known: usize,
+    /// It says how many failed, or did not.
+    judged: bool,
     /// The share that failed, and what it is called.
     share: Option<super::At<(String, String)>>,
 }
@@ -107,6 +110,7 @@ impl Summary {
         Self {
             block: Block::new(Tool::Script, start),
             known: 0,
+            judged: false,
             share: None,
         }
     }
@@ -117,6 +121,7 @@ impl Summary {
             self.share = at(i, (value, name));
         }
         self.known += usize::from(step == Step::Taken);
+        self.judged |= matches!(what, What::Failed | What::Share | What::Success);
         step
     }
 
@@ -130,7 +135,11 @@ impl Summary {
                 &share.what.1,
             );
         }
-        (self.known >= LEAST && self.block.rate.is_some()).then_some(self.block)
+        let latency = &self.block.latency;
+        let timed = latency.mean.is_some() || !latency.percentiles.is_empty();
+        let enough =
+            self.block.rate.is_some() || self.block.requests.is_some() && self.judged && timed;
+        (self.known >= LEAST && enough).then_some(self.block)
     }
 }
 

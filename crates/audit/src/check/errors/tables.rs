@@ -52,7 +52,14 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let last = table.rows.last().map_or(table.first, Row::line);
         timed.range(table.first..=last).next().is_some()
     };
+    // Where nothing says that anything was loaded, a table of aims is of a service, and of no test.
+    let tested = !document.outputs.is_empty()
+        || !document.commands.is_empty()
+        || !document.stated.is_empty()
+        || !document.at_once.is_empty();
+    let of_aims = |table: &Table| table.header.iter().any(|name| is_aim(name));
     let failing: Vec<Failing> = tables
+        .filter(|table| tested || !of_aims(table))
         .map(|table| (table, rates(table)))
         .filter(|(table, rates)| !rates.is_empty() || of_times(table))
         .flat_map(|(table, rates)| match table.groups() {
@@ -231,6 +238,22 @@ fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
     let all = (1..table.header.len()).find(|column| of(*column, "requests"))?;
     let all = row.number(all).filter(|all| all.value >= failed.value)?;
     Some(failed.value / all.value)
+}
+
+/// Does a column say what is to be reached?
+fn is_aim(name: &str) -> bool {
+    const AIMS: [&str; 8] = [
+        "target",
+        "goal",
+        "threshold",
+        "slo",
+        "sla",
+        "objetivo",
+        "目标",
+        "목표",
+    ];
+    let name = name.to_lowercase();
+    words(&name).any(|word| AIMS.contains(&word))
 }
 
 /// Does a column say what was to be reached, or how far the others are apart?

@@ -47,7 +47,11 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
         .trim_matches(|c: char| matches!(c, '\'' | '"' | ',' | ';' | '|') || c.is_whitespace());
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | '%' | '#'));
     let name = spaced(name).replace(['_', '"'], " ").to_lowercase();
-    let bare = name.split('(').next().unwrap_or("").trim();
+    let (bare, aside) = name.split_once('(').unwrap_or((&name, ""));
+    let bare = bare.trim();
+    // `Latency (p95)`
+    let of_time = matches!(bare, "latency" | "response time");
+    let aside = Some(aside.trim_end_matches(')')).filter(|_| of_time);
     if bare.is_empty() {
         return None;
     }
@@ -58,6 +62,7 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
     let what = known
         .or_else(|| rate(&name, value))
         .or_else(|| percentile(bare))
+        .or_else(|| percentile(aside?))
         .or_else(|| loosely(bare))?;
     let number = leading(value.trim_start_matches(['~', '≈'])).is_some();
     (number || what == What::Url && value.contains("://")).then(|| (what, value.to_owned(), name))
