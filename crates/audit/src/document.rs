@@ -132,6 +132,11 @@ impl Document {
         }
     }
 
+    /// Are the figures of a line read by what they look like?
+    pub(crate) fn is_loose(&self, line: usize) -> bool {
+        self.loose.iter().any(|range| range.contains(&line))
+    }
+
     /// Is there anything in it that an audit can look at?
     pub fn says_something(&self) -> bool {
         !(self.outputs.is_empty() && self.tables.is_empty() && self.commands.is_empty())

@@ -250,6 +250,69 @@ pub(crate) fn is_target(name: &str) -> bool {
     words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
 }
 
+/// Does a name have a language, a runtime, a protocol or a well-known server in it?
+pub(crate) fn names_software(name: &str) -> bool {
+    const WORDS: [&str; 56] = [
+        "apache",
+        "asp",
+        "axum",
+        "actix",
+        "bun",
+        "c",
+        "caddy",
+        "clojure",
+        "cpp",
+        "crystal",
+        "csharp",
+        "deno",
+        "django",
+        "dotnet",
+        "echo",
+        "elixir",
+        "envoy",
+        "erlang",
+        "express",
+        "fastapi",
+        "fastify",
+        "fiber",
+        "flask",
+        "gin",
+        "go",
+        "golang",
+        "graphql",
+        "grpc",
+        "h2o",
+        "haproxy",
+        "haskell",
+        "http",
+        "java",
+        "javascript",
+        "kong",
+        "kotlin",
+        "laravel",
+        "netty",
+        "nginx",
+        "nim",
+        "node",
+        "nodejs",
+        "ocaml",
+        "perl",
+        "php",
+        "python",
+        "rails",
+        "rest",
+        "ruby",
+        "rust",
+        "scala",
+        "spring",
+        "swift",
+        "tornado",
+        "traefik",
+        "zig",
+    ];
+    words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
+}
+
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())

@@ -17,7 +17,7 @@ const AGREE: f64 = 0.05;
 
 /// Makes a serious finding on these lines of a document a warning, if all of them were read loosely.
 pub(crate) fn weigh(finding: &mut Finding, document: &Document, lines: &[usize]) {
-    let loose = |line: &usize| document.loose.iter().any(|range| range.contains(line));
+    let loose = |line: &usize| document.is_loose(*line);
     if finding.severity == Severity::Serious && !lines.is_empty() && lines.iter().all(loose) {
         finding.severity = Severity::Warning;
     }
