@@ -85,6 +85,8 @@ pub struct Place {
     pub headings: Vec<Arc<(String, usize)>>,
     /// The line above it that serves as its label.
     pub label: Option<Arc<(String, usize)>>,
+    /// The line of the command line above it, since the last heading, table or output.
+    pub command: Option<usize>,
     /// The line of a sentence between it and the output before it, which may say that it is of
     /// something else.
     pub sentence: Option<usize>,

@@ -9,7 +9,7 @@ use crate::read::command::Command;
 use crate::read::number::Printed;
 use crate::tabled::of_table;
 use crate::tool::Tool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rate.
 #[derive(Debug, Clone)]
@@ -88,8 +88,20 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
         }
         tell_apart(document, &mut all[from..]);
         let mut again = Repeated::default();
+        let tools: BTreeSet<Tool> = document.commands.iter().map(|c| c.tool).collect();
         for (table, place) in &document.tables {
             let mut found = of_table(table, place, index, &file);
+            // What one tool has measured is no run of what another has.
+            let above = document.commands.iter();
+            let above = above
+                .rev()
+                .find(|command| Some(command.line) == place.command);
+            if let Some(command) = above.filter(|_| tools.len() > 1) {
+                for figure in &mut found {
+                    let section = format!("{} / {}", figure.system.section, command.tool);
+                    figure.system.section = section.into();
+                }
+            }
             if let Some(line) = again.line(place) {
                 for figure in &mut found {
                     let section = format!("{} (line {line})", figure.system.section);

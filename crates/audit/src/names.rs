@@ -181,9 +181,12 @@ pub(crate) fn counts(heading: &str) -> bool {
 
 /// Does a name say that requests were counted?
 pub(crate) fn counts_requests(name: &str) -> bool {
-    const COUNTED: [&str; 27] = [
+    const COUNTED: [&str; 30] = [
         "requests",
         "reqs",
+        "req",
+        "성공요청",
+        "성공 요청",
         "samples",
         "# samples",
         "#samples",
@@ -311,6 +314,20 @@ pub(crate) fn names_software(name: &str) -> bool {
         "zig",
     ];
     words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
+}
+
+/// `totalRequests` as `total requests`. Capitals that stand together stay so: `QPS`.
+pub(crate) fn spaced(name: &str) -> String {
+    let mut out = String::new();
+    let mut small = false;
+    for c in name.chars() {
+        if small && c.is_ascii_uppercase() {
+            out.push(' ');
+        }
+        small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        out.push(c);
+    }
+    out
 }
 
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -56,7 +56,9 @@ pub(super) fn label(line: &str) -> Label {
         return Label::Generic;
     }
     let plain = without_ids(without_markup(line));
-    let text = plain.trim_end_matches(':').trim();
+    // `benchmarking alpha...` announces what follows, as `alpha:` does.
+    let text = plain.trim_end_matches([':', '…']).trim();
+    let text = text.strip_suffix("...").unwrap_or(text).trim_end();
     // A prompt with a command that is no server's names nothing.
     let text = match prompt(line) {
         Some(rest) if rest.starts_with("./") => rest,

@@ -395,6 +395,7 @@ impl Reader {
         Place {
             headings: self.headings.above(),
             label,
+            command: self.command.map(|index| self.document.commands[index].line),
             sentence,
         }
     }
@@ -405,7 +406,9 @@ impl Reader {
         let line = above.find(|i| !lines.get(*i).trim().is_empty())?;
         let text = without_markup(lines.get(line));
         let text = text.strip_suffix(':')?;
-        (text.chars().count() <= CAPTION).then(|| Arc::new((text.to_owned(), line + 1)))
+        // `Results:` above each of several tables tells none of them apart.
+        let names = text.chars().count() <= CAPTION && !crate::names::is_generic(text);
+        names.then(|| Arc::new((text.to_owned(), line + 1)))
     }
 
     /// A larger part of the text ends before a line: what stands above it is no label of what

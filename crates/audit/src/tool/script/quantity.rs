@@ -1,6 +1,7 @@
 //! What a line of a summary is of, by what it is called.
 
 use super::names::NAMES;
+use crate::names::spaced;
 use crate::read::lines::without_markup;
 use crate::read::number::leading;
 
@@ -66,20 +67,6 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
         .or_else(|| loosely(bare))?;
     let number = leading(value.trim_start_matches(['~', '≈'])).is_some();
     (number || what == What::Url && value.contains("://")).then(|| (what, value.to_owned(), name))
-}
-
-/// `totalRequests` as `total requests`. Capitals that stand together stay so: `QPS`.
-fn spaced(name: &str) -> String {
-    let mut out = String::new();
-    let mut small = false;
-    for c in name.chars() {
-        if small && c.is_ascii_uppercase() {
-            out.push(' ');
-        }
-        small = c.is_ascii_lowercase() || c.is_ascii_digit();
-        out.push(c);
-    }
-    out
 }
 
 /// What a name of several words is of, whichever way a language puts them: `temps de réponse moyen`, `nombre total de requêtes`.
