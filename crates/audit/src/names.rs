@@ -230,6 +230,22 @@ pub(crate) fn counts_requests(name: &str) -> bool {
     COUNTED.contains(&name) || COUNTED.contains(&bare)
 }
 
+/// Does a column say what is to be reached?
+pub(crate) fn is_aim(name: &str) -> bool {
+    const AIMS: [&str; 8] = [
+        "target",
+        "goal",
+        "threshold",
+        "slo",
+        "sla",
+        "objetivo",
+        "目标",
+        "목표",
+    ];
+    let name = name.to_lowercase();
+    words(&name).any(|word| AIMS.contains(&word))
+}
+
 /// Does a column have what was wanted, what changed, or what is said of a row, and nothing that was measured?
 pub(crate) fn is_target(name: &str) -> bool {
     const WORDS: [&str; 16] = [

@@ -282,7 +282,7 @@ fn systems_below(
         }
         _ => {}
     }
-    if picked.is_empty() {
+    if picked.is_empty() || names_quantities(table.name(0)) {
         quantities_below(reading);
         return;
     }
@@ -344,6 +344,25 @@ fn systems_below(
             reading.add(row, column, system, load, unit);
         }
     }
+}
+
+/// Does the name of the first column say that each row is a quantity: `| Metric | Value |`?
+fn names_quantities(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "metric",
+        "metrics",
+        "measure",
+        "quantity",
+        "statistic",
+        "kpi",
+        "indicator",
+        "指标",
+        "指標",
+        "지표",
+        "métrica",
+        "métrique",
+    ];
+    NAMES.contains(&name.trim().to_lowercase().as_str())
 }
 
 /// Does a table say what is to be sent, and for how long, and nothing that was measured? Its rates are round numbers.

@@ -314,6 +314,14 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
                 let (Some(part), Some(printed)) = (row.number(column), row.number(ratios)) else {
                     continue;
                 };
+                // What is said to be about so much contradicts nothing, and `22x slower` is the other way round.
+                let loose = |column: usize| {
+                    let text = row.cells[column].text.as_str();
+                    text.contains(['~', '≈']) || text.contains("slower")
+                };
+                if loose(column) || loose(ratios) {
+                    continue;
+                }
                 let really = if inverse {
                     whole.value / part.value
                 } else {

@@ -147,6 +147,8 @@ fn is_generic_label(text: &str) -> bool {
         .iter()
         .any(|beginning| text.starts_with(beginning))
         || LINKS.contains(&text.to_lowercase().as_str())
+        // When it was measured is no name of what was.
+        || text.to_lowercase().starts_with("date:")
         // ab's own line; a script's may say what follows.
         || text.starts_with("Benchmarking ") && text.contains("(be patient)")
         // k6's checks and the titles of its summary.

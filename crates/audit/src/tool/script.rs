@@ -47,6 +47,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 pub(crate) fn of_table(table: &Table) -> Vec<Block> {
     let columns = 1..table.header.len();
     let columns = columns.filter(|column| !crate::names::is_target(table.name(*column)));
+    let aims = table.header.iter().any(|name| crate::names::is_aim(name));
     let block = |column: usize| {
         let first = table.rows.first()?.line();
         let mut summary = Summary::new(first - 1);
@@ -57,6 +58,8 @@ pub(crate) fn of_table(table: &Table) -> Vec<Block> {
             }
         }
         let mut block = summary.block()?;
+        // Beside aims it may be what a service keeps to, unless requests were counted.
+        (block.requests.is_some() || !aims).then_some(())?;
         block.tabled = true;
         block.last = table.rows.last()?.line();
         let name = table.name(column);

@@ -4,7 +4,7 @@ use super::{EXPLANATION, TOLERABLE};
 use crate::audit::Remark;
 use crate::check::{Seen, remark, share};
 use crate::figures::rates_in;
-use crate::names::{counts_requests, words};
+use crate::names::{counts_requests, is_aim, words};
 use crate::read::number::leading;
 use crate::table::{Cell, Row, Table};
 use prony_checks::Severity;
@@ -53,7 +53,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         timed.range(table.first..=last).next().is_some()
     };
     // Where nothing says that anything was loaded, a table of aims is of a service, and of no test.
-    let tested = !document.outputs.is_empty()
+    let tested = document.outputs.iter().any(|output| !output.block.tabled)
         || !document.commands.is_empty()
         || !document.stated.is_empty()
         || !document.at_once.is_empty();
@@ -238,22 +238,6 @@ fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
     let all = (1..table.header.len()).find(|column| of(*column, "requests"))?;
     let all = row.number(all).filter(|all| all.value >= failed.value)?;
     Some(failed.value / all.value)
-}
-
-/// Does a column say what is to be reached?
-fn is_aim(name: &str) -> bool {
-    const AIMS: [&str; 8] = [
-        "target",
-        "goal",
-        "threshold",
-        "slo",
-        "sla",
-        "objetivo",
-        "目标",
-        "목표",
-    ];
-    let name = name.to_lowercase();
-    words(&name).any(|word| AIMS.contains(&word))
 }
 
 /// Does a column say what was to be reached, or how far the others are apart?
