@@ -48,7 +48,7 @@ pub struct Document {
     pub failures: Vec<Failure>,
     /// What looks like figures, and is not understood: its line, and what it is.
     pub unread: Vec<(usize, String)>,
-    /// Lines whose figures were read by what they look like: of scripts, lists, and pieces of outputs.
+    /// Lines whose figures were read by what they look like, in order: of scripts, lists, and pieces of outputs.
     pub loose: Vec<RangeInclusive<usize>>,
     /// The outputs are a whole suite's: findings are told by system.
     pub suite: bool,
@@ -134,9 +134,22 @@ impl Document {
         }
     }
 
+    /// Keeps lines whose figures were read by what they look like. Texts are read from top to bottom, so the ranges are in order.
+    pub(crate) fn read_loosely(&mut self, from: usize, to: usize) {
+        match self.loose.last_mut() {
+            Some(last) if from <= *last.end() => {
+                *last = from.min(*last.start())..=to.max(*last.end());
+            }
+            _ => self.loose.push(from..=to),
+        }
+    }
+
     /// Are the figures of a line read by what they look like?
     pub(crate) fn is_loose(&self, line: usize) -> bool {
-        self.loose.iter().any(|range| range.contains(&line))
+        let at = self.loose.partition_point(|range| *range.end() < line);
+        self.loose
+            .get(at)
+            .is_some_and(|range| range.contains(&line))
     }
 
     /// Is there anything in it that an audit can look at?

@@ -157,7 +157,7 @@ impl Reader {
         }
         if let Some((table, next, loose)) = table::read(lines, at, self.fenced, separator) {
             if loose {
-                self.document.loose.push(at + 1..=next);
+                self.document.read_loosely(at + 1, next);
             }
             match table {
                 table::Read::Table(table) if self.document.tables.len() < TABLES => {
@@ -270,7 +270,7 @@ impl Reader {
                 block.url = of_errors(lines, block.first - 1, next);
             }
             if is_loose(&block) {
-                self.document.loose.push(block.first..=block.last);
+                self.document.read_loosely(block.first, block.last);
             }
             let mut place = place.clone();
             if let Some(name) = &block.name {
