@@ -6,7 +6,8 @@
 //! not: in `readme-mean-row.md` and `readme-mean-ok.md` runs differ by more than the servers do.
 //!
 //! `found.txt` has pages made again with the faults for which published ones were misread, and two that are still missed;
-//! `summaries.txt` has tables and lists of quantities and of times.
+//! `summaries.txt` has tables and lists of quantities and of times; `loose.txt` has figures that are no results, and
+//! figures that are read by what they look like.
 //!
 //! A text begins with `@@@ NAME`, followed by `@@@ expect FINDING…` (`!` behind one that is to be
 //! serious) and, where that helps, `@@@ why …`.

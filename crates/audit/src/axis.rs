@@ -23,7 +23,7 @@ pub(crate) fn axis(name: &str, labels: &[&str]) -> Axis {
         let load = labels.first().and_then(|label| load(name, label));
         return load.map_or(Axis::Names, |load| Axis::Loads(vec![load]));
     }
-    if is_time(name) {
+    if is_time(name) || labels.iter().all(|label| is_moment(label)) {
         return Axis::Time;
     }
     let loads: Option<Vec<Load>> = labels.iter().map(|label| load(name, label)).collect();
@@ -138,6 +138,13 @@ fn is_time(name: &str) -> bool {
     ) || name.contains("timestamp")
 }
 
+/// `17:50:02`: a time of day, to the second.
+fn is_moment(label: &str) -> bool {
+    let parts: Vec<&str> = label.trim().split(':').collect();
+    let two = |part: &&str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
+    parts.len() == 3 && parts.iter().all(two)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +175,7 @@ mod tests {
             ["c100", "c1000", "c10000"]
         );
         assert_eq!(axis("timestamp", &["1", "2"]), Axis::Time);
+        assert_eq!(axis("17:49:59", &["17:50:00", "17:50:01"]), Axis::Time);
         assert_eq!(axis("", &["nginx", "node"]), Axis::Names);
     }
 }

@@ -5,6 +5,7 @@ use crate::read::prose::Claim;
 use crate::table::Table;
 use crate::tool::{Block, Tool};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A text, as what stands in it.
@@ -47,6 +48,8 @@ pub struct Document {
     pub failures: Vec<Failure>,
     /// What looks like figures, and is not understood: its line, and what it is.
     pub unread: Vec<(usize, String)>,
+    /// Lines whose figures were read by what they look like, in order: of scripts, lists, and pieces of outputs.
+    pub loose: Vec<RangeInclusive<usize>>,
     /// The outputs are a whole suite's: findings are told by system.
     pub suite: bool,
 }
@@ -82,6 +85,8 @@ pub struct Place {
     pub headings: Vec<Arc<(String, usize)>>,
     /// The line above it that serves as its label.
     pub label: Option<Arc<(String, usize)>>,
+    /// The line of the command line above it, since the last heading, table or output.
+    pub command: Option<usize>,
     /// The line of a sentence between it and the output before it, which may say that it is of
     /// something else.
     pub sentence: Option<usize>,
@@ -108,6 +113,7 @@ impl Document {
             repetitions: None,
             failures: Vec::new(),
             unread: Vec::new(),
+            loose: Vec::new(),
             suite: false,
         }
     }
@@ -126,6 +132,24 @@ impl Document {
         for output in self.outputs.iter_mut().filter(|o| of_wrk(o.block.tool)) {
             output.command = Some(only.clone());
         }
+    }
+
+    /// Keeps lines whose figures were read by what they look like. Texts are read from top to bottom, so the ranges are in order.
+    pub(crate) fn read_loosely(&mut self, from: usize, to: usize) {
+        match self.loose.last_mut() {
+            Some(last) if from <= *last.end() => {
+                *last = from.min(*last.start())..=to.max(*last.end());
+            }
+            _ => self.loose.push(from..=to),
+        }
+    }
+
+    /// Are the figures of a line read by what they look like?
+    pub(crate) fn is_loose(&self, line: usize) -> bool {
+        let at = self.loose.partition_point(|range| *range.end() < line);
+        self.loose
+            .get(at)
+            .is_some_and(|range| range.contains(&line))
     }
 
     /// Is there anything in it that an audit can look at?

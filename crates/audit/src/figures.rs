@@ -2,14 +2,14 @@
 //! whether an output says so or a table.
 
 use crate::apart::{by_endpoint, tell_apart};
-use crate::document::{Document, Place};
+use crate::document::{Document, Output, Place};
 use crate::load::{Kind, Load};
 use crate::names::{System, is_generic, stem, system, words};
 use crate::read::command::Command;
 use crate::read::number::Printed;
 use crate::tabled::of_table;
 use crate::tool::Tool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rate.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
         let from = all.len();
         for (output, found) in document.outputs.iter().enumerate() {
             let block = &found.block;
-            if block.tabled {
+            if block.tabled || is_shown_again(&document.outputs[..output], found) {
                 continue;
             }
             let Some(rate) = block.rate.or_else(|| block.given_rate()) else {
@@ -88,8 +88,22 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
         }
         tell_apart(document, &mut all[from..]);
         let mut again = Repeated::default();
+        let measured = |command: &Command| (command.tool, command.connections());
+        let several: BTreeSet<_> = document.commands.iter().map(measured).collect();
         for (table, place) in &document.tables {
             let mut found = of_table(table, place, index, &file);
+            // What one tool has measured is no run of what another has, or of what it has under another load.
+            let above = document.commands.iter();
+            let above = above
+                .rev()
+                .find(|command| Some(command.line) == place.command);
+            if let Some(command) = above.filter(|_| several.len() > 1) {
+                for figure in &mut found {
+                    let under = (command.connections()).map_or(String::new(), |n| format!(" c{n}"));
+                    let section = format!("{} / {}{under}", figure.system.section, command.tool);
+                    figure.system.section = section.into();
+                }
+            }
             if let Some(line) = again.line(place) {
                 for figure in &mut found {
                     let section = format!("{} (line {line})", figure.system.section);
@@ -102,6 +116,30 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
     }
     all
 }
+
+/// Does an output with the same figures, below the same command line, stand before it? It is one run, shown twice.
+fn is_shown_again(before: &[Output], output: &Output) -> bool {
+    let run = |output: &Output| {
+        let url = output.command.as_ref()?.url()?.to_owned();
+        let block = &output.block;
+        let figures = (
+            block.requests?.what,
+            block.rate?.what,
+            block.latency.mean?.what,
+        );
+        Some((url, block.connections.map(|n| n.what), figures))
+    };
+    let own = run(output);
+    own.is_some()
+        && before
+            .iter()
+            .rev()
+            .take(SHOWN)
+            .any(|other| run(other) == own)
+}
+
+/// An output is looked for among so many before it.
+const SHOWN: usize = 50;
 
 /// Headings that stand twice below the same ones, and labels that stand twice below one: what is below the second is of something
 /// else than what is below the first, whatever that is.

@@ -35,6 +35,7 @@ mod figures;
 pub mod import;
 pub mod load;
 mod names;
+mod provenance;
 mod read;
 pub mod table;
 mod tabled;

@@ -181,9 +181,12 @@ pub(crate) fn counts(heading: &str) -> bool {
 
 /// Does a name say that requests were counted?
 pub(crate) fn counts_requests(name: &str) -> bool {
-    const COUNTED: [&str; 27] = [
+    const COUNTED: [&str; 30] = [
         "requests",
         "reqs",
+        "req",
+        "성공요청",
+        "성공 요청",
         "samples",
         "# samples",
         "#samples",
@@ -225,6 +228,122 @@ pub(crate) fn counts_requests(name: &str) -> bool {
     .find_map(|word| name.strip_prefix(word))
     .unwrap_or(name);
     COUNTED.contains(&name) || COUNTED.contains(&bare)
+}
+
+/// Does a column say what is to be reached?
+pub(crate) fn is_aim(name: &str) -> bool {
+    const AIMS: [&str; 8] = [
+        "target",
+        "goal",
+        "threshold",
+        "slo",
+        "sla",
+        "objetivo",
+        "目标",
+        "목표",
+    ];
+    let name = name.to_lowercase();
+    words(&name).any(|word| AIMS.contains(&word))
+}
+
+/// Does a column have what was wanted, what changed, or what is said of a row, and nothing that was measured?
+pub(crate) fn is_target(name: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "target",
+        "goal",
+        "expected",
+        "limit",
+        "threshold",
+        "change",
+        "improvement",
+        "diff",
+        "difference",
+        "delta",
+        "status",
+        "slo",
+        "sla",
+        "unit",
+        "description",
+        "notes",
+    ];
+    words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
+}
+
+/// Does a name have a language, a runtime, a protocol or a well-known server in it?
+pub(crate) fn names_software(name: &str) -> bool {
+    const WORDS: [&str; 56] = [
+        "apache",
+        "asp",
+        "axum",
+        "actix",
+        "bun",
+        "c",
+        "caddy",
+        "clojure",
+        "cpp",
+        "crystal",
+        "csharp",
+        "deno",
+        "django",
+        "dotnet",
+        "echo",
+        "elixir",
+        "envoy",
+        "erlang",
+        "express",
+        "fastapi",
+        "fastify",
+        "fiber",
+        "flask",
+        "gin",
+        "go",
+        "golang",
+        "graphql",
+        "grpc",
+        "h2o",
+        "haproxy",
+        "haskell",
+        "http",
+        "java",
+        "javascript",
+        "kong",
+        "kotlin",
+        "laravel",
+        "netty",
+        "nginx",
+        "nim",
+        "node",
+        "nodejs",
+        "ocaml",
+        "perl",
+        "php",
+        "python",
+        "rails",
+        "rest",
+        "ruby",
+        "rust",
+        "scala",
+        "spring",
+        "swift",
+        "tornado",
+        "traefik",
+        "zig",
+    ];
+    words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
+}
+
+/// `totalRequests` as `total requests`. Capitals that stand together stay so: `QPS`.
+pub(crate) fn spaced(name: &str) -> String {
+    let mut out = String::new();
+    let mut small = false;
+    for c in name.chars() {
+        if small && c.is_ascii_uppercase() {
+            out.push(' ');
+        }
+        small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        out.push(c);
+    }
+    out
 }
 
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {

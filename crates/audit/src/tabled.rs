@@ -6,7 +6,8 @@ use crate::axis::{Axis, axis, load as load_named};
 use crate::document::Place;
 use crate::figures::{Figure, is_about_other, is_other, rate_unit, rates_in};
 use crate::load::Load;
-use crate::names::{System, is_generic, is_run, is_summary, system, words};
+use crate::names::{System, is_generic, is_run, is_summary, is_target, system, words};
+use crate::read::prose::tools;
 use crate::table::{Row, Table};
 use rows::{are_percentiles, named_behind_loads, names_of, names_pages, without_ranks};
 
@@ -74,7 +75,13 @@ impl Reading<'_> {
     }
 
     fn system(&self, column: Option<&str>) -> System {
-        system(self.place, column, self.file)
+        let mut system = system(self.place, column, self.file);
+        // `| wrk | req/s |` below `| ab | req/s |`: what has measured is no run of the other.
+        let corner = self.table.name(0);
+        if tools(corner).next().is_some() || corner == "ab" {
+            system.section = format!("{} / {corner}", system.section).into();
+        }
+        system
     }
 
     /// The system of a row that is called so. Where the rows are pages of a server, the heading above names it.
@@ -261,6 +268,7 @@ fn systems_below(
             return;
         }
         // The first column of rates is the headline; several that differ in a load are all of them.
+        (_, Some(&first)) if is_plan(table, first) => return,
         (_, Some(&first)) => {
             let unit = rates_in(table.name(first)).or(Some(1.0));
             picked.push((first, Load::default(), unit));
@@ -274,7 +282,7 @@ fn systems_below(
         }
         _ => {}
     }
-    if picked.is_empty() {
+    if picked.is_empty() || names_quantities(table.name(0)) {
         quantities_below(reading);
         return;
     }
@@ -308,11 +316,17 @@ fn systems_below(
         let Some(name) = name else { continue };
         let of_first = first_loads.and_then(|loads| loads.get(row));
         let mut load = of_first.copied().unwrap_or_default();
+        let mut worded = String::new();
         for &column in &loads {
             let Some(cell) = reading.rows[row].cells.get(column) else {
                 continue;
             };
-            let own = load_named(table.name(column), &cell.text).unwrap_or_default();
+            let own = load_named(table.name(column), &cell.text);
+            // `big` and `small` are loads as well, of which only the words are known.
+            if own.is_none() && !cell.text.is_empty() {
+                worded = format!("{worded} / {}", cell.text);
+            }
+            let own = own.unwrap_or_default();
             load.connections = load.connections.or(own.connections);
             load.threads = load.threads.or(own.threads);
             load.other = load.other.or(own.other);
@@ -324,12 +338,45 @@ fn systems_below(
                 across
             };
             let mut system = reading.of_row(name);
-            if !group.is_empty() {
-                system.section = format!("{}{group}", system.section).into();
+            if !group.is_empty() || !worded.is_empty() {
+                system.section = format!("{}{group}{worded}", system.section).into();
             }
             reading.add(row, column, system, load, unit);
         }
     }
+}
+
+/// Does the name of the first column say that each row is a quantity: `| Metric | Value |`?
+fn names_quantities(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "metric",
+        "metrics",
+        "measure",
+        "quantity",
+        "statistic",
+        "kpi",
+        "indicator",
+        "指标",
+        "指標",
+        "지표",
+        "métrica",
+        "métrique",
+    ];
+    NAMES.contains(&name.trim().to_lowercase().as_str())
+}
+
+/// Does a table say what is to be sent, and for how long, and nothing that was measured? Its rates are round numbers.
+fn is_plan(table: &Table, rates: usize) -> bool {
+    let lasting = |name: &str| words(&name.to_lowercase()).any(|word| word == "duration");
+    let measured = |column: usize| {
+        let name = table.name(column);
+        let other = is_other(name) && !lasting(name) && Load::named(name, 0).is_none();
+        other || rates_in(name).is_some() && column != rates
+    };
+    let figures = || table.rows.iter().filter_map(|row| row.number(rates));
+    table.header.iter().any(|name| lasting(name))
+        && !(1..table.header.len()).any(measured)
+        && figures().all(|rate| rate.value % 5.0 == 0.0)
 }
 
 /// Are all columns of figures of one kind, which the heading, and no column, names? There are several of them, and every
@@ -397,7 +444,8 @@ fn quantities_below(reading: &mut Reading<'_>) {
             Some(cell) => Some(cell.text.as_str()),
             None => Some(table.name(column)).filter(|name| !is_generic(name)),
         };
-        if name.is_some_and(|name| is_summary(name) || is_other(name) || rates_in(name).is_some()) {
+        let other = |name| is_summary(name) || is_other(name) || is_target(name);
+        if name.is_some_and(|name| other(name) || rates_in(name).is_some()) {
             continue;
         }
         // How far the others are apart: `+18.7%`.

@@ -4,7 +4,7 @@
 
 use crate::document::{Document, Place};
 use crate::figures::{Figure, rate_unit};
-use crate::names::{is_summary, stem, words};
+use crate::names::{is_summary, names_software, stem, words};
 use crate::read::number::seconds;
 use crate::table::{Row, Table};
 use crate::tabled::of_table;
@@ -25,7 +25,13 @@ pub(crate) fn timed(documents: &[Document]) -> Vec<Figure> {
             || !document.at_once.is_empty();
         let read = |(table, place): &(Table, Place)| {
             let table = as_rates(table, place, loaded)?;
-            Some(of_table(&table, place, index, &file))
+            let mut found = of_table(&table, place, index, &file);
+            // The items of a list may all be of one thing. Names of software are not, nor is what the text compares.
+            for figure in &mut found {
+                let loose = document.is_loose(figure.line);
+                figure.system.unsure |= loose && !names_software(&figure.system.name);
+            }
+            Some(found)
         };
         all.extend(document.tables.iter().filter_map(read).flatten());
     }

@@ -45,10 +45,15 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let elsewhere = !document.outputs.is_empty()
             && document.tables.is_empty()
             && document.outputs.iter().all(elsewhere);
+        // JSON that is not understood may be an example of an answer.
+        let unread = document
+            .unread
+            .iter()
+            .any(|(_, what)| !what.starts_with("JSON"));
         let commands = document
             .commands
             .iter()
-            .filter(|_| (results || !document.unread.is_empty()) && !elsewhere)
+            .filter(|_| (results || unread) && !elsewhere)
             .filter(|command| command.host().is_some_and(is_this_machine))
             .map(|command| command.line);
         let targets = document.targets.iter().copied().filter(|_| results);

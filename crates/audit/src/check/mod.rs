@@ -31,6 +31,7 @@ use crate::document::{Document, Output};
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
 use crate::names::{System, is_generic};
+use crate::provenance::weigh;
 use crate::read::command::Command;
 use crate::timed::timed;
 use crate::tool::Tool;
@@ -161,12 +162,14 @@ fn remark(
     let mut lines: Vec<usize> = lines.into_iter().collect();
     lines.sort_unstable();
     lines.dedup();
+    let mut finding = Finding {
+        name: name.to_owned(),
+        severity,
+        text,
+    };
+    weigh(&mut finding, document, &lines);
     Remark {
-        finding: Finding {
-            name: name.to_owned(),
-            severity,
-            text,
-        },
+        finding,
         file: document.name.clone(),
         lines,
     }

@@ -2,7 +2,7 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::document::Place;
+use crate::document::{Output, Place};
 use crate::names::{is_ordinal, is_summary};
 use crate::read::number::Printed;
 use crate::table::{Cell, Row};
@@ -198,9 +198,10 @@ fn shown_twice(one: &(crate::table::Table, Place), other: &(crate::table::Table,
             .all(|(a, b)| texts(a) == texts(b))
 }
 
-/// Outputs whose count, rate and mean are the same.
+/// Outputs whose count, rate and mean are the same. Where the same command line stands above them, the page may show one twice on
+/// purpose, below another heading.
 fn outputs(seen: &Seen<'_>) -> Vec<Remark> {
-    let mut first: HashMap<(u64, u64, u64), (usize, usize)> = HashMap::new();
+    let mut first: HashMap<(u64, u64, u64), (usize, &Output)> = HashMap::new();
     let mut remarks = Vec::new();
     for (d, document) in seen.documents.iter().enumerate() {
         let mut copies = Vec::new();
@@ -221,33 +222,46 @@ fn outputs(seen: &Seen<'_>) -> Vec<Remark> {
             );
             match first.get(&key) {
                 None => {
-                    first.insert(key, (d, block.first));
+                    first.insert(key, (d, output));
                 }
-                Some(&(d0, line)) => copies.push((output, d0, line)),
+                Some(&(d0, first)) => copies.push((output, d0, first)),
             }
         }
-        let Some((output, d0, line)) = copies.first() else {
+        let Some((output, d0, original)) = copies.first() else {
             continue;
         };
+        let again = copies
+            .iter()
+            .all(|(output, d0, first)| *d0 == d && asks_the_same(output, first));
+        let (severity, copy) = if again {
+            (Severity::Warning, "it is shown twice, or one is a copy")
+        } else {
+            (Severity::Serious, "one of them is a copy")
+        };
         let text = format!(
-            "{} is, figure by figure, the output of line {line} of {}: two runs never agree in every \
-             digit, so one of them is a copy",
+            "{} is, figure by figure, the output of line {} of {}: two runs never agree in every \
+             digit, so {copy}",
             output.called(),
+            original.block.first,
             seen.documents[*d0].name,
         );
-        let lines = copies.iter().flat_map(|(output, d0, line)| {
-            let first = (*d0 == d).then_some(*line);
+        let lines = copies.iter().flat_map(|(output, d0, first)| {
+            let first = (*d0 == d).then_some(first.block.first);
             first.into_iter().chain([output.block.first])
         });
-        remarks.push(remark(
-            EXPLANATION.name,
-            Severity::Serious,
-            document,
-            lines,
-            text,
-        ));
+        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
     }
     remarks
+}
+
+/// Do the command lines above two outputs ask for the same, under the same load?
+fn asks_the_same(one: &Output, other: &Output) -> bool {
+    let asked = |output: &Output| {
+        let command = output.command.as_ref()?;
+        let url = command.url().map(str::to_owned);
+        Some((command.tool, url, command.connections(), command.threads()))
+    };
+    asked(one).is_some() && asked(one) == asked(other)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Seen, remark, time};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
 use crate::figures::Figure;
+use crate::names::spaced;
 use crate::read::command::Command;
 use crate::read::number::seconds;
 use crate::table::Table;
@@ -254,7 +255,8 @@ fn is_compiled(name: &str) -> bool {
         "truffleruby",
         "julia",
     ];
-    let name = name.to_lowercase();
+    // `SpringBootServer`
+    let name = spaced(name).to_lowercase();
     let words = || name.split(|c: char| !c.is_alphanumeric());
     // A native image, or Native AOT, was compiled before it was started.
     if words().any(|word| matches!(word, "native" | "aot")) {

@@ -56,7 +56,9 @@ pub(super) fn label(line: &str) -> Label {
         return Label::Generic;
     }
     let plain = without_ids(without_markup(line));
-    let text = plain.trim_end_matches(':').trim();
+    // `benchmarking alpha...` announces what follows, as `alpha:` does.
+    let text = plain.trim_end_matches([':', '…']).trim();
+    let text = text.strip_suffix("...").unwrap_or(text).trim_end();
     // A prompt with a command that is no server's names nothing.
     let text = match prompt(line) {
         Some(rest) if rest.starts_with("./") => rest,
@@ -145,6 +147,8 @@ fn is_generic_label(text: &str) -> bool {
         .iter()
         .any(|beginning| text.starts_with(beginning))
         || LINKS.contains(&text.to_lowercase().as_str())
+        // When it was measured is no name of what was.
+        || text.to_lowercase().starts_with("date:")
         // ab's own line; a script's may say what follows.
         || text.starts_with("Benchmarking ") && text.contains("(be patient)")
         // k6's checks and the titles of its summary.

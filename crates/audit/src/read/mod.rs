@@ -11,6 +11,7 @@ mod heading;
 mod label;
 
 use crate::document::{Document, Output, Place};
+use crate::provenance::is_loose;
 use crate::tool::Tool;
 use crate::{table, tool};
 use command::Command;
@@ -29,6 +30,7 @@ pub fn read(name: &str, text: &str) -> Document {
         fenced: false,
         since: 0,
         command: None,
+        ran: None,
         used: false,
         alone: false,
         after: None,
@@ -61,6 +63,8 @@ struct Reader {
     since: usize,
     /// The last command line since then.
     command: Option<usize>,
+    /// That line, as it stands.
+    ran: Option<String>,
     /// It has had an output.
     used: bool,
     /// It had none in its own block.
@@ -151,7 +155,10 @@ impl Reader {
             }
             return next;
         }
-        if let Some((table, next)) = table::read(lines, at, self.fenced, separator) {
+        if let Some((table, next, loose)) = table::read(lines, at, self.fenced, separator) {
+            if loose {
+                self.document.read_loosely(at + 1, next);
+            }
             match table {
                 table::Read::Table(table) if self.document.tables.len() < TABLES => {
                     let mut place = self.place(lines, at);
@@ -245,8 +252,11 @@ impl Reader {
             }
         }
         // What follows an output line by line is of the same as that.
+        let again = |line: &str| self.ran.as_deref() == Some(line);
         let follows = self.after.is_some_and(|after| {
-            (after..at).all(|i| lines.get(i).trim().is_empty() || is_quantity(lines.get(i).trim()))
+            let between = (after..at).map(|i| lines.get(i).trim());
+            let mut between = between.filter(|line| !line.is_empty());
+            between.all(|line| is_quantity(line) || again(line))
         });
         if place.label.is_none() && place.sentence.is_none() && follows {
             place.label.clone_from(&self.above);
@@ -258,6 +268,9 @@ impl Reader {
         for mut block in blocks {
             if block.url.is_none() {
                 block.url = of_errors(lines, block.first - 1, next);
+            }
+            if is_loose(&block) {
+                self.document.read_loosely(block.first, block.last);
             }
             let mut place = place.clone();
             if let Some(name) = &block.name {
@@ -345,6 +358,7 @@ impl Reader {
         let command = Command::find(line, at + 1);
         let found = command.is_some();
         if let Some(command) = command {
+            self.ran = Some(line.trim().to_owned());
             self.command = Some(self.document.commands.len());
             self.used = false;
             self.alone = false;
@@ -381,6 +395,7 @@ impl Reader {
         Place {
             headings: self.headings.above(),
             label,
+            command: self.command.map(|index| self.document.commands[index].line),
             sentence,
         }
     }
@@ -391,7 +406,9 @@ impl Reader {
         let line = above.find(|i| !lines.get(*i).trim().is_empty())?;
         let text = without_markup(lines.get(line));
         let text = text.strip_suffix(':')?;
-        (text.chars().count() <= CAPTION).then(|| Arc::new((text.to_owned(), line + 1)))
+        // `Results:` above each of several tables tells none of them apart.
+        let names = text.chars().count() <= CAPTION && !crate::names::is_generic(text);
+        names.then(|| Arc::new((text.to_owned(), line + 1)))
     }
 
     /// A larger part of the text ends before a line: what stands above it is no label of what

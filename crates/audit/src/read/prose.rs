@@ -18,9 +18,10 @@ pub(super) use pictures::{
     names_a_load_test,
 };
 pub(crate) use stated::PACED;
+pub(crate) use stated::tools;
 pub(super) use stated::{
     heads_requests, names_a_harness, repetitions, sends_at_a_rate, stated_connections,
-    stated_depth, stated_requests, stated_seconds, tools,
+    stated_depth, stated_requests, stated_seconds,
 };
 
 /// At most this many words of a line are read.

@@ -164,12 +164,12 @@ fn item(line: &str) -> Option<(String, &'static str, String)> {
     let name = rest[..from]
         .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | ']' | '+'));
     let good = name.chars().any(char::is_alphabetic) && name.chars().count() <= NAME;
-    (good && (marked || is_name(name))).then(|| (name.to_owned(), *unit, figure.to_owned()))
+    (good && is_name(name)).then(|| (name.to_owned(), *unit, figure.to_owned()))
 }
 
 /// May a label be one of something that is compared with others? A quantity of one thing is none, nor is a setting.
 fn is_name(label: &str) -> bool {
-    const QUANTITIES: [&str; 47] = [
+    const QUANTITIES: [&str; 51] = [
         "average",
         "peak",
         "maximum",
@@ -217,6 +217,11 @@ fn is_name(label: &str) -> bool {
         "attack",
         "wait",
         "ttfb",
+        // What a load begins and ends with.
+        "start",
+        "end",
+        "initial",
+        "final",
     ];
     let lower = label.to_lowercase();
     let first = words(&lower).next().unwrap_or("");

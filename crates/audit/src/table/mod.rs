@@ -165,20 +165,27 @@ impl Table {
 }
 
 /// The table that begins in a line, if it has figures, and the index of the line behind it.
-/// `separator` is that of a text which is a table as a whole.
+/// `separator` is that of a text which is a table as a whole. The last says whether it was read loosely: as a list, or with
+/// nothing but spaces between its columns.
 pub(crate) fn read(
     lines: &Lines<'_>,
     at: usize,
     fenced: bool,
     separator: Option<char>,
-) -> Option<(Read, usize)> {
-    let (table, next) = html::read(lines, at)
+) -> Option<(Read, usize, bool)> {
+    let drawn = html::read(lines, at)
         .or_else(|| markdown::read(lines, at))
-        .or_else(|| drawn::read(lines, at))
-        .or_else(|| list::read(lines, at))
-        .or_else(|| csv::read(lines, at, fenced, separator))
-        .or_else(|| aligned::read(lines, at))?;
-    Some((table.good(), next))
+        .or_else(|| drawn::read(lines, at));
+    let set = || list::read(lines, at).map(|(table, next)| (table, next, true));
+    let found = drawn.map(|(table, next)| (table, next, false));
+    let (table, next, loose) = found
+        .or_else(set)
+        .or_else(|| {
+            let (table, next) = csv::read(lines, at, fenced, separator)?;
+            Some((table, next, false))
+        })
+        .or_else(|| aligned::read(lines, at).map(|(table, next)| (table, next, true)))?;
+    Some((table.good(), next, loose))
 }
 
 /// The number that a cell is.

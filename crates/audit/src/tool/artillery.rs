@@ -2,8 +2,10 @@
 //! (`Summary report @ …`). What it reports on the way is left out.
 
 use super::{Block, Found, Step, Tool, at, finish, walk};
+use crate::read::json::{line_of, number};
 use crate::read::lines::Lines;
-use crate::read::number::leading;
+use crate::read::number::{Printed, leading};
+use serde_json::Value;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
@@ -83,6 +85,50 @@ fn time(block: &mut Block, i: usize, key: &str, value: &str) -> Step {
         _ => {}
     }
     Step::Taken
+}
+
+/// The summary of version 1 as JSON: `"scenariosCompleted": 180, "requestsCompleted": 900, "latency": { … }`.
+pub(super) fn read_json(
+    lines: &Lines<'_>,
+    start: usize,
+    next: usize,
+    value: &Value,
+) -> Option<Block> {
+    let value = value.get("aggregate").unwrap_or(value);
+    value.get("scenariosCompleted")?;
+    let requests = value.get("requestsCompleted")?.as_u64()?;
+    let line = |key: &str| line_of(lines, start, next, key);
+    let mut block = Block::new(Tool::Artillery, start);
+    block.requests = at(line("requestsCompleted"), requests);
+    let rate = number(value, &["rps", "mean"]).filter(|rate| *rate > 0.0);
+    block.rate = rate.and_then(|rate| at(line("rps"), Printed::exact(rate)));
+    let from = line("latency");
+    for key in ["min", "max", "mean", "median", "p95", "p99"] {
+        if let Some(ms) = number(value, &["latency", key]) {
+            time(
+                &mut block,
+                line_of(lines, from, next, key),
+                key,
+                &ms.to_string(),
+            );
+        }
+    }
+    let counted = |of: &str| {
+        let counts = value.get(of).and_then(Value::as_object);
+        let counts = counts.into_iter().flatten();
+        let counts = counts.filter_map(|(key, n)| Some((key.clone(), n.as_u64()?)));
+        counts.collect::<Vec<_>>()
+    };
+    for (code, n) in counted("codes") {
+        if code.starts_with(['4', '5']) {
+            block.fail(line(&code), format!("status {code}"), n, false);
+        }
+    }
+    for (how, n) in counted("errors") {
+        let late = how.contains("TIMEDOUT");
+        block.lose(line(&how), how, n, late);
+    }
+    Some(block)
 }
 
 fn artillery(block: &mut Block, i: usize, line: &str) -> Step {

@@ -62,6 +62,8 @@ pub struct Block {
     pub compressed: Option<usize>,
     /// It is a column of a table: its rate is a figure of that.
     pub tabled: bool,
+    /// Its figures are the values of keys: a program wrote it.
+    pub keyed: bool,
     /// A request may be among several of the errors: a wrong length and a bad status.
     pub overlap: bool,
 }
@@ -138,6 +140,7 @@ impl Block {
             asked: None,
             compressed: None,
             tabled: false,
+            keyed: false,
             overlap: matches!(tool, Tool::Ab | Tool::Weighttp),
         }
     }

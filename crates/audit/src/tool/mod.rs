@@ -267,6 +267,7 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
         .or_else(|| gcannon::read_json(lines, at, next, value))
         .or_else(|| zrk::read_json(lines, at, next, value))
         .or_else(|| crank::read_json(lines, at, next, value))
+        .or_else(|| artillery::read_json(lines, at, next, value))
         .or_else(|| k6::read_json(lines, at, next, value))
         .or_else(|| script::read_json(lines, at, next, value))?;
     block.last = next;

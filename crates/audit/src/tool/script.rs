@@ -1,5 +1,6 @@
 //! The summary that a script of its own prints, or a person writes: lines of `name: value` or `name = 'value'`, in several
-//! languages. It needs a rate and two other figures that are known, so that a setting or a sentence is none.
+//! languages. It needs a rate and two other figures that are known, or how many requests there were, how many failed and how
+//! long they took, so that a setting or a sentence is none.
 
 mod names;
 mod quantity;
@@ -44,29 +45,9 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 
 /// The summaries that the columns of a table are, each of whose rows is a quantity: `| Total requests | 200 |`.
 pub(crate) fn of_table(table: &Table) -> Vec<Block> {
-    const OTHER: [&str; 16] = [
-        "target",
-        "goal",
-        "expected",
-        "limit",
-        "threshold",
-        "change",
-        "improvement",
-        "diff",
-        "difference",
-        "delta",
-        "status",
-        "slo",
-        "sla",
-        "unit",
-        "description",
-        "notes",
-    ];
     let columns = 1..table.header.len();
-    let columns = columns.filter(|column| {
-        let name = table.name(*column).to_lowercase();
-        !crate::names::words(&name).any(|word| OTHER.contains(&word))
-    });
+    let columns = columns.filter(|column| !crate::names::is_target(table.name(*column)));
+    let aims = table.header.iter().any(|name| crate::names::is_aim(name));
     let block = |column: usize| {
         let first = table.rows.first()?.line();
         let mut summary = Summary::new(first - 1);
@@ -77,6 +58,8 @@ pub(crate) fn of_table(table: &Table) -> Vec<Block> {
             }
         }
         let mut block = summary.block()?;
+        // Beside aims it may be what a service keeps to, unless requests were counted.
+        (block.requests.is_some() || !aims).then_some(())?;
         block.tabled = true;
         block.last = table.rows.last()?.line();
         let name = table.name(column);
@@ -102,23 +85,13 @@ pub(super) fn read_json(
         let Some(number) = value.as_f64().filter(|n| n.is_finite()) else {
             continue;
         };
-        if let Some((what, value, name)) = named(&spaced(key), &number.to_string()) {
+        if let Some((what, value, name)) = named(key, &number.to_string()) {
             summary.add(line_of(lines, start, next, key), what, value, name);
         }
     }
-    summary.block()
-}
-
-/// `totalRequests` as `total requests`.
-fn spaced(key: &str) -> String {
-    let mut out = String::new();
-    for c in key.chars() {
-        if c.is_ascii_uppercase() && !out.ends_with([' ', '_']) {
-            out.push(' ');
-        }
-        out.push(c.to_ascii_lowercase());
-    }
-    out
+    let mut block = summary.block()?;
+    block.keyed = true;
+    Some(block)
 }
 
 /// No object of results has more keys.
@@ -129,6 +102,8 @@ struct Summary {
     block: Block,
     /// How many figures are known.
     known: usize,
+    /// It says how many failed, or did not.
+    judged: bool,
     /// The share that failed, and what it is called.
     share: Option<super::At<(String, String)>>,
 }
@@ -138,6 +113,7 @@ impl Summary {
         Self {
             block: Block::new(Tool::Script, start),
             known: 0,
+            judged: false,
             share: None,
         }
     }
@@ -148,6 +124,7 @@ impl Summary {
             self.share = at(i, (value, name));
         }
         self.known += usize::from(step == Step::Taken);
+        self.judged |= matches!(what, What::Failed | What::Share | What::Success);
         step
     }
 
@@ -161,7 +138,11 @@ impl Summary {
                 &share.what.1,
             );
         }
-        (self.known >= LEAST && self.block.rate.is_some()).then_some(self.block)
+        let latency = &self.block.latency;
+        let timed = latency.mean.is_some() || !latency.percentiles.is_empty();
+        let enough =
+            self.block.rate.is_some() || self.block.requests.is_some() && self.judged && timed;
+        (self.known >= LEAST && enough).then_some(self.block)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{EXPLANATION, TOLERABLE};
 use crate::audit::Remark;
 use crate::check::{Seen, remark, share};
 use crate::figures::rates_in;
-use crate::names::{counts_requests, words};
+use crate::names::{counts_requests, is_aim, words};
 use crate::read::number::leading;
 use crate::table::{Cell, Row, Table};
 use prony_checks::Severity;
@@ -52,7 +52,14 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let last = table.rows.last().map_or(table.first, Row::line);
         timed.range(table.first..=last).next().is_some()
     };
+    // Where nothing says that anything was loaded, a table of aims is of a service, and of no test.
+    let tested = document.outputs.iter().any(|output| !output.block.tabled)
+        || !document.commands.is_empty()
+        || !document.stated.is_empty()
+        || !document.at_once.is_empty();
+    let of_aims = |table: &Table| table.header.iter().any(|name| is_aim(name));
     let failing: Vec<Failing> = tables
+        .filter(|table| tested || !of_aims(table))
         .map(|table| (table, rates(table)))
         .filter(|(table, rates)| !rates.is_empty() || of_times(table))
         .flat_map(|(table, rates)| match table.groups() {

@@ -31,9 +31,10 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
     let stated = stated(document);
     let depth = |figure: &Figure, heading: Option<u64>, table: usize, place: &Place| {
-        // A command line in the heading or the label above a table is that of the table.
+        // A command line in the heading or the label above a table, or between these and the table, is that of the table.
         let above = place.headings.last().into_iter().chain(&place.label);
-        let above: Vec<usize> = above.map(|text| text.1).collect();
+        let above = above.map(|text| text.1).chain(place.command);
+        let above: Vec<usize> = above.collect();
         let own = document
             .commands
             .iter()

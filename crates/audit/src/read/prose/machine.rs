@@ -30,7 +30,7 @@ pub(in crate::read) fn loads_this_machine(line: &str) -> bool {
         "url under test",
     ];
     let Some(at) = line.find("://") else {
-        return false;
+        return composes_a_client(line);
     };
     let from = line[..at]
         .rfind(|c: char| !c.is_ascii_alphabetic())
@@ -50,6 +50,37 @@ pub(in crate::read) fn loads_this_machine(line: &str) -> bool {
     })
 }
 
+/// `docker compose run --rm k6 …`: the containers of one file run on one machine, and this one loads the others.
+fn composes_a_client(line: &str) -> bool {
+    const CLIENTS: [&str; 16] = [
+        "bench",
+        "benchmark",
+        "loadtest",
+        "load-test",
+        "loadgen",
+        "k6",
+        "wrk",
+        "wrk2",
+        "hey",
+        "oha",
+        "vegeta",
+        "siege",
+        "locust",
+        "artillery",
+        "bombardier",
+        "gatling",
+    ];
+    let Some((_, rest)) = line.split_once("compose ") else {
+        return false;
+    };
+    let mut words = rest.split_whitespace();
+    line.contains("docker")
+        && words.any(|word| word == "run")
+        && words
+            .find(|word| !word.starts_with('-'))
+            .is_some_and(|name| CLIENTS.contains(&name))
+}
+
 /// Is a line what vegeta is to ask of this machine: `GET http://localhost:3000/posts/1`?
 pub(in crate::read) fn asks_this_machine(line: &str) -> bool {
     const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
@@ -62,7 +93,9 @@ pub(in crate::read) fn asks_this_machine(line: &str) -> bool {
 
 /// Does a line say that client and server were one machine?
 pub(in crate::read) fn is_of_one_machine(line: &str) -> bool {
-    const SAID: [&str; 31] = [
+    const SAID: [&str; 33] = [
+        "on local vagrant",
+        "on local vms",
         "server and client compete",
         "client and server compete",
         "localhost testing",

@@ -56,7 +56,7 @@ pub(in crate::read) fn names_a_harness(line: &str) -> bool {
 }
 
 /// The load generators that a line names.
-pub(in crate::read) fn tools(line: &str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn tools(line: &str) -> impl Iterator<Item = &'static str> {
     // Most lines name none.
     let named = CLOSED.iter().chain(&PACED).copied().filter(|name| {
         contains(line, name)

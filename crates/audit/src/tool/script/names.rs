@@ -100,6 +100,7 @@ pub(super) const NAMES: [(What, &[&str]); 11] = [
         What::Lasted,
         &[
             "total time",
+            "total time seconds",
             "time taken",
             "elapsed",
             "elapsed time",

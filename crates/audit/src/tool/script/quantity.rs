@@ -1,6 +1,7 @@
 //! What a line of a summary is of, by what it is called.
 
 use super::names::NAMES;
+use crate::names::spaced;
 use crate::read::lines::without_markup;
 use crate::read::number::leading;
 
@@ -46,8 +47,12 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
     let value = value
         .trim_matches(|c: char| matches!(c, '\'' | '"' | ',' | ';' | '|') || c.is_whitespace());
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | '%' | '#'));
-    let name = name.replace(['_', '"'], " ").to_lowercase();
-    let bare = name.split('(').next().unwrap_or("").trim();
+    let name = spaced(name).replace(['_', '"'], " ").to_lowercase();
+    let (bare, aside) = name.split_once('(').unwrap_or((&name, ""));
+    let bare = bare.trim();
+    // `Latency (p95)`
+    let of_time = matches!(bare, "latency" | "response time");
+    let aside = Some(aside.trim_end_matches(')')).filter(|_| of_time);
     if bare.is_empty() {
         return None;
     }
@@ -58,6 +63,7 @@ pub(super) fn named(name: &str, value: &str) -> Option<(What, String, String)> {
     let what = known
         .or_else(|| rate(&name, value))
         .or_else(|| percentile(bare))
+        .or_else(|| percentile(aside?))
         .or_else(|| loosely(bare))?;
     let number = leading(value.trim_start_matches(['~', '≈'])).is_some();
     (number || what == What::Url && value.contains("://")).then(|| (what, value.to_owned(), name))
