@@ -31,9 +31,9 @@ pub use symbols::{Namer, RUNNABLE, forget};
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds.
 pub type Nanos = u64;
 
-/// CPU time between two samples, in nanoseconds: some 1,700 samples per second on a CPU. It is no multiple of a
+/// CPU time between two samples, in nanoseconds: some 1,000 samples per second on a CPU. It is no multiple of a
 /// round number, so that no load with a regular rhythm is met at the same point of each request.
-pub const PERIOD: Nanos = 600_011;
+pub const PERIOD: Nanos = 997_001;
 
 /// The name of a system call of this machine, by its number.
 #[must_use]
