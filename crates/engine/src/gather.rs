@@ -104,7 +104,7 @@ impl<'a> Gather<'a> {
             progress.outcomes(&whole.outcomes);
             let kept = Kept::of(&whole);
             progress.window(&kept.window(start, control.measured()));
-            self.keep(whole, kept);
+            self.keep(&whole, kept);
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> Gather<'a> {
         // Workers that ended a little sooner than others have no part in the last windows.
         for (_, slice) in std::mem::take(&mut self.partial).into_values() {
             let kept = Kept::of(&slice);
-            self.keep(slice, kept);
+            self.keep(&slice, kept);
         }
         // Only now is it known when the measurement began and ended.
         let whole = std::mem::take(&mut self.whole);

@@ -111,7 +111,7 @@ fn a_server_that_stops_answering_before_the_end_is_told_of() {
     let server = Served::start(&["tcp-echo"]);
     let place = Place::new();
     let url = server.tcp();
-    let load = ["load", "-d", "2s", "--timeout", "4s", "-c", "8"];
+    let load = ["load", "-d", "4s", "--timeout", "6s", "-c", "8"];
     let load = [&load[..], &["--markdown", "-", &url]].concat();
     let mut prony = Background::start(&mut place.command(&load));
     prony.line("p99");
