@@ -128,9 +128,9 @@ impl<'a> Gather<'a> {
         }
     }
 
-    fn keep(&mut self, whole: Slice, kept: Kept) {
+    fn keep(&mut self, whole: &Slice, kept: Kept) {
         self.whole.push(kept);
-        self.batches.add(&whole);
+        self.batches.add(whole);
     }
 
     /// Length of a window that is not cut short.
