@@ -1,6 +1,10 @@
 //! Names: what was measured, by the headings, labels and columns it stands under, and which of them
 //! only count runs or sum others up.
 
+mod software;
+
+pub(crate) use software::names_software;
+
 use crate::document::Place;
 use crate::load::Load;
 use std::sync::Arc;
@@ -265,69 +269,6 @@ pub(crate) fn is_target(name: &str) -> bool {
         "unit",
         "description",
         "notes",
-    ];
-    words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
-}
-
-/// Does a name have a language, a runtime, a protocol or a well-known server in it?
-pub(crate) fn names_software(name: &str) -> bool {
-    const WORDS: [&str; 56] = [
-        "apache",
-        "asp",
-        "axum",
-        "actix",
-        "bun",
-        "c",
-        "caddy",
-        "clojure",
-        "cpp",
-        "crystal",
-        "csharp",
-        "deno",
-        "django",
-        "dotnet",
-        "echo",
-        "elixir",
-        "envoy",
-        "erlang",
-        "express",
-        "fastapi",
-        "fastify",
-        "fiber",
-        "flask",
-        "gin",
-        "go",
-        "golang",
-        "graphql",
-        "grpc",
-        "h2o",
-        "haproxy",
-        "haskell",
-        "http",
-        "java",
-        "javascript",
-        "kong",
-        "kotlin",
-        "laravel",
-        "netty",
-        "nginx",
-        "nim",
-        "node",
-        "nodejs",
-        "ocaml",
-        "perl",
-        "php",
-        "python",
-        "rails",
-        "rest",
-        "ruby",
-        "rust",
-        "scala",
-        "spring",
-        "swift",
-        "tornado",
-        "traefik",
-        "zig",
     ];
     words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
 }
