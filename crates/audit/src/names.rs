@@ -252,25 +252,20 @@ pub(crate) fn is_aim(name: &str) -> bool {
 
 /// Does a column have what was wanted, what changed, or what is said of a row, and nothing that was measured?
 pub(crate) fn is_target(name: &str) -> bool {
-    const WORDS: [&str; 16] = [
-        "target",
-        "goal",
+    const WORDS: [&str; 11] = [
         "expected",
         "limit",
-        "threshold",
         "change",
         "improvement",
         "diff",
         "difference",
         "delta",
         "status",
-        "slo",
-        "sla",
         "unit",
         "description",
         "notes",
     ];
-    words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
+    is_aim(name) || words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
 }
 
 /// `totalRequests` as `total requests`. Capitals that stand together stay so: `QPS`.
