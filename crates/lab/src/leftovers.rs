@@ -1,9 +1,9 @@
 //! What a prony that was killed has left behind. Its [supervisor](crate::supervisor) ends the server then; but the supervisor may
 //! have been killed too, and only what it started directly goes with it. Every process below a supervisor carries the
 //! supervisor's number in its environment, so what has lost it is found and ended: at the end of the trial, or when
-//! prony starts the next time. Temporary folders are found in the same way, by a lock that ends with its holder.
+//! prony starts the next time. Temporary folders are found in the same way, by their locks, which end with their holders.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -12,10 +12,9 @@ use tempfile::TempDir;
 
 /// The variable that every process below a supervisor has.
 pub(crate) const MARK: &str = "PRONY_SUPERVISOR";
-/// What temporary folders are called at first.
-const PREFIX: &str = "prony-";
-/// The file in a temporary folder that its prony holds locked while it uses the folder.
-const LOCK: &str = ".in-use";
+/// What the names of temporary folders begin with. Whatever has such a name and is not locked is removed, so nobody else
+/// should think of it.
+const PREFIX: &str = "prony-tmp-";
 /// A process may make new ones while it is ended, but not without end.
 const TRIES: u32 = 100;
 
@@ -115,6 +114,7 @@ fn end(pid: libc::pid_t, namespace: &str) -> bool {
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,
+    /// The folder itself, locked. It ends after `folder`, so what is killed while it removes the folder is found too.
     _lock: File,
 }
 
@@ -129,22 +129,43 @@ impl Scratch {
 
     fn below(above: &Path) -> io::Result<Self> {
         remove_folders(above);
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
-        // Locked before it has its name: another prony removes what it finds unlocked.
-        let unnamed = folder.path().join(".new");
-        let lock = File::create(&unnamed)?;
-        lock.lock()?;
-        fs::rename(unnamed, folder.path().join(LOCK))?;
-        Ok(Self {
-            folder,
-            _lock: lock,
-        })
+        loop {
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
+            // Until it is locked, another prony takes it for one whose prony was killed, and may remove it.
+            if let Some(lock) = lock(folder.path())? {
+                return Ok(Self {
+                    folder,
+                    _lock: lock,
+                });
+            }
+        }
     }
 
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+}
+
+/// Locks a new folder; nothing when another prony has removed it, or is about to.
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let gone = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(None),
+        _ => Err(error),
+    };
+    let open = match File::open(folder) {
+        Ok(open) => open,
+        Err(error) => return gone(error),
+    };
+    match open.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    match fs::metadata(folder) {
+        Ok(_) => Ok(Some(open)),
+        Err(error) => gone(error),
     }
 }
 
@@ -155,15 +176,15 @@ fn remove_folders(above: &Path) {
     let entries = fs::read_dir(above).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
     for path in named.map(|entry| entry.path()) {
-        let own = |path: &PathBuf| {
-            fs::symlink_metadata(path).is_ok_and(|it| it.uid() == user && !it.is_symlink())
-        };
-        let lock = path.join(LOCK);
-        // One that is being made has no lock yet: it is left.
-        if !own(&path) || !own(&lock) {
+        // A link is no folder here, wherever it leads.
+        let own = fs::symlink_metadata(&path).is_ok_and(|it| it.uid() == user && it.is_dir());
+        if !own {
             continue;
         }
-        if File::open(&lock).is_ok_and(|file| file.try_lock().is_ok()) {
+        let Ok(folder) = File::open(&path) else {
+            continue;
+        };
+        if folder.try_lock().is_ok() {
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -211,26 +232,58 @@ mod tests {
     #[test]
     fn folders_that_nobody_uses_are_removed() {
         let above = tempfile::tempdir().unwrap();
-        let made = |name: &str, lock: bool| {
+        let made = |name: &str| {
             let path = above.path().join(name);
             fs::create_dir(&path).unwrap();
             fs::write(path.join("x"), "").unwrap();
-            if lock {
-                fs::write(path.join(LOCK), "").unwrap();
-            }
             path
         };
-        let (left, new, other) = (
-            made("prony-left", true),
-            made("prony-new", false),
-            made("other", true),
+        let (left, other) = (made("prony-tmp-left"), made("prony-other"));
+        let (empty, elsewhere) = (
+            above.path().join("prony-tmp-empty"),
+            above.path().join("elsewhere"),
         );
+        fs::create_dir(&empty).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        let link = above.path().join("prony-tmp-link");
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
         let first = Scratch::below(above.path()).unwrap();
         let second = Scratch::below(above.path()).unwrap();
-        assert!(!left.exists() && new.exists() && other.exists());
+        assert!(!left.exists() && !empty.exists());
+        assert!(other.exists() && elsewhere.exists() && link.exists());
         assert!(first.path().exists() && second.path().exists());
         let path = first.path().to_owned();
         drop(first);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn nobody_removes_what_another_has_just_made() {
+        let above = tempfile::tempdir().unwrap();
+        let make = || {
+            for _ in 0..100 {
+                let scratch = Scratch::below(above.path()).unwrap();
+                fs::write(scratch.path().join("x"), "").unwrap();
+                remove_folders(above.path());
+                assert!(scratch.path().join("x").exists());
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(make);
+            }
+        });
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_or_locked_is_no_new_one() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("it");
+        assert!(lock(&path).unwrap().is_none());
+        fs::create_dir(&path).unwrap();
+        let held = lock(&path).unwrap();
+        assert!(held.is_some());
+        assert!(lock(&path).unwrap().is_none());
     }
 }
