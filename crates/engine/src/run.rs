@@ -12,7 +12,7 @@ use crate::protocol::tls::{Connector, Tls, TlsInvalid};
 use crate::protocol::ws::Ws;
 use crate::protocol::{Echo, HeadBytes, Http, Mixed, PlainBytes, Session};
 use crate::schedule::{
-    Closed, Constant, Poisson, Replayed, Schedule, Share, Staged, StagedPoisson,
+    Closed, Constant, Open, Poisson, Replayed, Schedule, Share, Staged, StagedPoisson,
 };
 use crate::trace::{Opening, Sample};
 use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
@@ -161,30 +161,30 @@ fn speak(
     match &plan.dialogue {
         Dialogue::Echo(message) => {
             let session = |_| (plan.target.clone(), Echo::new(message.clone()));
-            carry_out(plan, part, control, session, hear)
+            carry_out(plan, part, control, &session, hear)
         }
         Dialogue::Http { exchanges, limits } => {
             let session = |_| (plan.target.clone(), Http::new(exchanges.clone(), *limits));
-            carry_out(plan, part, control, session, hear)
+            carry_out(plan, part, control, &session, hear)
         }
         Dialogue::H2(it) => {
             let session = |_| {
                 let h2 = H2::<Plain>::new(it.exchanges.clone(), it.limits, it.window);
                 (plan.target.clone(), h2)
             };
-            carry_out(plan, part, control, session, hear)
+            carry_out(plan, part, control, &session, hear)
         }
         Dialogue::Grpc(it) => {
             let session = |_| {
                 let h2 = H2::<Grpc>::new(it.exchanges.clone(), it.limits, it.window);
                 (plan.target.clone(), h2)
             };
-            carry_out(plan, part, control, session, hear)
+            carry_out(plan, part, control, &session, hear)
         }
         Dialogue::Ws(messages) => {
             let calls = (!plan.load.keepalive).then_some(plan.load.calls);
             let session = |_| (plan.target.clone(), Ws::new((**messages).clone(), calls));
-            carry_out(plan, part, control, session, hear)
+            carry_out(plan, part, control, &session, hear)
         }
         Dialogue::Mix(mix) if !mix.sessions.is_empty() => {
             let keepalive = plan.load.keepalive;
@@ -193,11 +193,11 @@ fn speak(
             match mix.http2 {
                 None => {
                     let session = |worker| (target(), users(worker));
-                    carry_out(plan, part, control, session, hear)
+                    carry_out(plan, part, control, &session, hear)
                 }
                 Some(_) => {
                     let session = |worker| (target(), over_h2(users(worker), mix));
-                    carry_out(plan, part, control, session, hear)
+                    carry_out(plan, part, control, &session, hear)
                 }
             }
         }
@@ -218,11 +218,11 @@ fn speak(
             match mix.http2 {
                 None => {
                     let session = |worker| (target(), mixed(worker));
-                    carry_out(plan, part, control, session, hear)
+                    carry_out(plan, part, control, &session, hear)
                 }
                 Some(_) => {
                     let session = |worker| (target(), over_h2(mixed(worker), mix));
-                    carry_out(plan, part, control, session, hear)
+                    carry_out(plan, part, control, &session, hear)
                 }
             }
         }
@@ -243,7 +243,7 @@ pub fn run_with<P: Session>(
     mut progress: impl Progress,
 ) -> Result<(Observation, Detail), Error> {
     gathered(plan, control, &mut progress, |hear| {
-        carry_out(plan, Part::whole(plan), control, part, hear)
+        carry_out(plan, Part::whole(plan), control, &part, hear)
     })
 }
 
@@ -265,12 +265,16 @@ fn gathered(
     gather.observation(control)
 }
 
+/// Whom each worker talks to, and how. Not a type of its own for each caller: the load loop is compiled anew for every type
+/// that it knows, and this is asked once.
+type Sessions<'a, P> = dyn Fn(u32) -> (Target, P) + Sync + 'a;
+
 /// With a session, or the same over TLS.
 fn carry_out<P: Session>(
     plan: &Plan,
     part: Part,
     control: &Control,
-    session: impl Fn(u32) -> (Target, P) + Sync,
+    session: &Sessions<'_, P>,
     hear: &mut dyn FnMut(Told),
 ) -> Result<(), Error> {
     let Some(options) = &plan.tls else {
@@ -282,7 +286,7 @@ fn carry_out<P: Session>(
         let (target, session) = session(worker);
         (target, Tls::new(session, &connector))
     };
-    start(plan, part, control, secure, hear);
+    start(plan, part, control, &secure, hear);
     Ok(())
 }
 
@@ -291,10 +295,9 @@ fn start<P: Session>(
     plan: &Plan,
     part: Part,
     control: &Control,
-    session: impl Fn(u32) -> (Target, P) + Sync,
+    session: &Sessions<'_, P>,
     hear: &mut dyn FnMut(Told),
 ) {
-    let session = &session;
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         for thread in 0..plan.load.threads {
@@ -315,7 +318,7 @@ fn start<P: Session>(
                     });
                 };
                 let (target, session) = session(share.worker);
-                let result = by_transport(plan, share, control, events, &target, session);
+                let result = by_transport(plan, share, control, &events, &target, session);
                 let _ = sender.send(match result {
                     Ok((transport, report)) => Told::Done(transport, Box::new(report)),
                     Err(error) => Told::Failed(error),
@@ -351,7 +354,7 @@ fn by_transport<P: Session>(
     plan: &Plan,
     share: Share,
     control: &Control,
-    events: impl FnMut(Event),
+    events: &dyn Fn(Event),
     target: &Target,
     protocol: P,
 ) -> Result<(Kind, Report), Error> {
@@ -384,7 +387,7 @@ fn by_arrival<T: Transport, P: Session>(
     plan: &Plan,
     share: Share,
     control: &Control,
-    events: impl FnMut(Event),
+    events: &dyn Fn(Event),
     transport: T,
     protocol: P,
 ) -> Result<Report, Error> {
@@ -392,7 +395,7 @@ fn by_arrival<T: Transport, P: Session>(
         plan: &Plan,
         share: Share,
         control: &Control,
-        events: impl FnMut(Event),
+        events: &dyn Fn(Event),
         transport: T,
         schedule: S,
         protocol: P,
@@ -401,35 +404,28 @@ fn by_arrival<T: Transport, P: Session>(
             .run(transport)
             .map_err(Error::Worker)
     }
-    match plan.arrival() {
-        Arrival::Closed => go(plan, share, control, events, transport, Closed, protocol),
-        Arrival::Constant(rate) => go(
-            plan,
-            share,
-            control,
-            events,
-            transport,
-            Constant::new(rate, share),
-            protocol,
-        ),
+    match open(plan, share) {
+        None => go(plan, share, control, events, transport, Closed, protocol),
+        Some(open) => go(plan, share, control, events, transport, open, protocol),
+    }
+}
+
+/// The schedule of a worker, when the loop is open.
+fn open(plan: &Plan, share: Share) -> Option<Open> {
+    let stages = &plan.load.stages;
+    Some(match plan.arrival() {
+        Arrival::Closed => return None,
+        Arrival::Constant(rate) => Open::Constant(Constant::new(rate, share)),
+        Arrival::Poisson { rate, seed } => Open::Poisson(Poisson::new(rate, share, seed)),
+        Arrival::Staged => Open::Staged(Staged::new(stages, share)),
+        Arrival::StagedPoisson { seed } => {
+            Open::StagedPoisson(StagedPoisson::new(stages, share, seed))
+        }
         Arrival::Recorded => {
             let due = plan.recorded().map_or(&[][..], |recorded| &recorded.due);
-            let schedule = Replayed::new(due, share);
-            go(plan, share, control, events, transport, schedule, protocol)
+            Open::Replayed(Replayed::new(due, share))
         }
-        Arrival::Staged => {
-            let schedule = Staged::new(&plan.load.stages, share);
-            go(plan, share, control, events, transport, schedule, protocol)
-        }
-        Arrival::StagedPoisson { seed } => {
-            let schedule = StagedPoisson::new(&plan.load.stages, share, seed);
-            go(plan, share, control, events, transport, schedule, protocol)
-        }
-        Arrival::Poisson { rate, seed } => {
-            let schedule = Poisson::new(rate, share, seed);
-            go(plan, share, control, events, transport, schedule, protocol)
-        }
-    }
+    })
 }
 
 /// Is this transport available here?

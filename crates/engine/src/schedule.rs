@@ -3,6 +3,7 @@
 //! A closed loop has no times of its own: a request is due as soon as its connection is free. An
 //! open loop has a rate, and every request has a due time that nothing the server does can move.
 
+mod open;
 mod population;
 mod stages;
 mod times;
@@ -67,6 +68,7 @@ pub trait Schedule {
     fn skip(&mut self, until: Nanos) -> Skipped;
 }
 
+pub use open::Open;
 pub use population::Population;
 pub use stages::Stages;
 pub use times::Times;

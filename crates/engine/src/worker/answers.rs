@@ -1,10 +1,10 @@
 //! What the transport tells a worker: connections made, bytes received, connections ended.
 
+use super::Worker;
 use super::backlog::Backlog;
 use super::connection::{Connection, Flow, Link};
 use super::links::LISTENED;
 use super::tracer::Tracer;
-use super::{Event, Worker};
 use crate::clock::{self, Nanos};
 use crate::protocol::{Answer, Booked, Ending, Events, Fault, InFlight, Mismatch, Session, Token};
 use crate::recorder::{Failure, Recorder, Sent};
@@ -12,7 +12,7 @@ use crate::schedule::Schedule;
 use crate::transport::{Handler, Outgoing, Slot};
 use std::io;
 
-impl<S: Schedule, P: Session, F: FnMut(Event), O: Outgoing> Handler<O> for Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
     fn opened(&mut self, out: &mut O, slot: Slot, result: io::Result<()>, at: Nanos) {
         if let Err(error) = result {
             return self.not_connected(out, slot, &error, at);
@@ -172,7 +172,7 @@ impl<T: Token> Events<T> for Booking<'_, T> {
     }
 }
 
-impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// Tells the session something about a connection, and books what it reports.
     #[inline(always)] // so that what a booking borrows stays in registers
     fn ask<R>(

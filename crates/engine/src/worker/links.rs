@@ -20,7 +20,7 @@ const SWEEP: u32 = 64;
 /// How many times each connection is looked at within one time-out.
 const SWEEPS: Nanos = 32;
 
-impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// Opens connections a few at a time; begins the load when every thread is ready.
     #[cold]
     pub(super) fn set_up<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {

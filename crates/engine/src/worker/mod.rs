@@ -89,9 +89,10 @@ struct Mark {
     kept_waiting: Nanos,
 }
 
-pub(crate) struct Worker<'a, S, P: Session, F> {
+pub(crate) struct Worker<'a, S, P: Session> {
     control: &'a Control,
-    events: F,
+    /// Not a type of its own: the loop would be compiled anew for every caller.
+    events: &'a dyn Fn(Event),
     schedule: S,
     protocol: P,
     recorder: Recorder,
@@ -149,14 +150,14 @@ pub(crate) struct Worker<'a, S, P: Session, F> {
     left: Option<Nanos>,
 }
 
-impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
+impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
     pub(crate) fn new(
         plan: &Plan,
         share: Share,
         control: &'a Control,
         schedule: S,
         protocol: P,
-        events: F,
+        events: &'a dyn Fn(Event),
     ) -> Self {
         let n = share.connections();
         let (workers, worker) = (u64::from(share.workers), u64::from(share.worker));
@@ -299,7 +300,7 @@ impl<'a, S: Schedule, P: Session, F: FnMut(Event)> Worker<'a, S, P, F> {
     #[cold]
     fn roll(&mut self, now: Nanos) {
         let mut work = self.worked();
-        let events = &mut self.events;
+        let events = self.events;
         self.recorder.roll(now, |mut window| {
             window.work = std::mem::take(&mut work);
             events(Event::Window(Box::new(window)));

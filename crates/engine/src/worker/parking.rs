@@ -1,7 +1,7 @@
 //! Connections of a closed loop come and go, when their number changes while the load lasts.
 
+use super::Worker;
 use super::connection::Link;
-use super::{Event, Worker};
 use crate::clock::Nanos;
 use crate::protocol::{InFlight, Session};
 use crate::recorder::Failure;
@@ -59,7 +59,7 @@ impl Parking {
     }
 }
 
-impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// Opens connections that take part from now on, and closes those that do not any more, when what they have in
     /// flight is answered.
     #[cold]

@@ -1,6 +1,6 @@
 //! Rests between requests, when the protocol wants them.
 
-use super::{Event, Worker};
+use super::Worker;
 use crate::clock::Nanos;
 use crate::protocol::{Pace, Session};
 use crate::schedule::Schedule;
@@ -52,7 +52,7 @@ impl Rests {
     }
 }
 
-impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// Does the protocol want the next request of an open connection to be sent now? If it shall
     /// rest, that begins.
     #[inline]

@@ -1,14 +1,14 @@
 //! Sending what is due.
 
+use super::Worker;
 use super::connection::{Connection, Link};
-use super::{Event, Worker};
 use crate::clock::{self, Nanos};
 use crate::protocol::{InFlight, Session};
 use crate::recorder::{Failure, Sent};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
 
-impl<S: Schedule, P: Session, F: FnMut(Event)> Worker<'_, S, P, F> {
+impl<S: Schedule, P: Session> Worker<'_, S, P> {
     /// May a request that is due at `due` still be sent? Counts it if so.
     #[inline]
     pub(super) fn admit(&mut self, due: Nanos) -> bool {
