@@ -78,11 +78,15 @@ fn altered(change: fn(&mut Seen, Frame) -> Option<Vec<u8>>) -> SocketAddr {
         let there = TcpStream::connect(server).unwrap();
         there.set_nodelay(true).unwrap();
         let (mut from, mut to) = (there.try_clone().unwrap(), client.try_clone().unwrap());
-        thread::spawn(move || {
+        let answers = thread::spawn(move || {
             let _ = std::io::copy(&mut from, &mut to);
             let _ = to.shutdown(Shutdown::Write);
         });
-        pass_on(&client, &there, change);
+        if !pass_on(&client, &there, change) {
+            // One of them has ended: what the server has said still comes.
+            let _ = there.shutdown(Shutdown::Write);
+            let _ = answers.join();
+        }
         let _ = client.shutdown(Shutdown::Both);
         let _ = there.shutdown(Shutdown::Both);
     })
@@ -94,26 +98,27 @@ struct Seen {
     streams: BTreeSet<u32>,
 }
 
+/// Until one of both ends; did the cheat break off?
 fn pass_on(
     mut client: &TcpStream,
     mut server: &TcpStream,
     change: fn(&mut Seen, Frame) -> Option<Vec<u8>>,
-) {
+) -> bool {
     let mut seen = Seen::default();
     let mut preface = [0; PREFACE];
     if client.read_exact(&mut preface).is_err() || server.write_all(&preface).is_err() {
-        return;
+        return false;
     }
     loop {
         let mut header = [0; HEADER];
         if client.read_exact(&mut header).is_err() {
-            return;
+            return false;
         }
         let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
         let mut bytes = header.to_vec();
         bytes.resize(HEADER + length, 0);
         if client.read_exact(&mut bytes[HEADER..]).is_err() {
-            return;
+            return false;
         }
         let frame = Frame {
             kind: header[3],
@@ -122,7 +127,8 @@ fn pass_on(
         };
         match change(&mut seen, frame) {
             Some(bytes) if server.write_all(&bytes).is_ok() => {}
-            _ => return,
+            Some(_) => return false,
+            None => return true,
         }
     }
 }
