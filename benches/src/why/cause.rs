@@ -107,7 +107,7 @@ impl Cause {
     /// seen in the shortest useful ones.
     pub const fn effort(self) -> (u32, f64) {
         match self {
-            Self::Work => (24, 1.0),
+            Self::Work => (48, 1.0),
             Self::Lock => (12, 0.5),
             Self::Same => (8, 0.5),
             Self::Nagle | Self::Alloc => (6, 0.5),
