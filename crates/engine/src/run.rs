@@ -265,8 +265,8 @@ fn gathered(
     gather.observation(control)
 }
 
-/// Whom each worker talks to, and how. Not a type of its own for each caller: the load loop is compiled anew for every type
-/// that it knows, and this is asked once.
+/// Says whom a worker talks to, and how. It is `dyn`, since it is called once per worker, and the load loop would otherwise be
+/// compiled again for every caller.
 type Sessions<'a, P> = dyn Fn(u32) -> (Target, P) + Sync + 'a;
 
 /// With a session, or the same over TLS.

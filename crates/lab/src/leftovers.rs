@@ -1,20 +1,23 @@
 //! What a prony that was killed has left behind. Its [supervisor](crate::supervisor) ends the server then; but the supervisor may
 //! have been killed too, and only what it started directly goes with it. Every process below a supervisor carries the
 //! supervisor's number in its environment, so what has lost it is found and ended: at the end of the trial, or when
-//! prony starts the next time. Temporary folders are found in the same way, by their locks, which end with their holders.
+//! prony starts the next time. Temporary folders are found in the same way, by locks, which end with their holders.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use tempfile::TempDir;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// The variable that every process below a supervisor has.
 pub(crate) const MARK: &str = "PRONY_SUPERVISOR";
-/// What the names of temporary folders begin with. Whatever has such a name and is not locked is removed, so nobody else
-/// should think of it.
-const PREFIX: &str = "prony-tmp-";
+/// Temporary folders are called this and some random letters.
+const PREFIX: &str = "prony-";
+/// A folder's lock is the file beside it that is called as the folder is, and this. It is made before the folder and removed
+/// after it, so that there is no folder without it. The folder itself would not do as its own lock: over NFS, folders are
+/// locked on one machine only.
+const LOCK: &str = ".in-use";
 /// A process may make new ones while it is ended, but not without end.
 const TRIES: u32 = 100;
 
@@ -113,9 +116,19 @@ fn end(pid: libc::pid_t, namespace: &str) -> bool {
 /// A temporary folder. It goes when this is dropped, or, should prony be killed, when prony starts the next time.
 #[derive(Debug)]
 pub struct Scratch {
-    folder: TempDir,
-    /// The folder itself, locked. It ends after `folder`, so what is killed while it removes the folder is found too.
-    _lock: File,
+    folder: Folder,
+    /// Dropped after the folder: its file is removed, and then unlocked.
+    _lock: NamedTempFile,
+}
+
+/// Removed when it is dropped.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 impl Scratch {
@@ -129,44 +142,39 @@ impl Scratch {
 
     fn below(above: &Path) -> io::Result<Self> {
         remove_folders(above);
-        loop {
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
-            // Until it is locked, another prony takes it for one whose prony was killed, and may remove it.
-            if let Some(lock) = lock(folder.path())? {
-                return Ok(Self {
-                    folder,
-                    _lock: lock,
-                });
+        let lock = loop {
+            let mut file = tempfile::Builder::new();
+            let file = file.prefix(PREFIX).suffix(LOCK).tempfile_in(above)?;
+            if is_locked_now(&file)? {
+                break file;
             }
-        }
+        };
+        let folder = folder_of(lock.path());
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Self {
+            folder: Folder(folder),
+            _lock: lock,
+        })
     }
 
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder.0
     }
 }
 
-/// Locks a new folder; nothing when another prony has removed it, or is about to.
-fn lock(folder: &Path) -> io::Result<Option<File>> {
-    let gone = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Ok(None),
-        _ => Err(error),
-    };
-    let open = match File::open(folder) {
-        Ok(open) => open,
-        Err(error) => return gone(error),
-    };
-    match open.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(error),
+/// Locks a new file; false when another prony, which found it before it was locked, has removed it or is about to.
+fn is_locked_now(file: &NamedTempFile) -> io::Result<bool> {
+    match file.as_file().try_lock() {
+        Ok(()) => file.path().try_exists(),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
-    match fs::metadata(folder) {
-        Ok(_) => Ok(Some(open)),
-        Err(error) => gone(error),
-    }
+}
+
+fn folder_of(lock: &Path) -> PathBuf {
+    lock.with_extension("")
 }
 
 /// Removes this user's temporary folders whose lock no process holds.
@@ -174,18 +182,26 @@ fn remove_folders(above: &Path) {
     // SAFETY: a plain system call.
     let user = unsafe { libc::geteuid() };
     let entries = fs::read_dir(above).into_iter().flatten().flatten();
-    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
-    for path in named.map(|entry| entry.path()) {
-        // A link is no folder here, wherever it leads.
-        let own = fs::symlink_metadata(&path).is_ok_and(|it| it.uid() == user && it.is_dir());
-        if !own {
+    let locks = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with(PREFIX) && name.ends_with(LOCK)
+    });
+    for path in locks.map(|entry| entry.path()) {
+        if !fs::symlink_metadata(&path).is_ok_and(|it| it.uid() == user && it.is_file()) {
             continue;
         }
-        let Ok(folder) = File::open(&path) else {
+        // Over NFS only a file that is open for writing can be locked for one process alone.
+        let Ok(lock) = File::options().write(true).open(&path) else {
             continue;
         };
-        if folder.try_lock().is_ok() {
-            let _ = fs::remove_dir_all(&path);
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        let removed = fs::remove_dir_all(folder_of(&path));
+        // With its lock, a folder that is still there is found again.
+        if removed.map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true) {
+            let _ = fs::remove_file(&path);
         }
     }
 }
@@ -232,29 +248,40 @@ mod tests {
     #[test]
     fn folders_that_nobody_uses_are_removed() {
         let above = tempfile::tempdir().unwrap();
-        let made = |name: &str| {
-            let path = above.path().join(name);
-            fs::create_dir(&path).unwrap();
-            fs::write(path.join("x"), "").unwrap();
-            path
+        let path = |name: &str| above.path().join(name);
+        let folder = |name: &str| {
+            fs::create_dir(path(name)).unwrap();
+            fs::write(path(name).join("x"), "").unwrap();
         };
-        let (left, other) = (made("prony-tmp-left"), made("prony-other"));
-        let (empty, elsewhere) = (
-            above.path().join("prony-tmp-empty"),
-            above.path().join("elsewhere"),
-        );
-        fs::create_dir(&empty).unwrap();
-        fs::create_dir(&elsewhere).unwrap();
-        let link = above.path().join("prony-tmp-link");
-        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        // Killed while the folder was used; before it was made, or after it was removed; somebody else's.
+        for name in ["prony-left", "prony-other", "elsewhere"] {
+            folder(name);
+        }
+        for name in ["prony-left.in-use", "prony-early.in-use", "other.in-use"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let link = |name| std::os::unix::fs::symlink(path("elsewhere"), path(name)).unwrap();
+        link("prony-link.in-use");
         let first = Scratch::below(above.path()).unwrap();
         let second = Scratch::below(above.path()).unwrap();
-        assert!(!left.exists() && !empty.exists());
-        assert!(other.exists() && elsewhere.exists() && link.exists());
+        for gone in ["prony-left", "prony-left.in-use", "prony-early.in-use"] {
+            assert!(!path(gone).exists(), "{gone}");
+        }
+        for kept in [
+            "prony-other/x",
+            "other.in-use",
+            "elsewhere/x",
+            "prony-link.in-use",
+        ] {
+            assert!(path(kept).exists(), "{kept}");
+        }
         assert!(first.path().exists() && second.path().exists());
-        let path = first.path().to_owned();
+        let mode = fs::metadata(first.path()).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let (lock, path) = (first._lock.path().to_owned(), first.path().to_owned());
+        assert!(lock.exists());
         drop(first);
-        assert!(!path.exists());
+        assert!(!path.exists() && !lock.exists());
     }
 
     #[test]
@@ -277,13 +304,15 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_gone_or_locked_is_no_new_one() {
+    fn a_lock_that_another_holds_or_has_removed_is_none() {
         let above = tempfile::tempdir().unwrap();
-        let path = above.path().join("it");
-        assert!(lock(&path).unwrap().is_none());
-        fs::create_dir(&path).unwrap();
-        let held = lock(&path).unwrap();
-        assert!(held.is_some());
-        assert!(lock(&path).unwrap().is_none());
+        let new = || NamedTempFile::new_in(above.path()).unwrap();
+        let (held, removed, free) = (new(), new(), new());
+        let other = File::open(held.path()).unwrap();
+        other.lock().unwrap();
+        fs::remove_file(removed.path()).unwrap();
+        assert!(!is_locked_now(&held).unwrap());
+        assert!(!is_locked_now(&removed).unwrap());
+        assert!(is_locked_now(&free).unwrap());
     }
 }

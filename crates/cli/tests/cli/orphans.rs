@@ -283,7 +283,8 @@ fn what_is_left_when_both_are_killed_is_ended_at_the_next_start() {
             .iter()
             .any(|(_, line)| line.contains(" servers start "))
     });
-    assert_eq!(scratch(&scene.place), 1);
+    // The folder, and its lock.
+    assert_eq!(scratch(&scene.place), 2);
     scene
         .place
         .echo_server("plain", "{prony} serve tcp-echo --port {port}", "");

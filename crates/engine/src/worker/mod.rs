@@ -91,7 +91,7 @@ struct Mark {
 
 pub(crate) struct Worker<'a, S, P: Session> {
     control: &'a Control,
-    /// Not a type of its own: the loop would be compiled anew for every caller.
+    /// `dyn`, since it is called once per window, and the loop would otherwise be compiled again for every caller.
     events: &'a dyn Fn(Event),
     schedule: S,
     protocol: P,
