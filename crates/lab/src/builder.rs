@@ -118,17 +118,12 @@ impl Builder {
         let Some((wanted, place)) = server.manifest.dependencies.as_ref().zip(place) else {
             return Ok(());
         };
-        for folder in [&self.dependencies, &self.shared] {
-            fs::create_dir_all(folder).map_err(|source| file("making", folder, source))?;
-        }
         // What is installed may hold its own path, so it grows in its place; another prony waits.
-        let lock = place.folder.with_extension("lock");
-        let _held = fs::File::create(&lock)
-            .and_then(|file| file.lock().map(|()| file))
-            .map_err(|source| file("locking", &lock, source))?;
+        let _held = lock(&place.folder.with_extension("lock"))?;
         if place.done.is_file() {
             return Ok(());
         }
+        let _registry = self.registry(&wanted.from)?;
         let clear = || match fs::remove_dir_all(&place.folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -152,6 +147,13 @@ impl Builder {
         let line = fill(&wanted.install, &with).expect("checked when the manifest was read");
         shell(&line, &from).inspect_err(|_| drop(clear()))?;
         fs::write(&place.done, "").map_err(|source| file("writing", &place.done, source))
+    }
+
+    /// Waits until no other build or installation uses what comes from this registry, and keeps others waiting as long as the
+    /// file is open: it lies in a cache that the registry's tools share, and not all of them (Maven) may use it at the same time.
+    fn registry(&self, name: &str) -> Result<fs::File, BuildError> {
+        let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        lock(&self.shared.join(format!("{name}.lock")))
     }
 
     /// Builds a server, or finds that it was built already.
@@ -230,11 +232,22 @@ impl Builder {
                 ..Fill::default()
             };
             let line = fill(line, &with).expect("checked when the manifest was read");
+            let dependencies = server.manifest.dependencies.as_ref();
+            let _registry = dependencies.map(|it| self.registry(&it.from)).transpose()?;
             shell(&line, &src)?;
         }
         let done = scratch.join("done");
         fs::write(&done, "").map_err(|source| file("writing", &done, source))
     }
+}
+
+/// Makes a file, and the folders above it, and locks it.
+fn lock(path: &Path) -> Result<fs::File, BuildError> {
+    let above = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(above)
+        .and_then(|()| fs::File::create(path))
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|source| file("locking", path, source))
 }
 
 /// Where the dependencies of one or more servers lie.

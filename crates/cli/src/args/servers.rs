@@ -6,6 +6,7 @@ use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use prony_record::load::{KeyKind, Over};
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 
 /// The servers of the catalog: list, setup, check, start
 #[derive(Debug, Args)]
@@ -54,6 +55,9 @@ pub enum ServersAction {
         /// Show what would be installed, and stop
         #[arg(long, conflicts_with = "yes")]
         dry_run: bool,
+        /// How many servers at a time, of different registries [default: as many as CPUs, 8 at most]
+        #[arg(long, short, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
     },
     /// Build servers, start them and verify their contracts
     ///
@@ -73,6 +77,9 @@ pub enum ServersAction {
         /// The key of the certificate that they are given over tls and h2: ecdsa-p256 or rsa2048 [default: ecdsa-p256]
         #[arg(long, value_name = "KIND")]
         server_key: Option<KeyKind>,
+        /// How many at a time [default: as many as CPUs, 8 at most]
+        #[arg(long, short, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -139,3 +139,29 @@ fn a_missing_toolchain_is_named_with_its_package() {
         "needs no-such-program, which is not on the PATH; on Debian: apt-get install some-package"
     );
 }
+
+#[test]
+fn what_comes_from_one_registry_is_used_by_one_server_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let builder = Builder::new(&dir.path().join("cache"));
+    // Fails while another of them is at work.
+    let alone = "mkdir {cache}/busy && sleep 0.05 && rmdir {cache}/busy";
+    let servers: Vec<_> = (0..4)
+        .map(|at| {
+            let mut it = dependent(dir.path(), &format!("s{at}"));
+            let dependencies = it.manifest.dependencies.as_mut().unwrap();
+            dependencies.packages = vec![at.to_string()];
+            dependencies.install = format!("{alone} && touch {{deps}}/got");
+            it.manifest.build = Some(alone.into());
+            it
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for it in &servers {
+            scope.spawn(|| {
+                builder.install(it).unwrap();
+                builder.build(it).unwrap();
+            });
+        }
+    });
+}

@@ -1,8 +1,10 @@
 //! `prony servers check`: does every server keep its contracts?
 
-use super::{progress, selected};
+use super::parallel::{self, Task};
+use super::selected;
 use crate::Ended;
-use crate::args::Places;
+use crate::args::{Places, Shown};
+use crate::live::Live;
 use crate::place::{local_host, on_signal};
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::catalog::Server;
@@ -15,6 +17,7 @@ use prony_record::Failure;
 use prony_record::load::{KeyKind, Over};
 use prony_report::table::{Align, Table};
 use serde_json::json;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// How a server fared.
@@ -28,20 +31,19 @@ pub fn check(
     places: &Places,
     names: &[String],
     (only, key): (&[Over], Option<KeyKind>),
+    jobs: Option<NonZeroUsize>,
     json: bool,
 ) -> Result<Ended> {
     let catalog = places.catalog()?;
     let selected = selected(places, &catalog, names)?;
-    let interrupt = Arc::new(Interrupt::default());
-    on_signal(&interrupt)?;
-    let (host, _scratch) = local_host(places, &interrupt, Placement::split(&allowed_cpus()))?;
-    let mut states = Vec::new();
-    let each = selected.into_iter().flat_map(|(server, contract)| {
-        let speaks = server.manifest.speaks(contract).iter();
-        let wanted = speaks.filter(|over| only.is_empty() || only.contains(over));
-        wanted.map(move |&over| (server, contract, over))
-    });
-    let each: Vec<_> = each.collect();
+    let each: Vec<_> = selected
+        .into_iter()
+        .flat_map(|(server, contract)| {
+            let speaks = server.manifest.speaks(contract).iter();
+            let wanted = speaks.filter(|over| only.is_empty() || only.contains(over));
+            wanted.map(move |&over| (server, contract, over))
+        })
+        .collect();
     if each.is_empty() {
         return Err(miette!(
             help = "`prony servers list` shows what each of them speaks",
@@ -49,14 +51,29 @@ pub fn check(
             super::list_of(only)
         ));
     }
-    for (server, contract, over) in each {
-        if interrupt.fired() {
-            break;
-        }
-        let what = format!("checking {} ({})", server.name, asked(contract, over));
-        let state = progress(&what, || check_one(&host, server, contract, over, key));
-        states.push((server, contract, over, state));
-    }
+    let interrupt = Arc::new(Interrupt::default());
+    on_signal(&interrupt)?;
+    let stopped = || interrupt.fired();
+    // Nothing is measured, so all may have all CPUs.
+    let (host, _scratch) = local_host(places, &interrupt, Placement::shared(&allowed_cpus()))?;
+    let tasks: Vec<_> = each
+        .into_iter()
+        .map(|of @ (server, contract, over)| Task {
+            of,
+            name: format!("checking {} ({})", server.name, asked(contract, over)),
+            // It may have to be built first, which is done once.
+            uses: Some(&server.name),
+        })
+        .collect();
+    let check = |&(server, contract, over): &_| check_one(&host, server, contract, over, key);
+    let live = Live::begin("checking servers".into(), Shown::default(), &[]);
+    let results = parallel::run(&live, &tasks, parallel::jobs(jobs), &stopped, &check);
+    drop(live);
+    let states: Vec<_> = tasks
+        .iter()
+        .zip(results)
+        .filter_map(|(task, state)| Some((task.of.0, task.of.1, task.of.2, state?)))
+        .collect();
     if json {
         let states: Vec<_> = states
             .iter()

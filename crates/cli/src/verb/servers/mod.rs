@@ -1,6 +1,7 @@
 //! `prony servers`: list, setup, check, start.
 
 mod check;
+mod parallel;
 mod setup;
 
 use crate::Ended;
@@ -33,13 +34,15 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
             names,
             yes,
             dry_run,
-        } => setup::main(places, names, *yes, *dry_run),
+            jobs,
+        } => setup::main(places, names, (*yes, *dry_run), *jobs),
         ServersAction::Check {
             names,
             over,
             server_key,
+            jobs,
             json,
-        } => check::check(places, names, (over, *server_key), *json),
+        } => check::check(places, names, (over, *server_key), *jobs, *json),
         ServersAction::Start {
             name,
             contract,

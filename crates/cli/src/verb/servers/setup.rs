@@ -1,16 +1,24 @@
 //! `prony servers setup`: install what servers need.
 
+use super::parallel::{self, Task};
 use super::{progress, selected};
 use crate::Ended;
-use crate::args::Places;
+use crate::args::{Places, Shown};
+use crate::live::Live;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::builder::{BuildError, Builder};
 use prony_lab::catalog::Server;
 use prony_lab::setup::{self, Needs, SetupError};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
+use std::num::NonZeroUsize;
 
-pub fn main(places: &Places, names: &[String], yes: bool, dry_run: bool) -> Result<Ended> {
+pub fn main(
+    places: &Places,
+    names: &[String],
+    (yes, dry_run): (bool, bool),
+    jobs: Option<NonZeroUsize>,
+) -> Result<Ended> {
     let catalog = places.catalog()?;
     let mut servers: Vec<&Server> = Vec::new();
     for (server, _) in selected(places, &catalog, names)? {
@@ -30,13 +38,18 @@ pub fn main(places: &Places, names: &[String], yes: bool, dry_run: bool) -> Resu
             eprintln!("nothing was installed");
             return Ok(Ended::Incomplete);
         }
-        install(&needs, &builder)?;
+        install_debian(&needs)?;
     }
     if dry_run {
         println!("nothing is to be installed for {} servers", servers.len());
         return Ok(Ended::Done);
     }
-    Ok(build(&servers, &builder))
+    Ok(install_and_build(
+        &needs.dependencies,
+        &servers,
+        &builder,
+        parallel::jobs(jobs),
+    ))
 }
 
 /// What would be installed, for people.
@@ -113,33 +126,19 @@ fn agreed() -> Result<bool> {
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
-fn install(needs: &Needs<'_>, builder: &Builder) -> Result<()> {
-    if !needs.debian.is_empty() {
-        let count = needs.debian.len();
-        if setup::debian_sizes(&needs.debian).is_none() {
-            progress("updating the package lists", setup::update_debian)
-                .map_err(|error| explain(&error))?;
-        }
-        progress(&format!("installing {count} Debian packages"), || {
-            setup::install_debian(&needs.debian)
-        })
-        .map_err(|error| explain(&error))?;
+fn install_debian(needs: &Needs<'_>) -> Result<()> {
+    if needs.debian.is_empty() {
+        return Ok(());
     }
-    for server in &needs.dependencies {
-        let Some(wanted) = &server.manifest.dependencies else {
-            continue;
-        };
-        let what = format!(
-            "installing {} from {}",
-            wanted.packages.join(" "),
-            wanted.from
-        );
-        // One that cannot be had must not keep the others from being set up.
-        if let Err(error) = progress(&what, || builder.install(server)) {
-            eprintln!("{}: {}", server.name, told_error(&error));
-        }
+    let count = needs.debian.len();
+    if setup::debian_sizes(&needs.debian).is_none() {
+        progress("updating the package lists", setup::update_debian)
+            .map_err(|error| explain(&error))?;
     }
-    Ok(())
+    progress(&format!("installing {count} Debian packages"), || {
+        setup::install_debian(&needs.debian)
+    })
+    .map_err(|error| explain(&error))
 }
 
 fn explain(error: &SetupError) -> miette::Report {
@@ -149,22 +148,66 @@ fn explain(error: &SetupError) -> miette::Report {
     }
 }
 
-/// Builds every server, so that no run has to; tells what is ready.
-fn build(servers: &[&Server], builder: &Builder) -> Ended {
-    let mut ready = 0;
-    for server in servers {
-        let what = format!("building {}", server.name);
-        match progress(&what, || builder.build(server)) {
-            Ok(_) => ready += 1,
-            Err(error) => eprintln!("{}: {}", server.name, told_error(&error)),
-        }
-    }
+/// A step of what is done for one server.
+enum Step<'a> {
+    Install(&'a Server),
+    Build(&'a Server),
+}
+
+/// Installs what `lacking` servers depend on, and builds every server, so that no run has to; tells what is ready.
+fn install_and_build(
+    lacking: &[&Server],
+    servers: &[&Server],
+    builder: &Builder,
+    jobs: usize,
+) -> Ended {
+    let installs = lacking.iter().filter_map(|server| {
+        let wanted = server.manifest.dependencies.as_ref()?;
+        Some(Task {
+            of: Step::Install(server),
+            name: format!(
+                "installing {} from {}",
+                wanted.packages.join(" "),
+                wanted.from
+            ),
+            uses: registry(server),
+        })
+    });
+    let builds = servers.iter().map(|server| Task {
+        of: Step::Build(server),
+        name: format!("building {}", server.name),
+        uses: registry(server),
+    });
+    let tasks: Vec<_> = installs.chain(builds).collect();
+    let live = Live::begin("setting up servers".into(), Shown::default(), &[]);
+    // One that cannot be had must not keep the others from being set up.
+    let work = |step: &Step<'_>| {
+        let (server, result) = match step {
+            Step::Install(server) => (server, builder.install(server)),
+            Step::Build(server) => (server, builder.build(server).map(drop)),
+        };
+        result.inspect_err(|error| live.say(&format!("{}: {}", server.name, told_error(error))))
+    };
+    let results = parallel::run(&live, &tasks, jobs, &|| false, &work);
+    drop(live);
+    let built = tasks.iter().zip(results);
+    let ready = built
+        .filter(|(task, result)| {
+            matches!(task.of, Step::Build(_)) && matches!(result, Some(Ok(())))
+        })
+        .count();
     println!("{ready} of {} servers are set up", servers.len());
     if ready == servers.len() {
         Ended::Done
     } else {
         Ended::Incomplete
     }
+}
+
+/// The registry of a server's dependencies, which the builder uses for one server at a time.
+fn registry(server: &Server) -> Option<&str> {
+    let dependencies = server.manifest.dependencies.as_ref();
+    dependencies.map(|dependencies| dependencies.from.as_str())
 }
 
 /// An error with the end of what the failed command printed.
