@@ -220,7 +220,7 @@ fn reports_fit_the_terminal() {
             contract = "tcp-echo"
             servers = ["quick", "plain"]
             rounds = 2
-            load = { connections = 2, duration = "100ms" }
+            load = { connections = 2, requests = 500, warmup = "0s" }
         "#,
     );
     place.prony(&["run", &file, "--no-html", "--quiet"]).with(0);
