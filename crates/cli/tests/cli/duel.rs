@@ -6,7 +6,7 @@ use crate::support::{Place, Served, schema, valid};
 use std::process::Command;
 
 const QUICK: [&str; 8] = [
-    "--rounds", "2", "-d", "100ms", "--warmup", "200ms", "-c", "4",
+    "--rounds", "2", "-d", "300ms", "--warmup", "200ms", "-c", "4",
 ];
 
 /// The first duel of five in which both sides kept the common rate: others may have the CPUs for all of one.

@@ -69,7 +69,7 @@ fn a_run_and_a_duel_are_judged_against_what_they_are_compared_with() {
     let place = Place::with_references();
     let sides = ["quick", "plain", "--contract", "tcp-echo", "--quiet"];
     let short = [
-        "--rounds", "2", "-d", "100ms", "--warmup", "50ms", "-c", "2",
+        "--rounds", "2", "-d", "300ms", "--warmup", "50ms", "-c", "2",
     ];
     let comment = place.path().join("duel.md").display().to_string();
     let more = [

@@ -69,7 +69,7 @@ fn a_load_a_duel_and_a_verification_are_made_over_tls() {
     assert_eq!(load["tls"]["version"], "TLSv1.3", "{load:#}");
 
     let duel = [
-        "duel", &url, &url, "--rounds", "2", "-d", "100ms", "-c", "2",
+        "duel", &url, &url, "--rounds", "2", "-d", "300ms", "-c", "2",
     ];
     let more = ["--warmup", "0s", "--no-rate", "--json"];
     let duel = place

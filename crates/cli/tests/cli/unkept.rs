@@ -16,7 +16,7 @@ fn a_run_that_the_notebook_cannot_take_is_shown_and_saved_beside_it() {
     let server = Served::start(&["http-echo"]);
     let url = server.http("/");
     let load = ["load", "-d", "300ms", "-c", "2", &url];
-    let quick = ["--rounds", "2", "-d", "100ms", "--warmup", "200ms"];
+    let quick = ["--rounds", "2", "-d", "300ms", "--warmup", "200ms"];
     let duel = [
         "duel",
         "quick",
