@@ -62,10 +62,7 @@ pub fn run<T: Sync, R: Send>(
     let next = || {
         let mut queue = lock();
         loop {
-            if stopped() {
-                queue.waiting.clear();
-            }
-            if queue.waiting.is_empty() {
+            if stopped() || queue.waiting.is_empty() {
                 return None;
             }
             if let Some(place) = queue.first_free(tasks) {
