@@ -7,6 +7,7 @@ use super::machines::Apart;
 use crate::complete;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
+use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::load::Over;
 
@@ -45,6 +46,9 @@ pub struct Run {
     /// Shorter: one round, a tenth of the work, and at most 3 s of warm-up
     #[arg(long)]
     pub quick: bool,
+    /// Load each start unmeasured until steady, for at most this long, instead of what the experiment or --quick says
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<Span>,
     /// The random seed for the trial order, to repeat it
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

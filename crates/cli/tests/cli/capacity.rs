@@ -9,7 +9,7 @@ use serde_json::Value;
 fn search(place: &Place, more: &[&str]) -> Done {
     let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
     let usual = [
-        "capacity", &server, "--get", "/", "-d", "500ms", "-c", "16", "--json",
+        "capacity", &server, "--get", "/", "-d", "500ms", "--warmup", "500ms", "-c", "16", "--json",
     ];
     place.prony(&[&usual, more].concat())
 }

@@ -328,6 +328,12 @@ fn rounds_quick_and_only() {
         ["plain@1 1", "quick@1 1", "quick@2 1"]
     );
     assert_eq!(run(&["--quick"]), ["plain@1 1", "quick@1 1", "quick@2 1"]);
+    // --quick alone makes the warm-up 3 s at most.
+    run(&["--quick", "--warmup", "200ms"]);
+    let kept = place.prony(&["export", "latest", "--format", "json"]);
+    for trial in kept.with(0).json()["trials"].as_array().unwrap() {
+        assert_eq!(trial["load"]["warmup"], "200ms", "{trial:#}");
+    }
     // The baseline stays: without it there is nothing to compare with.
     assert_eq!(run(&["--only", "plain"]), ["plain@1 2", "quick@1 2"]);
     assert_eq!(run(&["--only", "quick", "--rounds", "1"]), ["quick@1 1"]);

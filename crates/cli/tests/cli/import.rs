@@ -118,6 +118,8 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
             "300ms",
             "-d",
             "500ms",
+            "--warmup",
+            "200ms",
             "-c",
             "16",
         ],

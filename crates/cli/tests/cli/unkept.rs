@@ -82,6 +82,8 @@ fn a_run_whose_beginning_is_in_the_notebook_is_put_in_whole() {
         "8",
         "-d",
         "100ms",
+        "--warmup",
+        "100ms",
     ];
     let going = Background::start(&mut place.command(&duel));
     until("the first trial", || trials(&other) > 0);

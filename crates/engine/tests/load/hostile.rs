@@ -10,7 +10,7 @@ use prony_record::Outcomes;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -477,7 +477,8 @@ fn a_server_that_falls_and_comes_back() {
         let answers = |server: &Server| server.count.bytes.load(Relaxed) >= 30 * HELLO.len() as u64;
         eventually("answers", || answers(&first));
         first.fall();
-        sleep(Duration::from_millis(100));
+        // Each connection fails when the server falls, perhaps once more when it was accepted last; then it is refused.
+        eventually("connections are refused", || running.errors() > 3 * 6);
         let mut second = None;
         eventually("the port is free again", || {
             second = Server::at(address, echo).ok();
@@ -503,11 +504,12 @@ fn a_server_that_falls_and_comes_back() {
 }
 
 /// A server on a port below the ephemeral range, which no outgoing connection can take while it is
-/// away.
+/// away, nor another server of this test.
 fn low_port(serve: fn(&Connection) -> io::Result<()>) -> Server {
+    static STEP: AtomicU32 = AtomicU32::new(0);
     let own = std::process::id();
     (0..1_000)
-        .map(|step| 20_000 + ((own + step * 97) % 10_000) as u16)
+        .map(|_| 20_000 + ((own + STEP.fetch_add(1, Relaxed) * 97) % 10_000) as u16)
         .find_map(|port| Server::at((Ipv4Addr::LOCALHOST, port).into(), serve).ok())
         .expect("a free port")
 }

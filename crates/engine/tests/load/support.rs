@@ -6,7 +6,7 @@ use prony_engine::{
 };
 use prony_record::{Extent, Observation, Spacing, Span, Transport, Window};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -134,10 +134,11 @@ pub fn steered(plan: &Plan, control: &Arc<Control>) -> Ended {
 }
 
 /// A load under way in a thread of its own.
-pub struct Running(
-    mpsc::Receiver<Result<(Observation, Detail), prony_engine::Error>>,
-    String,
-);
+pub struct Running {
+    ended: mpsc::Receiver<Result<(Observation, Detail), prony_engine::Error>>,
+    what: String,
+    errors: Arc<AtomicU64>,
+}
 
 /// What was seen of a load that has ended.
 pub struct Ended {
@@ -161,11 +162,16 @@ impl Deref for Ended {
 
 impl Running {
     pub fn end(self) -> Ended {
-        match self.0.recv_timeout(HANGS) {
+        match self.ended.recv_timeout(HANGS) {
             Ok(result) => result.expect("a server's failures are no errors").into(),
-            Err(mpsc::RecvTimeoutError::Timeout) => panic!("hangs: {}", self.1),
-            Err(mpsc::RecvTimeoutError::Disconnected) => panic!("panicked: {}", self.1),
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("hangs: {}", self.what),
+            Err(mpsc::RecvTimeoutError::Disconnected) => panic!("panicked: {}", self.what),
         }
+    }
+
+    /// How many connections have failed so far, in the windows that are over.
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Relaxed)
     }
 }
 
@@ -173,11 +179,20 @@ pub fn begin(plan: &Plan, control: &Arc<Control>) -> Running {
     let (sender, receiver) = mpsc::channel();
     let (plan, control) = (plan.clone(), control.clone());
     let what = short(&plan);
+    let errors = Arc::new(AtomicU64::new(0));
+    let running = Running {
+        ended: receiver,
+        what,
+        errors: errors.clone(),
+    };
     thread::spawn(move || {
+        let count = |window: &Window| {
+            errors.fetch_add(window.errors, Relaxed);
+        };
         // The receiver is gone when it has hung.
-        let _ = sender.send(run(&plan, &control, |_: &Window| {}));
+        let _ = sender.send(run(&plan, &control, count));
     });
-    Running(receiver, what)
+    running
 }
 
 pub fn short(plan: &Plan) -> String {

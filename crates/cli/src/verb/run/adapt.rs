@@ -27,6 +27,11 @@ pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
     if let Some(rounds) = args.rounds {
         experiment.rounds = rounds;
     }
+    if let Some(warmup) = args.warmup {
+        for load in &mut experiment.loads {
+            load.warmup = warmup;
+        }
+    }
     if !args.load.is_empty() {
         let labels: Vec<String> = experiment.loads.iter().map(ToString::to_string).collect();
         if let Some(unknown) = args.load.iter().find(|label| !labels.contains(label)) {
