@@ -148,6 +148,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     fn equal_blocks_explain_nothing() {
         let all = (1..=1_000).map(|seed| blocks(&drawn(seed << 20, 3, 9, |_| 1.0)).unwrap());
         let all: Vec<Blocks> = all.collect();

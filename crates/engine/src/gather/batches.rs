@@ -127,6 +127,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     fn a_load_of_any_length_keeps_every_answer_in_few_batches() {
         for windows in [1, 256, 257, 1_000, 7_200] {
             let mut batches = Batches::new();
@@ -152,6 +153,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     fn what_is_not_wholly_inside_is_left_out() {
         let mut batches = Batches::new();
         (0..1_000).for_each(|index| batches.add(&slice(index)));

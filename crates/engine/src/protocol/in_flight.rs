@@ -224,6 +224,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     #[should_panic(expected = "Tag(0) is not in flight")]
     fn an_answer_to_nothing_is_a_mistake_of_the_session() {
         let mut it = Tags::default();

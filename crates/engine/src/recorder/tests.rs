@@ -238,6 +238,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     fn what_up_to_64_agents_saw_together_is_what_one_would_have(
         agents in 1..=64_usize,
         happened in happenings(),

@@ -109,6 +109,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn a_skip_takes_no_longer_for_many() {
     let share = Share {
         worker: 1,
@@ -242,6 +243,7 @@ proptest! {
 /// Seen on the clock of the stages, which goes as fast as requests fall due, the arrivals of all workers together are a
 /// Poisson process of rate 1.
 #[test]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn poisson_arrivals_follow_the_stages() {
     let stage = |from, to, seconds| Stage {
         from,

@@ -158,6 +158,7 @@ fn identity_and_nothing_leave_the_body() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn a_bomb_is_decoded_to_the_limit_only() {
     let zeros = vec![0; 1 << 16];
     let exact = zeros.len() as u64;
