@@ -169,6 +169,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     fn a_mistake_in_a_schema_is_told_with_its_place() {
         let wrong = |value| schema(value).check().unwrap_err();
         let of_type = wrong(json!({ "properties": { "id": { "type": "intger" } } }));

@@ -110,6 +110,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn drawn_shares_pass_a_chi_square_test() {
     let weights = [50, 30, 15, 4, 1];
     let mut order = Order::new(&weights, Shares::Random, 7);
@@ -160,6 +161,7 @@ fn templated() -> Mix {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn values_are_filled_in_and_the_length_is_right() {
     let mut mixed = Mixed::new(&templated(), 3, 0, 1);
     for (nth, request) in sent(&mut mixed, 2_000).into_iter().enumerate() {
@@ -189,6 +191,7 @@ fn values_are_filled_in_and_the_length_is_right() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn a_seed_repeats_the_very_bytes_and_the_sample_does_not_change_them() {
     let of = |sample, seed, worker| {
         let mix = Mix {

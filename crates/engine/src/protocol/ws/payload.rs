@@ -166,6 +166,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
     fn no_two_messages_are_alike_and_text_is_text() {
         let mut seen = HashSet::new();
         for base in 0..10 {
