@@ -328,7 +328,7 @@ fn rounds_quick_and_only() {
         ["plain@1 1", "quick@1 1", "quick@2 1"]
     );
     assert_eq!(run(&["--quick"]), ["plain@1 1", "quick@1 1", "quick@2 1"]);
-    // --quick alone makes the warm-up 3 s at most.
+    // The experiment has no warm-up, and --quick never lengthens one.
     run(&["--quick", "--warmup", "200ms"]);
     let kept = place.prony(&["export", "latest", "--format", "json"]);
     for trial in kept.with(0).json()["trials"].as_array().unwrap() {
