@@ -188,7 +188,7 @@ fn duels_and_capacity_searches_look_at_decoded_answers_first() {
     let place = Place::new();
     let right = server("gzip", &gzip(b"hello"));
     let wrong = server("gzip", b"hello");
-    let quick = ["--rounds", "2", "-d", "50ms", "--warmup", "0s", "--quiet"];
+    let quick = ["--rounds", "2", "-d", "300ms", "--warmup", "0s", "--quiet"];
     let duel = |one: &str, other: &str, more: &[&str]| {
         let first = ["duel", "--compressed", "--expect-body", "hello", one, other];
         place.prony(&[&first[..], &quick, more].concat())

@@ -260,7 +260,7 @@ fn a_duel_makes_calls() {
         "--rounds",
         "2",
         "-d",
-        "50ms",
+        "300ms",
         "--warmup",
         "0s",
         "-c",

@@ -90,7 +90,7 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
             "--rounds",
             "2",
             "-d",
-            "100ms",
+            "300ms",
         ],
         &[
             "duel",
@@ -101,7 +101,7 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
             "--rounds",
             "2",
             "-d",
-            "100ms",
+            "300ms",
             "--warmup",
             "100ms",
             "-c",

@@ -162,7 +162,7 @@ fn run_and_duel_are_told_what_to_speak() {
             "--rounds",
             "2",
             "-d",
-            "100ms",
+            "300ms",
             "-c",
             "2",
             "--warmup",
