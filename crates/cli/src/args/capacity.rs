@@ -42,7 +42,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
     prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
     prony capacity -u ada:secret http://localhost:8000/account   HTTP Basic authentication\n  \
-    prony capacity --compressed http://localhost:8000/           answers may be compressed, docs/curl.md\n  \
+    prony capacity --compressed http://localhost:8000/           compressed answers, docs/curl.md\n  \
     prony capacity --streams 8 h2c://localhost:8000/             over HTTP/2, docs/http2.md\n  \
     prony capacity grpc://localhost:50051/hello.Greeter/SayHello  calls of gRPC, docs/grpc.md\n  \
     prony capacity --size 200 ws://localhost:8000/chat           over WebSocket, docs/websocket.md\n  \

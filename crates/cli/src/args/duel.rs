@@ -42,7 +42,7 @@ use prony_record::verdict::Quantity;
     prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
     prony duel -u ada:secret --get /account './old {port}' './new {port}'\n  \
     prony duel --compressed --get /page './old {port}' './new {port}'   docs/curl.md\n  \
-    prony duel -f shop.toml './old {port}' './new {port}'   requests of a file, docs/your-own-requests.md\n  \
+    prony duel -f shop.toml './old {port}' './new {port}'   docs/your-own-requests.md\n  \
     prony duel http://localhost:8001/ h2c://localhost:8001/    HTTP/1.1 and HTTP/2, docs/http2.md\n  \
     prony duel --contract http-echo --over plain,tls go-net-http go-net-http    what encryption costs\n  \
     prony duel --call hello.Greeter/SayHello './old {port}' './new {port}'   gRPC, docs/grpc.md\n  \
@@ -52,7 +52,7 @@ use prony_record::verdict::Quantity;
     prony duel --image shop:1.4 --image shop:1.5       two container images, each with its own command\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
     prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
-    prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app --port {port}'")]
+    prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app {port}'")]
 pub struct Duel {
     /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders; with --image the
     /// command line that is run in each image, if it is not the image's own

@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 /// Other machines: what they are like, and the network between them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony hosts check                                    all machines of prony/hosts.toml, and all pairs of them\n  \
+    prony hosts check                           all machines of prony/hosts.toml, and all pairs\n  \
     prony hosts check --host api1 --host gen1            two that ssh knows\n  \
     prony hosts check --host 'gen=kubectl exec -i pod/gen --' --host local=env\n  \
-    prony hosts check --hosts slurm                      in a job: salloc -N3 prony hosts check --hosts slurm")]
+    prony hosts check --hosts slurm             in a job: salloc -N3 prony hosts check --hosts slurm")]
 pub struct HostsArgs {
     #[command(subcommand)]
     pub action: HostsAction,

@@ -28,19 +28,17 @@ use std::path::PathBuf;
     prony load -u ada:secret http://localhost:8000/account  HTTP Basic authentication\n  \
     prony load --compressed http://localhost:8000/          answers may be compressed, docs/curl.md\n  \
     prony load -f shop.toml --fail-if 'checkout.p99>50ms' http://localhost:8000\n  \
-    prony load --replay access.log --speed 2 http://localhost:8000   a log's requests, twice as fast as they came\n  \
-    prony load --ca ca.pem https://localhost:8443/          over TLS, docs/tls.md
-  \
-    prony load --insecure --no-keepalive --no-resumption https://...   full handshakes per second
-  \
-    prony load --streams 32 -c 8 h2c://localhost:8080/      HTTP/2, 32 requests in flight on each connection\n  \
+    prony load --replay access.log --speed 2 http://localhost:8000   a log, twice as fast as it came\n  \
+    prony load --ca ca.pem https://localhost:8443/          over TLS, docs/tls.md\n  \
+    prony load --insecure --no-keepalive --no-resumption https://...   full handshakes per second\n  \
+    prony load --streams 32 -c 8 h2c://localhost:8080/      HTTP/2, 32 streams on each connection\n  \
     prony load --http2 https://localhost:8443/              HTTP/2 over TLS, docs/http2.md\n  \
-    prony load --proto hello.proto --message '{\"name\": \"x\"}' grpc://localhost:50051/hello.Greeter/SayHello   docs/grpc.md\n  \
+    prony load --proto hello.proto --message @call.json grpc://localhost:50051/hello.Greeter/SayHello\n  \
     prony load --size 200 --text ws://localhost:8080/chat   WebSocket, docs/websocket.md\n  \
     prony load --message 'ping' tcp://127.0.0.1:7           raw echo\n  \
     prony load --resolve example.com:443:10.0.0.5 https://example.com/   docs/curl.md\n  \
     prony load -c 80000 --interface 10.0.0.2,10.0.0.3,10.0.0.4 http://...   from several addresses\n  \
-    prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5:8000/   from other machines, docs/hosts.md\n  \
+    prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5:8000/  from other machines: docs/hosts.md\n  \
     prony load --plain http://localhost:8000/               progress as lines, on a terminal too\n  \
     prony load --unix /run/app.sock http://localhost/       over a unix socket")]
 pub struct Load {

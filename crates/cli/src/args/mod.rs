@@ -293,4 +293,18 @@ mod tests {
         }
         assert!(HELP.lines().count() <= 36 && HELP.lines().all(|line| line.len() <= 100));
     }
+
+    /// A command that is broken into two lines cannot be copied.
+    #[test]
+    fn examples_fit_a_line() {
+        fn look(command: &clap::Command) {
+            if let Some(examples) = command.get_after_help() {
+                for line in examples.to_string().lines() {
+                    assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+                }
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&Cli::command());
+    }
 }

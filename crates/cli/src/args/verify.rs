@@ -16,7 +16,7 @@ use std::path::PathBuf;
     prony verify shop.toml h2c://localhost:8000        over HTTP/2\n  \
     prony verify --no-pipelining shop.toml http://localhost:8000\n  \
     prony verify http-echo https://localhost:8443 --ca ca.pem    a contract, over TLS\n  \
-    prony verify http-echo h2c://localhost:8000        over HTTP/2, with what only a right server survives\n  \
+    prony verify http-echo h2c://localhost:8000   over HTTP/2, with what only a right server survives\n  \
     prony verify --seed 7 shop.toml http://localhost:8000   the very values of another time")]
 pub struct Verify {
     /// A file of requests, as `prony load --file` takes it; or the name of a contract: http-echo, fibonacci, http, or tcp-echo
