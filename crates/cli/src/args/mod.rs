@@ -300,7 +300,11 @@ mod tests {
         fn look(command: &clap::Command) {
             if let Some(examples) = command.get_after_help() {
                 for line in examples.to_string().lines() {
-                    assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+                    assert!(
+                        line.chars().count() <= 100,
+                        "{}: {line}",
+                        command.get_name()
+                    );
                 }
             }
             command.get_subcommands().for_each(look);
