@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony hosts check                           all machines of prony/hosts.toml, and all pairs\n  \
-    prony hosts check --host api1 --host gen1            two that ssh knows\n  \
+    prony hosts check --host api1 --host gen1   two that ssh knows\n  \
     prony hosts check --host 'gen=kubectl exec -i pod/gen --' --host local=env\n  \
     prony hosts check --hosts slurm             in a job: salloc -N3 prony hosts check --hosts slurm")]
 pub struct HostsArgs {

@@ -24,7 +24,7 @@ use prony_record::load::Over;
     prony run http-echo --only node --over plain,tls   what encryption costs\n  \
     prony run weather --server-on gw --upstream-on up --load-from gen   three machines, docs/hosts.md\n  \
     salloc -N16 prony run tcp-echo --rigs slurm     rounds on 16 nodes at once\n  \
-    prony run quickstart --why                     functions and system calls that differ, docs/why.md\n  \
+    prony run quickstart --why                      which functions and calls differ, docs/why.md\n  \
     prony run my-experiment.toml --only go-net-http --only node")]
 pub struct Run {
     /// A file, or the name of an experiment

@@ -30,7 +30,7 @@ use std::path::PathBuf;
     prony why go-net-http --contract http-echo                 a server of the catalog\n  \
     prony why './server {port}' --rate 5000 --rounds 20        narrower intervals\n  \
     prony why './server {port}' -f shop.toml                   requests of a file\n  \
-    prony why './server {port}' --page why.html --folded stacks   flame graph; stacks for others")]
+    prony why './server {port}' --page why.html --folded stacks   a flame graph, and its stacks")]
 pub struct Why {
     /// A command line with {port}, a server of the catalog (`name` or `name@workers`), or with --pid a URL
     #[arg(add = ArgValueCandidates::new(complete::servers))]
