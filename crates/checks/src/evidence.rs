@@ -1,4 +1,4 @@
-use prony_record::{Load, Observation, Resources, SECOND};
+use prony_record::{Backlog, Load, Observation, Pool, Resources, SECOND};
 
 /// Errors told in words.
 const ERROR_TEXTS: usize = 3;
@@ -11,8 +11,12 @@ pub struct Evidence {
     pub closed_loop: bool,
     /// The target rate of an open loop, requests per second.
     pub rate: Option<f64>,
-    /// Connections.
+    /// Connections; of an open loop that opened more, the most.
     pub connections: u32,
+    /// Requests that were due and had not ended, in an open loop.
+    pub backlog: Backlog,
+    /// The connections of an open loop.
+    pub pool: Pool,
     /// The most requests in flight per connection.
     pub pipeline: u32,
     /// Connections were kept open.
@@ -214,14 +218,13 @@ impl Evidence {
             },
             // A load that changes is not steady, and is not meant to be.
             window_rates: match load.changes() {
-                None => seen
-                    .measured_windows()
-                    .map(prony_record::Window::rate)
-                    .collect(),
+                None => seen.rates(),
                 Some(_) => Vec::new(),
             },
-            connections: load.connections_over(seen.seconds()).round() as u32,
+            connections: (load.connections_over(seen.seconds()).round() as u32).max(seen.pool.opened),
             rate: load.rate_over(seen.seconds()),
+            backlog: seen.backlog,
+            pool: seen.pool,
             ..Self::of_load(load)
         }
     }

@@ -9,6 +9,7 @@ mod explanation;
 mod agents_disagree;
 mod ceiling;
 mod clock_uncertain;
+mod connections_limit;
 mod co_located;
 mod errors;
 mod flow_control_stalls;
@@ -45,7 +46,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 25] = [
+const CHECKS: [(Explanation, Option<Check>); 26] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -54,6 +55,10 @@ const CHECKS: [(Explanation, Option<Check>); 25] = [
         Some(generator_saturated::check),
     ),
     (rate_missed::EXPLANATION, Some(rate_missed::check)),
+    (
+        connections_limit::EXPLANATION,
+        Some(connections_limit::check),
+    ),
     (schedule_lag::EXPLANATION, Some(schedule_lag::check)),
     (agents_disagree::EXPLANATION, Some(agents_disagree::check)),
     (start_skew::EXPLANATION, Some(start_skew::check)),

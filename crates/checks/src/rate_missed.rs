@@ -4,21 +4,34 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "rate-missed",
-    cause: "An open loop did not reach its target rate. Requests wait for a free connection, and response times grow for as long as the load lasts.",
-    evidence: "The number of requests that finished during the measurement, compared with the number that were due.",
-    remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop.",
+    cause: "An open loop did not keep its rate: requests that were due and unanswered grew for as long as the load lasted, and so did response times. Slow answers alone do not cause this: they leave rate × response time requests unanswered, always the same number.",
+    evidence: "The number of requests that were due and had not ended, at the end of each window: its mean over the second half of the measurement, compared with the first half, after the first response time. Growth counts from 2 % of the rate on, if it is more than chance explains.",
+    remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop. Where all connections were busy, try more of them (--max-connections).",
 };
 
+/// A server that used this share of its CPUs had nothing left.
+const BUSY: f64 = 0.8;
+
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
-    let target = seen.rate?;
-    if !prony_record::load::rate_missed(target, seen.seconds, seen.finished()) {
+    let rate = seen.rate?;
+    if !seen.backlog.missed() || seen.pool.limits() {
         return None;
     }
+    let growth = seen.backlog.growth;
+    let busy = seen
+        .server
+        .is_some_and(|server| server.used >= BUSY * server.cpus);
+    // What was not tried cannot be excluded.
+    let because = match (busy, seen.pool.helped) {
+        (true, _) | (_, Some(_)) => "the server could not keep up".to_owned(),
+        (false, None) => format!(
+            "the server could not keep up, or {} connections were too few (--max-connections)",
+            seen.connections
+        ),
+    };
     let text = format!(
-        "the target was {:.0} requests per second and {:.0} finished: the server could not keep up, \
-         and response times grow for as long as the load lasts; lower the rate, or use a closed loop",
-        target,
-        seen.finished() as f64 / seen.seconds
+        "of {rate:.0} requests per second, {growth:.0} per second were left unanswered: {because}; response times grow for \
+         as long as the load lasts; lower the rate, or use a closed loop"
     );
     finding("rate-missed", Severity::Serious, text)
 }
@@ -26,36 +39,61 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Server;
+    use prony_record::{Backlog, Pool};
+
+    fn growing() -> Evidence {
+        Evidence {
+            rate: Some(1_000.0),
+            closed_loop: false,
+            backlog: Backlog {
+                judged: 1,
+                grew: 1,
+                at_end: 4_000,
+                growth: 400.0,
+            },
+            ..Evidence::clean()
+        }
+    }
 
     #[test]
-    fn a_missed_rate_is_seen_and_a_kept_one_is_not() {
-        let kept = Evidence {
-            rate: Some(64_000.0),
-            closed_loop: false,
-            ..Evidence::clean()
+    fn a_growing_backlog_misses_the_rate_and_few_answers_alone_do_not() {
+        let text = check(&growing()).unwrap().text;
+        assert!(text.contains("400 per second were left unanswered: the server could not keep up;"), "{text}");
+        let slow = Evidence {
+            ok: 10,
+            backlog: Backlog {
+                grew: 0,
+                ..growing().backlog
+            },
+            ..growing()
         };
-        assert_eq!(check(&kept), None);
-        assert_eq!(
-            check(&Evidence {
-                rate: Some(64_900.0),
-                ..kept.clone()
-            }),
-            None
-        );
-        assert!(
-            check(&Evidence {
-                rate: Some(70_000.0),
-                ..kept.clone()
-            })
-            .is_some()
-        );
-        // 10 per second for one second: 4 instead of 10 may be chance.
-        let few = Evidence {
-            rate: Some(10.0),
-            seconds: 1.0,
-            ok: 4,
-            ..kept
+        assert_eq!(check(&slow), None);
+        let closed = Evidence {
+            rate: None,
+            ..growing()
         };
-        assert_eq!(check(&few), None);
+        assert_eq!(check(&closed), None);
+    }
+
+    #[test]
+    fn only_what_was_excluded_is_not_named() {
+        let with = |used, helped| {
+            let seen = Evidence {
+                server: Some(Server { cpus: 1.0, used }),
+                pool: Pool {
+                    allowed: 64,
+                    opened: 64,
+                    helped,
+                },
+                ..growing()
+            };
+            check(&seen).map(|it| it.text)
+        };
+        let both = with(0.3, None).unwrap();
+        assert!(both.contains("or 64 connections were too few"), "{both}");
+        assert!(!with(0.9, None).unwrap().contains("too few"));
+        assert!(!with(0.3, Some(false)).unwrap().contains("too few"));
+        assert_eq!(with(0.3, Some(true)), None, "that is connections-limit");
     }
 }

@@ -17,7 +17,9 @@ use kept::Kept;
 use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
-use prony_record::{ByRequest, BySession, Generator, Grpc, Observation, Tls, Transport, Window};
+use prony_record::{
+    Backlog, ByRequest, BySession, Generator, Grpc, Observation, Pool, Tls, Transport, Window,
+};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -128,6 +130,22 @@ impl<'a> Gather<'a> {
         }
     }
 
+    /// Whether what was due piled up in the measurement. Of sessions, which last as long as they do, that is not known.
+    fn backlog(&self, windows: &[Kept], (from, until): (Nanos, Nanos), seen: &Record) -> Backlog {
+        if self.reports.iter().any(|report| !report.by_session.is_empty()) {
+            return Backlog::default();
+        }
+        let seconds = |nanos: Nanos| nanos as f64 / SECOND as f64;
+        let ends = windows.iter().map(Kept::outstanding);
+        let samples: Vec<_> = ends
+            .filter(|(end, _)| (from + 1..=until).contains(end))
+            .map(|(end, n)| (seconds(end - from), n))
+            .collect();
+        let service = &seen.times.service;
+        let service = (!service.is_empty()).then(|| seconds(service.value_at_quantile(0.5)));
+        Backlog::of(&self.plan.load, seconds(until.saturating_sub(from)), &samples, service)
+    }
+
     fn keep(&mut self, whole: &Slice, kept: Kept) {
         self.whole.push(kept);
         self.batches.add(whole);
@@ -167,6 +185,7 @@ impl<'a> Gather<'a> {
         // Only now is it known when the measurement began and ended.
         let whole = std::mem::take(&mut self.whole);
         let windows: Vec<Window> = whole.iter().map(|it| it.window(start, span)).collect();
+        let backlog = self.backlog(&whole, (from, until), &record);
         let mut times = record.times;
         times.effective = EffectiveSamples::of(&times.response, |value| {
             self.batches.beyond(value, from, until)
@@ -177,6 +196,9 @@ impl<'a> Gather<'a> {
             measured_ns: until - from,
             times,
             outcomes: record.outcomes,
+            ends: record.ends,
+            backlog,
+            pool: pool(&self.reports),
             windows,
             generator: self.generator(until - from, finished),
             connected: self.reports.iter().map(|report| report.connected).sum(),
@@ -253,6 +275,15 @@ fn by_session(reports: &[Report]) -> Vec<BySession> {
     let mut all = Vec::new();
     for report in reports {
         prony_record::by_session::merge(&mut all, &report.by_session);
+    }
+    all
+}
+
+/// The connections of all workers of an open loop.
+fn pool(reports: &[Report]) -> Pool {
+    let mut all = Pool::default();
+    for pool in reports.iter().filter_map(|report| report.pool.as_ref()) {
+        all.join(pool);
     }
     all
 }

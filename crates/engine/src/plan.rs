@@ -178,6 +178,10 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// Which requests' times are kept.
     pub trace: Trace,
+    /// The first requests of a closed loop are sent evenly over this time, in nanoseconds: otherwise the answers of a server that
+    /// takes the same time for each would come all at once, again and again.
+    #[serde(default)]
+    pub spread: Nanos,
     /// Before a connection is tried again that brought no answer the last time, in nanoseconds.
     #[serde(default = "retry")]
     pub retry: Nanos,
@@ -200,6 +204,7 @@ impl Plan {
             seed: 0,
             cpus: Vec::new(),
             trace: Trace::None,
+            spread: 0,
             retry: retry(),
         }
     }

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use prony_record::observation::keep_example;
 use prony_record::times::HIGHEST;
 use prony_record::tls::Handshakes;
-use prony_record::{Distributions, Outcomes};
+use prony_record::{Distributions, Ends, Outcomes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,6 +43,9 @@ pub(crate) struct Slice {
     pub response: Histogram<u32>,
     /// CPU time of the generator's threads in it for the work: without waiting.
     pub work: Nanos,
+    /// Requests that were due and had not ended at its end.
+    #[serde(default)]
+    pub outstanding: u64,
 }
 
 /// A window's histogram on its way to another process: `HdrHistogram`'s V2 format, compressed, in base64.
@@ -84,6 +87,7 @@ impl Slice {
             response: Histogram::new_with_bounds(1, HIGHEST, WINDOW_DIGITS)
                 .expect("constant bounds are valid"),
             work: 0,
+            outstanding: 0,
         }
     }
 
@@ -93,6 +97,7 @@ impl Slice {
         self.length = self.length.max(other.length);
         self.outcomes += &other.outcomes;
         self.work += other.work;
+        self.outstanding += other.outstanding;
         self.response
             .add(&other.response)
             .expect("all windows have the same bounds");
@@ -116,6 +121,8 @@ pub(crate) struct Recorder {
 pub(crate) struct Record {
     pub times: Distributions,
     pub outcomes: Outcomes,
+    #[serde(default)]
+    pub ends: Ends,
     pub last_finish: Nanos,
     pub bytes_received: u64,
     pub bytes_sent: u64,
@@ -136,6 +143,7 @@ impl Record {
         Self {
             times: Distributions::with_room(),
             outcomes: Outcomes::default(),
+            ends: Ends::default(),
             last_finish: 0,
             bytes_received: 0,
             bytes_sent: 0,
@@ -152,6 +160,7 @@ impl Record {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.times.merge(&other.times);
         self.outcomes += &other.outcomes;
+        self.ends += other.ends;
         self.last_finish = self.last_finish.max(other.last_finish);
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
@@ -249,8 +258,24 @@ impl Recorder {
             if let Some(mismatch) = &answer.wrong {
                 keep_wrong(&mut self.record, mismatch);
             }
+            if request.sent < self.from {
+                self.crossed(request, at, right);
+            }
         } else {
             self.outlived(request, at);
+            self.crossed(request, at, right);
+        }
+    }
+
+    /// A request that ended at `at` may have been in flight at an end of the measurement.
+    #[cold]
+    fn crossed(&mut self, request: Sent, at: Nanos, right: bool) {
+        let whole = request.sent >= self.from && at < self.until;
+        let inside = at.min(self.until).saturating_sub(request.sent.max(self.from));
+        let counted = self.measured(at);
+        if !whole && (inside > 0 || counted) {
+            let ends = &mut self.record.ends;
+            ends.add((inside, at - request.sent), counted, right);
         }
     }
 
@@ -295,6 +320,7 @@ impl Recorder {
             self.record.times.send_delay.saturating_record(send_delay);
         }
         count_failure(&mut self.window.outcomes, failure);
+        self.crossed(request, at, false);
         if self.measured(at) {
             count_failure(&mut self.record.outcomes, failure);
             self.record.last_finish = at;
@@ -321,6 +347,9 @@ impl Recorder {
             if request.sent <= now {
                 self.record.times.service.saturating_record(now - sent);
             }
+        }
+        if request.sent <= now {
+            self.crossed(request, now, false);
         }
         self.outlived(request, now);
     }

@@ -207,7 +207,7 @@ fn speak(
                 let share = Share {
                     worker,
                     workers: part.workers,
-                    total: plan.load.connections,
+                    total: plan.load.max_connections(),
                 };
                 match &mix.recorded {
                     Some(recorded) => mixed.recorded(recorded, share),
@@ -305,7 +305,7 @@ fn start<P: Session>(
             let share = Share {
                 worker: part.first + thread,
                 workers: part.workers,
-                total: plan.load.connections,
+                total: plan.load.max_connections(),
             };
             let failed = sender.clone();
             let work = move || {

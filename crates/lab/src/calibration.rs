@@ -2,7 +2,7 @@
 //! each number of connections.
 
 use crate::contract::{Contract, Depth};
-use crate::duel::{Bout, DuelError, Manner, Parts, label, part_recording, round};
+use crate::duel::{Bout, DuelError, Manner, Parts, label, round};
 use crate::event::{Event, Journal, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
@@ -131,7 +131,7 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                 rig: None,
             };
             *ordinal += 1;
-            journal.add(&part_recording(&slot, measured, bout.durations, found))?;
+            journal.add(&slot.recording(measured, bout.durations, found, false))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 pub mod overload;
 
 use crate::contract::Depth;
-use crate::duel::{Manner, label, part_recording};
+use crate::duel::{Manner, label};
 use crate::event::{Event, Journal, JournalError, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
@@ -363,7 +363,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             version: side.version().to_owned(),
             rig: None,
         };
-        let recording = part_recording(&slot, &measured, Durations::default(), found.clone());
+        let recording = slot.recording(&measured, Durations::default(), found.clone(), false);
         self.journal.add(&recording)?;
         self.recorded += 1;
         Ok(Some((measured, found)))

@@ -13,7 +13,6 @@ use crate::recording::{Slot, Whole, findings};
 use crate::side::{Ask, Side};
 use crate::trial::{Doing, Lab, Measured, Progress, Up, part_of};
 use jiff::Timestamp;
-use prony_record::trial::Figures;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Durations, Failure, Load};
 use prony_stats::StatsError;
@@ -320,7 +319,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                     rig: None,
                 };
                 *ordinal += 1;
-                let recording = part_recording(&slot, measured, bout.durations, found);
+                let recording = slot.recording(measured, bout.durations, found, false);
                 values.add(&recording.trial);
                 seen.add(i, &recording.trial);
                 journal.add(&recording)?;
@@ -331,22 +330,6 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         seen.rounds.push(all);
         Ok(())
     }
-}
-
-/// A part of a round, as it is recorded: a server that gave no answer has failed in it; its CPU time
-/// counts every request that it was given.
-pub(crate) fn part_recording(
-    slot: &Slot,
-    measured: &Measured,
-    durations: Durations,
-    found: Vec<prony_record::Finding>,
-) -> prony_record::Recording {
-    let mut recording = slot.recording(measured, durations, found, false);
-    recording.trial.figures = Figures {
-        cpu_ns_per_request: measured.cpu_per_request(),
-        ..recording.trial.figures
-    };
-    recording
 }
 
 /// What tells a part from others of its side.

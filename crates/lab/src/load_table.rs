@@ -1,6 +1,6 @@
 //! The load of an experiment, as a file says it: lists make a grid.
 
-use prony_record::load::{Invalid, KeyKind, Over, Spacing, Transport};
+use prony_record::load::{Assignment, Invalid, KeyKind, Over, Spacing, Transport};
 use prony_record::{Extent, Load, Span, inert};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,9 @@ pub struct LoadTable {
     /// How requests at a rate are spaced.
     #[serde(default)]
     pub arrival: Spacing,
+    /// Which connection a request at a rate is sent on: `any` that is free, or each in its turn (`round-robin`).
+    #[serde(default)]
+    pub assignment: Assignment,
     /// Requests in flight per connection; 1 unless said otherwise.
     #[serde(default = "one")]
     pub pipeline: OneOrMore<u32>,
@@ -180,6 +183,8 @@ impl LoadTable {
                         threads,
                         rate,
                         connection_stages: Vec::new(),
+                        max_connections: None,
+                        assignment: self.assignment,
                         stages: Vec::new(),
                         replay: None,
                         arrival: self.arrival,
@@ -192,6 +197,7 @@ impl LoadTable {
                         text: self.text,
                         timeout: self.timeout,
                         warmup: self.warmup,
+                        lead_in: default.lead_in,
                         window,
                         transport: self.transport,
                     };

@@ -90,6 +90,9 @@ impl Slot {
         let figures = Figures::of(seen, used);
         let observation = Measurement {
             outcomes: seen.outcomes.clone(),
+            ends: seen.ends,
+            backlog: seen.backlog,
+            pool: seen.pool,
             generator: seen.generator.clone(),
             resources: used.clone(),
             durations: Durations {

@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::requests::begun;
 use crate::side::{Ask, Candidate, Http2, Side, What};
 use crate::tree::Root;
-use crate::warmup::{WarmUp, Warming, until};
+use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{
@@ -120,13 +120,11 @@ impl Measured {
         self.used.merge(&other.used);
     }
 
-    /// CPU time of the server per request that ended or was under way at the end, in nanoseconds.
+    /// CPU time of the server per request that was served, in nanoseconds.
     #[must_use]
     pub fn cpu_per_request(&self) -> Option<f64> {
-        let outcomes = &self.seen.outcomes;
-        let requests = outcomes.finished() + outcomes.in_flight_at_end;
-        (self.used.watched_ns > 0 && requests > 0)
-            .then(|| self.used.server_cpu_ns as f64 / requests as f64)
+        self.used
+            .cpu_per_request(self.seen.served(), self.seen.measured_ns)
     }
 }
 
@@ -268,6 +266,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         let plan = plan(&self.lab, &self.server, &self.dialogue, load);
         let mut steer = Steering {
             extent: load.extent,
+            lead_in: clock::nanos(load.lead_in.0),
             warming: (!cold).then(|| Warming::new(load.warmup, load.extent)),
             start: 0,
             watch: &watch,
@@ -383,6 +382,7 @@ fn plan<H: Host, G>(
     Plan {
         tls,
         seed: rand::random(),
+        spread: clock::nanos(load.lead_in.0) / LEAD_IN,
         cpus: lab.host.placement().pinned().to_vec(),
         ..Plan::new(load, server.target(), dialogue.clone())
     }
@@ -410,9 +410,11 @@ impl<S: Started> Steer for Until<'_, '_, S> {
     }
 }
 
-/// Steers a load that is measured: at once, or after a warm-up.
+/// Steers a load that is measured: at once, or after a lead-in or a warm-up.
 struct Steering<'a, 't, W, S> {
     extent: Extent,
+    /// Where there is no warm-up.
+    lead_in: Nanos,
     warming: Option<Warming>,
     /// When the load began, on the generator's clock.
     start: Nanos,
@@ -432,13 +434,16 @@ impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
 
 impl<W: Looks, S: Started> Steer for Steering<'_, '_, W, S> {
     fn at_once(&self) -> Option<Nanos> {
-        self.warming.is_none().then(|| until(0, self.extent))
+        (self.warming.is_none() && self.lead_in == 0).then(|| until(0, self.extent))
     }
 
-    fn began(&mut self, start: Nanos, _wheel: &dyn Wheel) {
+    fn began(&mut self, start: Nanos, wheel: &dyn Wheel) {
         self.start = start;
         if let Some(length) = self.at_once() {
             self.watch(0, length);
+        } else if self.warming.is_none() {
+            let (from, until) = wheel.measure(self.lead_in, until(self.lead_in, self.extent));
+            self.watch(from, until);
         }
     }
 

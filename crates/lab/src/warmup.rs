@@ -8,9 +8,13 @@ use prony_stats::steady::steadiness;
 /// worker and the watch to hear of it.
 const NOTICE: Nanos = 3_000_000;
 
-/// A measurement lasts for so many typical response times at least: one that is shorter than an answer
-/// takes would measure nothing.
-const ANSWERS: Nanos = 4;
+/// A measurement lasts for so many median response times at least: of a shorter one the rate depends on which answers happen
+/// to end in it.
+pub const ANSWERS: Nanos = 20;
+
+/// A measurement begins after so many median response times of the same load: in the first the connections' requests are
+/// spread, and in the others they find each other in the queues as they will be.
+pub const LEAD_IN: Nanos = 5;
 
 /// How the warm-up went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -354,8 +354,7 @@ fn length(duration: Duration, part: f64) -> Duration {
 
 fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {
     let spent = Spent {
-        // Those under way at the end have cost next to nothing yet, and would weigh most in the shortest segments.
-        requests: measured.seen.outcomes.finished(),
+        requests: measured.seen.served(),
         cpu_ns: measured.used.server_cpu_ns,
     };
     into.lost += sight.lost;

@@ -10,8 +10,8 @@ pub const RUNNABLE: &str = "[waits for a CPU]";
 /// Requests of a measurement, and the server's CPU time in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
-    /// Requests that ended.
-    pub requests: u64,
+    /// Requests that were [served](crate::Observation::served): those that crossed an end of it count by their share.
+    pub requests: f64,
     /// CPU time of the server, in nanoseconds.
     pub cpu_ns: u64,
 }
@@ -20,7 +20,7 @@ impl Spent {
     /// CPU time per request, in nanoseconds; None without requests or CPU time.
     #[must_use]
     pub fn per_request(&self) -> Option<f64> {
-        (self.requests > 0 && self.cpu_ns > 0).then(|| self.cpu_ns as f64 / self.requests as f64)
+        (self.requests > 0.0 && self.cpu_ns > 0).then(|| self.cpu_ns as f64 / self.requests)
     }
 
     /// Adds another measurement.

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`load`] | what was asked: connections, rate, duration |
-//! | [`outcomes`], [`times`], [`window`], [`generator`] | what the generator saw, and what it cost |
+//! | [`outcomes`], [`ends`], [`times`], [`window`], [`backlog`], [`generator`] | what the generator saw, and what it cost |
 //! | [`tls`] | what connections agreed on with the server, where they are encrypted |
 //! | [`observation`] | all of that together, for one load; two of one kind add up |
 //! | [`resources`], [`host`] | what the server and the machine used, and what machine it was |
@@ -22,12 +22,14 @@
 #![forbid(unsafe_code)]
 
 pub mod anatomy;
+pub mod backlog;
 pub mod bounds;
 pub mod by_host;
 pub mod by_request;
 pub mod by_session;
 pub mod calibration;
 pub mod encoded;
+pub mod ends;
 pub mod failure;
 pub mod finding;
 pub mod generator;
@@ -37,6 +39,7 @@ pub mod inert;
 pub mod load;
 pub mod observation;
 pub mod outcomes;
+pub mod pool;
 pub mod published;
 pub mod resources;
 pub mod run;
@@ -50,10 +53,12 @@ pub mod verdict;
 pub mod window;
 mod word;
 
+pub use backlog::Backlog;
 pub use by_host::{ByHost, HostShare};
 pub use by_request::ByRequest;
 pub use by_session::BySession;
 pub use encoded::Encoded;
+pub use ends::Ends;
 pub use failure::{Failure, Step};
 pub use finding::{Finding, Severity};
 pub use generator::Generator;
@@ -62,6 +67,7 @@ pub use host::Host;
 pub use load::{Change, Extent, Load, Replay, Spacing, Transport};
 pub use observation::Observation;
 pub use outcomes::Outcomes;
+pub use pool::Pool;
 pub use resources::Resources;
 pub use run::{RunFacts, RunStatus, Subject};
 pub use span::Span;

@@ -56,6 +56,13 @@ pub struct Load {
     /// lengths make its duration. Empty: the same number throughout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connection_stages: Vec<Stage>,
+    /// The most connections of an open loop: while its rate needs more than `connections`, and more of them help, it opens
+    /// more. Absent: no more than `connections`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u32>,
+    /// Which connection a request at a rate is sent on.
+    #[serde(skip_serializing_if = "Assignment::is_default")]
+    pub assignment: Assignment,
     /// Generator threads, at least 1 and at most `connections` and 1,024.
     pub threads: u32,
     /// Requests per second over all connections, above 0 and at most 1,000,000,000; absent in a closed loop, in which a request
@@ -97,6 +104,10 @@ pub struct Load {
     pub timeout: Span,
     /// The longest that the warm-up may take; it ends sooner when the load is steady.
     pub warmup: Span,
+    /// Loaded unmeasured for this long before the measurement, where there is no warm-up: until connections are spread and
+    /// answers have begun to come.
+    #[serde(skip_serializing_if = "Span::is_zero")]
+    pub lead_in: Span,
     /// Length of a window.
     pub window: Span,
     /// How bytes are moved.
@@ -130,6 +141,8 @@ impl Default for Load {
             resumption: true,
             connections: 64,
             connection_stages: Vec::new(),
+            max_connections: None,
+            assignment: Assignment::Any,
             threads: 1,
             rate: None,
             stages: Vec::new(),
@@ -144,6 +157,7 @@ impl Default for Load {
             text: false,
             timeout: Span(Duration::from_secs(5)),
             warmup: Span(Duration::from_secs(3)),
+            lead_in: Span(Duration::ZERO),
             window: Span(extent.window()),
             transport: Transport::Auto,
         }
@@ -197,6 +211,55 @@ impl std::str::FromStr for Spacing {
             .into_iter()
             .find(|spacing| spacing.to_string() == text)
             .ok_or_else(|| format!("{text:?} is not a spacing: there are constant and poisson"))
+    }
+}
+
+/// Which connection a request of an open loop is sent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignment {
+    /// Any that is free: a request waits only while all of them are busy.
+    #[default]
+    Any,
+    /// Each in its turn, whether it is free or not, as wrk2 does; of Poisson arrivals one drawn at random.
+    RoundRobin,
+}
+
+impl Assignment {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_default(&self) -> bool {
+        *self == Self::Any
+    }
+}
+
+impl fmt::Display for Assignment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Any => "any",
+            Self::RoundRobin => "round-robin",
+        })
+    }
+}
+
+impl std::str::FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Any, Self::RoundRobin]
+            .into_iter()
+            .find(|one| one.to_string() == text)
+            .ok_or_else(|| format!("{text:?} is no assignment: there are any and round-robin"))
+    }
+}
+
+impl Load {
+    /// The most connections that it may have open at once.
+    #[must_use]
+    pub fn max_connections(&self) -> u32 {
+        match (self.rate, self.max_connections) {
+            (Some(_), Some(most)) => most.max(self.connections),
+            _ => self.connections,
+        }
     }
 }
 
@@ -267,6 +330,9 @@ impl fmt::Display for Load {
         if self.rate.is_some() && self.arrival == Spacing::Poisson {
             write!(f, " poisson")?;
         }
+        if self.rate.is_some() && self.assignment != Assignment::Any {
+            write!(f, " {}", self.assignment)?;
+        }
         if !self.keepalive {
             write!(f, " no-keepalive")?;
         }
@@ -281,21 +347,6 @@ impl fmt::Display for Load {
         }
         Ok(())
     }
-}
-
-/// A rate within this share of the target is kept: more than the jitter at the ends of a
-/// measurement of a second, and less than what counts as missing the target.
-const TOLERANCE: f64 = 0.02;
-/// At the ends of a measurement the last requests are still in flight; a Poisson load has random
-/// numbers anyway. Three standard deviations of a count are allowed on top.
-const DEVIATIONS: f64 = 3.0;
-
-/// Did an open loop at `target` requests per second miss its rate, when `finished` requests ended in
-/// `seconds` of measurement?
-#[must_use]
-pub fn rate_missed(target: f64, seconds: f64, finished: u64) -> bool {
-    let due = target * seconds;
-    due - finished as f64 > due * TOLERANCE + DEVIATIONS * due.sqrt()
 }
 
 #[cfg(test)]

@@ -4,9 +4,14 @@ use crate::by_host::{self, ByHost};
 use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
 use crate::window::followed_by;
-use crate::{Distributions, Generator, Grpc, Nanos, Outcomes, Phase, SECOND, Tls, Window};
+use crate::{
+    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, SECOND, Tls, Window,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Median response times in a [piece](Observation::pieces) of a measurement at least.
+pub const PIECE: u64 = 5;
 
 /// Wrong answers, and unsolicited bytes, that are kept in words.
 pub const EXAMPLES: usize = 3;
@@ -20,6 +25,15 @@ pub struct Observation {
     pub measured_ns: Nanos,
     /// What became of the requests.
     pub outcomes: Outcomes,
+    /// What those that crossed an end of the measurement add.
+    #[serde(default)]
+    pub ends: Ends,
+    /// Requests that were due and had not ended, in an open loop.
+    #[serde(default)]
+    pub backlog: Backlog,
+    /// The connections of an open loop.
+    #[serde(default)]
+    pub pool: Pool,
     /// Response times and the others, of every request due in the measurement.
     pub times: Distributions,
     /// All windows since the load began, warm-up included, in order.
@@ -105,12 +119,24 @@ impl Observation {
         self.measured_ns as f64 / SECOND as f64
     }
 
-    /// Verified answers per second over the measurement.
+    /// Right answers that were served in the measurement: those that crossed an end of it count by their share.
+    #[must_use]
+    pub fn answers_served(&self) -> f64 {
+        (self.outcomes.ok as f64 + self.ends.right).max(0.0)
+    }
+
+    /// Requests that were served in the measurement, however they ended: what its CPU time is divided by.
+    #[must_use]
+    pub fn served(&self) -> f64 {
+        (self.outcomes.finished() as f64 + self.ends.all).max(0.0)
+    }
+
+    /// Right answers per second over the measurement.
     #[must_use]
     pub fn throughput(&self) -> f64 {
         match self.measured_ns {
             0 => 0.0,
-            _ => self.outcomes.ok as f64 / self.seconds(),
+            _ => self.answers_served() / self.seconds(),
         }
     }
 
@@ -120,6 +146,33 @@ impl Observation {
         self.windows
             .iter()
             .filter(|window| window.phase == Phase::Measure)
+    }
+
+    /// Answers and length in seconds of equal pieces of the measurement: its windows, or as many of them together as last for
+    /// [`PIECE`] response times. A shorter piece has as many answers as happen to end in it.
+    #[must_use]
+    pub fn pieces(&self) -> Vec<(u64, f64)> {
+        let windows: Vec<&Window> = self.measured_windows().collect();
+        let median = match self.times.response.is_empty() {
+            true => 0,
+            false => self.times.response.value_at_quantile(0.5),
+        };
+        let length = windows.first().map_or(1, |window| window.length_ns).max(1);
+        let together = (PIECE * median + length / 2) / length;
+        let whole = windows.chunks_exact(together.max(1) as usize);
+        whole
+            .map(|piece| {
+                let answers = piece.iter().map(|window| window.verified_answers).sum();
+                (answers, piece.iter().map(|window| window.seconds()).sum())
+            })
+            .collect()
+    }
+
+    /// Right answers per second in each of these [pieces](Self::pieces).
+    #[must_use]
+    pub fn rates(&self) -> Vec<f64> {
+        let pieces = self.pieces().into_iter();
+        pieces.map(|(answers, seconds)| answers as f64 / seconds).collect()
     }
 
     /// Answers of the connection that had the fewest, and of the one that had the most.
@@ -137,6 +190,9 @@ impl Observation {
         self.windows = followed_by(std::mem::take(&mut self.windows), other.windows.clone());
         self.measured_ns += other.measured_ns;
         self.outcomes += &other.outcomes;
+        self.ends += other.ends;
+        self.backlog.merge(&other.backlog);
+        self.pool.merge(&other.pool);
         self.times.merge(&other.times);
         self.generator
             .merge(&other.generator, lengths, self.outcomes.finished());
@@ -219,6 +275,35 @@ mod tests {
         let windows: Vec<_> = all.windows.iter().map(|w| (w.index, w.start_ns)).collect();
         assert_eq!(windows, [(0, 0), (1, SECOND)]);
         assert_eq!(all.wrong_answers, ["200", "600"]);
+    }
+
+    #[test]
+    fn windows_shorter_than_answers_are_taken_together() {
+        let window = |index: u32, answers| Window {
+            phase: Phase::Measure,
+            verified_answers: answers,
+            ..Window::empty(index, u64::from(index) * SECOND / 10, SECOND / 10)
+        };
+        // 64 connections, answers of 200 ms: all of them in every second window.
+        let answers = [0, 64].into_iter().cycle().zip(0..30);
+        let mut slow = Observation {
+            windows: answers.map(|(n, index)| window(index, n)).collect(),
+            ..Observation::default()
+        };
+        assert_eq!(slow.pieces().len(), 30, "nothing is known of response times");
+        slow.times.response.record_n(SECOND / 5, 960).unwrap();
+        let rates = slow.rates();
+        assert_eq!(rates.len(), 3);
+        assert!(rates.iter().all(|rate| (rate - 320.0).abs() < 1e-6), "{rates:?}");
+    }
+
+    #[test]
+    fn requests_that_cross_an_end_count_by_their_share() {
+        let mut seen = seen(100, 1, 200);
+        seen.outcomes.timeout = 3;
+        (seen.ends.right, seen.ends.all) = (-2.5, -4.0);
+        assert_eq!((seen.answers_served(), seen.served()), (97.5, 99.0));
+        assert_eq!(seen.throughput(), 97.5);
     }
 
     #[test]

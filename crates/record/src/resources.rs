@@ -63,6 +63,15 @@ impl Resources {
         (self.watched_ns > 0).then(|| self.server_cpu_ns as f64 / self.watched_ns as f64)
     }
 
+    /// CPU time of the server per request, in nanoseconds, when `served` requests were served in a measurement of
+    /// `measured_ns`. The watch begins and ends a moment later than the measurement does, so their rates are divided.
+    /// None when it was not watched, or nothing was served.
+    #[must_use]
+    pub fn cpu_per_request(&self, served: f64, measured_ns: Nanos) -> Option<f64> {
+        let watched = self.server_cpus().filter(|_| served > 0.0)?;
+        Some(watched * measured_ns as f64 / served)
+    }
+
     /// The share of the server's CPU time that it spent in its own code, 0 to 1; the rest was spent in
     /// the kernel. None when too little was counted to say.
     #[must_use]

@@ -28,6 +28,14 @@ const UNITS: [(&str, f64); 7] = [
 )]
 pub struct NotASpan(String);
 
+impl Span {
+    /// No time at all.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+}
+
 impl FromStr for Span {
     type Err = NotASpan;
 

@@ -5,8 +5,8 @@ use crate::by_session::SessionReport;
 use crate::tls::Tls;
 use crate::word::words;
 use crate::{
-    Distributions, Failure, Finding, Generator, HostShare, Load, Nanos, Observation, Outcomes,
-    Resources, SECOND, Step, Window,
+    Backlog, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos, Observation, Outcomes,
+    Pool, Resources, SECOND, Step, Window,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -72,7 +72,7 @@ pub struct Figures {
     pub verified_answers: Option<u64>,
     /// Right answers per second.
     pub throughput: Option<f64>,
-    /// CPU time of the server's processes for each right answer, in nanoseconds.
+    /// CPU time of the server's processes per request that was [served](Observation::served), in nanoseconds.
     pub cpu_ns_per_request: Option<f64>,
     /// The most memory that the server's processes held, in bytes.
     pub rss_peak_bytes: Option<u64>,
@@ -151,6 +151,15 @@ pub struct Durations {
 pub struct Measurement {
     /// What became of the requests.
     pub outcomes: Outcomes,
+    /// What those that crossed an end of the measurement add.
+    #[serde(default)]
+    pub ends: Ends,
+    /// Requests that were due and had not ended, in an open loop.
+    #[serde(default)]
+    pub backlog: Backlog,
+    /// The connections of an open loop.
+    #[serde(default)]
+    pub pool: Pool,
     /// What the generator used.
     pub generator: Generator,
     /// What the server and the machine used.
@@ -207,12 +216,11 @@ impl Figures {
     pub fn of(seen: &Observation, used: &Resources) -> Self {
         let response = crate::Percentiles::of(&seen.times.response);
         let ok = seen.outcomes.ok;
-        let watched = used.watched_ns > 0;
         Self {
             measured_seconds: Some(seen.seconds()),
             verified_answers: Some(ok),
             throughput: (ok > 0).then(|| seen.throughput()),
-            cpu_ns_per_request: (ok > 0 && watched).then(|| used.server_cpu_ns as f64 / ok as f64),
+            cpu_ns_per_request: used.cpu_per_request(seen.served(), seen.measured_ns),
             rss_peak_bytes: Some(used.rss_peak_bytes),
             p50_ns: response.p50,
             p99_ns: response.p99,

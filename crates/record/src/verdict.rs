@@ -139,26 +139,23 @@ impl Values {
             return;
         };
         self.rate = Some(rate);
-        let seconds = figures.measured_seconds.unwrap_or(0.0);
-        // A trial of an earlier version that has nothing but its figures is taken as it was then.
-        let finished = |seen: &crate::Measurement| seen.outcomes.finished();
-        self.missed = (trial.observation.as_ref())
-            .is_some_and(|seen| crate::load::rate_missed(rate, seconds, finished(seen)));
+        let seen = trial.observation.as_ref();
+        self.missed = seen.is_some_and(|seen| seen.backlog.missed());
         if self.missed {
             return;
         }
         self.p50 = figures.p50_ns.map(|ns| ns as f64);
         self.p99 = figures.p99_ns.map(|ns| ns as f64);
         self.cpu = figures.cpu_ns_per_request;
-        let Some((seen, cpu)) = trial.observation.as_ref().zip(self.cpu) else {
+        let Some((seen, cpu)) = seen.zip(self.cpu) else {
             return;
         };
         let used = &seen.resources;
         let share = used.user_share();
         self.user = share.map(|share| cpu * share);
         self.kernel = share.map(|share| cpu * (1.0 - share));
-        let finished = seen.outcomes.finished() as f64;
-        self.wakeups = (finished > 0.0).then(|| used.wakeups as f64 / finished);
+        let served = seen.outcomes.finished() as f64 + seen.ends.all;
+        self.wakeups = (served > 0.0).then(|| used.wakeups as f64 / served);
     }
 }
 

@@ -142,12 +142,9 @@ impl Http2Report {
 /// The rate of a single load, with the interval of its windows; of a load that changes they have none.
 #[must_use]
 pub fn throughput(load: &Load, seen: &Observation) -> Estimate {
-    let windows: Vec<Count> = seen
-        .measured_windows()
-        .map(|window| Count {
-            answers: window.verified_answers,
-            seconds: window.seconds(),
-        })
+    let pieces = seen.pieces().into_iter();
+    let windows: Vec<Count> = pieces
+        .map(|(answers, seconds)| Count { answers, seconds })
         .collect();
     // The value is that of the whole measurement; windows that it cuts only lend their spread.
     let value = seen.throughput();

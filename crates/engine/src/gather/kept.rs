@@ -20,6 +20,7 @@ pub(super) struct Kept {
     p50: Option<NonZeroU64>,
     p99: Option<NonZeroU64>,
     work: Nanos,
+    outstanding: u64,
 }
 
 impl Kept {
@@ -40,7 +41,13 @@ impl Kept {
             p50: at(0.5),
             p99: at(0.99),
             work: slice.work,
+            outstanding: slice.outstanding,
         }
+    }
+
+    /// Requests that were due and had not ended at its end, which was at this time of the engine's clock.
+    pub(super) fn outstanding(&self) -> (Nanos, u64) {
+        (self.start.saturating_add(self.length), self.outstanding)
     }
 
     /// The window in a load that began at `start`, on the engine's clock, and was measured during `span`, since then.
@@ -66,6 +73,6 @@ mod tests {
 
     #[test]
     fn a_window_of_a_long_load_takes_a_hundred_bytes() {
-        assert!(size_of::<Kept>() <= 80, "{}", size_of::<Kept>());
+        assert!(size_of::<Kept>() <= 96, "{}", size_of::<Kept>());
     }
 }

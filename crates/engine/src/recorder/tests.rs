@@ -274,3 +274,54 @@ proptest! {
         }
     }
 }
+
+/// Requests of `connections` that are always busy, each answered after `time`, seen from 10,000 on for `length`.
+fn closed_loop(connections: u64, time: Nanos, length: Nanos) -> Recorder {
+    let mut it = recorder(10_000, 10_000 + length);
+    for connection in 0..connections {
+        // They are not in step, and began long before.
+        let mut sent = connection * 37 % time;
+        while sent < it.until {
+            it.answer(Sent { due: sent, sent }, sent + time, &OK);
+            sent += time;
+        }
+    }
+    it
+}
+
+proptest! {
+    /// However a measurement cuts requests, the rate that was served is connections ÷ response time (Little's law).
+    #[test]
+    fn what_is_served_does_not_depend_on_where_a_measurement_begins_and_ends(
+        connections in 1_u64..70, time in 1_u64..2_000, length in 1_u64..5_000
+    ) {
+        let it = closed_loop(connections, time, length);
+        let served = it.record.outcomes.ok as f64 + it.record.ends.right;
+        let expected = connections as f64 * length as f64 / time as f64;
+        prop_assert!((served / expected - 1.0).abs() < 1e-9, "{served} for {expected}");
+        prop_assert_eq!(it.record.ends.right, it.record.ends.all);
+    }
+}
+
+#[test]
+fn what_failed_is_served_but_is_no_answer() {
+    let mut it = recorder(100, 200);
+    // Half of each is in the measurement.
+    it.failure(Sent { due: 50, sent: 50 }, 150, Failure::Timeout, 100);
+    it.unfinished(
+        Sent {
+            due: 150,
+            sent: 150,
+        },
+        250,
+    );
+    it.unfinished(
+        Sent {
+            due: 150,
+            sent: Nanos::MAX,
+        },
+        250,
+    );
+    let finished = it.record.outcomes.finished() as f64;
+    assert_eq!((it.record.ends.right, finished + it.record.ends.all), (0.0, 1.0));
+}

@@ -293,7 +293,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     pub(super) fn go_on<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
         let connection = &self.connections[slot as usize];
         match connection.link {
-            Link::Open if self.start.is_some() => self.fill(out, slot, at),
+            Link::Open if self.start.is_some() => self.fill(out, slot, at, u32::MAX),
             Link::Draining if connection.flow.in_flight.is_empty() => {
                 self.lose(out, slot, at, Failure::Read, None);
             }

@@ -48,12 +48,29 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if S::CLOSED {
             self.parking.begin(start);
-            for slot in 0..self.parking.on() {
-                match self.connections[slot as usize].link {
-                    Link::Open => self.fill(out, slot, now),
-                    Link::Closed if !self.keepalive => self.reopen(slot, now),
-                    _ => {}
-                }
+            let on = self.parking.on();
+            let begins = |slot| start + self.spread * Nanos::from(slot) / Nanos::from(on.max(1));
+            self.to_begin = (0..on).map(|slot| (begins(slot), slot)).collect();
+            self.begin_some(out, now);
+        } else if self.keepalive {
+            let is_open = |slot: &Slot| self.connections[*slot as usize].link == Link::Open;
+            (0..self.parking.on())
+                .filter(is_open)
+                .for_each(|slot| self.pool.list(slot));
+        }
+    }
+
+    /// The first requests of a closed loop.
+    #[cold]
+    pub(super) fn begin_some<O: Outgoing>(&mut self, out: &mut O, now: Nanos) {
+        while let Some(&(at, slot)) = self.to_begin.front()
+            && at <= now
+        {
+            self.to_begin.pop_front();
+            match self.connections[slot as usize].link {
+                Link::Open => self.fill(out, slot, now, u32::MAX),
+                Link::Closed if !self.keepalive => self.reopen(slot, now),
+                _ => {}
             }
         }
     }
@@ -158,6 +175,14 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             self.waiting += 1;
         }
         let work = !self.connections[index].backlog.is_empty();
+        if self.pool.any() && !self.keepalive && !work {
+            // It is one of those that can be opened again.
+            if !self.open_for_next(slot) {
+                self.pool.list(slot);
+            }
+            return;
+        }
+        let work = work || !self.pool.queue.is_empty();
         let kept_ready = (rests || (self.keepalive && !S::CLOSED)) && at < self.recorder.until;
         if work || kept_ready || self.start.is_none() {
             self.to_open.push_back(slot);
@@ -249,7 +274,12 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         } else {
             backlog.len()
         };
-        for due in backlog.take(failed) {
+        let mut failed: Vec<Nanos> = backlog.take(failed).collect();
+        if self.keepalive && self.alive == self.connecting {
+            // What waits for any connection has none that it could be sent on.
+            failed.extend(self.pool.queue.take(usize::MAX));
+        }
+        for due in failed {
             self.waiting -= 1;
             self.recorder
                 .failure(Sent { due, sent: due }, at, failure, self.timeout);

@@ -6,8 +6,10 @@
 mod answers;
 mod backlog;
 mod connection;
+mod growth;
 mod links;
 mod parking;
+mod pool;
 mod rest;
 mod sending;
 mod tracer;
@@ -23,7 +25,7 @@ use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
 use connection::Connection;
 use links::SET_UP_PACE;
 use parking::Parking;
-use prony_record::{ByRequest, BySession, Grpc, Tls};
+use prony_record::{ByRequest, BySession, Grpc, Pool, Tls};
 use rest::Rests;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -67,6 +69,9 @@ pub(crate) struct Report {
     pub connected: u64,
     /// Answers per connection in the measurement, in the order of the worker's connections.
     pub answers: Vec<u64>,
+    /// How many connections there were; of a closed loop nothing.
+    #[serde(default)]
+    pub pool: Option<Pool>,
     pub first_head: Vec<u8>,
     pub by_request: Vec<ByRequest>,
     pub by_session: Vec<BySession>,
@@ -124,8 +129,13 @@ pub(crate) struct Worker<'a, S, P: Session> {
     /// Closed slots to be opened now, and later (with their time, in order).
     to_open: VecDeque<Slot>,
     to_retry: VecDeque<(Nanos, Slot)>,
+    /// Connections of a closed loop that have not begun, each with its time, in order.
+    to_begin: VecDeque<(Nanos, Slot)>,
+    /// Over how long they begin.
+    spread: Nanos,
     rests: Rests,
     parking: Parking,
+    pool: pool::Pool,
     tracer: Option<Box<Tracer>>,
     connecting: u32,
     connected: u64,
@@ -135,6 +145,8 @@ pub(crate) struct Worker<'a, S, P: Session> {
     /// Requests in flight, and due but unsent, over all connections.
     in_flight: u64,
     waiting: u64,
+    /// Requests sent since the load began; counted only in an open loop.
+    sent: u64,
     /// The most that may wait.
     most_waiting: u64,
     /// Has the server said something on a connection before it was asked?
@@ -166,7 +178,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             total / workers + u64::from(worker < total % workers)
         });
         let rests = Rests::new(if protocol.rests() { n as usize } else { 0 });
-        let parking = Parking::new(&plan.load.connection_stages, share);
+        let pool = pool::Pool::new(plan, share);
+        let parking = Parking::new(&plan.load.connection_stages, share, pool.first());
         Self {
             control,
             events,
@@ -196,8 +209,11 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                 VecDeque::new()
             },
             to_retry: VecDeque::new(),
+            to_begin: VecDeque::new(),
+            spread: plan.spread,
             rests,
             parking,
+            pool,
             tracer: Tracer::wanted(plan, share, quota),
             connecting: 0,
             connected: 0,
@@ -205,6 +221,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             opening: Opening::default(),
             in_flight: 0,
             waiting: 0,
+            sent: 0,
             most_waiting: backlog::most(share.workers),
             speaks_first: false,
             swept: 0,
@@ -286,7 +303,13 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
         if now >= self.parking.next_change() {
             self.park(out, start, now);
         }
+        if !S::CLOSED && now >= self.pool.growth.next() {
+            self.grow(out, now);
+        }
         self.open_some(out, now);
+        if S::CLOSED && !self.to_begin.is_empty() {
+            self.begin_some(out, now);
+        }
         self.issue(out, start, now);
         if self.protocol.rests() {
             self.wake(out, now);
@@ -301,8 +324,10 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
     fn roll(&mut self, now: Nanos) {
         let mut work = self.worked();
         let events = self.events;
+        let outstanding = self.in_flight + self.waiting;
         self.recorder.roll(now, |mut window| {
             window.work = std::mem::take(&mut work);
+            window.outstanding = outstanding;
             events(Event::Window(Box::new(window)));
         });
     }
@@ -351,13 +376,18 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
     fn wait(&self, now: Nanos) -> Wait {
         let mut wake = self.next_sweep.min(self.recorder.window_end());
         wake = wake.min(self.parking.next_change());
+        if !S::CLOSED && self.waiting > 0 {
+            wake = wake.min(self.pool.growth.next());
+        }
         for at in [self.recorder.from, self.recorder.until] {
             if at > now {
                 wake = wake.min(at);
             }
         }
-        if let Some(&(at, _)) = self.to_retry.front() {
-            wake = wake.min(at);
+        for queue in [&self.to_retry, &self.to_begin] {
+            if let Some(&(at, _)) = queue.front() {
+                wake = wake.min(at);
+            }
         }
         if self.protocol.rests()
             && let Some(at) = self.rests.next()
@@ -371,7 +401,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                     let due = start + arrival.due;
                     let wanted = self.quota > 0 || due < self.recorder.from;
                     if wanted && due < self.recorder.until {
-                        let room = (self.in_flight as usize) < self.times.len()
+                        let places = self.parking.on() as usize * self.pipeline;
+                        let room = (self.in_flight as usize) < places
                             && self.waiting < self.most_waiting;
                         match due.saturating_sub(SPIN) {
                             // Without room nothing can be sent before something comes.
@@ -390,6 +421,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
     }
 
     fn finish(mut self, now: Nanos) -> Report {
+        let outstanding = self.in_flight + self.waiting;
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let times = &self.times[index * self.pipeline..][..self.pipeline];
             while let Some((token, request)) = connection.flow.oldest(times) {
@@ -410,6 +442,15 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                 );
             }
         }
+        for due in self.pool.queue.take(usize::MAX) {
+            self.recorder.unfinished(
+                Sent {
+                    due,
+                    sent: Nanos::MAX,
+                },
+                now,
+            );
+        }
         let until = self.recorder.until.min(now);
         let from = self.recorder.from.min(until);
         if let Some(start) = self.start {
@@ -422,6 +463,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             }
             if let Some(mut window) = self.recorder.last_window(until) {
                 window.work = self.worked();
+                window.outstanding = outstanding;
                 (self.events)(Event::Window(Box::new(window)));
             }
         }
@@ -436,8 +478,14 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             answers: self
                 .connections
                 .iter()
+                .take(match S::CLOSED {
+                    // One that took part for a time only had answers too.
+                    true => self.connections.len(),
+                    false => self.parking.on() as usize,
+                })
                 .map(|connection| connection.flow.answers)
                 .collect(),
+            pool: (!S::CLOSED).then(|| self.pool.growth.result(self.parking.on())),
             first_head: self.protocol.first_head().to_owned(),
             by_request: self.protocol.by_request(),
             by_session: self.protocol.by_session(),

@@ -1,4 +1,4 @@
-//! Connections of a closed loop come and go, when their number changes while the load lasts.
+//! Which connections take part: of a closed loop their number may change while the load lasts, of an open one it may grow.
 
 use super::Worker;
 use super::connection::Link;
@@ -17,13 +17,11 @@ pub(super) struct Parking {
 }
 
 impl Parking {
-    /// Without stages all of them, always.
-    pub(super) fn new(stages: &[Stage], share: Share) -> Self {
+    /// Without stages `first` of them, and those that are [added](Self::add).
+    pub(super) fn new(stages: &[Stage], share: Share, first: Slot) -> Self {
         let population = Population::new(stages, share);
         Self {
-            on: population
-                .as_ref()
-                .map_or(share.connections(), |it| it.own(0)),
+            on: population.as_ref().map_or(first, |it| it.own(0)),
             population,
             next_change: Nanos::MAX,
         }
@@ -33,6 +31,11 @@ impl Parking {
     #[inline]
     pub(super) fn on(&self) -> Slot {
         self.on
+    }
+
+    /// One more takes part.
+    pub(super) fn add(&mut self) {
+        self.on += 1;
     }
 
     /// When that may change next.

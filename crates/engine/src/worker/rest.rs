@@ -78,13 +78,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             let begun = self.connections[slot as usize].flow.calls > 0;
             if begun && !S::CLOSED {
                 // What is in the backlog are other connections: the session knows that it has rested.
-                self.fill(out, slot, now);
+                self.fill(out, slot, now, u32::MAX);
                 continue;
             }
             if begun || self.admit(due) {
                 self.connections[slot as usize].backlog.push(due);
                 self.waiting += 1;
-                self.fill(out, slot, now);
+                self.fill(out, slot, now, u32::MAX);
             }
         }
     }

@@ -36,11 +36,16 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
                 return;
             }
             self.schedule.advance();
+            self.waiting += 1;
+            if self.pool.any() {
+                self.pool.queue.push(due);
+                self.deal(out, now);
+                continue;
+            }
             let connection = &mut self.connections[arrival.connection as usize];
             connection.backlog.push(due);
-            self.waiting += 1;
             match connection.link {
-                Link::Open => self.fill(out, arrival.connection, now),
+                Link::Open => self.fill(out, arrival.connection, now, u32::MAX),
                 Link::Closed if connection.backlog.len() == 1 && !self.keepalive => {
                     self.to_open.push_back(arrival.connection);
                 }
@@ -51,25 +56,35 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     }
 
     /// Sends on an open connection what the session has written, and as many requests as are due
-    /// and fit.
+    /// and fit, but no more than `most`.
     #[inline]
-    pub(super) fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos) {
-        self.write_requests(slot, at);
+    pub(super) fn fill<O: Outgoing>(&mut self, out: &mut O, slot: Slot, at: Nanos, most: u32) {
+        self.write_requests(slot, at, most);
         self.flush(out, slot, at);
+        if !S::CLOSED && self.keepalive && self.pool.any() {
+            let index = slot as usize;
+            if self.connections[index].link == Link::Open && self.has_room(index) {
+                self.pool.list(slot);
+            }
+        }
     }
 
-    /// Writes as many requests as are due and fit on an open connection.
+    /// Writes as many requests as are due and fit on an open connection, but no more than `most`.
     #[inline(always)] // a part of `fill`
-    fn write_requests(&mut self, slot: Slot, at: Nanos) {
+    fn write_requests(&mut self, slot: Slot, at: Nanos, most: u32) {
         let index = slot as usize;
         let Connection { flow, backlog, .. } = &self.connections[index];
         // A connection of its own for a number of calls: has the first been sent?
         let begun = !self.keepalive && flow.calls > 0;
-        if (begun && !flow.in_flight.is_empty()) || (!S::CLOSED && !begun && backlog.is_empty()) {
+        let nothing = !S::CLOSED && !begun && backlog.is_empty() && self.pool.queue.is_empty();
+        if (begun && !flow.in_flight.is_empty()) || nothing {
             return;
         }
         let sent = if S::CLOSED { at } else { clock::now() };
-        while self.has_room(index) {
+        for _ in 0..most {
+            if !self.has_room(index) {
+                break;
+            }
             let again = self.connections[index].backlog.again();
             let Some(due) = self.next_due(slot, at) else {
                 break;
@@ -84,6 +99,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             let token = flow.put(times, Sent { due, sent });
             self.protocol.request(proto, slot, token, &mut self.unsent);
             self.in_flight += 1;
+            if !S::CLOSED {
+                self.sent += 1;
+            }
             if !self.keepalive {
                 flow.calls += 1;
             }
@@ -92,7 +110,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
 
     /// Can another request be sent on an open connection?
     #[inline(always)]
-    fn has_room(&self, index: usize) -> bool {
+    pub(super) fn has_room(&self, index: usize) -> bool {
         let Connection { proto, flow, .. } = &self.connections[index];
         (flow.in_flight.len() as usize) < self.pipeline && self.protocol.accepts(proto)
     }
@@ -132,6 +150,14 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         // What waits beside a connection that is begun are, in an open loop, other connections.
         if (S::CLOSED || !begun)
             && let Some(due) = backlog.pop()
+        {
+            self.waiting -= 1;
+            return Some(due);
+        }
+        // Without keep-alive a connection is opened for the request that waits for the longest.
+        if !S::CLOSED
+            && self.keepalive
+            && let Some(due) = self.pool.queue.pop()
         {
             self.waiting -= 1;
             return Some(due);

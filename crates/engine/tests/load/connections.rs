@@ -6,6 +6,7 @@ use crate::support::*;
 use crate::words::*;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits};
 use prony_engine::{Dialogue, Plan};
+use prony_record::load::Assignment;
 use std::sync::atomic::Ordering::Relaxed;
 
 fn shapes(server: &Server, dialogue: &Dialogue, requests: u64) -> Vec<Plan> {
@@ -188,17 +189,27 @@ fn two_thousand_connections_at_once() {
     // On both sides.
     prony_engine::descriptors::reserve(2 * 2_000).unwrap();
     for kind in transports() {
-        for arrival in [CLOSED, prony_engine::Arrival::Constant(20_000.0)] {
+        let constant = prony_engine::Arrival::Constant(20_000.0);
+        for (arrival, assignment) in [
+            (CLOSED, Assignment::Any),
+            (constant, Assignment::Any),
+            (constant, Assignment::RoundRobin),
+        ] {
             let server = Server::tcp(echo);
-            let plan = plan(&server.target, hello(), 2_000, kind)
+            let mut plan = plan(&server.target, hello(), 2_000, kind)
                 .due(arrival)
                 .threads(2)
                 .ends_after(6_000);
+            plan.load.assignment = assignment;
             let seen = until_done(&plan);
             flawless(&plan, &seen);
             assert_eq!(server.count.connections.load(Relaxed), 2_000);
-            if arrival != CLOSED {
-                assert!(seen.per_connection.iter().all(|&answers| answers == 3));
+            let all = |fits: fn(u64) -> bool| seen.per_connection.iter().all(|&n| fits(n));
+            match (arrival == CLOSED, assignment) {
+                (true, _) => {}
+                (false, Assignment::RoundRobin) => assert!(all(|answers| answers == 3)),
+                // The one that has been free for the longest is next.
+                (false, Assignment::Any) => assert!(all(|answers| answers > 0)),
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::invariants::{accounted, flawless, hold};
 use crate::servers::{Connection, Server, echo};
 use crate::support::*;
 use prony_engine::{Arrival, Control, clock};
+use prony_record::load::Assignment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
@@ -12,13 +13,17 @@ use std::time::Duration;
 #[test]
 fn exactly_what_is_due_is_sent() {
     at_once(2, &transports(), |&kind| {
-        for (threads, pipeline, keepalive) in [(1, 1, true), (3, 8, true), (2, 1, false)] {
+        let shapes = [(1, 1, true), (3, 8, true), (2, 1, false)];
+        let assignments = [Assignment::Any, Assignment::RoundRobin];
+        let all = shapes.iter().flat_map(|shape| assignments.map(|it| (shape, it)));
+        for (&(threads, pipeline, keepalive), assignment) in all {
             let server = Server::tcp(echo);
-            let plan = plan(&server.target, hello(), 7, kind)
+            let mut plan = plan(&server.target, hello(), 7, kind)
                 .due(Arrival::Constant(2_000.0))
                 .threads(threads)
                 .pipeline(pipeline)
                 .keepalive(keepalive);
+            plan.load.assignment = assignment;
             let seen = during(&plan, 300 * MS);
             hold(&plan, &seen);
             assert_eq!(accounted(&seen.outcomes), 600, "{}", short(&plan));
@@ -130,6 +135,64 @@ fn the_last_answers_are_not_waited_for_without_sleep() {
             "{spent} ns of CPU time to send four requests"
         );
     }
+}
+
+/// Answers of 100 ms at 400 per second need 40 connections.
+fn slowly(most: u32, kind: prony_record::Transport) -> Ended {
+    let server = Server::tcp(|it| {
+        it.messages(6, |_, message| {
+            sleep(Duration::from_millis(100));
+            it.write(message)
+        })
+    });
+    let mut plan = plan(&server.target, hello(), 4, kind).due(Arrival::Constant(400.0));
+    plan.load.max_connections = Some(most);
+    let control = Arc::new(Control::default());
+    control.measure(1_500 * MS, 3_000 * MS);
+    let seen = steered(&plan, &control);
+    assert_eq!(seen.per_connection.len(), seen.pool.opened as usize);
+    seen
+}
+
+#[test]
+fn slow_answers_get_as_many_connections_as_the_rate_needs() {
+    at_once(2, &transports(), |&kind| {
+        let seen = slowly(1_000, kind);
+        assert!(seen.pool.opened > 30, "{:?}", seen.pool);
+        assert!(!seen.backlog.missed(), "{:?}", seen.backlog);
+    });
+}
+
+#[test]
+fn too_few_connections_are_told_from_a_slow_server() {
+    at_once(2, &transports(), |&kind| {
+        let seen = slowly(12, kind);
+        assert_eq!((seen.pool.allowed, seen.pool.opened), (12, 12));
+        assert!(seen.backlog.missed(), "{:?}", seen.backlog);
+        assert!(seen.pool.limits(), "{:?}", seen.pool);
+    });
+}
+
+/// One that answers one request after the other has no use for more connections.
+#[test]
+fn a_server_at_its_limit_is_not_given_ever_more_connections() {
+    at_once(2, &transports(), |&kind| {
+        let one = std::sync::Mutex::new(());
+        let server = Server::tcp(move |it| {
+            it.messages(6, |_, message| {
+                let turn = one.lock();
+                sleep(Duration::from_millis(5));
+                drop(turn);
+                it.write(message)
+            })
+        });
+        let mut plan = plan(&server.target, hello(), 4, kind).due(Arrival::Constant(1_000.0));
+        plan.load.max_connections = Some(1_000);
+        let seen = during(&plan, 1_500 * MS);
+        assert!(seen.backlog.missed(), "{:?}", seen.backlog);
+        assert!(seen.pool.opened < 200, "{:?}", seen.pool);
+        assert_ne!(seen.pool.helped, Some(true));
+    });
 }
 
 /// An open loop sends what it owes, and says what it could not.

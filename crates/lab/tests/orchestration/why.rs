@@ -122,10 +122,10 @@ fn every_round_looks_at_every_side_in_every_way_twice() {
         assert_eq!((side.samples, side.stacks["main;work"]), (14, 14));
         assert_eq!(side.calls["sendto"], 18);
         assert_eq!(side.waits["main;lock"], 1_000);
-        assert!(side.waited.requests > 0);
+        assert!(side.waited.requests > 0.0);
         // Only of what was measured without sampling.
         assert_eq!(side.counts["voluntary switches"], 6.0);
-        assert!(side.plain.requests > 0 && side.sampled.requests > side.counted.requests);
+        assert!(side.plain.requests > 0.0 && side.sampled.requests > side.counted.requests);
     }
     let taken = fake.taken.borrow();
     let times = |look| taken.iter().filter(|it| **it == look).count();
@@ -178,7 +178,7 @@ fn a_server_with_a_profile_is_loaded_without_it_too_and_cleaned_up_after() {
     for round in &outcome.seen.rounds {
         assert_eq!(round[0].unprofiled, None);
         let (plain, without) = (round[1].plain, round[1].unprofiled.unwrap());
-        assert!(without.requests > 0 && without.requests <= plain.requests);
+        assert!(without.requests > 0.0 && without.requests <= plain.requests);
     }
     // Each server of each round; and what was measured without is not sampled.
     assert_eq!(fake.cleaned.borrow().len(), 4);
@@ -210,6 +210,6 @@ fn what_is_refused_is_said_once_and_the_rest_is_done() {
     assert_eq!(seen.rounds.len(), 3);
     for side in seen.rounds.iter().flatten() {
         assert_eq!((side.samples, side.calls.len()), (0, 0));
-        assert!(side.plain.requests > 0 && side.counts["voluntary switches"] > 0.0);
+        assert!(side.plain.requests > 0.0 && side.counts["voluntary switches"] > 0.0);
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     fn dissected(sides: &[(&str, u64)]) -> Anatomy {
         // A sample stands for a millisecond, and a thousand requests take a hundred of them: 100 µs each.
         let spent = Spent {
-            requests: 1_000,
+            requests: 1_000.0,
             cpu_ns: 100_000_000,
         };
         let round = |encode: u64, nth: u64| Dissection {

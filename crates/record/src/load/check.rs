@@ -1,6 +1,6 @@
 //! Loads that cannot be carried out.
 
-use super::{Extent, Load, MOST_IN_FLIGHT, MOST_RATE, MOST_SIZE, MOST_THREADS};
+use super::{Assignment, Extent, Load, MOST_IN_FLIGHT, MOST_RATE, MOST_SIZE, MOST_THREADS};
 use crate::{Span, stages};
 use std::time::Duration;
 
@@ -28,13 +28,25 @@ impl Load {
         let span = |span: Span| span.to_string();
         let none = String::new;
         let rate = self.rate.unwrap_or(1.0);
-        let in_flight = u64::from(self.connections) * u64::from(self.pipeline);
+        let in_flight = u64::from(self.max_connections()) * u64::from(self.pipeline);
         let extent = match self.extent {
             Extent::Duration(length) => ("duration", !length.0.is_zero(), "longer than 0s", "0s"),
             Extent::Requests(n) => ("requests", n > 0, "at least 1", "0"),
         };
         let rules = [
             ("connections", self.connections >= 1, "at least 1", none()),
+            (
+                "max-connections",
+                self.max_connections.is_none_or(|most| most >= self.connections),
+                "at least the number of connections that the load begins with",
+                self.max_connections.unwrap_or_default().to_string(),
+            ),
+            (
+                "max-connections",
+                self.max_connections.is_none() || self.assignment == Assignment::Any,
+                "left out where requests are assigned round-robin: a connection's requests wait for it",
+                self.max_connections.unwrap_or_default().to_string(),
+            ),
             ("threads", self.threads >= 1, "at least 1", none()),
             (
                 "threads",
@@ -156,8 +168,12 @@ mod tests {
     #[test]
     fn what_cannot_be_carried_out_is_named() {
         type Change = fn(&mut Load);
-        let cases: [(&str, Change); 13] = [
+        let cases: [(&str, Change); 15] = [
             ("connections", |load| load.connections = 0),
+            ("max-connections", |load| load.max_connections = Some(63)),
+            ("max-connections", |load| {
+                (load.max_connections, load.assignment) = (Some(640), Assignment::RoundRobin);
+            }),
             ("threads", |load| load.threads = 65),
             ("pipeline", |load| load.pipeline = 0),
             ("pipeline", |load| {

@@ -278,7 +278,7 @@ fn table<K: Clone + Ord>(
 
 /// Counts per request of a round: system calls, and what the kernel counts anyway.
 fn counts(round: &Dissection) -> BTreeMap<String, f64> {
-    let per = |spent: Spent| (spent.requests as f64).max(1.0);
+    let per = |spent: Spent| spent.requests.max(1.0);
     let calls = round.calls.iter().map(|(name, n)| {
         let name = format!("`{name}` calls");
         (name, *n as f64 / per(round.counted))

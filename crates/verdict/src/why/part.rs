@@ -112,13 +112,13 @@ pub fn parts(dissection: &Dissection) -> BTreeMap<Part, f64> {
 /// The CPU time per request that a sample stands for, in nanoseconds; none without samples.
 fn of_one(dissection: &Dissection) -> Option<f64> {
     let requests = dissection.sampled.requests;
-    (requests > 0 && dissection.samples > 0).then(|| dissection.period_ns as f64 / requests as f64)
+    (requests > 0.0 && dissection.samples > 0).then(|| dissection.period_ns as f64 / requests)
 }
 
 /// How long all threads together waited for each part, in nanoseconds per request.
 #[must_use]
 pub fn waits(dissection: &Dissection) -> BTreeMap<Part, f64> {
-    let requests = (dissection.waited.requests as f64).max(1.0);
+    let requests = dissection.waited.requests.max(1.0);
     let mut parts = BTreeMap::new();
     for (stack, ns) in &dissection.waits {
         *parts.entry(Part::of(stack)).or_default() += *ns as f64 / requests;
@@ -224,7 +224,7 @@ mod tests {
     fn waits_are_by_call_and_per_request() {
         let dissection = Dissection {
             waited: Spent {
-                requests: 10,
+                requests: 10.0,
                 cpu_ns: 1,
             },
             waits: BTreeMap::from([
@@ -254,7 +254,7 @@ mod tests {
             samples: 4,
             period_ns: 500,
             sampled: Spent {
-                requests: 10,
+                requests: 10.0,
                 cpu_ns: 2_600,
             },
             stacks: BTreeMap::from([("a;b;a".to_owned(), 3), ("a;c".to_owned(), 1)]),
@@ -276,7 +276,7 @@ mod tests {
     fn without_samples_there_are_no_parts() {
         let dissection = Dissection {
             sampled: Spent {
-                requests: 10,
+                requests: 10.0,
                 cpu_ns: 2_600,
             },
             ..Dissection::default()

@@ -40,7 +40,7 @@ fn round(made: &MadeUp, rng: &mut Xoshiro256PlusPlus) -> Dissection {
     }
     let cpu: f64 = made.stacks.iter().map(|(_, ns)| ns * start).sum();
     let spent = Spent {
-        requests,
+        requests: requests as f64,
         cpu_ns: (cpu * requests as f64) as u64,
     };
     (dissection.plain, dissection.sampled, dissection.counted) = (spent, spent, spent);
@@ -377,7 +377,7 @@ fn waiting(lock: f64, idle: f64) -> impl Fn(&mut Xoshiro256PlusPlus) -> Dissecti
     move |rng| {
         let mut it = round(&base(), rng);
         it.waited = it.plain;
-        let requests = it.waited.requests as f64;
+        let requests = it.waited.requests;
         let mut wait = |stack: &str, ns: f64| {
             let noise = 1.0 + 0.02 * (rng.random::<f64>() - 0.5);
             it.waits

@@ -216,7 +216,7 @@ fn every_format_is_to_be_had() {
 /// A request costs 100 µs and ten more for each of these samples in `json_encode`.
 fn dissected(encode: u64) -> Dissections {
     let spent = Spent {
-        requests: 1_000,
+        requests: 1_000.0,
         cpu_ns: (100 + 10 * encode) * 1_000_000,
     };
     let round = Dissection {
