@@ -18,8 +18,8 @@ const ENOUGH: usize = 4;
 /// Fewest windows for a class that can be relied on.
 const ENOUGH_FOR_CLASS: usize = 20;
 /// A class alone says that something changed, however little; a change matters when thirds of the
-/// measurement differ by this share, which is what the warm-up takes for steady.
-const CHANGE: f64 = prony_stats::steady::RATE_BAND;
+/// measurement differ by this share.
+const CHANGE: f64 = 0.05;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let rates = &seen.window_rates;

@@ -5,7 +5,8 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::event::{Journal, JournalError};
 use prony_notebook::{Notebook, NotebookError, RunId, StoredTrial};
 use prony_pages::material::Material;
-use prony_record::{Recording, RunFacts, RunStatus, Subject};
+use prony_record::verdict::Terms;
+use prony_record::{Design, Recording, RunFacts, RunStatus, Subject};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -171,6 +172,17 @@ impl Journal for Kept<'_> {
         self.go_on_in_memory(&why).map_err(failed)?;
         let added = self.notebook.add_trial(self.id, recording);
         added.map(drop).map_err(failed)
+    }
+
+    fn designed(&mut self, design: &Design, terms: &Terms) -> Result<(), JournalError> {
+        let failed = |error: NotebookError| JournalError(Box::new(error));
+        self.facts.experiment.design = Some(design.clone());
+        self.facts.experiment.duel = Some(terms.clone());
+        match self.notebook.set_subject(self.id, &self.facts.experiment) {
+            Ok(()) => Ok(()),
+            // The run in memory begins with these facts.
+            Err(why) => self.go_on_in_memory(&why).map_err(failed),
+        }
     }
 }
 

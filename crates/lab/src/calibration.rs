@@ -1,16 +1,17 @@
 //! Calibration: what this host's rig can do. prony's own server against itself, under each contract with
 //! each number of connections.
 
-use crate::contract::{Contract, Depth};
-use crate::duel::{Bout, DuelError, Manner, Parts, label, round};
+use crate::contract::Contract;
+use crate::duel::{Bout, DuelError, Manner, Part, Parts, label, round};
 use crate::event::{Event, Journal, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
+use crate::pilot::survey;
 use crate::recording::{Slot, Whole, findings};
 use crate::side::{Ask, Side};
 use crate::trial::Lab;
-use prony_record::{Load, Span};
-use prony_verdict::duel::common_rate;
+use prony_record::Load;
+use prony_verdict::design::Given;
 use std::time::Duration;
 
 /// What is calibrated.
@@ -50,13 +51,13 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                 )));
                 let manner = Manner {
                     ask: Ask::Contract(contract),
-                    load: Load {
-                        connections,
-                        warmup: Span(self.duration),
-                        window: Span(crate::duel::WINDOW),
-                        ..Load::default()
+                    load: Load::default(),
+                    given: Given {
+                        connections: Some(connections),
+                        warmup: Some(self.duration),
+                        duration: Some(self.duration),
+                        ..Given::default()
                     },
-                    duration: self.duration,
                 };
                 if !self.cell(&manner, &mut ordinal, journal, observer)? {
                     return Ok(());
@@ -74,30 +75,29 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
         journal: &mut dyn Journal,
         observer: Observer<'_>,
     ) -> Result<bool, DuelError> {
-        let mut parts = Parts {
-            saturation: true,
-            rate: None,
+        let kinds = (true, true);
+        observer(Event::Round(None));
+        let Some(design) = survey(self.lab, self.sides, manner, kinds, observer)? else {
+            return Ok(false);
         };
-        // The first round only finds a rate.
-        for number in 0..=self.rounds {
+        let parts = Parts {
+            saturation: true,
+            rate: design.rate,
+        };
+        for number in 0..self.rounds {
             if self.lab.interrupt.fired() {
                 return Ok(false);
             }
-            observer(Event::Round(number.checked_sub(1)));
-            let done = round(self.lab, self.sides, manner, parts, Depth::Full, observer);
+            observer(Event::Round(Some(number)));
+            let done = round(self.lab, self.sides, manner, (&design, parts), observer);
             let bouts = match done {
                 Ok(Some(bouts)) => bouts,
                 Ok(None) => return Ok(false),
                 Err(_) if self.lab.interrupt.fired() => return Ok(false),
                 Err((side, failure)) => return Err(DuelError::Side { side, failure }),
             };
-            match number.checked_sub(1) {
-                None => parts.rate = common_rate(bouts.iter().filter_map(Bout::throughput)),
-                Some(round) => {
-                    for (bout, side) in bouts.iter().zip(self.sides) {
-                        self.keep(manner, bout, side, round, ordinal, journal)?;
-                    }
-                }
+            for (bout, side) in bouts.iter().zip(self.sides) {
+                self.keep(manner, bout, side, number, ordinal, journal)?;
             }
         }
         Ok(true)
@@ -112,7 +112,7 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
         ordinal: &mut u32,
         journal: &mut dyn Journal,
     ) -> Result<(), DuelError> {
-        for (load, measured) in &bout.parts {
+        for Part { load, measured, .. } in &bout.parts {
             let placement = self.lab.host.placement();
             let found = findings(load, measured, side.workers(), placement, Whole::Part);
             let slot = Slot {

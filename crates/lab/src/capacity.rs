@@ -10,7 +10,7 @@ use crate::generator::Generator;
 use crate::host::Host;
 use crate::recording::{Slot, Whole, findings};
 use crate::side::Side;
-use crate::trial::{Lab, Measured, Progress, Up, part_of};
+use crate::trial::{Lab, Measured, Progress, Up};
 use jiff::Timestamp;
 use prony_record::service::{Known, Limits, Outcome, Overload, RateStep, Unclear};
 use prony_record::{Durations, Failure, Finding, Load, Percentiles};
@@ -108,8 +108,9 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
         let Manner {
             ask,
             load,
-            duration,
+            given,
         } = self.manner;
+        let duration = given.duration.unwrap_or(Duration::from_secs(2));
         let name = &self.side.name;
         let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
         let brought = self
@@ -132,7 +133,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             steps: Vec::new(),
             raised: Vec::new(),
         };
-        session.carry_out(*duration)
+        session.carry_out(duration)
     }
 
     fn judge(&self, rate: f64, measured: &Measured, checks: &[Finding]) -> RateStep {
@@ -367,5 +368,13 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         self.journal.add(&recording)?;
         self.recorded += 1;
         Ok(Some((measured, found)))
+    }
+}
+
+fn part_of(load: &Load, rate: Option<f64>, length: Duration) -> Load {
+    Load {
+        rate,
+        extent: prony_record::Extent::Duration(prony_record::Span(length)),
+        ..load.clone()
     }
 }

@@ -1,32 +1,35 @@
 //! Duels: servers that are started together and loaded in turns, so that whatever else happens on
 //! the machine happens to all of them.
 //!
-//! In a round every side is started anew; then all of them are warmed up, and loaded in short
-//! segments in an order and its reverse (A B B A): a drift of the machine within the round adds the
+//! A pilot shows how they are to be measured. In a round every side is started anew; then all of them are warmed up, and
+//! loaded in segments in an order and its reverse (A B B A): a drift of the machine within the round adds the
 //! same to each. A server that is not loaded sleeps.
 
 use crate::contract::Depth;
 use crate::event::{Event, Journal, JournalError, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
+use crate::pilot::survey;
 use crate::recording::{Slot, Whole, findings};
 use crate::side::{Ask, Side};
-use crate::trial::{Doing, Lab, Measured, Progress, Up, part_of};
+use crate::trial::{Doing, Lab, Measured, Progress, Up};
+use crate::warmup::LEAD_IN;
 use jiff::Timestamp;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{Durations, Failure, Load};
+use prony_record::{Design, Durations, Failure, Load, Span};
 use prony_stats::StatsError;
-use prony_verdict::duel::{common_rate, lower_rate, may_end, may_give_up, plan};
+use prony_verdict::design::{Given, best_segments, components, rounds, time_for};
+use prony_verdict::duel::{lower_rate, may_end, may_give_up, plan};
 use prony_verdict::outlook::{ENOUGH, Outlook, outlook, throughput_is_too_coarse};
 use prony_verdict::seen::Seen;
 use rand::seq::SliceRandom;
 use std::time::{Duration, Instant};
 
-/// Segments of a part of a round: the order, and its reverse.
-const SEGMENTS: u32 = 2;
 /// Rounds in a row in which a side misses the common rate before it is lowered.
 const MISSES: usize = 2;
-/// Windows of a warm-up, and of a segment.
+/// Rounds after which it is planned how many there are: before the first look at what they say.
+const PLANNED_AFTER: u32 = 2;
+/// Windows of a warm-up at least.
 pub const WINDOW: Duration = Duration::from_millis(100);
 
 /// How all sides are loaded.
@@ -34,10 +37,10 @@ pub const WINDOW: Duration = Duration::from_millis(100);
 pub struct Manner {
     /// What is asked.
     pub ask: Ask,
-    /// The load, but for rate and length.
+    /// The load, but for what a [`Design`] says.
     pub load: Load,
-    /// How long each side is loaded in each part of a round.
-    pub duration: Duration,
+    /// What of that the user has said.
+    pub given: Given,
 }
 
 /// The parts of a round.
@@ -53,7 +56,7 @@ pub struct Parts {
 #[derive(Debug)]
 pub struct Bout {
     /// What it was loaded with, in order, and what was measured.
-    pub parts: Vec<(Load, Measured)>,
+    pub parts: Vec<Part>,
     /// Its command line; empty when another program has started it.
     pub command: String,
     /// When its round began.
@@ -62,12 +65,39 @@ pub struct Bout {
     pub durations: Durations,
 }
 
+/// A part of a side's round: its segments of one kind.
+#[derive(Debug)]
+pub struct Part {
+    /// The load of each.
+    pub load: Load,
+    /// All of them together.
+    pub measured: Measured,
+    /// What each has shown: throughput, or at a rate CPU time per request in nanoseconds; where it is known.
+    pub segments: Vec<Option<f64>>,
+}
+
+impl Part {
+    fn add(&mut self, segment: &Measured) {
+        self.segments.push(value(&self.load, segment));
+        self.measured.merge(segment);
+    }
+}
+
+/// What a segment has shown that scatters least: throughput, or at a rate CPU time per request.
+fn value(load: &Load, segment: &Measured) -> Option<f64> {
+    let value = match load.rate {
+        None => Some(segment.seen.throughput()),
+        Some(_) => segment.cpu_per_request(),
+    };
+    value.filter(|value| *value > 0.0)
+}
+
 impl Bout {
     /// Answers per second, as fast as they came.
     #[must_use]
     pub fn throughput(&self) -> Option<f64> {
-        let saturation = self.parts.iter().find(|(load, _)| load.rate.is_none());
-        saturation.map(|(_, measured)| measured.seen.throughput())
+        let saturation = self.parts.iter().find(|part| part.load.rate.is_none());
+        saturation.map(|part| part.measured.seen.throughput())
     }
 }
 
@@ -103,6 +133,17 @@ pub fn parts_for(quantities: &[Quantity]) -> (bool, bool) {
     (throughput, fixed)
 }
 
+/// How long a duel may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Time {
+    /// As long as its rounds take.
+    Unlimited,
+    /// No round is begun that would end after this.
+    AtMost(Duration),
+    /// The same, but for a few rounds at least.
+    Usually(Duration),
+}
+
 /// A duel.
 #[derive(Debug)]
 pub struct Duel<'a, H, G> {
@@ -112,26 +153,30 @@ pub struct Duel<'a, H, G> {
     pub sides: &'a [Side],
     /// How they are loaded.
     pub manner: &'a Manner,
-    /// How it is decided.
+    /// How it is decided; it may be planned for fewer rounds.
     pub terms: &'a Terms,
-    /// The common rate, when it is given.
-    pub rate: Option<f64>,
-    /// No round is begun that would end after this.
-    pub deadline: Option<Instant>,
+    /// How long it may take, its pilot included.
+    pub time: Time,
 }
 
 /// How a duel goes on.
 #[derive(Debug)]
 struct Course {
+    design: Design,
+    terms: Terms,
     /// What the next round has.
     parts: Parts,
-    /// How long the longest round took.
+    /// No round is begun that would end after this.
+    deadline: Option<Instant>,
+    /// How long the longest round took; before the first one, how long it is expected to take.
     longest: Duration,
+    /// For each kind of part, each other side and each round: ln(its value ÷ the first side's) in each segment.
+    segments: [Vec<Vec<f64>>; 2],
 }
 
 impl<H: Host, G: Generator> Duel<'_, H, G> {
-    /// Carries it out: rounds until it is decided, its rounds or its time are over, or the user
-    /// interrupts it. Every part of every round is recorded. Gives what was seen in whole rounds.
+    /// Carries it out: a pilot, and rounds until it is decided, its rounds or its time are over, or the user
+    /// interrupts it. Every part of every round is recorded. Gives what was seen in whole rounds, and how that is decided.
     ///
     /// # Errors
     /// When a side fails, there is no common rate, or what was measured cannot be kept; what was
@@ -140,87 +185,93 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         &self,
         journal: &mut dyn Journal,
         observer: Observer<'_>,
-    ) -> Result<Seen, DuelError> {
+    ) -> Result<(Seen, Terms), DuelError> {
+        let begun = Instant::now();
         let names = self.sides.iter().map(|side| side.name.clone()).collect();
         let mut seen = Seen::nothing(names);
-        let mut depth = Depth::Full;
-        let Some(parts) = self.parts(&mut seen, &mut depth, observer)? else {
-            return Ok(seen);
+        let kinds = parts_for(&self.terms.quantities);
+        observer(Event::Round(None));
+        let Some(design) = survey(self.lab, self.sides, self.manner, kinds, observer)? else {
+            return Ok((seen, self.terms.clone()));
         };
-        let plan = plan(self.terms, self.sides.len())?;
-        let mut course = Course {
-            parts,
-            longest: Duration::ZERO,
-        };
+        let mut course = self.course(design, kinds, begun);
+        journal.designed(&course.design, &course.terms)?;
+        observer(course.event(begun));
+        let mut plan = plan(&course.terms, self.sides.len())?;
         let mut ordinal = 0;
-        while (seen.rounds.len() as u32) < self.terms.most {
-            let begun = Instant::now();
+        let rounds_begun = Instant::now();
+        while (seen.rounds.len() as u32) < course.terms.most {
+            let began = Instant::now();
             let number = seen.rounds.len() as u32;
             observer(Event::Round(Some(number)));
-            let Some(bouts) = self.round(course.parts, depth, observer)? else {
-                break;
+            let round = round(
+                self.lab,
+                self.sides,
+                self.manner,
+                (&course.design, course.parts),
+                observer,
+            );
+            let bouts = match round {
+                Ok(Some(bouts)) => bouts,
+                Ok(None) => break,
+                Err(_) if self.lab.interrupt.fired() => break,
+                Err((side, failure)) => return Err(DuelError::Side { side, failure }),
             };
-            // Everything once; later starts of the same program only have to show that they answer.
-            depth = Depth::Quick;
             self.keep(&bouts, number, &mut ordinal, &mut seen, journal)?;
-            let comparisons = seen.compare(&plan, self.terms)?;
+            course.longest = match number {
+                0 => began.elapsed(),
+                _ => course.longest.max(began.elapsed()),
+            };
+            course.compare_segments(&bouts);
+            if number + 1 == PLANNED_AFTER && course.plan(rounds_begun.elapsed()) {
+                plan = prony_verdict::duel::plan(&course.terms, self.sides.len())?;
+                journal.designed(&course.design, &course.terms)?;
+            }
+            let comparisons = seen.compare(&plan, &course.terms)?;
             observer(Event::Compared {
                 comparisons: &comparisons,
                 findings: &seen.findings(),
             });
-            course.longest = course.longest.max(begun.elapsed());
-            let end = self.last_round(number + 1, course.longest);
-            let outlook = outlook(&self.terms.quantities, &seen.rounds, &plan, end);
-            if self.is_over(&seen, &comparisons, &outlook, end) {
+            let end = course.last_round(number + 1);
+            let outlook = outlook(&course.terms.quantities, &seen.rounds, &plan, end);
+            if is_over(&course.terms, &seen, &comparisons, &outlook, end) {
                 break;
             }
             self.leave_out(&mut course, &outlook, (number + 1, end), observer);
             self.lower_rate(&mut course, &seen, &bouts);
+            if number + 1 == ENOUGH && self.manner.given.duration.is_none() {
+                course.divide(rounds_begun.elapsed() / ENOUGH);
+                journal.designed(&course.design, &course.terms)?;
+            }
         }
-        Ok(seen)
+        seen.design = Some(course.design);
+        Ok((seen, course.terms))
     }
 
-    /// The parts of its rounds, with the common rate; none when the user interrupts it. Unless the rate is
-    /// given, a round that is not counted finds it.
-    fn parts(
-        &self,
-        seen: &mut Seen,
-        depth: &mut Depth,
-        observer: Observer<'_>,
-    ) -> Result<Option<Parts>, DuelError> {
-        let (saturation, fixed) = parts_for(&self.terms.quantities);
-        // A rate is of no use where nothing that is compared is measured at it.
-        seen.rate = self.rate.filter(|_| fixed);
-        if seen.rate.is_none() && fixed {
-            let parts = Parts {
-                saturation: true,
-                rate: None,
-            };
-            observer(Event::Round(None));
-            let Some(bouts) = self.round(parts, *depth, observer)? else {
-                return Ok(None);
-            };
-            *depth = Depth::Quick;
-            seen.rate = common_rate(bouts.iter().filter_map(Bout::throughput));
-        }
-        match (saturation, seen.rate) {
-            (false, None) => Err(DuelError::NoRate),
-            (saturation, rate) => Ok(Some(Parts { saturation, rate })),
-        }
-    }
-
-    /// Is there nothing more to do, or no time for it? `end` is the last round that there is time for.
-    fn is_over(
-        &self,
-        seen: &Seen,
-        comparisons: &[Comparison],
-        outlook: &[Outlook],
-        end: u32,
-    ) -> bool {
-        let rounds = seen.rounds.len() as u32;
-        may_end(self.terms, rounds, comparisons)
-            || end == rounds
-            || may_give_up(self.terms, &seen.names, comparisons, outlook)
+    /// How it begins.
+    fn course(&self, design: Design, (saturation, _): (bool, bool), begun: Instant) -> Course {
+        let time = match self.time {
+            Time::Unlimited => None,
+            Time::AtMost(time) => Some(time),
+            Time::Usually(time) => Some(begun.elapsed() + time_for(&design, time.saturating_sub(begun.elapsed()))),
+        };
+        let mut course = Course {
+            parts: Parts {
+                saturation,
+                rate: design.rate,
+            },
+            deadline: time.map(|time| begun + time),
+            longest: design.round.0,
+            design,
+            terms: self.terms.clone(),
+            segments: [Vec::new(), Vec::new()],
+        };
+        // Of what a round cannot show nothing is compared.
+        let p99 = self.terms.exact || course.shows_p99();
+        let shown = |quantity: &Quantity| *quantity != Quantity::P99 || p99;
+        course.terms.quantities.retain(shown);
+        course.plan(Duration::ZERO);
+        course
     }
 
     /// Leaves throughput out of the rounds to come if the time is better spent at the common rate; says
@@ -234,7 +285,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
     ) {
         let dropped = course.parts.saturation
             && course.parts.rate.is_some()
-            && throughput_is_too_coarse(self.terms, outlook);
+            && throughput_is_too_coarse(&course.terms, outlook);
         if dropped {
             course.parts.saturation = false;
             // Of two parts one is left.
@@ -257,32 +308,9 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
             sides.any(|values| values.missed && values.rate == course.parts.rate)
         };
         let in_a_row = seen.rounds.iter().rev().take_while(missed).count();
-        if in_a_row >= MISSES && self.rate.is_none() {
+        if in_a_row >= MISSES && self.manner.given.rate.is_none() {
             let reached = bouts.iter().filter_map(Bout::throughput);
             course.parts.rate = course.parts.rate.and_then(|rate| lower_rate(rate, reached));
-        }
-    }
-
-    /// The last round that there is time for, after `rounds` of which the longest took this long.
-    fn last_round(&self, rounds: u32, longest: Duration) -> u32 {
-        let Some(deadline) = self.deadline else {
-            return self.terms.most;
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        let more = (left.as_secs_f64() / longest.as_secs_f64().max(1e-3)) as u32;
-        rounds.saturating_add(more).min(self.terms.most)
-    }
-
-    fn round(
-        &self,
-        parts: Parts,
-        depth: Depth,
-        observer: Observer<'_>,
-    ) -> Result<Option<Vec<Bout>>, DuelError> {
-        match round(self.lab, self.sides, self.manner, parts, depth, observer) {
-            Ok(bouts) => Ok(bouts),
-            Err(_) if self.lab.interrupt.fired() => Ok(None),
-            Err((side, failure)) => Err(DuelError::Side { side, failure }),
         }
     }
 
@@ -299,7 +327,7 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         let mut all = Vec::new();
         for (i, (bout, side)) in bouts.iter().zip(self.sides).enumerate() {
             let mut values = Values::default();
-            for (load, measured) in &bout.parts {
+            for Part { load, measured, .. } in &bout.parts {
                 let found = findings(load, measured, side.workers(), placement, Whole::Part);
                 let slot = Slot {
                     ordinal: *ordinal,
@@ -332,6 +360,94 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
     }
 }
 
+/// Is there nothing more to do, or no time for it? `end` is the last round that there is time for.
+fn is_over(
+    terms: &Terms,
+    seen: &Seen,
+    comparisons: &[Comparison],
+    outlook: &[Outlook],
+    end: u32,
+) -> bool {
+    let rounds = seen.rounds.len() as u32;
+    may_end(terms, rounds, comparisons)
+        || end == rounds
+        || may_give_up(terms, &seen.names, comparisons, outlook)
+}
+
+impl Course {
+    fn event(&self, begun: Instant) -> Event<'_> {
+        Event::Designed {
+            design: &self.design,
+            most: self.terms.most,
+            time: self.deadline.map(|deadline| deadline - begun),
+        }
+    }
+
+    /// Are there enough requests in a round for their 99th percentile?
+    fn shows_p99(&self) -> bool {
+        let seconds = self.design.at_rate.length.0.as_secs_f64() * f64::from(self.design.segments);
+        let requests = self.design.rate.unwrap_or(0.0) * seconds;
+        prony_stats::percentile::supported(requests, 0.99)
+    }
+
+    /// Plans its rounds by the time there is, after those that took so long; true when there are fewer than were planned.
+    fn plan(&mut self, so_far: Duration) -> bool {
+        let Some(deadline) = self.deadline.filter(|_| !self.terms.exact) else {
+            return false;
+        };
+        let made = if so_far.is_zero() { 0 } else { PLANNED_AFTER };
+        let each = match made {
+            0 => self.longest,
+            made => so_far / made,
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let most = self.terms.most;
+        self.terms.most = made + rounds(most.saturating_sub(made), left, each);
+        self.terms.most != most
+    }
+
+    /// The last round that there is time for, after so many.
+    fn last_round(&self, rounds: u32) -> u32 {
+        let Some(deadline) = self.deadline else {
+            return self.terms.most;
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let more = (left.as_secs_f64() / self.longest.as_secs_f64().max(1e-3)) as u32;
+        rounds.saturating_add(more).min(self.terms.most)
+    }
+
+    /// Keeps how the segments of a round compare.
+    fn compare_segments(&mut self, bouts: &[Bout]) {
+        let Some((first, others)) = bouts.split_first() else {
+            return;
+        };
+        for other in others {
+            for (ours, theirs) in other.parts.iter().zip(&first.parts) {
+                let pairs = ours.segments.iter().zip(&theirs.segments);
+                let both = pairs.filter_map(|(ours, theirs)| (*ours).zip(*theirs));
+                let logs: Vec<f64> = both.map(|(ours, theirs)| (ours / theirs).ln()).collect();
+                self.segments[usize::from(ours.load.rate.is_some())].push(logs);
+            }
+        }
+    }
+
+    /// Divides each start into as many segments as the components of variance ask for, when a round takes so long.
+    fn divide(&mut self, round: Duration) {
+        let (saturation, at_rate) = (self.parts.saturation, self.parts.rate.is_some());
+        let sides = self.design.pilots.len();
+        let measured = self.design.measured(sides, saturation, at_rate).as_secs_f64();
+        let segment = measured / f64::from(self.design.segments);
+        let start = (round.as_secs_f64() - measured).max(0.0);
+        let components = self.segments.iter().filter_map(|starts| components(starts));
+        let best = components
+            .map(|(within, between)| best_segments(start, segment, within, between))
+            .max();
+        // No fewer than measure for half of the time.
+        let more = best.filter(|best| *best > self.design.segments);
+        self.design.segments = more.unwrap_or(self.design.segments);
+    }
+}
+
 /// What tells a part from others of its side.
 #[must_use]
 pub fn label(load: &Load) -> String {
@@ -349,8 +465,7 @@ pub fn round<H: Host, G: Generator>(
     lab: Lab<'_, H, G>,
     sides: &[Side],
     manner: &Manner,
-    parts: Parts,
-    depth: Depth,
+    (design, parts): (&Design, Parts),
     observer: Observer<'_>,
 ) -> Result<Option<Vec<Bout>>, (String, Failure)> {
     let started = Timestamp::now();
@@ -358,41 +473,48 @@ pub fn round<H: Host, G: Generator>(
     order.shuffle(&mut rand::rng());
     let mut up: Vec<Option<Up<'_, H, G>>> = sides.iter().map(|_| None).collect();
     let failed = |i: usize| move |failure| (sides[i].name.clone(), failure);
+    let warm = warm_up(design, &manner.load);
     for &i in &order {
         let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
-        let one = lab.bring_up(&sides[i], &manner.ask, None, &manner.load, depth, &mut told);
+        // The pilot has verified everything: later starts of the same program only have to show that they answer.
+        let one = lab.bring_up(&sides[i], &manner.ask, None, &warm, Depth::Quick, &mut told);
         up[i] = Some(one.map_err(failed(i))?);
     }
     let mut up: Vec<Up<'_, H, G>> = up.into_iter().flatten().collect();
     for &i in &order {
         let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
-        up[i]
-            .warm_up(&part_of(&manner.load, None, WINDOW), &mut told)
-            .map_err(failed(i))?;
+        up[i].warm_up(&warm, &mut told).map_err(failed(i))?;
     }
-    let mut measured: Vec<Vec<(Load, Measured)>> = sides.iter().map(|_| Vec::new()).collect();
+    let mut measured: Vec<Vec<Part>> = sides.iter().map(|_| Vec::new()).collect();
     let wanted = [
         parts.saturation.then_some((None, Doing::Saturation)),
         parts.rate.map(|rate| (Some(rate), Doing::CommonRate)),
     ];
-    for (rate, doing) in wanted.into_iter().flatten() {
-        let load = part_of(&manner.load, rate, manner.duration / SEGMENTS);
-        let mut all: Vec<Option<Measured>> = sides.iter().map(|_| None).collect();
-        for &i in order.iter().chain(order.iter().rev()) {
-            if lab.interrupt.fired() {
-                return Ok(None);
+    for (kind, (rate, doing)) in wanted.into_iter().flatten().enumerate() {
+        let load = design.load(&manner.load, rate);
+        for segment in 0..design.segments {
+            // Forwards, and backwards: a drift of the machine adds the same to each.
+            let mut turn = order.clone();
+            if segment % 2 == 1 {
+                turn.reverse();
             }
-            let name = &sides[i].name;
-            observer(Event::Progress(name, Progress::Doing(doing)));
-            let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
-            let segment = up[i].measure(&load, &mut told).map_err(failed(i))?;
-            match &mut all[i] {
-                None => all[i] = Some(segment),
-                Some(sum) => sum.merge(&segment),
+            for i in turn {
+                if lab.interrupt.fired() {
+                    return Ok(None);
+                }
+                let name = &sides[i].name;
+                observer(Event::Progress(name, Progress::Doing(doing)));
+                let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+                let segment = up[i].measure(&load, &mut told).map_err(failed(i))?;
+                match measured[i].get_mut(kind) {
+                    Some(part) => part.add(&segment),
+                    None => measured[i].push(Part {
+                        segments: vec![value(&load, &segment)],
+                        load: load.clone(),
+                        measured: segment,
+                    }),
+                }
             }
-        }
-        for (side, sum) in measured.iter_mut().zip(all) {
-            side.extend(sum.map(|sum| (load.clone(), sum)));
         }
     }
     for &i in &order {
@@ -406,4 +528,13 @@ pub fn round<H: Host, G: Generator>(
         durations: up.take_down(),
     });
     Ok(Some(bouts.collect()))
+}
+
+/// The load that warms a start up: as fast as responses come, in windows that are no shorter than a response time.
+pub fn warm_up(design: &Design, base: &Load) -> Load {
+    let load = design.load(base, None);
+    Load {
+        window: Span(WINDOW.max(load.lead_in.0 / LEAD_IN as u32)),
+        ..load
+    }
 }

@@ -1,8 +1,9 @@
 //! What measurements tell while they go on, and where they put what they have measured.
 
 use crate::trial::Progress;
+use prony_record::design::{Design, Pilot};
 use prony_record::service::{Overload, RateStep};
-use prony_record::verdict::Comparison;
+use prony_record::verdict::{Comparison, Terms};
 use prony_record::{Failure, Finding, Load, Recording, Trial, TrialStatus};
 use prony_verdict::outlook::Outlook;
 use std::time::Duration;
@@ -23,7 +24,18 @@ pub enum Event<'a> {
         /// The load.
         load: &'a Load,
     },
-    /// A round of a duel or of a calibration begins; none: the one that finds a common rate.
+    /// A pilot has shown how a server is to be measured.
+    Piloted(&'a Pilot),
+    /// It is known how all are measured.
+    Designed {
+        /// How.
+        design: &'a Design,
+        /// How many rounds are planned at most.
+        most: u32,
+        /// How long it may take; none: as long as it takes.
+        time: Option<Duration>,
+    },
+    /// A round of a duel or of a calibration begins; none: one that only finds a common rate.
     Round(Option<u32>),
     /// A round begins in which the anatomy of a request is measured: which of how many, from 0.
     Anatomy(u32, u32),
@@ -108,6 +120,14 @@ pub trait Journal {
     /// # Errors
     /// When it cannot be kept.
     fn add(&mut self, recording: &Recording) -> Result<(), JournalError>;
+
+    /// Keeps how servers are measured, and how that is decided, when it is known and whenever it changes.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    fn designed(&mut self, _design: &Design, _terms: &Terms) -> Result<(), JournalError> {
+        Ok(())
+    }
 }
 
 /// A trial that could not be kept.

@@ -28,6 +28,7 @@ pub mod load_table;
 pub mod machine;
 pub mod manifest;
 mod over_h2;
+pub mod pilot;
 pub mod placement;
 pub mod process;
 pub mod recording;

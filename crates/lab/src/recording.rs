@@ -168,7 +168,7 @@ impl Slot {
 
 /// What came instead of answers: how the requests ended, the errors in words, and the first
 /// wrong answer.
-fn no_answer(seen: &Observation) -> String {
+pub(crate) fn no_answer(seen: &Observation) -> String {
     let kinds = seen
         .outcomes
         .failures()

@@ -17,7 +17,7 @@ use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{
-    Durations, Extent, Failure, Load, Observation, Phase, Resources, Span, Step, Window,
+    Durations, Extent, Failure, Load, Observation, Phase, Resources, Step, Window,
 };
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,8 @@ pub enum Progress<'a> {
 pub enum Doing {
     /// A step of a trial.
     Step(Step),
+    /// Finding out how it is to be measured.
+    Pilot,
     /// Loading it until it is steady.
     WarmUp,
     /// Loading it as fast as answers come.
@@ -75,6 +77,7 @@ impl Doing {
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::Step(step) => step.phrase(),
+            Self::Pilot => "a pilot",
             Self::WarmUp => "warming up",
             Self::Saturation => "as fast as it can",
             Self::CommonRate => "at the common rate",
@@ -483,12 +486,3 @@ fn attribute(windows: &mut [Window], start: Nanos, watched: &Watched) {
     }
 }
 
-/// A load for a part of a round: no warm-up of its own, for so long.
-#[must_use]
-pub fn part_of(load: &Load, rate: Option<f64>, length: Duration) -> Load {
-    Load {
-        rate,
-        extent: Extent::Duration(Span(length)),
-        ..load.clone()
-    }
-}

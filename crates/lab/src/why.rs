@@ -5,22 +5,25 @@
 //! random order and its reverse. None of this happens while a duel measures.
 
 use crate::contract::Depth;
-use crate::duel::{DuelError, Manner, WINDOW};
+use crate::duel::{DuelError, Manner, WINDOW, warm_up};
 use crate::event::{Event, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::side::Side;
 use crate::tree::Root;
-use crate::trial::{Doing, Lab, Measured, Progress, Up, part_of};
+use crate::trial::{Doing, Lab, Measured, Progress, Up};
 pub use prony_anatomy::{Look, Refused};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
 use prony_engine::Nanos;
 use prony_record::anatomy::{Dissection, Dissections, Spent};
-use prony_record::{Failure, inert};
+use crate::warmup::{ANSWERS, LEAD_IN};
+use prony_record::{Design, Extent, Failure, Load, Span, inert};
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// How long each server is loaded in each half of a round, unless asked otherwise; the ways of looking have parts of it.
+pub const LENGTH: Duration = Duration::from_secs(1);
 /// Rounds unless asked otherwise.
 pub const ROUNDS: u32 = 8;
 /// Each way of looking, with its part of the time that a side is loaded in each half of a round. Samples need it most, and the whole,
@@ -140,12 +143,14 @@ pub struct Why<'a, H, G> {
     pub sides: &'a [Side],
     /// How they are loaded.
     pub manner: &'a Manner,
+    /// How they are measured, as a pilot has shown, which has verified them.
+    pub design: &'a Design,
+    /// How long each is loaded in each half of a round, one way of looking; the others have a part of that.
+    pub duration: Duration,
     /// Requests per second.
     pub rate: f64,
     /// How many rounds.
     pub rounds: u32,
-    /// How the first start of each server is verified; later ones only have to show that they answer.
-    pub depth: Depth,
 }
 
 /// What the rounds have shown, and why there are fewer than were asked for.
@@ -171,12 +176,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         let mut failure = None;
         for number in 0..self.rounds {
             observer(Event::Anatomy(number, self.rounds));
-            let depth = if number == 0 {
-                self.depth
-            } else {
-                Depth::Quick
-            };
-            let round = self.round(depth, &profiled, &mut looks, &mut seen.refused, observer);
+            let round = self.round(&profiled, &mut looks, &mut seen.refused, observer);
             let round = round.and_then(|round| match round {
                 Some(mut round) => self
                     .without(&profiled, &mut round, observer)
@@ -221,9 +221,10 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         side: &Side,
         told: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Spent, Failure> {
-        let (ask, load) = (&self.manner.ask, &self.manner.load);
-        let mut up = (self.lab).bring_up(side, ask, None, load, Depth::Quick, told)?;
-        up.warm_up(&part_of(load, None, WINDOW), told)?;
+        let warm = warm_up(self.design, &self.manner.load);
+        let ask = &self.manner.ask;
+        let mut up = (self.lab).bring_up(side, ask, None, &warm, Depth::Quick, told)?;
+        up.warm_up(&warm, told)?;
         let mut seen = Dissection::default();
         for _ in 0..2 {
             told(Progress::Doing(Doing::Anatomy));
@@ -235,25 +236,24 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
 
     fn round(
         &self,
-        depth: Depth,
         profiled: &[Option<Side>],
         looks: &mut Vec<(Look, f64)>,
         refused: &mut Vec<String>,
         observer: Observer<'_>,
     ) -> Result<Option<Vec<Dissection>>, (String, Failure)> {
         let failed = |i: usize| move |failure| (self.sides[i].name.clone(), failure);
+        let warm = warm_up(self.design, &self.manner.load);
         let mut up = Vec::new();
         for (i, side) in self.sides.iter().enumerate() {
             let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-            let (ask, load) = (&self.manner.ask, &self.manner.load);
+            let ask = &self.manner.ask;
             let side = profiled[i].as_ref().unwrap_or(side);
-            let one = self.lab.bring_up(side, ask, None, load, depth, &mut told);
+            let one = self.lab.bring_up(side, ask, None, &warm, Depth::Quick, &mut told);
             up.push(one.map_err(failed(i))?);
         }
         for (i, (side, up)) in self.sides.iter().zip(&mut up).enumerate() {
             let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-            let load = part_of(&self.manner.load, None, WINDOW);
-            up.warm_up(&load, &mut told).map_err(failed(i))?;
+            up.warm_up(&warm, &mut told).map_err(failed(i))?;
         }
         self.leave_out(&up, looks, refused);
         let mut order: Vec<(usize, (Look, f64))> = (0..up.len())
@@ -320,6 +320,13 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         }
     }
 
+    /// No shorter than a window, and than a segment has to be: what is shorter says nothing.
+    fn length(&self, part: f64) -> Duration {
+        let lead_in = self.design.at_rate.lead_in.0;
+        let least = lead_in * (ANSWERS / LEAD_IN) as u32;
+        self.duration.mul_f64(part).max(least).max(WINDOW)
+    }
+
     /// One measurement, seen in one way; gives why functions have no names.
     fn segment(
         &self,
@@ -328,11 +335,10 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         into: &mut Dissection,
         told: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<String>, Failure> {
-        let load = part_of(
-            &self.manner.load,
-            Some(self.rate),
-            length(self.manner.duration, part),
-        );
+        let load = Load {
+            extent: Extent::Duration(Span(self.length(part))),
+            ..self.design.load(&self.manner.load, Some(self.rate))
+        };
         let probe = up
             .root()
             .and_then(|root| self.anatomist.probe(root, &self.cpus(root), look).ok());
@@ -345,11 +351,6 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         add(into, look, &measured, &sight);
         Ok(sight.unnamed)
     }
-}
-
-/// No shorter than a window: what is shorter says nothing.
-fn length(duration: Duration, part: f64) -> Duration {
-    duration.mul_f64(part).max(WINDOW)
 }
 
 fn add(into: &mut Dissection, look: Look, measured: &Measured, sight: &Sight) {

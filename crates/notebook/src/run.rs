@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use prony_record::{RunFacts, RunStatus};
+use prony_record::{RunFacts, RunStatus, Subject};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,21 @@ impl Notebook {
             id,
             status: self.run(id)?.status,
         })
+    }
+
+    /// Writes down what a run is about, when more of that is known than at its beginning.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn set_subject(&self, id: RunId, subject: &Subject) -> Result<(), NotebookError> {
+        self.connection
+            .execute(
+                "UPDATE run SET experiment_json = ?2 WHERE id = ?1",
+                params![id.0, Json(subject)],
+            )
+            .map(drop)
+            .doing(|| format!("writing what run {id} is about"))
     }
 
     /// Writes down what came of a run, in a sentence or two.

@@ -11,6 +11,7 @@
 //! | [`failure`] | at which step a trial failed, and why |
 //! | [`trial`], [`run`] | everything known of a trial, and of a run |
 //! | [`verdict`], [`service`] | what duels and capacity searches compare, and by which terms |
+//! | [`design`] | how a duel measures its servers, from what a pilot has seen of them |
 //! | [`anatomy`] | what one request costs a server, part by part |
 //! | [`calibration`] | what this host's rig can do, and how noisy it is |
 //! | [`published`] | figures that others have published |
@@ -28,6 +29,7 @@ pub mod by_host;
 pub mod by_request;
 pub mod by_session;
 pub mod calibration;
+pub mod design;
 pub mod encoded;
 pub mod ends;
 pub mod failure;
@@ -57,6 +59,7 @@ pub use backlog::Backlog;
 pub use by_host::{ByHost, HostShare};
 pub use by_request::ByRequest;
 pub use by_session::BySession;
+pub use design::Design;
 pub use encoded::Encoded;
 pub use ends::Ends;
 pub use failure::{Failure, Step};

@@ -1,6 +1,7 @@
 //! Runs: one execution of an experiment, a duel, a capacity search or a calibration.
 
 use crate::Host;
+use crate::design::Design;
 use crate::published::Published;
 use crate::service::Limits;
 use crate::verdict::Terms;
@@ -76,4 +77,6 @@ pub struct Subject {
     pub service: Option<Limits>,
     /// How a duel is to be decided.
     pub duel: Option<Terms>,
+    /// How it measures, as soon as its pilot has shown that.
+    pub design: Option<Design>,
 }

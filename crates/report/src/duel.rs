@@ -19,6 +19,7 @@ const WIDE: f64 = 100.0;
 /// When the notebook cannot be read.
 pub fn seen(notebook: &Notebook, run: &Run) -> Result<Seen, ReportError> {
     let mut seen = Seen::nothing(run.facts.experiment.servers.clone());
+    seen.design.clone_from(&run.facts.experiment.design);
     for stored in notebook.trials(run.id)? {
         let trial = stored.trial;
         let Some(side) = seen.names.iter().position(|name| *name == trial.server) else {
@@ -80,6 +81,9 @@ pub fn text(report: &DuelReport, width: usize) -> String {
         let _ = write!(out, "\n{}", by_name(report).fit(width));
     }
     let _ = writeln!(out, "\n{}", ending(report));
+    if let Some(design) = &report.design {
+        let _ = writeln!(out, "{}", crate::design::sentence(design));
+    }
     for note in &report.notes {
         let _ = writeln!(out, "{note}");
     }

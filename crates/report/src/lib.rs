@@ -6,6 +6,7 @@
 pub mod calibration;
 pub mod capacity;
 pub mod compare;
+pub mod design;
 pub mod duel;
 pub mod history;
 pub mod kept;

@@ -138,7 +138,7 @@ fn found_steady(seed: u64, mut rate: impl FnMut(&mut Source, usize) -> f64) -> f
     let steady = (0..SIMULATIONS)
         .filter(|_| {
             let rates: Vec<f64> = (0..5).map(|i| rate(&mut source, i)).collect();
-            steadiness(&rates, None).is_steady()
+            steadiness(&rates).is_steady()
         })
         .count();
     steady as f64 / SIMULATIONS as f64

@@ -1,5 +1,6 @@
 //! Decisions from measurements: pure, without I/O and without a clock.
 //!
+//! - [`design`]: how servers are measured, from what a pilot has seen of them
 //! - [`duel`]: how the sides of a duel compare, at which rate, and when it may end
 //! - [`outlook`]: what it can still find in the time it has
 //! - [`doubt`]: which of its verdicts something else than the servers' code explains
@@ -14,6 +15,7 @@
 
 pub mod by_name;
 pub mod capacity;
+pub mod design;
 pub mod doubt;
 pub mod duel;
 pub mod gate;

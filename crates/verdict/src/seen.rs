@@ -6,7 +6,7 @@ use crate::note::notes;
 use crate::sentence::sentences;
 use crate::why::Anatomy;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
-use prony_record::{Finding, Trial};
+use prony_record::{Design, Finding, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
 use prony_stats::{Estimate, StatsError};
@@ -38,6 +38,8 @@ pub struct DuelReport {
     pub cut_short: bool,
     /// What the checks found, by side.
     pub checks: Vec<Finding>,
+    /// How it was measured, and what of that a pilot has found; null for duels of earlier versions.
+    pub design: Option<Design>,
     /// Every round, its sides in their order.
     pub values: Vec<Vec<Values>>,
     /// By name, where the requests are those of a file.
@@ -125,6 +127,8 @@ pub struct Seen {
     pub rounds: Vec<Vec<Values>>,
     /// The requests of each name, where a file has several.
     pub requests: Vec<Named>,
+    /// How it was measured.
+    pub design: Option<Design>,
 }
 
 impl Seen {
@@ -253,6 +257,7 @@ impl Seen {
             comparisons,
             cut_short,
             checks: self.findings(),
+            design: self.design.clone(),
             values: self.rounds.clone(),
             requests: requests.collect::<Result<_, _>>()?,
             why: None,

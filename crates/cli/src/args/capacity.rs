@@ -70,8 +70,8 @@ pub struct Capacity {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub at_least: Option<f64>,
     /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>)]
-    pub connections: u32,
+    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
+    pub connections: Option<u32>,
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,

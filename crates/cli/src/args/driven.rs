@@ -2,25 +2,51 @@
 
 use super::number::count;
 use clap::Args;
-use prony_record::Span;
+use prony_lab::duel::WINDOW;
+use prony_record::{Load, Span};
+use prony_verdict::design::Given;
 
-/// The load of a server in a round, but for its rate.
+/// The load of a server in a round, but for its rate. What is not said follows from a pilot.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Driven {
-    /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = count::<u32>)]
-    pub connections: u32,
+    /// Connections [default: as many as keep the servers busy]
+    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
+    pub connections: Option<u32>,
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
-    /// How long each server is loaded in each part of a round
-    #[arg(short, long, value_name = "TIME", default_value = "1s")]
-    pub duration: Span,
-    /// Load each start unmeasured until steady, for at most this long
-    #[arg(long, value_name = "TIME", default_value = "3s")]
-    pub warmup: Span,
-    /// Give up a request after this
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub timeout: Span,
+    /// Load each server for this long in each part of a round [default: as long as its response times ask for, and for half of
+    /// the whole time]
+    #[arg(short, long, value_name = "TIME")]
+    pub duration: Option<Span>,
+    /// Load each start unmeasured until steady, for at most this long [default: 3s, or 20 response times]
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<Span>,
+    /// Give up a request after this [default: 5s, or 10 response times]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<Span>,
+}
+
+impl Driven {
+    /// The load, but for what a pilot decides.
+    pub fn load(&self, http2: &super::http2::Http2) -> Load {
+        Load {
+            threads: self.threads,
+            pipeline: http2.streams.unwrap_or(1),
+            window: Span(WINDOW),
+            ..Load::default()
+        }
+    }
+
+    /// What is said of it, with a rate.
+    pub fn given(&self, rate: Option<f64>) -> Given {
+        Given {
+            connections: self.connections,
+            duration: self.duration.map(|span| span.0),
+            warmup: self.warmup.map(|span| span.0),
+            timeout: self.timeout.map(|span| span.0),
+            rate,
+        }
+    }
 }

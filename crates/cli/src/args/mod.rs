@@ -28,7 +28,6 @@ mod why;
 pub mod ws;
 
 pub use capacity::{Calibrate, Capacity};
-pub use driven::Driven;
 pub use duel::Duel;
 pub use hosts::{HostsAction, HostsArgs, HostsCheck};
 pub use load::Load;

@@ -20,6 +20,7 @@ use prony_lab::trial::{Lab, Progress};
 use prony_record::service::{CapacityReport, Known};
 use prony_record::{Load, Span, Subject};
 use prony_report::show;
+use prony_verdict::design::Given;
 use std::sync::Arc;
 
 pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
@@ -43,14 +44,17 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             calls: calls::calls(args.called.call.as_deref(), args.contract),
         },
         load: Load {
-            connections: args.connections,
             threads: args.threads,
             pipeline: args.http2.streams.unwrap_or(1),
-            warmup: args.warmup,
             window: Span(WINDOW),
             ..Load::default()
         },
-        duration: args.duration.0,
+        given: Given {
+            connections: args.connections,
+            duration: Some(args.duration.0),
+            warmup: Some(args.warmup.0),
+            ..Given::default()
+        },
     };
     let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;
     let placement = Placement::split(&allowed_cpus());

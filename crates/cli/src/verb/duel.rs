@@ -26,7 +26,6 @@ use prony_pages::material::Material;
 use prony_record::Subject;
 use prony_verdict::why::anatomy;
 use std::sync::Arc;
-use std::time::Instant;
 
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
@@ -74,8 +73,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         sides: &chosen.sides,
         manner: &chosen.manner,
         terms: &terms,
-        rate: args.rate,
-        deadline: terms::time(args).map(|time| Instant::now() + time),
+        time: terms::time(args),
     };
     let mut display = Display::new(args, &names, &rig.spare);
     let outcome = duel.carry_out(&mut kept, &mut |event| display.hear(&event));
@@ -83,7 +81,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;
-    let seen = outcome.map_err(|error| explain(&error))?;
+    let (seen, terms) = outcome.map_err(|error| explain(&error))?;
     if seen.rounds.is_empty() {
         conclude(&notebook, id, "no round was finished");
         say_where(&notebook, id, None);

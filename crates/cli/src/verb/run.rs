@@ -250,5 +250,6 @@ fn subject(experiment: &Experiment, published: Option<Published>, placement: Str
             .collect(),
         service: None,
         duel: None,
+        design: None,
     }
 }

@@ -12,24 +12,21 @@ use crate::live::frame::Load as Shown;
 use crate::machines::rig;
 use crate::place::on_signal;
 use crate::target::is_url;
-use miette::{IntoDiagnostic, Result, miette};
-use prony_lab::contract::Depth;
-use prony_lab::duel::{Manner, Parts, WINDOW, round};
-use prony_lab::event::{Event, Observer};
+use miette::{IntoDiagnostic, Result};
+use prony_lab::duel::Manner;
+use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
+use prony_lab::pilot::survey;
 use prony_lab::placement::{Placement, allowed_cpus};
 use prony_lab::side::Side;
 use prony_lab::trial::{Lab, Progress};
-use prony_lab::why::{LocalAnatomist, Outcome};
+use prony_lab::why::{LENGTH, LocalAnatomist, Outcome};
 use prony_notebook::{Notebook, RunId};
 use prony_record::anatomy::Dissections;
-use prony_record::{Load, Span};
-use prony_report::show;
 use prony_report::why::WhyReport;
-use prony_verdict::duel::common_rate;
+use prony_verdict::design::highest;
 use prony_verdict::why::{anatomy, kept};
 use std::sync::Arc;
-use std::time::Duration;
 
 pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
@@ -55,24 +52,22 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     let live = Live::begin(format!("why {}", side.name), args.shown, &rig.spare);
     let sides = std::slice::from_ref(&side);
     let mut hear = |event: Event<'_>| hear(&live, &event);
-    let (rate, reached) = match args.rate {
-        Some(rate) => (rate, None),
-        None => match reach(lab, sides, &manner, &mut hear)? {
-            Some((rate, reached)) => (rate, Some(reached)),
-            None => return Ok(Ended::Incomplete),
-        },
+    // A pilot shows how it is to be measured, and half of what it reaches.
+    let found = survey(lab, sides, &manner, (false, true), &mut hear);
+    let Some(design) = found.map_err(|error| explain(&error))? else {
+        return Ok(Ended::Incomplete);
     };
+    let reached = args.rate.is_none().then(|| highest(&design.pilots[0]));
+    let rate = design.rate.expect("it was asked for");
     let why = prony_lab::why::Why {
         lab,
         anatomist: &LocalAnatomist::default(),
         sides,
         manner: &manner,
+        design: &design,
+        duration: args.driven.duration.map_or(LENGTH, |span| span.0),
         rate,
         rounds: args.rounds,
-        depth: match reached {
-            Some(_) => Depth::Quick,
-            None => Depth::Full,
-        },
     };
     let outcome = why.carry_out(&mut hear);
     // The live view ends before the result is printed.
@@ -88,7 +83,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     let report = WhyReport {
         server: side.name.clone(),
         asked: sides::asked(&manner.ask, sides),
-        connections: manner.load.connections,
+        connections: design.at_rate.connections,
         reached,
         why: anatomy(&seen),
     };
@@ -137,72 +132,13 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
             calls: calls::calls(args.called.call.as_deref(), args.contract),
         },
         load: args.driven.load(&args.http2),
-        duration: args.driven.duration.0,
+        given: args.driven.given(args.rate),
     };
     let (mut side, manner) = sides::one(places, one, None)?;
     if is_url(&args.server) {
         attach::to_process(&mut side, args.pid)?;
     }
     Ok((side, manner))
-}
-
-/// In so long, a server that gives two answers a second has given some, also beside others that have its CPU most of the time.
-const LONG_ENOUGH: Duration = Duration::from_secs(3);
-
-/// The rate, half of what the server reaches as fast as answers come, and that; none when the user interrupts it.
-fn reach<H: prony_lab::host::Host, G: prony_lab::generator::Generator>(
-    lab: Lab<'_, H, G>,
-    sides: &[Side],
-    manner: &Manner,
-    observer: Observer<'_>,
-) -> Result<Option<(f64, f64)>> {
-    let parts = Parts {
-        saturation: true,
-        rate: None,
-    };
-    let mut manner = manner.clone();
-    loop {
-        let bouts = match round(lab, sides, &manner, parts, Depth::Full, &mut *observer) {
-            Ok(Some(bouts)) => bouts,
-            Ok(None) => return Ok(None),
-            Err(_) if lab.interrupt.fired() => return Ok(None),
-            Err((side, failure)) => {
-                return Err(explain(&prony_lab::duel::DuelError::Side { side, failure }));
-            }
-        };
-        let reached = bouts.iter().find_map(prony_lab::duel::Bout::throughput);
-        if let Some(found) = common_rate(reached).zip(reached) {
-            return Ok(Some(found));
-        }
-        let seen = bouts.iter().flat_map(|bout| &bout.parts);
-        let failed: u64 = seen.map(|(_, it)| it.seen.outcomes.failed()).sum();
-        // Others may have had the CPU for all of so short a time.
-        if failed == 0 && manner.duration < LONG_ENOUGH {
-            manner.duration = LONG_ENOUGH;
-            continue;
-        }
-        return Err(miette!(
-            help = "prony load shows what comes back; a slower server needs --rate and a longer --duration",
-            "{} gave less than two right answers a second; {} requests failed",
-            sides[0].name,
-            show::count(failed)
-        ));
-    }
-}
-
-impl crate::args::Driven {
-    /// As a load, but for rate and length.
-    pub fn load(&self, http2: &crate::args::http2::Http2) -> Load {
-        Load {
-            connections: self.connections,
-            threads: self.threads,
-            pipeline: http2.streams.unwrap_or(1),
-            warmup: self.warmup,
-            timeout: self.timeout,
-            window: Span(WINDOW),
-            ..Load::default()
-        }
-    }
 }
 
 /// Keeps in a run what rounds have shown that say why. That it cannot be written is said, and no reason to end.

@@ -7,7 +7,7 @@ use prony_lab::event::Event;
 use prony_lab::trial::Progress;
 use prony_record::Finding;
 use prony_record::verdict::{Comparison, Quantity};
-use prony_report::show;
+use prony_report::{design, show};
 use std::time::Instant;
 
 pub struct Display {
@@ -26,13 +26,7 @@ impl Display {
         let live = Live::begin(title, args.shown, spare);
         let begun = Instant::now();
         let rounds = args.rounds.map(u64::from);
-        let deadline = super::terms::time(args).map(|time| begun + time);
-        live.change(move |frame| {
-            frame.parts = rounds.map(|rounds| (0, rounds));
-            if let Some(deadline) = deadline {
-                frame.end = End::AtMost(deadline);
-            }
-        });
+        live.change(move |frame| frame.parts = rounds.map(|rounds| (0, rounds)));
         Self {
             live,
             rounds,
@@ -46,9 +40,19 @@ impl Display {
     pub fn hear(&mut self, event: &Event<'_>) {
         match event {
             Event::Round(number) => {
-                self.round = number.map_or("finding a common rate".into(), |number| {
+                self.round = number.map_or("pilot".into(), |number| {
                     format!("round {}", number + 1)
                 });
+            }
+            Event::Piloted(pilot) => {
+                self.live.say(&format!("pilot: {}", design::pilot(pilot)));
+            }
+            Event::Designed { design, most, time } => {
+                self.live.say(&design::sentence(design));
+                self.live.say(&design::rounds(design, *most, *time));
+                if let Some(deadline) = time.map(|time| self.begun + time) {
+                    self.live.change(move |frame| frame.end = End::AtMost(deadline));
+                }
             }
             Event::Anatomy(number, all) => {
                 self.round = format!("why: round {} of {all}", number + 1);

@@ -26,6 +26,7 @@ use prony_lab::socket::Socket;
 use prony_record::load::Over;
 use prony_record::{Failure, Load};
 use prony_remote::RemoteHost;
+use prony_verdict::design::Given;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,7 +162,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         manner: Manner {
             load: manners.messages(args.driven.load(&args.http2), &ask)?,
             ask,
-            duration: args.driven.duration.0,
+            given: args.driven.given(args.rate),
         },
         sides,
         _worktrees: worktrees,
@@ -208,9 +209,10 @@ pub struct One<'a> {
     pub called: &'a Called,
     pub asked: &'a crate::args::request::Asked,
     pub manners: Manners<'a>,
-    /// The load, but for rate and length.
+    /// The load, but for what a pilot decides.
     pub load: Load,
-    pub duration: Duration,
+    /// What of that is said.
+    pub given: Given,
 }
 
 /// The server as the only side.
@@ -237,7 +239,7 @@ pub fn one(
     let manner = Manner {
         load: args.manners.messages(args.load, &ask)?,
         ask,
-        duration: args.duration,
+        given: args.given,
     };
     Ok((side, manner))
 }

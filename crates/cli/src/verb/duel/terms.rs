@@ -2,12 +2,13 @@
 
 use crate::args::Duel;
 use miette::{IntoDiagnostic, Result};
-use prony_lab::duel::{Manner, parts_for};
+use prony_lab::duel::{Manner, Time, parts_for};
 use prony_lab::machine::this_machine;
 use prony_lab::side::Ask;
 use prony_notebook::Notebook;
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_stats::compare::BAND;
+use prony_verdict::design::MOST_CONNECTIONS;
 use std::time::Duration;
 
 /// The most rounds there are when nothing is said; twice as many of half the length.
@@ -25,7 +26,7 @@ pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms>
         let calibration = prony_report::kept::calibration_of(notebook, &here).into_diagnostic()?;
         let rig = calibration
             .as_ref()
-            .and_then(|known| known.cell(contract.name(), manner.load.connections));
+            .and_then(|known| known.cell(contract.name(), manner.given.connections.unwrap_or(MOST_CONNECTIONS)));
         bands = rig.map_or(bands, |rig| rig.widen(bands));
     }
     let quantities = quantities(args);
@@ -43,10 +44,13 @@ pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms>
     })
 }
 
-/// How long it may take; none when the user has said how many rounds.
-pub fn time(args: &Duel) -> Option<Duration> {
-    let default = args.rounds.is_none().then_some(LONGEST);
-    args.max_time.map(|time| time.0).or(default)
+/// How long it may take.
+pub fn time(args: &Duel) -> Time {
+    match (args.max_time, args.rounds) {
+        (Some(time), _) => Time::AtMost(time.0),
+        (None, Some(_)) => Time::Unlimited,
+        (None, None) => Time::Usually(LONGEST),
+    }
 }
 
 /// What is compared, in the order of reports.

@@ -2,13 +2,13 @@
 
 use crate::args::Duel;
 use crate::verb::why::whole_rounds;
-use prony_lab::contract::Depth;
 use prony_lab::duel::DuelError;
 use prony_lab::event::Observer;
 use prony_lab::generator::Generator;
 use prony_lab::host::Host;
-use prony_lab::why::{LocalAnatomist, Why};
+use prony_lab::why::{LENGTH, LocalAnatomist, Why};
 use prony_record::anatomy::Dissections;
+use prony_record::verdict::Terms;
 use prony_verdict::duel::common_rate;
 use prony_verdict::seen::Seen;
 
@@ -17,12 +17,13 @@ use prony_verdict::seen::Seen;
 pub fn look<H: Host, G: Generator>(
     args: &Duel,
     duel: &prony_lab::duel::Duel<'_, H, G>,
-    outcome: &Result<Seen, DuelError>,
+    outcome: &Result<(Seen, Terms), DuelError>,
     observer: Observer<'_>,
 ) -> Option<Dissections> {
-    let Ok(seen) = outcome else {
+    let Ok((seen, _)) = outcome else {
         return None;
     };
+    let design = seen.design.as_ref()?;
     if !args.why.why || duel.lab.interrupt.fired() {
         return None;
     }
@@ -40,9 +41,10 @@ pub fn look<H: Host, G: Generator>(
         anatomist: &LocalAnatomist::default(),
         sides: duel.sides,
         manner: duel.manner,
+        design,
+        duration: args.driven.duration.map_or(LENGTH, |span| span.0),
         rate,
         rounds: args.why.why_rounds,
-        depth: Depth::Quick,
     };
     whole_rounds(why.carry_out(observer))
 }

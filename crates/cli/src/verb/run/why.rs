@@ -1,25 +1,26 @@
 //! `prony run --why`: the anatomy of a request, after the trials.
 
 use crate::live::Live;
+use crate::verb::duel::explain;
 use crate::verb::why::{hear, whole_rounds};
 use miette::{Result, miette};
-use prony_lab::contract::Depth;
 use prony_lab::duel::{Manner, WINDOW};
+use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
 use prony_lab::generator::Generator;
 use prony_lab::host::Host;
+use prony_lab::pilot::survey;
 use prony_lab::side::{Ask, Side};
 use prony_lab::trial::Lab;
-use prony_lab::why::{LocalAnatomist, Why};
+use prony_lab::why::{LENGTH, LocalAnatomist, Why};
 use prony_record::anatomy::Dissections;
 use prony_record::{Extent, Load, Span};
 use prony_report::run::RunReport;
+use prony_verdict::design::Given;
 use prony_verdict::duel::common_rate;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest that each server is loaded in each part of a round.
-const LONGEST: Duration = Duration::from_secs(1);
 /// The longest warm-up of a start.
 const WARMUP: Duration = Duration::from_secs(3);
 
@@ -83,23 +84,37 @@ pub fn look<H: Host, G: Generator>(
         load: Load {
             rate: None,
             stages: Vec::new(),
-            warmup: Span(load.warmup.0.min(WARMUP)),
             window: Span(WINDOW),
             ..load.clone()
         },
-        duration: match load.extent {
-            Extent::Duration(span) => span.0.min(LONGEST),
-            Extent::Requests(_) => LONGEST,
+        given: Given {
+            connections: Some(load.connections),
+            warmup: Some(load.warmup.0.min(WARMUP)),
+            timeout: Some(load.timeout.0),
+            rate: Some(rate),
+            ..Given::default()
         },
+    };
+    let mut observer = |event: Event<'_>| hear(live, &event);
+    let design = match survey(lab, &sides, &manner, (false, true), &mut observer) {
+        Ok(design) => design?,
+        Err(error) => {
+            eprintln!("--why: {}", explain(&error));
+            return None;
+        }
     };
     let why = Why {
         lab,
         anatomist: &LocalAnatomist::default(),
         sides: &sides,
         manner: &manner,
+        design: &design,
+        duration: match load.extent {
+            Extent::Duration(span) => span.0.min(LENGTH),
+            Extent::Requests(_) => LENGTH,
+        },
         rate,
         rounds,
-        depth: Depth::Quick,
     };
-    whole_rounds(why.carry_out(&mut |event| hear(live, &event)))
+    whole_rounds(why.carry_out(&mut observer))
 }

@@ -1,0 +1,188 @@
+//! A pilot: a few seconds with each server that show how it is to be measured. How long does it take for one request, and from how
+//! many connections on does it give no more?
+
+use crate::contract::Depth;
+use crate::duel::{DuelError, Manner, WINDOW};
+use crate::event::{Event, Observer};
+use crate::generator::Generator;
+use crate::host::Host;
+use crate::recording::no_answer;
+use crate::side::Side;
+use crate::trial::{Doing, Lab, Measured, Progress, Told, Up};
+use prony_record::design::{Design, Pilot, PilotStep};
+use prony_record::{Extent, Failure, Load, Nanos, SECOND, Span, Step};
+use prony_verdict::design::{Given, LONGEST_TIMEOUT, design, next_step};
+use std::time::{Duration, Instant};
+
+/// How long a server is first asked by one connection, and the shortest of its other measurements.
+const SHORT: Duration = Duration::from_millis(200);
+/// Response times that it is asked by one connection, unless that takes longer than [`PATIENCE`].
+const ALONE: u32 = 5;
+/// Response times before and in each step.
+const LEAD_IN: u32 = 2;
+const LENGTH: u32 = 3;
+/// No step is shorter.
+const LEAST_STEP: Duration = Duration::from_millis(100);
+/// A measurement alone is not made longer than this for the sake of its precision.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Connections that warm it up: some, for servers that begin more processes or threads under load, and few, because a slow server
+/// may work on one request after the other.
+const WARM: u32 = 8;
+/// Beyond this response time a server is not warmed up: the first request has done that.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Starts the sides, one after the other, and sees how they are to be measured in rounds with these parts. None when the user
+/// interrupts it.
+///
+/// # Errors
+/// When a side fails, or they have no common rate.
+pub fn survey<H: Host, G: Generator>(
+    lab: Lab<'_, H, G>,
+    sides: &[Side],
+    manner: &Manner,
+    parts: (bool, bool),
+    observer: Observer<'_>,
+) -> Result<Option<Design>, DuelError> {
+    let mut pilots = Vec::new();
+    for side in sides {
+        let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
+        match one(lab, side, manner, &mut told) {
+            _ if lab.interrupt.fired() => return Ok(None),
+            Ok(pilot) => {
+                observer(Event::Piloted(&pilot));
+                pilots.push(pilot);
+            }
+            Err(failure) => {
+                return Err(DuelError::Side {
+                    side: side.name.clone(),
+                    failure,
+                });
+            }
+        }
+    }
+    let design = design(pilots, &manner.given, parts);
+    design.map(Some).ok_or(DuelError::NoRate)
+}
+
+/// Starts a server, asks it, and ends it.
+fn one<H: Host, G: Generator>(
+    lab: Lab<'_, H, G>,
+    side: &Side,
+    manner: &Manner,
+    told: Told<'_>,
+) -> Result<Pilot, Failure> {
+    let begun = Instant::now();
+    let mut up = lab.bring_up(side, &manner.ask, None, &manner.load, Depth::Full, told)?;
+    let asked = pilot((&mut up, begun), &side.name, &manner.load, &manner.given, told);
+    let ending = Instant::now();
+    up.take_down();
+    asked.map(|pilot| Pilot {
+        start_ns: pilot.start_ns + ending.elapsed().as_nanos() as Nanos,
+        ..pilot
+    })
+}
+
+/// Asks a server that is up, begun at `begun`; the time that its end takes is not known yet.
+///
+/// # Errors
+/// When it ends under the load, or answers nothing.
+fn pilot<H: Host, G: Generator>(
+    (up, begun): (&mut Up<'_, H, G>, Instant),
+    name: &str,
+    base: &Load,
+    given: &Given,
+    told: Told<'_>,
+) -> Result<Pilot, Failure> {
+    let timeout = given.timeout.unwrap_or(Duration::from_secs_f64(LONGEST_TIMEOUT));
+    let base = Load {
+        rate: None,
+        timeout: Span(timeout),
+        warmup: Span(given.warmup.unwrap_or(base.warmup.0)),
+        ..base.clone()
+    };
+    told(Progress::Doing(Doing::Pilot));
+    let first = alone(up, &base, SHORT, told)?;
+    let warm = !base.warmup.is_zero() && first < SLOW;
+    if warm {
+        let connections = given.connections.unwrap_or(WARM).min(WARM);
+        let load = Load {
+            warmup: base.warmup,
+            ..asked(&base, connections, Duration::ZERO, WINDOW)
+        };
+        up.warm_up(&load, told)?;
+        told(Progress::Doing(Doing::Pilot));
+    }
+    // Its start is over.
+    let start = begun.elapsed();
+    let again = (first * ALONE).min(PATIENCE).max(SHORT).max(first);
+    let time = alone(up, &base, again, told)?;
+    let mut pilot = Pilot {
+        name: name.to_owned(),
+        alone_ns: time.as_nanos() as Nanos,
+        steps: Vec::new(),
+        start_ns: start.as_nanos() as Nanos,
+    };
+    // What is not answered as expected at all is told here, before anything is decided by it.
+    let mut response = time;
+    while let Some(connections) =
+        next_step(&pilot.steps, time.as_secs_f64(), given.connections)
+    {
+        // If it works on one request after the other, its response time grows as the connections do.
+        let before = pilot.steps.last().map_or(1, |step| step.connections);
+        let longest = response * connections / before.max(1);
+        let load = asked(
+            &base,
+            connections,
+            response * LEAD_IN,
+            (longest.min(response * 2) * LENGTH).max(LEAST_STEP),
+        );
+        let measured = up.measure(&load, told)?;
+        let p50_ns = median(&measured).ok_or_else(|| nothing(&measured))?;
+        pilot.steps.push(PilotStep {
+            connections,
+            rate: measured.seen.throughput(),
+            p50_ns,
+        });
+        response = Duration::from_nanos(p50_ns);
+    }
+    Ok(pilot)
+}
+
+/// The median response time to one request after the other, in a measurement of this length.
+fn alone<H: Host, G: Generator>(
+    up: &mut Up<'_, H, G>,
+    base: &Load,
+    length: Duration,
+    told: Told<'_>,
+) -> Result<Duration, Failure> {
+    let measured = up.measure(&asked(base, 1, Duration::ZERO, length), told)?;
+    let median = median(&measured).ok_or_else(|| nothing(&measured))?;
+    Ok(Duration::from_nanos(median.max(1)))
+}
+
+/// As fast as responces come, over so many connections, for so long after such a lead-in.
+fn asked(base: &Load, connections: u32, lead_in: Duration, length: Duration) -> Load {
+    Load {
+        connections,
+        threads: base.threads.min(connections),
+        warmup: Span(Duration::ZERO),
+        lead_in: Span(lead_in),
+        extent: Extent::Duration(Span(length)),
+        window: Span(WINDOW),
+        ..base.clone()
+    }
+}
+
+/// The median of right answers; none without any.
+fn median(measured: &Measured) -> Option<Nanos> {
+    let times = &measured.seen.times.response;
+    let outcomes = &measured.seen.outcomes;
+    let answered = outcomes.ok + outcomes.in_flight_at_end > outcomes.unanswered_at_end;
+    (answered && !times.is_empty()).then(|| times.value_at_quantile(0.5))
+}
+
+fn nothing(measured: &Measured) -> Failure {
+    let seconds = measured.seen.measured_ns as f64 / SECOND as f64;
+    let message = format!("in {seconds:.1} s with few connections {}", no_answer(&measured.seen));
+    Failure::new(Step::Load, message)
+}

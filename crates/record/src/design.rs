@@ -1,0 +1,102 @@
+//! How servers are measured in rounds: as a pilot has found that it fits them, or as their user has said.
+
+use crate::load::Load;
+use crate::{Extent, Nanos, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Windows in a segment: enough to see in them whether a backlog grows.
+const WINDOWS: u32 = 10;
+/// A shorter window holds too little to be a rate.
+const LEAST_WINDOW: Duration = Duration::from_millis(10);
+
+/// How the servers of a duel are measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Design {
+    /// What the pilot has seen of each server, in their order.
+    pub pilots: Vec<Pilot>,
+    /// As fast as responses come.
+    pub saturation: Segment,
+    /// At the common rate, which all servers can keep.
+    pub at_rate: Segment,
+    /// Requests per second at the common rate; null where nothing is measured at one.
+    pub rate: Option<f64>,
+    /// Segments of each kind per start of a server.
+    pub segments: u32,
+    /// The longest that a start is loaded unmeasured until it is steady.
+    pub warmup: Span,
+    /// After this, a request is given up.
+    pub timeout: Span,
+    /// How long a round takes, as far as is known.
+    pub round: Span,
+    /// What the user has said, by its option: `connections`, `duration`, `warmup`, `timeout`, `rate`.
+    pub given: Vec<String>,
+}
+
+/// One measurement of a started server: an unmeasured beginning, and what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Segment {
+    /// Connections.
+    pub connections: u32,
+    /// Loaded unmeasured for this long: five median response times at least.
+    pub lead_in: Span,
+    /// Measured for this long: twenty median response times at least, unless the user has said otherwise.
+    pub length: Span,
+}
+
+/// What a pilot has seen of one server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pilot {
+    /// The server.
+    pub name: String,
+    /// Its median response time to one request after the other, in nanoseconds.
+    pub alone_ns: Nanos,
+    /// What it gave with more connections, in the order in which they were tried.
+    pub steps: Vec<PilotStep>,
+    /// How long its start, its verification, its warm-up and its end took together, in nanoseconds.
+    pub start_ns: Nanos,
+}
+
+/// A number of connections that was tried, as fast as responses came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PilotStep {
+    /// Connections.
+    pub connections: u32,
+    /// Right answers per second.
+    pub rate: f64,
+    /// The median response time, in nanoseconds.
+    pub p50_ns: Nanos,
+}
+
+impl Design {
+    /// The load of one of its measurements: as fast as responses come, or at a rate.
+    #[must_use]
+    pub fn load(&self, base: &Load, rate: Option<f64>) -> Load {
+        let segment = match rate {
+            None => self.saturation,
+            Some(_) => self.at_rate,
+        };
+        let length = segment.length.0;
+        Load {
+            connections: segment.connections,
+            threads: base.threads.min(segment.connections),
+            max_connections: rate.map(|_| segment.connections.saturating_mul(4)),
+            rate,
+            lead_in: segment.lead_in,
+            extent: Extent::Duration(segment.length),
+            window: Span((length / WINDOWS).max(LEAST_WINDOW)),
+            warmup: self.warmup,
+            timeout: self.timeout,
+            ..base.clone()
+        }
+    }
+
+    /// How long a round measures, of so many servers.
+    #[must_use]
+    pub fn measured(&self, servers: usize, saturation: bool, at_rate: bool) -> Duration {
+        let of = |segment: &Segment, is: bool| if is { segment.length.0 } else { Duration::ZERO };
+        let once = of(&self.saturation, saturation) + of(&self.at_rate, at_rate);
+        once * self.segments * servers as u32
+    }
+}
