@@ -108,7 +108,7 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
             .filter_map(|figure| Some((Metric::of(figure.quantity)?, Reading::of(&figure.value))));
         let mut values: Vec<(Metric, Reading)> = figures.collect();
         values.push((Metric::Errors, Reading::exact(side.errors)));
-        values.extend(memory(side.rss_peak_bytes));
+        values.extend(side.memory.as_ref().map(|it| (Metric::Memory, Reading::of(it))));
         let compared = report.comparisons.iter();
         Subject {
             name: side.name.clone(),
@@ -175,14 +175,10 @@ fn share(failed: u64, ended: u64) -> f64 {
 /// The server whose capacity was searched.
 pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
     let Known { low, high, .. } = report.known;
-    // At least nothing, and up to whatever.
-    let ends = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
     let reading = Reading {
         value: report.capacity.or(low).unwrap_or(0.0),
-        interval: Some(match report.capacity {
-            Some(capacity) => (capacity, capacity),
-            None => ends,
-        }),
+        // At least nothing, and up to whatever.
+        interval: Some((low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))),
     };
     vec![Subject {
         name: report.server.clone(),
@@ -197,10 +193,13 @@ pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
 pub fn of_run(report: &RunReport) -> Vec<Subject> {
     let several = report.by_load().len() > 1;
     let measured = report.cells.iter().map(|cell| {
-        let mut values = times(&cell.latency.response);
+        let mut values = percentiles(&cell.latency.response);
         values.push((Metric::Throughput, Reading::of(&cell.throughput)));
         values.push((Metric::Errors, Reading::exact(cell.errors)));
-        values.extend(memory(cell.rss_peak_bytes));
+        // What is the most of a start is another in the next one.
+        let most = [(Metric::Memory, &cell.memory), (Metric::Max, &cell.longest)];
+        let most = most.into_iter().filter_map(|(metric, it)| Some((metric, it.as_ref()?)));
+        values.extend(most.map(|(metric, it)| (metric, Reading::of(it))));
         values.extend(cell.server_cpu_us_per_request.as_ref().map(|cpu| {
             let interval = cpu.low.zip(cpu.high);
             let reading = Reading {
@@ -238,7 +237,17 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
     measured.chain(failed).collect()
 }
 
+/// Of a single load, whose longest response time was what it was.
 fn times(response: &Percentiles) -> Vec<(Metric, Reading)> {
+    let longest = response
+        .max
+        .map(|ns| (Metric::Max, Reading::exact(ns as f64)));
+    let mut values = percentiles(response);
+    values.extend(longest);
+    values
+}
+
+fn percentiles(response: &Percentiles) -> Vec<(Metric, Reading)> {
     let intervals = &response.intervals;
     let known = [
         (5_000, response.p50, intervals.p50),
@@ -253,18 +262,7 @@ fn times(response: &Percentiles) -> Vec<(Metric, Reading)> {
         };
         Some((Metric::Percentile(hundredths), reading))
     };
-    let longest = response
-        .max
-        .map(|ns| (Metric::Max, Reading::exact(ns as f64)));
-    known
-        .into_iter()
-        .filter_map(reading)
-        .chain(longest)
-        .collect()
-}
-
-fn memory(bytes: u64) -> Option<(Metric, Reading)> {
-    (bytes > 0).then(|| (Metric::Memory, Reading::exact(bytes as f64)))
+    known.into_iter().filter_map(reading).collect()
 }
 
 fn serious(checks: &[Finding]) -> Vec<String> {

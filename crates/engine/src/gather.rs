@@ -18,7 +18,8 @@ use prony_record::generator::per_request;
 use prony_record::times::EffectiveSamples;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Backlog, ByRequest, BySession, Generator, Grpc, Observation, Pool, Tls, Transport, Window,
+    Backlog, ByRequest, BySession, Ends, Generator, Grpc, Load, Observation, Pool, Tls, Transport,
+    Window,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -196,7 +197,7 @@ impl<'a> Gather<'a> {
             measured_ns: until - from,
             times,
             outcomes: record.outcomes,
-            ends: record.ends,
+            ends: ends(record.ends, span.0, &self.plan.load),
             backlog,
             pool: pool(&self.reports),
             windows,
@@ -277,6 +278,17 @@ fn by_session(reports: &[Report]) -> Vec<BySession> {
         prony_record::by_session::merge(&mut all, &report.by_session);
     }
     all
+}
+
+/// What requests that crossed an end add, where the load was the same before. At its beginning nothing was in flight: what is in
+/// flight at the end has no counterpart there, and most of it may only have waited.
+fn ends(seen: Ends, began: Nanos, load: &Load) -> Ends {
+    match (began, load.rate) {
+        (0, _) => Ends::default(),
+        // Due times are spread anyway, and where they are not kept more and more are in flight.
+        (_, Some(_)) => Ends { right: 0.0, ..seen },
+        (_, None) => seen,
+    }
 }
 
 /// The connections of all workers of an open loop.

@@ -1,5 +1,9 @@
 //! Capacity: the highest rate that a server keeps within limits, its latency below that, and what it does
 //! beyond it.
+//!
+//! A pilot gives the first guess. Then the server is started several times, and each start climbs from rate to rate until it
+//! breaks a limit ([`prony_verdict::capacity`]). One more start shows the latency at parts of the capacity, and whether the server
+//! still keeps them after an overload.
 
 pub mod overload;
 
@@ -8,16 +12,23 @@ use crate::duel::{Manner, label};
 use crate::event::{Event, Journal, JournalError, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
+use crate::pilot::pilot;
 use crate::recording::{Slot, Whole, findings};
-use crate::side::Side;
-use crate::trial::{Lab, Measured, Progress, Up};
+use crate::side::{Side, What};
+use crate::trial::{Beside, Lab, Measured, Progress, Up};
+use crate::warmup::{ANSWERS, LEAD_IN};
 use jiff::Timestamp;
-use prony_record::service::{Known, Limits, Outcome, Overload, RateStep, Unclear};
-use prony_record::{Durations, Failure, Finding, Load, Percentiles};
-use prony_verdict::capacity::{
-    CONTRADICTS, CURVE, Next, POINT_TRIES, Search, Shown, capacity, first_rate, judge, round,
+use prony_record::design::{Pilot, Segment};
+use prony_record::service::{AfterOverload, Known, Limits, Outcome, Overload, RateStep, Unclear};
+use prony_record::{
+    Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
 };
-use std::time::Duration;
+use prony_verdict::capacity::{
+    CURVE, Next, OVERLOAD, POINT_TRIES, Search, Shown, is_hopeless, judge, lowest_rate, needed, round,
+};
+use prony_verdict::design::{connections_for, highest};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// Checks about the host and the generator. Of a trial that the server broke only these are told: the
 /// others say in their own way that it was too much, as it was meant to be.
@@ -29,6 +40,23 @@ const OF_THE_HOST: [&str; 6] = [
     "wrong-answers",
     "unsolicited",
 ];
+/// A trial lasts for so long, unless the user says otherwise; or longer where answers are slow or few.
+pub const TRIAL: Duration = Duration::from_secs(2);
+/// A trial lasts for so many times the longest latency limit: a server that is a little too slow for its rate breaks the limit only
+/// when its queue has grown to that, and a shorter trial would call a rate kept that is higher by as much.
+const LIMITS: u32 = 20;
+/// No trial is made longer than this for the sake of its percentiles and its limits.
+const LONGEST: Duration = Duration::from_secs(30);
+/// The part of what a server reaches in a closed loop that is tried first.
+const GUESS: f64 = 0.7;
+/// No trial begins with fewer connections, unless the user says so: clients do not share one.
+const LEAST_CONNECTIONS: u32 = 16;
+/// At a high rate an answer takes longer than alone: so much longer where it is not known.
+const BUSY: u32 = 3;
+/// No lead-in is shorter: connections are spread by then.
+const LEAST_LEAD_IN: Duration = Duration::from_millis(50);
+/// A server that prony does not start rests for so long after it was overloaded.
+const REST: Duration = Duration::from_secs(1);
 
 /// A capacity search.
 #[derive(Debug)]
@@ -37,8 +65,10 @@ pub struct Capacity<'a, H, G> {
     pub lab: Lab<'a, H, G>,
     /// The server.
     pub side: &'a Side,
-    /// How it is loaded; the duration is that of a trial while searching.
+    /// How it is loaded; the duration is that of a trial.
     pub manner: &'a Manner,
+    /// The most connections that a rate may need.
+    pub max_connections: u32,
     /// What is to be kept.
     pub limits: Limits,
     /// Up to which share of the capacity, above 1, it is loaded beyond it; none: not beyond it.
@@ -48,17 +78,21 @@ pub struct Capacity<'a, H, G> {
 /// What a search has found.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// The highest rate that is kept, in requests per second; none if no rate is, if it is not known, or
-    /// if the user interrupted the search.
+    /// The rate at which half of all starts keep the limits, in requests per second; none if no rate is kept, if it is not known,
+    /// or if the user interrupted the search.
     pub capacity: Option<f64>,
-    /// Between which rates it lies.
+    /// Its interval, or between which rates it lies.
     pub known: Known,
+    /// What the pilot saw.
+    pub pilot: Option<Pilot>,
     /// What the checks found.
     pub checks: Vec<Finding>,
     /// Every rate that was tried, in order.
     pub steps: Vec<RateStep>,
     /// Latency at parts of the capacity, or else of the highest rate that is known to be kept.
     pub curve: Vec<RateStep>,
+    /// What it keeps after an overload.
+    pub after_overload: Option<AfterOverload>,
     /// What it does beyond that.
     pub beyond: Vec<Overload>,
 }
@@ -85,11 +119,14 @@ pub enum CapacityError {
 /// A search under way.
 struct Session<'a, 'o, H: Host, G> {
     capacity: &'a Capacity<'a, H, G>,
-    up: Up<'a, H, G>,
+    pilot: Pilot,
+    up: Option<Up<'a, H, G>>,
     journal: &'a mut dyn Journal,
     observer: Observer<'o>,
     /// Trials that were recorded.
     recorded: u32,
+    /// How long an answer takes, as far as is known: in the last trial that was kept.
+    response: Duration,
     steps: Vec<RateStep>,
     /// What the checks found, each once, and in how many steps.
     raised: Vec<(Finding, u32)>,
@@ -105,38 +142,38 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
         journal: &mut dyn Journal,
         observer: Observer<'_>,
     ) -> Result<Found, CapacityError> {
-        let Manner {
-            ask,
-            load,
-            given,
-        } = self.manner;
-        let duration = given.duration.unwrap_or(Duration::from_secs(2));
         let name = &self.side.name;
         let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+        let begun = Instant::now();
+        let manner = self.manner;
         let brought = self
             .lab
-            .bring_up(self.side, ask, None, load, Depth::Full, &mut told)
+            .bring_up(self.side, &manner.ask, None, &manner.load, Depth::Full, &mut told)
             .and_then(|mut up| {
-                up.warm_up(&part_of(load, None, crate::duel::WINDOW), &mut told)?;
-                Ok(up)
+                let load = &manner.load;
+                let seen = pilot((&mut up, begun), name, load, &manner.given, &mut told)?;
+                Ok((up, seen))
             });
-        let up = match brought {
-            Err(_) if self.lab.interrupt.fired() => return Ok(Found::default()),
+        let (up, pilot) = match brought {
+            _ if self.lab.interrupt.fired() => return Ok(Found::default()),
             other => other?,
         };
+        observer(Event::Piloted(&pilot));
         let session = Session {
             capacity: self,
-            up,
+            response: Duration::from_nanos(pilot.alone_ns),
+            pilot,
+            up: Some(up),
             journal,
             observer,
             recorded: 0,
             steps: Vec::new(),
             raised: Vec::new(),
         };
-        session.carry_out(duration)
+        session.carry_out()
     }
 
-    fn judge(&self, rate: f64, measured: &Measured, checks: &[Finding]) -> RateStep {
+    fn judge(&self, (start, rate): (u32, f64), measured: &Measured, checks: &[Finding]) -> RateStep {
         let times = &measured.seen.times;
         let judged = judge(
             &self.limits,
@@ -151,6 +188,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             },
         );
         RateStep {
+            start,
             rate,
             seconds: measured.seen.seconds(),
             achieved: measured.seen.throughput(),
@@ -164,119 +202,247 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             unclear: judged.unclear,
         }
     }
+
+    /// How long a trial is while a few are made; at parts of the capacity twice that.
+    fn trial(&self) -> Duration {
+        self.manner.given.duration.unwrap_or(TRIAL)
+    }
+
+    /// Is it started by prony, so that it can be started anew?
+    fn starts(&self) -> bool {
+        matches!(self.side.what, What::Started { .. })
+    }
 }
 
 impl<H: Host, G: Generator> Session<'_, '_, H, G> {
-    fn carry_out(mut self, length: Duration) -> Result<Found, CapacityError> {
+    fn carry_out(mut self) -> Result<Found, CapacityError> {
         let percentile = self.capacity.limits.highest_percentile();
-        let mut search = Search::from(first_rate(percentile, length.as_secs_f64()));
-        let mut curve = Vec::new();
-        let mut whole = self.search(&mut search, length)?;
-        while whole {
-            let Some(low) = search.known().low else { break };
-            let (points, contradiction) = self.curve(&mut search, low, length * 2)?;
-            curve = points;
-            whole = !self.capacity.lab.interrupt.fired();
-            match contradiction {
-                // What was found is not what it keeps: goes on below, and shows the latency below that.
-                Some(rate) if whole && search.take_back(rate) => {
-                    whole = self.search(&mut search, length)?;
-                }
-                _ => break,
+        let longest = LONGEST.max(self.capacity.trial()).as_secs_f64();
+        let guess = GUESS * highest(&self.pilot);
+        let mut search = match self.is_impossible() {
+            // One trial shows it: more of them, at lower rates, would take long and show the same.
+            true => Search::from(guess, guess),
+            false => Search::from(guess, lowest_rate(percentile, longest)),
+        };
+        let mut whole = self.search(&mut search)?;
+        let (mut curve, mut after_overload) = (Vec::new(), None);
+        let top = |search: &Search| {
+            let known = search.known();
+            known.estimate.or(known.low)
+        };
+        if let Some(top) = top(&search).filter(|_| whole) {
+            whole = self.begin()?;
+            if whole {
+                let start = search.start() + 1;
+                (curve, after_overload) = self.curve(&mut search, start, top)?;
+                whole = !self.capacity.lab.interrupt.fired();
             }
         }
         let known = search.known();
-        // What is above belongs to a capacity that was taken back.
-        curve.retain(|step| known.low.is_some_and(|low| step.rate < low));
-        let beyond = match (known.low, self.capacity.beyond) {
-            (Some(low), Some(most)) if whole => self.beyond(low, most, length * 2)?,
+        let beyond = match (top(&search), self.capacity.beyond) {
+            (Some(top), Some(most)) if whole && self.begin()? => self.beyond(top, most)?,
             _ => Vec::new(),
         };
-        if whole {
-            self.verify_again()?;
+        if let Some(up) = self.up.as_mut().filter(|_| whole) {
+            // After all loads it must still answer as it must.
+            let (observer, name) = (&mut self.observer, &self.capacity.side.name);
+            up.verify_again(&mut |progress| observer(Event::Progress(name, progress)))?;
         }
+        // What is above belongs to a capacity that the curve has corrected.
+        curve.retain(|step| known.estimate.or(known.low).is_some_and(|top| step.rate < top));
         Ok(Found {
-            capacity: capacity(&known).filter(|_| whole),
+            capacity: known.estimate.filter(|_| whole),
             known,
             checks: self.checks(),
+            pilot: Some(self.pilot),
             steps: self.steps,
             curve,
+            after_overload,
             beyond,
         })
     }
 
-    /// Proves, after all loads, that it still answers as it must.
-    fn verify_again(&mut self) -> Result<(), Failure> {
-        let (observer, name) = (&mut self.observer, &self.capacity.side.name);
+    /// Does one request alone take longer than a limit allows for most of them?
+    fn is_impossible(&self) -> bool {
+        let alone = self.pilot.alone_ns as f64 / 1e6;
+        let limits = self.capacity.limits.latency.iter();
+        limits
+            .filter(|limit| limit.percentile >= 50.0)
+            .any(|limit| limit.within_ms < alone)
+    }
+
+    /// Starts the server anew, and warms it up; one that prony does not start rests. False: interrupted.
+    fn begin(&mut self) -> Result<bool, CapacityError> {
+        let Capacity {
+            lab, side, manner, ..
+        } = self.capacity;
+        if lab.interrupt.fired() {
+            return Ok(false);
+        }
+        let warm_up = self.warm_up();
+        let (observer, name) = (&mut self.observer, &side.name);
         let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
-        self.up.verify_again(&mut told)
+        if !self.capacity.starts() {
+            std::thread::sleep(REST);
+            return Ok(!lab.interrupt.fired());
+        }
+        if let Some(up) = self.up.take() {
+            up.take_down();
+        }
+        let up = lab.bring_up(side, &manner.ask, None, &manner.load, Depth::Quick, &mut told);
+        let up = up.and_then(|mut up| {
+            up.warm_up(&warm_up, &mut told)?;
+            Ok(up)
+        });
+        match up {
+            _ if lab.interrupt.fired() => Ok(false),
+            Ok(up) => {
+                self.up = Some(up);
+                Ok(true)
+            }
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// As fast as responses come, over as many connections as the pilot tried last.
+    fn warm_up(&self) -> Load {
+        let manner = self.capacity.manner;
+        let last = self.pilot.steps.last().map_or(1, |step| step.connections);
+        Load {
+            connections: last,
+            threads: manner.load.threads.min(last),
+            warmup: Span(manner.given.warmup.unwrap_or(manner.load.warmup.0)),
+            window: Span(crate::duel::WINDOW),
+            ..manner.load.clone()
+        }
     }
 
     /// Tries rates until the search is over; false when the user has interrupted it.
-    fn search(&mut self, search: &mut Search, length: Duration) -> Result<bool, CapacityError> {
-        while let Next::Try { rate, long } = search.next() {
-            let length = if long { length * 2 } else { length };
-            let Some(step) = self.try_rate(rate, length)? else {
-                return Ok(false);
-            };
-            search.tried(step.outcome());
-            let (least, most) = search.between();
-            (self.observer)(Event::Between(least, most));
+    fn search(&mut self, search: &mut Search) -> Result<bool, CapacityError> {
+        loop {
+            match search.next() {
+                Next::Over => return Ok(true),
+                Next::Restart => {
+                    if !self.begin()? {
+                        return Ok(false);
+                    }
+                    search.restarted();
+                }
+                Next::Try(rate) => {
+                    let length = self.capacity.trial();
+                    let Some(step) = self.try_rate((search.start(), rate), length)? else {
+                        return Ok(false);
+                    };
+                    search.tried(step.outcome());
+                    let known = search.known();
+                    (self.observer)(Event::Between(known.low, known.high));
+                }
+            }
         }
-        Ok(true)
     }
 
-    /// The latency at parts of a rate, up to the first that the server breaks, which contradicts it.
+    /// The latency at parts of a rate, up to the first that the server breaks; and what it keeps of them after an overload.
     fn curve(
         &mut self,
         search: &mut Search,
+        start: u32,
         top: f64,
-        length: Duration,
-    ) -> Result<(Vec<RateStep>, Option<f64>), CapacityError> {
-        let mut points = Vec::new();
+    ) -> Result<(Vec<RateStep>, Option<AfterOverload>), CapacityError> {
+        let length = self.capacity.trial() * 2;
+        let (mut points, mut before) = (Vec::new(), None);
         for part in CURVE {
             let rate = round(top * part);
-            let Some((step, broken)) = self.point(search, rate, length)? else {
-                break;
+            let Some(step) = self.point(search, (start, rate), length)? else {
+                return Ok((points, None));
             };
-            if broken && part >= CONTRADICTS {
-                return Ok((points, Some(rate)));
-            }
+            let outcome = step.outcome();
             points.push(step);
+            match outcome {
+                Outcome::Kept => before = Some(part),
+                Outcome::Unclear(_) => {}
+                // It would not be what it was.
+                Outcome::Broken => return Ok((points, None)),
+            }
         }
-        Ok((points, None))
+        let Some(before) = before else {
+            return Ok((points, None));
+        };
+        // Its outcome is the start's, as that of every other.
+        let Some(over) = self.try_rate((start, round(top * OVERLOAD)), length)? else {
+            return Ok((points, None));
+        };
+        search.note(start, over.rate, over.outcome());
+        let mut after = None;
+        for &part in CURVE.iter().rev().filter(|part| **part <= before) {
+            // Not its capacity: what it keeps when it has been overloaded.
+            let Some(kept) = self.keeps_after_overload(round(top * part), length)? else {
+                return Ok((points, None));
+            };
+            if kept {
+                after = Some(part);
+                break;
+            }
+        }
+        Ok((
+            points,
+            Some(AfterOverload {
+                of_capacity: OVERLOAD,
+                before,
+                after,
+            }),
+        ))
     }
 
-    /// A part of the capacity, tried again a few times while it is not kept: once may be an accident. And
-    /// whether the server broke it in the end. None when the user has interrupted it.
+    /// Is a rate kept, in one of a few trials, on the server as it is? None when the user has interrupted it.
+    fn keeps_after_overload(&mut self, rate: f64, length: Duration) -> Result<Option<bool>, CapacityError> {
+        for _ in 0..POINT_TRIES {
+            let name = Some(overload::AFTER);
+            let Some((measured, found)) = self.measure((0, rate), length, name)? else {
+                return Ok(None);
+            };
+            let step = self.capacity.judge((0, rate), &measured, &found);
+            if step.outcome() != Outcome::Broken {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+
+    /// A part of the capacity, tried again a few times while it is not kept: once may be an accident. None when the user has
+    /// interrupted it.
     fn point(
         &mut self,
         search: &mut Search,
-        rate: f64,
+        (start, rate): (u32, f64),
         length: Duration,
-    ) -> Result<Option<(RateStep, bool)>, CapacityError> {
-        let mut broken = false;
+    ) -> Result<Option<RateStep>, CapacityError> {
         for tries in 1.. {
-            let Some(step) = self.try_rate(rate, length)? else {
+            let Some(step) = self.try_rate((start, rate), length)? else {
                 break;
             };
-            search.note(rate, step.outcome());
-            broken |= step.outcome() == Outcome::Broken;
             let few = step.unclear == Some(Unclear::TooFewAnswers);
             if step.kept || few || tries >= POINT_TRIES {
-                let broken = broken && !step.kept;
-                return Ok(Some((step, broken)));
+                search.note(start, rate, step.outcome());
+                return Ok(Some(step));
             }
         }
         Ok(None)
     }
 
-    /// One trial at a rate; none when interrupted.
-    fn try_rate(&mut self, rate: f64, length: Duration) -> Result<Option<RateStep>, CapacityError> {
-        let Some((measured, found)) = self.measure(rate, length, None)? else {
+    /// One trial at a rate, on a start; none when interrupted.
+    fn try_rate(
+        &mut self,
+        at: (u32, f64),
+        length: Duration,
+    ) -> Result<Option<RateStep>, CapacityError> {
+        let Some((measured, found)) = self.measure(at, length, None)? else {
             return Ok(None);
         };
-        let step = self.capacity.judge(rate, &measured, &found);
+        let step = self.capacity.judge(at, &measured, &found);
+        if step.kept && !measured.seen.times.response.is_empty() {
+            let median = measured.seen.times.response.value_at_quantile(0.5);
+            self.response = Duration::from_nanos(median);
+        }
         self.raise(&step, found);
         (self.observer)(Event::Tried(&step));
         self.steps.push(step.clone());
@@ -308,31 +474,96 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         self.raised.iter().map(told).collect()
     }
 
+    /// The load of a trial at a rate: long enough for its answers and its percentiles, over as many connections as it needs.
+    fn load(&self, rate: f64, length: Duration) -> Load {
+        let Capacity {
+            manner,
+            limits,
+            max_connections,
+            ..
+        } = self.capacity;
+        let alone = Duration::from_nanos(self.pilot.alone_ns);
+        let response = self.response.clamp(alone, alone * BUSY);
+        let few = Duration::try_from_secs_f64(needed(limits.highest_percentile()) / rate);
+        let limit = Duration::try_from_secs_f64(limits.longest_ms() / 1e3);
+        let limits = limit.unwrap_or(LONGEST).saturating_mul(LIMITS);
+        let wanted = few.unwrap_or(LONGEST).max(limits).min(LONGEST);
+        let given = &manner.given;
+        let connections = given.connections.unwrap_or_else(|| {
+            let needed = connections_for(rate, response.as_secs_f64());
+            needed.clamp(LEAST_CONNECTIONS, *max_connections)
+        });
+        let segment = Segment {
+            connections,
+            lead_in: Span((response * LEAD_IN as u32).max(LEAST_LEAD_IN)),
+            length: Span(length.max(response * ANSWERS as u32).max(wanted)),
+        };
+        let design = Design {
+            pilots: Vec::new(),
+            saturation: segment,
+            at_rate: segment,
+            rate: Some(rate),
+            segments: 1,
+            warmup: manner.load.warmup,
+            timeout: Span(given.timeout.unwrap_or(manner.load.timeout.0)),
+            round: Span(Duration::ZERO),
+            given: Vec::new(),
+        };
+        Load {
+            max_connections: Some((*max_connections).max(connections)),
+            ..design.load(&manner.load, Some(rate))
+        }
+    }
+
     /// Loads it at a rate and records that; none when interrupted. `name`: what the load is called when it
     /// says nothing about the capacity.
     fn measure(
         &mut self,
-        rate: f64,
+        (start, rate): (u32, f64),
         length: Duration,
         name: Option<&str>,
     ) -> Result<Option<(Measured, Vec<Finding>)>, CapacityError> {
         let Capacity {
             lab, side, manner, ..
         } = self.capacity;
-        if lab.interrupt.fired() {
-            return Ok(None);
-        }
-        (self.observer)(Event::Trying(rate, length));
-        let load = Load {
+        let mut load = Load {
             name: name.map(str::to_owned),
-            ..part_of(&manner.load, Some(rate), length)
+            ..self.load(rate, length)
         };
+        if name == Some(overload::RECOVERY) {
+            // How soon it recovers is seen from the beginning.
+            load.lead_in = Span(Duration::ZERO);
+        }
+        let Some(up) = self.up.as_mut().filter(|_| !lab.interrupt.fired()) else {
+            return Ok(None);
+        };
+        let seconds = match load.extent {
+            Extent::Duration(span) => span.0,
+            Extent::Requests(_) => length,
+        };
+        (self.observer)(Event::Trying(rate, seconds));
         let started = Timestamp::now();
         let observer = &mut self.observer;
         let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
-        let measured = self
-            .up
-            .measure(&load, &mut told)
+        // Before the measurement, how many are unanswered when it begins.
+        let before = Cell::new(0);
+        let limits = &self.capacity.limits;
+        let hopeless = |window: &Window| match window.phase {
+            Phase::Warmup => {
+                before.set(window.outstanding);
+                false
+            }
+            Phase::Measure => {
+                let asked = (rate, seconds.as_secs_f64());
+                name.is_none() && is_hopeless(limits, asked, before.get(), window.outstanding)
+            }
+        };
+        let beside = Beside {
+            enough: &hopeless,
+            ..Beside::default()
+        };
+        let measured = up
+            .measure_beside(&load, &mut told, &beside)
             .map_err(|failure| CapacityError::Rate { rate, failure })?;
         if lab.interrupt.fired() {
             return Ok(None);
@@ -346,7 +577,8 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         );
         let slot = Slot {
             ordinal: self.recorded,
-            round: self.recorded,
+            // A start is to a search what a round is to a duel.
+            round: start,
             server: side.name.clone(),
             workers: 1,
             cell: match name {
@@ -360,7 +592,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                 ..load
             },
             started,
-            command: self.up.command(),
+            command: up.command(),
             version: side.version().to_owned(),
             rig: None,
         };
@@ -368,13 +600,5 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         self.journal.add(&recording)?;
         self.recorded += 1;
         Ok(Some((measured, found)))
-    }
-}
-
-fn part_of(load: &Load, rate: Option<f64>, length: Duration) -> Load {
-    Load {
-        rate,
-        extent: prony_record::Extent::Duration(prony_record::Span(length)),
-        ..load.clone()
     }
 }

@@ -13,7 +13,6 @@ use crate::pilot::survey;
 use crate::recording::{Slot, Whole, findings};
 use crate::side::{Ask, Side};
 use crate::trial::{Doing, Lab, Measured, Progress, Up};
-use crate::warmup::LEAD_IN;
 use jiff::Timestamp;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Design, Durations, Failure, Load, Span};
@@ -29,7 +28,7 @@ use std::time::{Duration, Instant};
 const MISSES: usize = 2;
 /// Rounds after which it is planned how many there are: before the first look at what they say.
 const PLANNED_AFTER: u32 = 2;
-/// Windows of a warm-up at least.
+/// Windows of a warm-up.
 pub const WINDOW: Duration = Duration::from_millis(100);
 
 /// How all sides are loaded.
@@ -530,11 +529,10 @@ pub fn round<H: Host, G: Generator>(
     Ok(Some(bouts.collect()))
 }
 
-/// The load that warms a start up: as fast as responses come, in windows that are no shorter than a response time.
+/// The load that warms a start up: as fast as responses come.
 pub fn warm_up(design: &Design, base: &Load) -> Load {
-    let load = design.load(base, None);
     Load {
-        window: Span(WINDOW.max(load.lead_in.0 / LEAD_IN as u32)),
-        ..load
+        window: Span(WINDOW),
+        ..design.load(base, None)
     }
 }

@@ -86,7 +86,7 @@ fn one<H: Host, G: Generator>(
 ///
 /// # Errors
 /// When it ends under the load, or answers nothing.
-fn pilot<H: Host, G: Generator>(
+pub(crate) fn pilot<H: Host, G: Generator>(
     (up, begun): (&mut Up<'_, H, G>, Instant),
     name: &str,
     base: &Load,

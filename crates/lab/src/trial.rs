@@ -200,6 +200,23 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
     }
 }
 
+/// What goes on beside a measurement.
+pub struct Beside<'a> {
+    /// Told what is measured before it begins, as times of the host's clock.
+    pub measured: &'a dyn Fn(Nanos, Nanos),
+    /// After a window: has enough been seen? Then the measurement ends before its time.
+    pub enough: &'a dyn Fn(&Window) -> bool,
+}
+
+impl Default for Beside<'_> {
+    fn default() -> Self {
+        Self {
+            measured: &|_, _| {},
+            enough: &|_| false,
+        }
+    }
+}
+
 impl<H: Host, G: Generator> Up<'_, H, G> {
     /// Its command line; empty when another program has started it.
     pub fn command(&self) -> String {
@@ -248,10 +265,10 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     /// # Errors
     /// When it, or its upstream, ends under the load, or the generator cannot go on.
     pub fn measure(&mut self, load: &Load, told: Told<'_>) -> Result<Measured, Failure> {
-        self.measure_beside(load, told, &|_, _| {})
+        self.measure_beside(load, told, &Beside::default())
     }
 
-    /// The same; `beside` is told what is measured before it begins, as times of the host's clock.
+    /// The same, with something else that goes on meanwhile.
     ///
     /// # Errors
     /// As [`measure`](Self::measure).
@@ -259,7 +276,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         &mut self,
         load: &Load,
         told: Told<'_>,
-        beside: &dyn Fn(Nanos, Nanos),
+        beside: &Beside<'_>,
     ) -> Result<Measured, Failure> {
         let watch = self
             .lab
@@ -422,7 +439,7 @@ struct Steering<'a, 't, W, S> {
     /// When the load began, on the generator's clock.
     start: Nanos,
     watch: &'a W,
-    beside: &'a dyn Fn(Nanos, Nanos),
+    beside: &'a Beside<'a>,
     told: Told<'t>,
     server: &'a mut S,
 }
@@ -431,7 +448,7 @@ impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
     fn watch(&self, from: Nanos, until: Nanos) {
         let (from, until) = (self.start + from, self.start.saturating_add(until));
         self.watch.measure(from, until);
-        (self.beside)(from, until);
+        (self.beside.measured)(from, until);
     }
 }
 
@@ -464,7 +481,7 @@ impl<W: Looks, S: Started> Steer for Steering<'_, '_, W, S> {
             self.watch(from, until);
         }
         // A number of requests would take for ever to fail one by one.
-        if self.server.exited().is_some() {
+        if self.server.exited().is_some() || (self.beside.enough)(window) {
             wheel.stop();
         }
     }

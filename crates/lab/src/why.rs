@@ -11,7 +11,7 @@ use crate::generator::Generator;
 use crate::host::Host;
 use crate::side::Side;
 use crate::tree::Root;
-use crate::trial::{Doing, Lab, Measured, Progress, Up};
+use crate::trial::{Beside, Doing, Lab, Measured, Progress, Up};
 pub use prony_anatomy::{Look, Refused};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
 use prony_engine::Nanos;
@@ -342,11 +342,16 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         let probe = up
             .root()
             .and_then(|root| self.anatomist.probe(root, &self.cpus(root), look).ok());
-        let measured = up.measure_beside(&load, told, &|from, until| {
+        let probed = |from, until| {
             if let Some(probe) = &probe {
                 probe.measure(from, until);
             }
-        })?;
+        };
+        let beside = Beside {
+            measured: &probed,
+            ..Beside::default()
+        };
+        let measured = up.measure_beside(&load, told, &beside)?;
         let sight = probe.map(Looking::finish).unwrap_or_default();
         add(into, look, &measured, &sight);
         Ok(sight.unnamed)

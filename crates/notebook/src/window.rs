@@ -70,5 +70,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Window> {
         server_cpu_ns: whole(row, "server_cpu_ns")?,
         generator_cpu_ns: whole(row, "generator_cpu_ns")?,
         rss_bytes: whole(row, "rss_bytes")?,
+        outstanding: 0,
     })
 }

@@ -60,6 +60,7 @@ fn window(index: u32, phase: Phase) -> Window {
         server_cpu_ns: Some(999_999_999),
         generator_cpu_ns: Some(1),
         rss_bytes: Some(1 << 40),
+        outstanding: 0,
     }
 }
 

@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Two servers in three rounds, of which the second spends more in `json_encode`.
 fn dissected() -> Anatomy {
     let spent = Spent {
-        requests: 1_000,
+        requests: 1_000.0,
         cpu_ns: 100_000_000,
     };
     let round = |encode: u64| Dissection {

@@ -353,6 +353,7 @@ fn windows(n: u32, rate: f64, seed: u64) -> Vec<Window> {
                 server_cpu_ns: Some(90_000_000),
                 generator_cpu_ns: None,
                 rss_bytes: Some(4 << 20),
+                outstanding: 0,
             }
         })
         .collect()

@@ -28,7 +28,7 @@ pub struct Backlog {
     pub grew: u32,
     /// Requests at the end, of several measurements of the last one.
     pub at_end: u64,
-    /// How fast it grew, in requests per second: over several measurements the mean. Negative where it shrank.
+    /// How fast it grew, in requests per second: over several measurements the mean. 0 where it shrank.
     pub growth: f64,
 }
 
@@ -116,7 +116,7 @@ fn growth(rate: f64, samples: &[Outstanding]) -> Option<(f64, bool)> {
     let spread = ((squares(first, low) + squares(second, high)) / freedom).sqrt();
     let (more, due) = (high - low, rate * time);
     let grew = more > due * TOLERANCE + DEVIATIONS * due.sqrt() && more > APART * spread;
-    Some((more / time.max(f64::MIN_POSITIVE), grew))
+    Some((more.max(0.0) / time.max(f64::MIN_POSITIVE), grew))
 }
 
 #[cfg(test)]

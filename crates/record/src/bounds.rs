@@ -39,6 +39,8 @@ fn range(key: &str, measured: bool) -> RangeInclusive<f64> {
         "seed" => 0.0..=u64::MAX as f64,
         "rounds" | "round" | "most" => 0.0..=f64::from(MOST_ROUNDS),
         "busy" | "waiting" | "others_busy" | "stolen" => 0.0..=10.0,
+        // What requests add that crossed the ends of a measurement: those at its beginning take away.
+        "right" | "all" => -MOST..=MOST,
         _ if key.ends_with("_ns") => 0.0..=MOST_NANOSECONDS,
         _ if key.ends_with("seconds") => 0.0..=MOST_SECONDS,
         _ if measured => 0.0..=MOST,

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 /// inside counts as 1, as in [`Outcomes`](crate::Outcomes); one that was sent before it, or ended after it, counts as
 /// less. So the sum is the number of requests that were served in the measurement, without steps of whole requests: a
 /// server that answers 64 connections every 200 ms gives 320 requests per second however long it is measured. In a
-/// stationary process this estimate of the rate is unbiased, since every request contributes 1 over all time.
+/// stationary process this estimate of the rate is unbiased, since every request contributes 1 over all time. Where the
+/// measurement began with the load, nothing was in flight at its beginning, and both are 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ends {
-    /// Of right answers. Negative when those that began before the measurement weigh more than those that ended after it.
+    /// Of right answers, in a closed loop. Negative when those that began before the measurement weigh more than those that ended after it.
     pub right: f64,
     /// Of all requests, however they ended.
     pub all: f64,

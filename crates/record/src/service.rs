@@ -1,5 +1,6 @@
 //! How much a server can do within limits: the limits, and what a search has tried and found.
 
+use crate::design::Pilot;
 use crate::word::words;
 use crate::{Finding, Percentiles};
 use schemars::JsonSchema;
@@ -80,6 +81,8 @@ words! {
         LateGenerator = "schedule-lag",
         /// The generator had no time left.
         SaturatedGenerator = "generator-saturated",
+        /// The load had too few connections.
+        TooFewConnections = "connections-limit",
         /// The rate gives too few answers for the percentile in a trial of this length.
         TooFewAnswers = "too-few-samples",
     }
@@ -93,6 +96,7 @@ impl Unclear {
             Self::NoisyHost => "other processes or the hypervisor used the CPUs",
             Self::LateGenerator => "the load generator sent requests late",
             Self::SaturatedGenerator => "the load generator had no time left",
+            Self::TooFewConnections => "the load needed more connections than it may have",
             Self::TooFewAnswers => "there were too few answers for the percentile",
         }
     }
@@ -119,15 +123,19 @@ pub struct CapacityReport {
     pub server: String,
     /// The limits.
     pub limits: Limits,
-    /// The highest rate that was kept within them, requests per second; null when none was, or when it
-    /// is not known to within 10 %: then `known` says between which rates it lies.
+    /// The rate at which half of all starts keep them, requests per second; null when that is not known: then `known` says
+    /// between which rates it lies.
     pub capacity: Option<f64>,
-    /// Between which rates it lies, and why that is not known better.
+    /// Its interval, or between which rates it lies, and why that is not known better.
     pub known: Known,
+    /// What the pilot has seen of the server; null where it was interrupted before.
+    pub pilot: Option<Pilot>,
     /// What the checks found.
     pub checks: Vec<Finding>,
     /// Latency at parts of the capacity; of `known.low`, when the capacity is not known.
     pub curve: Vec<RateStep>,
+    /// What it keeps after an overload, without a restart; null where that was not tried.
+    pub after_overload: Option<AfterOverload>,
     /// Every rate that was tried, in order.
     pub steps: Vec<RateStep>,
     /// What happens beyond the capacity, where that was asked for.
@@ -139,18 +147,37 @@ pub struct CapacityReport {
 /// Between which rates a capacity lies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Known {
-    /// The highest rate that was kept, requests per second; null when none was.
+    /// The capacity, in requests per second: the rate at which half of all starts keep the limits. Null when less than three
+    /// starts have shown where theirs lies, or nothing limits its interval.
+    pub estimate: Option<f64>,
+    /// The lower end of its 95 % interval; without an estimate the highest rate that was kept. Null when none was.
     pub low: Option<f64>,
-    /// The lowest rate that the server did not keep, or the highest that it ever kept if that is more;
-    /// null when the server itself broke the limits at no rate.
+    /// The upper end of its interval; without an estimate the lowest rate above that which the server did not keep. Null when the
+    /// server itself broke the limits at no rate.
     pub high: Option<f64>,
-    /// Why these are more than 10 % apart, in words; empty when they are not.
+    /// Starts that have shown both a rate that they kept and one that they did not.
+    pub starts: u32,
+    /// Why that is not known better, in words: always said without an estimate, unless the server kept no rate.
     pub because: Vec<String>,
+}
+
+/// What a server keeps after an overload, without a restart, compared with what it kept before.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AfterOverload {
+    /// The overload, as a share of the capacity.
+    pub of_capacity: f64,
+    /// The highest part of the capacity that it kept before; as a share.
+    pub before: f64,
+    /// The highest part that it kept after it; null when it kept none of those that were tried. Less than before: the server is
+    /// metastable, it stays overloaded at a rate that it keeps otherwise.
+    pub after: Option<f64>,
 }
 
 /// A rate that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RateStep {
+    /// On which start of the server, from 0.
+    pub start: u32,
     /// Requests per second that were asked for.
     pub rate: f64,
     /// How long it was measured, in seconds.
@@ -192,6 +219,8 @@ pub struct Limited {
     pub percentile: f64,
     /// Its value, in milliseconds; null when there were too few answers for it.
     pub ms: Option<f64>,
+    /// The share of the response times that were longer than the limit, 0 to 1; null when there were too few to judge.
+    pub longer: Option<f64>,
 }
 
 /// What a server does at a rate beyond its capacity, and after that.

@@ -105,6 +105,9 @@ pub struct Values {
     /// Wake-ups per request at the common rate.
     #[serde(default)]
     pub wakeups: Option<f64>,
+    /// The most memory of its processes, in bytes.
+    #[serde(default)]
+    pub memory: Option<f64>,
     /// The rate that was asked for; null when the round had no part at a rate.
     #[serde(default)]
     pub rate: Option<f64>,
@@ -134,6 +137,9 @@ impl Values {
     /// from one at the common rate.
     pub fn add(&mut self, trial: &crate::Trial) {
         let figures = &trial.figures;
+        let memory = figures.rss_peak_bytes.filter(|bytes| *bytes > 0);
+        let memory = memory.map(|bytes| bytes as f64);
+        self.memory = self.memory.into_iter().chain(memory).reduce(f64::max);
         let Some(rate) = trial.load.rate else {
             self.throughput = figures.throughput;
             return;

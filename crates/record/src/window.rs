@@ -44,6 +44,10 @@ pub struct Window {
     pub generator_cpu_ns: Option<Nanos>,
     /// Memory of the server's processes at its end, in bytes.
     pub rss_bytes: Option<u64>,
+    /// Requests that were due and had not ended at its end: for displays and checks while the load runs. What it says of the
+    /// whole load is its [`Backlog`](crate::Backlog).
+    #[serde(skip)]
+    pub outstanding: u64,
 }
 
 impl Window {
@@ -79,6 +83,7 @@ impl Window {
             server_cpu_ns: None,
             generator_cpu_ns: None,
             rss_bytes: None,
+            outstanding: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::show;
 use crate::table::{Align, Table};
 use prony_record::service::{
-    CapacityReport, Known, LatencyLimit, Limited, Limits, Overload, RateStep,
+    AfterOverload, CapacityReport, Known, LatencyLimit, Limited, Limits, Overload, RateStep,
 };
 use std::fmt::Write;
 
@@ -22,9 +22,10 @@ pub fn limits(limits: &Limits) -> String {
 /// One line for progress.
 #[must_use]
 pub fn line(step: &RateStep) -> String {
-    let limited = |it: &Limited| {
-        let time = it.ms.map_or("–".into(), |ms| show::time(ms * 1e6));
-        format!("p{} {time}", it.percentile)
+    let limited = |it: &Limited| match (it.ms, it.longer) {
+        (Some(ms), _) => format!("p{} {}", it.percentile, show::time(ms * 1e6)),
+        (None, Some(longer)) => format!("{:.1} % longer", longer * 100.0),
+        (None, None) => format!("p{} –", it.percentile),
     };
     let limited: Vec<String> = step.limited.iter().map(limited).collect();
     let rate = show::rate(step.rate);
@@ -71,15 +72,31 @@ pub fn range(known: &Known) -> Option<String> {
     })
 }
 
+/// A capacity with its interval: `96.0 k/s (95 % interval 93.1 to 98.5 k/s; 5 starts)`.
+#[must_use]
+pub fn estimate(known: &Known) -> Option<String> {
+    let (estimate, (low, high)) = known.estimate.zip(known.low.zip(known.high))?;
+    Some(format!(
+        "{} (95 % interval {} to {}; {} starts)",
+        show::rate(estimate),
+        show::rate(low),
+        show::rate(high),
+        known.starts
+    ))
+}
+
 /// The result in a sentence: what `server` keeps within limits, in words.
 #[must_use]
 pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
     let because = known.because.join("; ");
+    if let Some(estimate) = estimate(known) {
+        return match because.as_str() {
+            "" => format!("{server} keeps {limits} up to {estimate}."),
+            because => format!("{server} keeps {limits} up to {estimate}: {because}."),
+        };
+    }
     match (known.low, range(known)) {
-        (Some(low), _) if known.because.is_empty() => {
-            format!("{server} keeps {limits} up to {}.", show::rate(low))
-        }
-        (None, Some(below)) if known.because.is_empty() => {
+        (None, Some(below)) if because.is_empty() => {
             format!("{server} keeps {limits} at no rate that was tried: its capacity is {below}.")
         }
         (_, Some(range)) => {
@@ -94,6 +111,23 @@ pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
         (_, None) if because.is_empty() => "No rate was tried.".into(),
         (_, None) => format!(
             "Up to which rate {server} keeps {limits} is not known here, because {because}."
+        ),
+    }
+}
+
+/// What it keeps after an overload, in a sentence.
+#[must_use]
+pub fn after_overload(seen: &AfterOverload) -> String {
+    let share = |share: f64| format!("{:.0} %", share * 100.0);
+    let (overload, before) = (share(seen.of_capacity), share(seen.before));
+    match seen.after {
+        Some(after) if after >= seen.before => {
+            format!("After an overload of {overload} it keeps {before} again.")
+        }
+        after => format!(
+            "After an overload of {overload} it keeps {} without a restart, where it kept {before} before: it is \
+             metastable.",
+            after.map_or("none of these".to_owned(), |after| format!("only {}", share(after)))
         ),
     }
 }
@@ -113,7 +147,20 @@ fn name(report: &CapacityReport) -> &str {
 pub fn result(report: &CapacityReport) -> String {
     match report.interrupted && report.capacity.is_none() {
         true => "interrupted before the capacity was found".to_owned(),
-        false => sentence(name(report), &limits(&report.limits), &report.known),
+        false => {
+            sentence(name(report), &limits(&report.limits), &report.known) + &impossible(report)
+        }
+    }
+}
+
+/// Why no rate is kept, where one request alone takes longer than a limit allows: ` One request alone takes 50.1 ms.`
+fn impossible(report: &CapacityReport) -> String {
+    let alone = report.pilot.as_ref().map_or(0, |pilot| pilot.alone_ns);
+    let shortest = report.limits.latency.iter().map(|limit| limit.within_ms);
+    let longer = alone as f64 / 1e6 > shortest.fold(f64::INFINITY, f64::min);
+    match report.known.low.is_none() && longer {
+        true => format!(" One request alone takes {}.", show::time(alone as f64)),
+        false => String::new(),
     }
 }
 
@@ -122,8 +169,11 @@ pub fn result(report: &CapacityReport) -> String {
 pub fn text(report: &CapacityReport, width: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", result(report));
-    if let Some(low) = report.known.low {
-        let _ = write!(out, "\n{}", curve(report, low).fit(width));
+    if let Some(top) = report.known.estimate.or(report.known.low) {
+        let _ = write!(out, "\n{}", curve(report, top).fit(width));
+        if let Some(seen) = &report.after_overload {
+            let _ = writeln!(out, "\n{}", after_overload(seen));
+        }
         if !report.beyond.is_empty() {
             let _ = write!(out, "\nBeyond it:\n\n{}", beyond(&report.beyond).fit(width));
         }
@@ -132,11 +182,11 @@ pub fn text(report: &CapacityReport, width: usize) -> String {
     out
 }
 
-/// Latency at parts of a rate, and at the rate itself, as it was measured last.
-fn curve(report: &CapacityReport, low: f64) -> Table {
+/// Latency at parts of a rate.
+fn curve(report: &CapacityReport, top: f64) -> Table {
     let of = match report.capacity {
         Some(_) => "of capacity".to_owned(),
-        None => format!("of {}", show::rate(low)),
+        None => format!("of {}", show::rate(top)),
     };
     let mut table = Table::new([
         (of.as_str(), Align::Right),
@@ -149,11 +199,9 @@ fn curve(report: &CapacityReport, low: f64) -> Table {
         ("errors", Align::Right),
         ("CPU/req", Align::Right),
     ]);
-    let mut at = report.steps.iter().rev();
-    let top = at.find(|step| step.rate == low && step.kept);
-    for step in report.curve.iter().chain(top) {
+    for step in &report.curve {
         table.row([
-            format!("{:.0} %", 100.0 * step.rate / low),
+            format!("{:.0} %", 100.0 * step.rate / top),
             show::rate(step.rate),
             show::time_or_dash(step.latency.p50),
             show::time_or_dash(step.latency.p90),

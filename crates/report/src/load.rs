@@ -16,7 +16,7 @@ use crate::table::{Align, Table};
 use prony_record::observation::none_answered;
 use prony_record::tls::Handshakes;
 use prony_record::{
-    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Replay, Stage, Tls,
+    Finding, Generator, Latency, Load, Observation, Outcomes, Percentiles, Pool, Replay, Stage, Tls,
 };
 use prony_stats::throughput::Count;
 use prony_stats::{Estimate, Interval, Unit};
@@ -44,6 +44,8 @@ pub struct LoadReport {
     pub connections: u32,
     /// The stages of a number of connections that changes; otherwise empty.
     pub connection_stages: Vec<Stage>,
+    /// The connections of an open loop, which opens more while its rate needs them; null in a closed loop.
+    pub pool: Option<Pool>,
     /// `closed`, `constant`, `poisson`, or `recorded` where a log is replayed.
     pub arrival: String,
     /// What is sent again, at its own times; null without.

@@ -102,6 +102,10 @@ pub struct CellReport {
     pub server_cpu_us_per_request: Option<MicrosecondsPerRequest>,
     /// The most memory of any trial, in bytes.
     pub rss_peak_bytes: u64,
+    /// The most memory of a trial, in bytes: the mean over the trials, with its interval; null when unknown.
+    pub memory: Option<Estimate>,
+    /// The longest response time of a trial, in nanoseconds: the mean over the trials, with its interval.
+    pub longest: Option<Estimate>,
     /// The share of requests that failed, over all trials, 0 to 1.
     pub errors: f64,
     /// Throughput as a multiple of the baseline's under the same load, paired by round; null when

@@ -61,6 +61,7 @@ pub mod scaling;
 pub mod sequential;
 pub mod steady;
 pub mod summary;
+pub mod threshold;
 pub mod throughput;
 pub mod ties;
 pub mod trimmed;

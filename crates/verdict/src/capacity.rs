@@ -1,57 +1,57 @@
 //! Which rate a capacity search tries next, and what its trials say.
 //!
-//! Double until a rate breaks, bisect, repeat at the boundary for longer, step back while it is not kept,
-//! and then try a little more once again. A trial that a noisy host or the generator may have broken is
-//! [`Outcome::Unclear`]: its rate is tried again a few times, and after that counts as unknown, not as
-//! broken. What the trials say in the end is a pure function of them ([`known`]), so that a report from
-//! the notebook says the same.
+//! A capacity is a property of a server, and every start shows it a little differently: another layout, another spread of
+//! connections, another minute on the machine. So the search climbs to it on several starts. On each it goes up until the server
+//! breaks a limit, which ends the start: what was overloaded once may not be what it was. Where a start's first rate is broken
+//! already, the next start begins lower, so it finds its way from both sides, whatever the first guess. Each start brackets its own
+//! capacity, and from the brackets follows the rate at which half of all starts keep the limits, with its interval
+//! ([`prony_stats::threshold`]).
+//!
+//! A trial that a noisy host or the generator may have broken is [`Outcome::Unclear`]: its rate is tried again a few times, and
+//! after that the start's capacity is only known to be higher. What the trials say in the end is a pure function of them
+//! ([`known`]), so that a report from the notebook says the same.
 
 mod judge;
 mod known;
 
-pub use judge::{Judged, Shown, judge};
-pub use known::{CONTRADICTS, KNOWN, capacity, known};
+pub use judge::{BEYOND, Judged, Shown, is_hopeless, judge};
+pub use known::{brackets, known};
 
-use prony_record::service::{Known, Outcome};
+use prony_record::service::{Known, Outcome, Unclear};
 
-/// The least rate that is ever tried, unless the percentile needs more answers: so small that every
-/// server that answers at all keeps it.
-const FIRST: f64 = 100.0;
-/// A rate is given up when the server breaks it this often: once may be an accident.
-const TRIES: u32 = 2;
-/// The search ends when the rates that are kept and broken are this close.
-const CLOSE: f64 = 0.01;
-/// The same when it is noise that hides the upper one: the result is no more precise than that.
-const COARSE: f64 = 0.05;
-/// At the boundary a rate is kept when it is kept this often in a row.
-pub const BOUNDARY: u32 = 3;
-/// A rate that is not kept at the boundary is lowered by this.
-const BACK: f64 = 0.97;
-/// What is tried once again when the boundary has held: closer than bounds that count as known, and
-/// further than a queue that grows could be missed in a trial.
-const CHALLENGE: f64 = 1.08;
-/// A challenge that is kept shows that a rate was broken by accident; the search goes on from there, at
-/// first by this factor, at most so often.
-const RESUME: f64 = 1.25;
-const RESUMES: u32 = 3;
+/// Starts whose capacity is bracketed.
+pub const STARTS: u32 = 5;
+/// Starts in all, with those whose first rate was broken, or that noise has spoilt.
+const MOST_STARTS: u32 = 16;
+/// When something else was in the way of so many starts, it is there to stay.
+const HIDDEN: u32 = 3;
+/// No search has more trials, whatever they show.
+const MOST: usize = 120;
+/// The first start goes up by this factor, and starts go down by it while none has kept a rate.
+const FIRST: f64 = 1.5;
+/// The next ones by these; the last of them holds from there on. They end in brackets that are so narrow that what is left is the
+/// difference between starts.
+const STEPS: [f64; 3] = [1.15, 1.06, 1.04];
+/// Going down, the factor grows to this: a guess may be wrong by orders of magnitude.
+const DOWN: f64 = 4.0;
 /// An unclear trial is repeated this often, and in a whole search no more often than that: noise that
 /// persists is not waited for.
 const REPEATS: u32 = 3;
 const PATIENCE: u32 = 12;
 /// Doublings beyond a rate that noise hides, one trial each, to find one that the server itself breaks.
 const BLIND: u32 = 4;
-/// No search has more trials, whatever they show: five times as many as one without mishaps.
-const MOST: usize = 120;
-/// A search whose result its own curve contradicted goes on below that at most so often.
-const TAKE_BACKS: u32 = 2;
-/// Parts of the capacity at which latency is shown.
+/// Parts of the capacity at which latency is shown, and which are tried again after an overload, down to the first that is kept.
 pub const CURVE: [f64; 4] = [0.1, 0.5, 0.8, 0.9];
+/// The overload after which they are, as a share of the capacity.
+pub const OVERLOAD: f64 = 1.25;
 /// A part of the capacity that is not kept is tried this often in all.
 pub const POINT_TRIES: u32 = 3;
 
 /// A trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tried {
+    /// On which start, from 0.
+    pub start: u32,
     /// Requests per second.
     pub rate: f64,
     /// What it said.
@@ -61,13 +61,10 @@ pub struct Tried {
 /// What a search does next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
-    /// Try this rate, in requests per second.
-    Try {
-        /// The rate.
-        rate: f64,
-        /// For longer than while searching: at the boundary.
-        long: bool,
-    },
+    /// Try this rate, in requests per second, on the server as it is.
+    Try(f64),
+    /// Start the server anew, and [say so](Search::restarted).
+    Restart,
     /// Nothing: [`Search::known`] says what it has found.
     Over,
 }
@@ -75,65 +72,42 @@ pub enum Next {
 /// A search under way.
 #[derive(Debug, Clone)]
 pub struct Search {
-    first: f64,
-    /// The highest rate that was kept.
-    kept: Option<f64>,
-    /// The lowest rate above it that the server broke.
-    broken: Option<f64>,
-    /// The lowest rate above it that noise hides.
-    hidden: Option<f64>,
-    /// The highest rate whose boundary has held.
-    held: Option<f64>,
-    phase: Phase,
-    /// Of the rate under test.
-    count: Count,
+    /// The lowest rate that can be tried.
+    floor: f64,
+    start: u32,
+    next: Next,
+    /// By which factor this start goes up.
+    step: f64,
+    /// Where the next start begins.
+    begin: f64,
+    /// By which factor the next start goes down, while none has kept a rate.
+    down: f64,
+    /// Unclear trials of the rate under test.
+    unclear: u32,
     /// Repetitions of unclear trials that are left.
     patience: u32,
     /// Doublings since noise hid a rate.
     blind: u32,
-    resumed: u32,
-    taken_back: u32,
+    /// Starts of which something else hid what they keep.
+    hidden: u32,
     trials: Vec<Tried>,
 }
 
-/// Trials of the rate under test.
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    /// Kept in a row.
-    kept: u32,
-    broken: u32,
-    unclear: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Phase {
-    /// Doubling, at this rate.
-    Double(f64),
-    /// Bisecting, at this rate.
-    Bisect(f64),
-    /// Repeating this rate.
-    Boundary(f64),
-    /// Trying once again a little more than what was kept.
-    Challenge(f64),
-    Over,
-}
-
 impl Search {
-    /// A search that begins at this rate.
+    /// A search whose first start begins at `guess`, and which tries no rate below `floor`.
     #[must_use]
-    pub fn from(first: f64) -> Self {
+    pub fn from(guess: f64, floor: f64) -> Self {
         Self {
-            first,
-            kept: None,
-            broken: None,
-            hidden: None,
-            held: None,
-            phase: Phase::Double(first),
-            count: Count::default(),
+            floor,
+            start: 0,
+            next: Next::Try(round(guess.max(floor))),
+            step: FIRST,
+            begin: guess,
+            down: FIRST,
+            unclear: 0,
             patience: PATIENCE,
             blind: 0,
-            resumed: 0,
-            taken_back: 0,
+            hidden: 0,
             trials: Vec::new(),
         }
     }
@@ -141,18 +115,13 @@ impl Search {
     /// What to do next.
     #[must_use]
     pub fn next(&self) -> Next {
-        match self.phase {
-            Phase::Double(rate) | Phase::Bisect(rate) => Next::Try { rate, long: false },
-            Phase::Boundary(rate) | Phase::Challenge(rate) => Next::Try { rate, long: true },
-            Phase::Over => Next::Over,
-        }
+        self.next
     }
 
-    /// The rates between which the capacity lies, as far as the search has come: it is at least the first
-    /// and less than the second.
+    /// On which start it is, from 0.
     #[must_use]
-    pub fn between(&self) -> (Option<f64>, Option<f64>) {
-        (self.kept, self.broken)
+    pub fn start(&self) -> u32 {
+        self.start
     }
 
     /// What all its trials say.
@@ -161,171 +130,113 @@ impl Search {
         known(&self.trials)
     }
 
+    /// The server has been started anew.
+    pub fn restarted(&mut self) {
+        if self.next == Next::Restart {
+            self.start += 1;
+            (self.unclear, self.blind) = (0, 0);
+            self.next = Next::Try(round(self.begin.max(self.floor)));
+        }
+    }
+
     /// How the trial went that was to be made next.
     pub fn tried(&mut self, outcome: Outcome) {
-        let Next::Try { rate, .. } = self.next() else {
+        let Next::Try(rate) = self.next else {
             return;
         };
-        self.note(rate, outcome);
+        self.note(self.start, rate, outcome);
         if self.trials.len() >= MOST {
-            return self.go(Phase::Over);
+            self.next = Next::Over;
+            return;
         }
         match outcome {
-            Outcome::Kept => self.was_kept(),
-            Outcome::Broken => self.was_broken(),
-            Outcome::Unclear(_) => self.was_unclear(),
+            Outcome::Kept => {
+                (self.unclear, self.blind) = (0, 0);
+                self.next = Next::Try(round(rate * self.step));
+            }
+            Outcome::Broken => self.end_start(rate),
+            Outcome::Unclear(why) => self.was_unclear(rate, why),
         }
     }
 
     /// A trial that was made for another reason: to show the latency at a part of the capacity.
-    pub fn note(&mut self, rate: f64, outcome: Outcome) {
-        self.trials.push(Tried { rate, outcome });
-    }
-
-    /// This rate, a part of what was found, is not kept: goes on below it. False when it has done so often
-    /// enough: then its bounds have to do.
-    pub fn take_back(&mut self, rate: f64) -> bool {
-        if self.taken_back >= TAKE_BACKS || self.trials.len() >= MOST {
-            return false;
-        }
-        self.taken_back += 1;
-        self.held = None;
-        self.step_back(rate);
-        self.phase != Phase::Over
-    }
-
-    fn was_kept(&mut self) {
-        match self.phase {
-            Phase::Double(rate) => {
-                self.raise(rate);
-                self.go(Phase::Double(rate * 2.0));
-            }
-            Phase::Bisect(rate) => {
-                self.raise(rate);
-                self.narrow();
-            }
-            Phase::Boundary(rate) => {
-                self.count.kept += 1;
-                if self.count.kept >= BOUNDARY {
-                    self.held = Some(rate);
-                    self.go(match self.taken_back {
-                        0 => Phase::Challenge(round(rate * CHALLENGE)),
-                        // It is known not to be the highest rate that was ever kept.
-                        _ => Phase::Over,
-                    });
-                }
-            }
-            Phase::Challenge(rate) => {
-                self.raise(rate);
-                self.resumed += 1;
-                self.go(match self.resumed <= RESUMES {
-                    true => Phase::Double(round(rate * RESUME)),
-                    false => Phase::Over,
-                });
-            }
-            Phase::Over => {}
-        }
-    }
-
-    fn was_broken(&mut self) {
-        self.count.kept = 0;
-        self.count.broken += 1;
-        // Once suffices above a rate that noise hides: nothing is narrowed down there.
-        let again = self.count.broken < TRIES && self.blind == 0;
-        match self.phase {
-            Phase::Challenge(_) => self.go(Phase::Over),
-            _ if again => {}
-            Phase::Double(rate) | Phase::Bisect(rate) => {
-                self.broken = Some(rate);
-                self.narrow();
-            }
-            Phase::Boundary(rate) => self.step_back(rate),
-            Phase::Over => {}
-        }
-    }
-
-    fn was_unclear(&mut self) {
-        self.count.unclear += 1;
-        if self.blind == 0 && self.count.unclear <= REPEATS && self.patience > 0 {
-            self.patience -= 1;
-            return;
-        }
-        match self.phase {
-            Phase::Double(rate) => {
-                self.hide(rate);
-                self.blind += 1;
-                match self.blind <= BLIND {
-                    true => self.go(Phase::Double(rate * 2.0)),
-                    false => self.narrow(),
-                }
-            }
-            Phase::Bisect(rate) => {
-                self.hide(rate);
-                self.narrow();
-            }
-            // What noise hides here it would hide a little below too.
-            Phase::Boundary(_) | Phase::Challenge(_) => self.go(Phase::Over),
-            Phase::Over => {}
-        }
-    }
-
-    /// A rate was kept: whatever was seen below it was an accident.
-    fn raise(&mut self, rate: f64) {
-        let above = |other: &f64| *other > rate;
-        self.kept = Some(rate);
-        self.broken = self.broken.filter(above);
-        self.hidden = self.hidden.filter(above);
-        self.blind = 0;
-    }
-
-    fn hide(&mut self, rate: f64) {
-        self.hidden = Some(self.hidden.map_or(rate, |hidden| hidden.min(rate)));
-    }
-
-    fn go(&mut self, phase: Phase) {
-        self.count = Count::default();
-        self.phase = phase;
-    }
-
-    /// Lower than a rate whose boundary did not hold; but not below one whose boundary did.
-    fn step_back(&mut self, rate: f64) {
-        let lower = round(rate * BACK);
-        self.broken = Some(rate);
-        let over = lower < self.first || self.held.is_some_and(|held| lower <= held);
-        self.go(match over {
-            true => Phase::Over,
-            false => Phase::Boundary(lower),
+    pub fn note(&mut self, start: u32, rate: f64, outcome: Outcome) {
+        self.trials.push(Tried {
+            start,
+            rate,
+            outcome,
         });
     }
 
-    /// Between what is kept and what is not.
-    fn narrow(&mut self) {
-        self.blind = 0;
-        let top = match (self.broken, self.hidden) {
-            (Some(broken), Some(hidden)) if hidden < broken => Some((hidden, COARSE)),
-            (Some(broken), _) => Some((broken, CLOSE)),
-            (None, hidden) => hidden.map(|hidden| (hidden, COARSE)),
-        };
-        let broken_at_once = self.broken.is_some_and(|broken| broken <= self.first);
-        let phase = match (self.kept, top) {
-            // Noise hid the first rate, and may be over by now: without a rate that is kept nothing is known.
-            (None, _) if !broken_at_once && self.patience > 0 => Phase::Bisect(self.first),
-            (None, _) => Phase::Over,
-            (Some(kept), Some((top, close))) if (top - kept) / kept > close => {
-                Phase::Bisect(round((kept * top).sqrt()))
+    fn was_unclear(&mut self, rate: f64, why: Unclear) {
+        if !passes(why) {
+            // It would be in the way of every higher rate too.
+            self.hidden += 1;
+            return self.end_start(rate);
+        }
+        self.unclear += 1;
+        if self.blind == 0 && self.unclear <= REPEATS && self.patience > 0 {
+            self.patience -= 1;
+            return;
+        }
+        self.hidden += u32::from(self.blind == 0);
+        self.blind += 1;
+        match self.blind <= BLIND {
+            true => self.next = Next::Try(round(rate * 2.0)),
+            false => self.end_start(rate),
+        }
+    }
+
+    /// A start is over, at a rate that the server broke or that noise hides: where does the next one begin?
+    fn end_start(&mut self, rate: f64) {
+        let starts = brackets(&self.trials);
+        let closed = starts.iter().filter(|start| start.is_closed()).count() as u32;
+        let held = starts.iter().filter_map(|start| start.held).reduce(f64::max);
+        let over = closed >= STARTS
+            || self.start + 1 >= MOST_STARTS
+            || (held.is_none() && rate <= self.floor)
+            || self.hidden >= HIDDEN;
+        if over {
+            self.next = Next::Over;
+            return;
+        }
+        self.next = Next::Restart;
+        let this = starts.last().copied().unwrap_or_default();
+        match (held, this.held) {
+            // Nothing was kept yet: down, by more each time.
+            (None, _) => {
+                self.begin = rate / self.down;
+                self.down = (self.down * FIRST).min(DOWN);
             }
-            (Some(kept), _) => Phase::Boundary(kept),
-        };
-        self.go(phase);
+            // This start broke its first rate: a little lower, in the same steps.
+            (Some(_), None) => self.begin = rate / (self.step * self.step),
+            (Some(_), Some(kept)) => {
+                let failed = this.failed.unwrap_or(kept * self.step);
+                let step = STEPS[(closed.max(1) as usize - 1).min(STEPS.len() - 1)];
+                self.step = step.min(self.step);
+                // A step below the middle of what this start has shown: so few rates are tried that each may break by accident.
+                self.begin = (kept * failed).sqrt() / self.step;
+            }
+        }
     }
 }
 
-/// The first rate of a search: a trial of this length, in seconds, has answers enough for the
-/// percentile (0 to 100).
+/// May it be over in the next trial? A generator at its limit, and too few connections, stay.
+fn passes(why: Unclear) -> bool {
+    matches!(why, Unclear::NoisyHost | Unclear::LateGenerator)
+}
+
+/// The lowest rate whose trials, `seconds` long at the longest, have response times enough for a percentile (0 to 100).
 #[must_use]
-pub fn first_rate(percentile: f64, seconds: f64) -> f64 {
-    let needed = 10.0 / (1.0 - percentile / 100.0);
-    round((1.2 * needed / seconds).max(FIRST))
+pub fn lowest_rate(percentile: f64, seconds: f64) -> f64 {
+    needed(percentile) / seconds
+}
+
+/// Response times that are needed to judge a percentile (0 to 100).
+#[must_use]
+pub fn needed(percentile: f64) -> f64 {
+    // A little more, for Poisson arrivals and those whose times are not measured.
+    1.2 * BEYOND / (1.0 - percentile / 100.0)
 }
 
 /// The shares of the capacity beyond it that are tried, up to this one: 1.1, 1.25, 1.5, 2, 3 and so on.

@@ -99,7 +99,7 @@ pub fn next_step(steps: &[PilotStep], alone: f64, given: Option<u32>) -> Option<
 }
 
 fn alone(pilot: &Pilot) -> f64 {
-    seconds(pilot.alone_ns)
+    seconds(pilot.alone_ns.max(1))
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -110,13 +110,13 @@ fn seconds(ns: u64) -> f64 {
 #[must_use]
 pub fn highest(pilot: &Pilot) -> f64 {
     let steps = pilot.steps.iter().map(|step| step.rate);
-    steps.fold(0.0, f64::max)
+    steps.fold(1.0 / alone(pilot), f64::max)
 }
 
 /// The response time of a server that is kept busy by so many connections: as measured, or by Little's law.
 fn response(pilot: &Pilot, connections: u32) -> f64 {
     let measured = pilot.steps.iter().find(|step| step.connections == connections);
-    let busy = f64::from(connections) / highest(pilot).max(f64::MIN_POSITIVE);
+    let busy = f64::from(connections) / highest(pilot);
     measured.map_or(busy, |step| seconds(step.p50_ns)).max(alone(pilot))
 }
 
@@ -129,7 +129,7 @@ fn throughput(pilot: &Pilot, connections: u32) -> f64 {
 /// The fewest connections that keep a server busy.
 fn needed(pilot: &Pilot) -> u32 {
     let enough = BUSY * highest(pilot);
-    let first = (1, 1.0 / alone(pilot).max(f64::MIN_POSITIVE));
+    let first = (1, 1.0 / alone(pilot));
     let steps = pilot.steps.iter().map(|step| (step.connections, step.rate));
     let mut all: Vec<(u32, f64)> = std::iter::once(first).chain(steps).collect();
     all.sort_by_key(|&(connections, _)| connections);

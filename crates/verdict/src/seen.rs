@@ -9,7 +9,7 @@ use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Design, Finding, Trial};
 use prony_stats::mean::mean;
 use prony_stats::sequential::Plan;
-use prony_stats::{Estimate, StatsError};
+use prony_stats::{Estimate, StatsError, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,6 +63,8 @@ pub struct SideReport {
     pub errors: f64,
     /// The most memory of its processes, in bytes; 0 when unknown.
     pub rss_peak_bytes: u64,
+    /// The most memory of a start, in bytes: the mean over the rounds, with an ordinary 95 % interval; null when unknown.
+    pub memory: Option<Estimate>,
     /// Each quantity's mean over the rounds, with an ordinary 95 % interval.
     pub figures: Vec<Figure>,
 }
@@ -91,6 +93,12 @@ pub fn figures(rounds: &[Vec<Values>], side: usize) -> Vec<Figure> {
             Some(Figure { quantity, value })
         })
         .collect()
+}
+
+/// The most memory of a start of one side, on average.
+fn memory(rounds: &[Vec<Values>], side: usize) -> Option<Estimate> {
+    let values = rounds.iter().filter_map(|round| round[side].memory);
+    mean(&values.collect::<Vec<f64>>(), Unit::Bytes).ok()
 }
 
 /// A check that was raised for a side.
@@ -244,6 +252,7 @@ impl Seen {
             version: self.versions[i].clone(),
             errors: self.failed[i].0 as f64 / self.failed[i].1.max(1) as f64,
             rss_peak_bytes: self.memory[i],
+            memory: memory(&self.rounds, i),
             figures: figures(&self.rounds, i),
         };
         Ok(DuelReport {

@@ -23,19 +23,22 @@ use prony_record::bounds::MOST_ROUNDS;
 use prony_record::service::{LatencyLimit, Limits};
 use std::time::Duration;
 
+/// The most connections of an open loop, unless it is said: what a server's limit of open files allows at least.
+pub const MAX_CONNECTIONS: u32 = 1_000;
 /// The latency limit when none is given.
 const USUAL: Duration = Duration::from_millis(10);
 
 /// The highest rate that a server keeps within limits, and its latency below that
 ///
-/// Doubles the rate until a limit is broken, bisects to 1 %, tries the boundary three times for longer,
-/// and then 8 % more once again; a rate counts as kept when every limit is, and neither the server nor the
-/// generator has fallen behind. Requests have due times (an open loop), so that no stall is hidden. Then
-/// shows latency at 10, 50, 80 and 90 % of it.
+/// Starts the server several times. Each start climbs from rate to rate until it breaks a limit; the first begins at what a
+/// pilot shows, and the next ones begin near what the others have shown, in smaller steps. The capacity is the rate at which half of
+/// all starts keep the limits, with its 95 % interval. Requests have due times (an open loop), so that no stall is hidden, and as
+/// many connections as the rate needs. One more start shows latency at 10, 50, 80 and 90 % of the capacity, and what it
+/// keeps after an overload of 125 %.
 ///
 /// A trial that other processes or a late generator may have broken is repeated, and counts as unknown if
-/// that does not help. When the capacity is not known to within 10 %, the result is a range with the
-/// reason, and the exit status is 1.
+/// that does not help. When the capacity is not known, the result is a range with the reason, and the exit status is 1. A server
+/// that runs already is not started anew: its interval says nothing about other starts.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony capacity http://localhost:8000/\n  \
@@ -69,18 +72,24 @@ pub struct Capacity {
     /// Exit with 3 when the capacity is below this many requests per second
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub at_least: Option<f64>,
-    /// Connections
+    /// Connections that a trial begins with [default: as many as its rate needs]
     #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
     pub connections: Option<u32>,
+    /// Open no more connections than this
+    #[arg(long, value_name = "N", default_value_t = MAX_CONNECTIONS, value_parser = count::<u32>)]
+    pub max_connections: u32,
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
-    /// Length of a trial while searching; at the boundary twice that
+    /// Length of a trial; longer where answers are slow or few, and twice that for the latency below the capacity
     #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = with_unit)]
     pub duration: Span,
-    /// Load unmeasured until steady, for at most this long
+    /// Load each start unmeasured until steady, for at most this long
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = with_unit)]
     pub warmup: Span,
+    /// Give up a request after this
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = with_unit)]
+    pub timeout: Span,
     #[command(flatten)]
     pub request: Request,
     #[command(flatten)]

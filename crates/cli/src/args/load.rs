@@ -12,6 +12,7 @@ use super::tls::Tls;
 use super::ws::Messages;
 use super::{Shown, one_of};
 use clap::Args;
+use prony_record::load::Assignment;
 use prony_record::{Spacing, Span, Transport};
 use std::path::PathBuf;
 
@@ -50,6 +51,10 @@ pub struct Load {
     /// 200..10 for 30s' are stages one after the other
     #[arg(short, long, value_name = "N", default_value = "64", value_parser = connections)]
     pub connections: Pace,
+    /// At a rate, open more connections than --connections while the rate needs them and they help, up to this many
+    /// [default: 1000]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "assignment")]
+    pub max_connections: Option<u32>,
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
@@ -72,6 +77,9 @@ pub struct Load {
     /// How requests at a rate are spaced
     #[arg(long, default_value = "constant", value_parser = one_of::<Spacing>(["constant", "poisson"]), requires = "rate")]
     pub arrival: Spacing,
+    /// Send requests at a rate on any connection that is free, or on each in its turn, as wrk2 does
+    #[arg(long, default_value = "any", value_parser = one_of::<Assignment>(["any", "round-robin"]), requires = "rate")]
+    pub assignment: Assignment,
     /// Requests in flight per connection
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, conflicts_with = "streams")]
     pub pipeline: u32,

@@ -1,7 +1,7 @@
 //! What the user may type: the one definition of the command line.
 
 mod anatomy;
-mod capacity;
+pub mod capacity;
 pub mod connect;
 mod driven;
 mod duel;

@@ -53,7 +53,8 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             connections: args.connections,
             duration: Some(args.duration.0),
             warmup: Some(args.warmup.0),
-            ..Given::default()
+            timeout: Some(args.timeout.0),
+            rate: None,
         },
     };
     let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;
@@ -100,6 +101,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         },
         side: &side,
         manner: &manner,
+        max_connections: args.max_connections,
         limits: limits.clone(),
         beyond: args.beyond,
     };
@@ -114,8 +116,10 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         limits,
         capacity: found.capacity,
         known: found.known,
+        pilot: found.pilot,
         checks: found.checks,
         curve: found.curve,
+        after_overload: found.after_overload,
         steps: found.steps,
         beyond: found.beyond,
         interrupted: interrupt.fired(),
@@ -182,6 +186,9 @@ fn hear(live: &Live, event: &Event<'_>) {
             live.change(move |frame| text.clone_into(&mut frame.doing));
         }
         Event::Progress(_, Progress::Window { window, server }) => live.window(window, *server),
+        Event::Piloted(pilot) => {
+            live.say(&format!("pilot: {}", prony_report::design::pilot(pilot)));
+        }
         Event::Trying(rate, length) => {
             let doing = format!("trying {} for {length:?}", show::rate(*rate));
             live.change(move |frame| {

@@ -33,7 +33,8 @@ use std::sync::Arc;
 pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let fleet = args.from.fleet()?;
     if fleet.is_none() {
-        descriptors::reserve(args.connections.most() as u64).into_diagnostic()?;
+        let most = args.max_connections.map_or(0.0, f64::from);
+        descriptors::reserve(args.connections.most().max(most) as u64).into_diagnostic()?;
     }
     let plan = plan(args, fleet.as_ref())?;
     known_requests(args, &plan)?;
@@ -264,6 +265,7 @@ fn report(
             None => args.url.clone(),
         },
         connections: load.connections,
+        pool: load.rate.map(|_| seen.pool),
         arrival: match load.rate {
             None => "closed".into(),
             Some(_) if load.replay.is_some() => "recorded".into(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 fn search(place: &Place, more: &[&str]) -> Done {
     let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
     let usual = [
-        "capacity", &server, "--get", "/", "-d", "500ms", "--warmup", "500ms", "-c", "16", "--json",
+        "capacity", &server, "--get", "/", "-d", "300ms", "--warmup", "300ms", "--json",
     ];
     place.prony(&[&usual, more].concat())
 }
@@ -20,12 +20,13 @@ fn bounds(report: &Value) -> (f64, f64) {
     let known = &report["known"];
     let low = known["low"].as_f64().unwrap_or(0.0);
     let high = known["high"].as_f64().unwrap_or(f64::INFINITY);
-    if report["capacity"].is_null() {
-        let because = known["because"].as_array().unwrap();
-        assert!(!because.is_empty(), "{report:#}");
-    } else {
-        assert_eq!(report["capacity"], known["low"]);
-        assert!(high <= low * 1.1001, "{report:#}");
+    match report["capacity"].as_f64() {
+        Some(capacity) => {
+            assert_eq!(report["capacity"], known["estimate"]);
+            assert!(low <= capacity && capacity <= high, "{report:#}");
+            assert!(known["starts"].as_u64() >= Some(3), "{report:#}");
+        }
+        None => assert!(!known["because"].as_array().unwrap().is_empty(), "{report:#}"),
     }
     (low, high)
 }
@@ -33,23 +34,27 @@ fn bounds(report: &Value) -> (f64, f64) {
 #[test]
 fn a_capacity_or_its_bounds_and_the_curve_below_it() {
     let place = Place::new();
-    let done = search(&place, &["--percentile", "90", "--within", "300ms"]);
+    let done = search(&place, &["--percentile", "90", "--within", "30ms"]);
     let report = done.json();
     let (low, high) = bounds(&report);
     assert!(low <= 510.0 && high >= 100.0, "{report:#}");
-    assert_eq!(report["limits"]["latency"][0]["within_ms"], 300.0);
+    assert_eq!(report["limits"]["latency"][0]["within_ms"], 30.0);
     let steps = report["steps"].as_array().unwrap();
     assert!(steps.iter().any(|step| step["kept"] == false), "{report:#}");
+    // Each start ends with what it breaks, and the next one is another.
+    let starts = steps.iter().map(|step| step["start"].as_u64().unwrap());
+    assert!(starts.is_sorted(), "{report:#}");
     for point in report["curve"].as_array().unwrap() {
-        assert!(point["rate"].as_f64().unwrap() < low, "{report:#}");
+        assert!(point["rate"].as_f64().unwrap() < high, "{report:#}");
     }
+    assert!(report["pilot"]["alone_ns"].as_u64() >= Some(2_000_000), "{report:#}");
     assert!(report["beyond"].as_array().unwrap().is_empty());
 }
 
 #[test]
 fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
     let place = Place::new();
-    let more = ["--p90", "300ms", "--at-least", "100000000"];
+    let more = ["--p90", "30ms", "--at-least", "100000000"];
     let done = search(&place, &more);
     // A rate that high is never sent; where noise leaves no upper bound, it is not known.
     let known = done.json()["known"]["high"].is_number();
@@ -61,7 +66,7 @@ fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
 #[test]
 fn several_limits_and_what_happens_beyond() {
     let place = Place::new();
-    let limits = ["--p50", "300ms", "--p90", "600ms", "--errors", "1%"];
+    let limits = ["--p50", "20ms", "--p90", "40ms", "--errors", "1%"];
     let report = search(&place, &[&limits[..], &["--beyond", "125%"]].concat()).json();
     bounds(&report);
     let latency = report["limits"]["latency"].as_array().unwrap();

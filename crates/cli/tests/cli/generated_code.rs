@@ -27,7 +27,7 @@ require('http').createServer((_, answer) => { aBusyFunction(); answer.end('ok');
 
 const JAVA: &str = r#"
 build = "javac -d {build} Busy.java"
-run = "java -cp {build} Busy {host} {port}"
+run = "java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Busy.aBusyFunction -cp {build} Busy {host} {port}"
 [profile]
 env = { JAVA_TOOL_OPTIONS = "-XX:+PreserveFramePointer" }
 "#;

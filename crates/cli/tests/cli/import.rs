@@ -115,13 +115,11 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
             "--percentile",
             "90",
             "--within",
-            "300ms",
+            "1ms",
             "-d",
-            "500ms",
+            "300ms",
             "--warmup",
             "200ms",
-            "-c",
-            "16",
         ],
     ];
     for arguments in all {

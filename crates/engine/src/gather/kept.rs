@@ -61,6 +61,7 @@ impl Kept {
             p50_ns: self.p50.map(NonZeroU64::get),
             p99_ns: self.p99.map(NonZeroU64::get),
             generator_cpu_ns: Some(self.work),
+            outstanding: self.outstanding,
             ..Window::empty(self.index, begun, self.length)
         };
         window.placed(begun, span)

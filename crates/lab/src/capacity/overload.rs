@@ -8,13 +8,14 @@ use crate::trial::Measured;
 use prony_record::service::{LatencyLimit, Limits, Overload};
 use prony_record::{Nanos, Percentiles, Phase, SECOND, Window};
 use prony_verdict::capacity::{beyond, round};
-use std::time::Duration;
 
 /// What loads beyond the capacity are called in the notebook, and those that follow: they say nothing
 /// about the capacity.
 pub const OVERLOAD: &str = "overload";
 /// See [`OVERLOAD`].
 pub const RECOVERY: &str = "recovery";
+/// What loads are called that a server kept before an overload, when they are tried again after it.
+pub const AFTER: &str = "after-overload";
 /// The part of the capacity that follows an overload.
 const REST: f64 = 0.5;
 
@@ -24,15 +25,15 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         &mut self,
         low: f64,
         most: f64,
-        length: Duration,
     ) -> Result<Vec<Overload>, CapacityError> {
+        let length = self.capacity.trial() * 2;
         let mut all = Vec::new();
         for share in beyond(most) {
             let rate = round(low * share);
-            let Some((over, _)) = self.measure(rate, length, Some(OVERLOAD))? else {
+            let Some((over, _)) = self.measure((0, rate), length, Some(OVERLOAD))? else {
                 break;
             };
-            let rest = self.measure(round(low * REST), length, Some(RECOVERY))?;
+            let rest = self.measure((0, round(low * REST)), length, Some(RECOVERY))?;
             let Some((rest, _)) = rest else { break };
             let seen = overload(&self.capacity.limits, (rate, share), &over, &rest);
             (self.observer)(Event::Overloaded(&seen));

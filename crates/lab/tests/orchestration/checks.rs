@@ -3,12 +3,13 @@
 
 use crate::fakes::{Behaviour, ask, lab, side, world};
 use prony_lab::capacity::Capacity;
-use prony_lab::duel::{Duel, Manner, WINDOW};
+use prony_lab::duel::{Duel, Manner, Time};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
-use prony_record::{ByHost, Distributions, Load, Observation, Recording, Span};
+use prony_record::{Backlog, ByHost, Distributions, Load, Observation, Pool, Recording};
+use prony_verdict::design::Given;
 use std::time::Duration;
 
 /// Checks that a duel cannot raise: three look at several measurements, and two judge how long was
@@ -44,7 +45,18 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
         ),
         ("errors", seen(|it| it.outcomes.read_error = 5)),
         ("generator-saturated", seen(|it| it.generator.busy = 0.99)),
-        ("rate-missed", seen(|it| it.outcomes.ok /= 2)),
+        ("rate-missed", seen(grows)),
+        (
+            "connections-limit",
+            seen(|it| {
+                grows(it);
+                it.pool = Pool {
+                    allowed: 64,
+                    opened: 64,
+                    helped: Some(true),
+                };
+            }),
+        ),
         (
             "schedule-lag",
             seen(|it| it.times.late.record_n(5_000_000, 1_000).unwrap()),
@@ -130,6 +142,17 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
     ]
 }
 
+/// As if half of what was due had not been answered.
+fn grows(seen: &mut Observation) {
+    seen.outcomes.ok /= 2;
+    seen.backlog = Backlog {
+        judged: 1,
+        grew: 1,
+        at_end: 1_000,
+        growth: 500.0,
+    };
+}
+
 /// As if two machines had sent the load and seen the same; gives the second, to be changed.
 fn slower_host(seen: &mut Observation) -> &mut ByHost {
     seen.by_host = ["h1", "h2"]
@@ -156,12 +179,14 @@ fn sides(check: &str) -> [Side; 2] {
 fn manner() -> Manner {
     Manner {
         ask: ask(),
-        load: Load {
-            window: Span(WINDOW),
-            warmup: Span(Duration::from_secs(2)),
-            ..Load::default()
+        load: Load::default(),
+        given: Given {
+            connections: Some(64),
+            duration: Some(Duration::from_secs(2)),
+            warmup: Some(Duration::from_secs(2)),
+            timeout: None,
+            rate: Some(2_000.0),
         },
-        duration: Duration::from_secs(2),
     }
 }
 
@@ -202,11 +227,10 @@ fn each_is_raised_in_a_duel() {
             sides: &sides,
             manner: &manner,
             terms: &terms,
-            rate: Some(2_000.0),
-            deadline: None,
+            time: Time::Unlimited,
         };
         let mut journal: Vec<Recording> = Vec::new();
-        let seen = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
+        let (seen, _) = duel.carry_out(&mut journal, &mut |_| {}).unwrap();
         let raised = names(&journal, "planted");
         assert!(raised.iter().any(|it| it == check), "{check}: {raised:?}");
         let calm = names(&journal, "calm");
@@ -232,6 +256,7 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
             lab: lab(&host, &generator, &interrupt),
             side: &side,
             manner: &manner,
+            max_connections: 1_000,
             limits: Limits {
                 latency: vec![LatencyLimit {
                     percentile: 99.0,

@@ -13,7 +13,7 @@ use prony_lab::side::{Ask, Candidate, Role, Running, Side, What};
 use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
 use prony_record::{
-    Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND, Step,
+    Backlog, Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND, Step,
     Window,
 };
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ impl<T: Copy> Shared<T> {
 pub struct Behaviour {
     /// Answers per second, as fast as they come.
     pub capacity: f64,
+    /// How long each answer takes at least, in seconds, however many there are at once.
+    pub latency: f64,
     /// CPU time per request, in nanoseconds.
     pub cpu_ns: f64,
     /// The factor on both, by the number of the load since the beginning.
@@ -76,6 +78,8 @@ pub struct Behaviour {
     pub others_in: fn(u32) -> f64,
     /// Windows after a load that was too much in which it is still slow.
     pub recovers_in: u32,
+    /// Once it was overloaded, it gives a third of what it could until it is started anew.
+    pub stays_overloaded: bool,
     /// What is wrong with what the generator sees of it.
     pub seen: fn(&mut Observation),
     /// What is wrong with what it uses.
@@ -88,6 +92,7 @@ impl Default for Behaviour {
     fn default() -> Self {
         Self {
             capacity: 10_000.0,
+            latency: 0.0,
             cpu_ns: 90_000.0,
             noise: |_| 1.0,
             warms_up_for: 0,
@@ -97,6 +102,7 @@ impl Default for Behaviour {
             others_busy: 0.0,
             others_in: |_| 0.0,
             recovers_in: 0,
+            stays_overloaded: false,
             seen: |_| {},
             used: |_| {},
             co_located: false,
@@ -275,6 +281,7 @@ impl Host for FakeHost {
             start: *start,
         };
         *start += 1;
+        self.world.overloaded.set(false);
         self.world.done.borrow_mut().push(format!("start {name}"));
         self.world.names.borrow_mut().push(name);
         server.fails_at(Step::Start)?;
@@ -432,7 +439,10 @@ impl Generator for FakeGenerator {
             return Err(Error::Elsewhere("agent-lost: no answer".into()));
         }
         let behaviour = self.0.servers.borrow()[&name].clone();
-        let reached = behaviour.capacity * (behaviour.noise)(number);
+        let most = f64::from(plan.load.max_connections()) / behaviour.latency;
+        let stuck = behaviour.stays_overloaded && self.0.overloaded.get();
+        let left = if stuck { 1.0 / 3.0 } else { 1.0 };
+        let reached = (behaviour.capacity * (behaviour.noise)(number) * left).min(most);
         let rate = plan.load.rate.unwrap_or(f64::INFINITY).min(reached);
         let length = plan.load.window.0.as_nanos() as Nanos;
         let wheel = FakeWheel {
@@ -441,8 +451,9 @@ impl Generator for FakeGenerator {
             stopped: Shared::new(false),
         };
         steer.began(0, &wheel);
-        let time = response_time(plan, rate, reached);
-        let overload = plan.load.rate.is_some_and(|due| due > reached);
+        let latency = (behaviour.latency * SECOND as f64) as Nanos;
+        let time = response_time(plan, rate, reached).max(latency);
+        let overload = plan.load.rate.is_some_and(|due| due > reached) || stuck;
         let slow = match self.0.overloaded.replace(overload) {
             true => behaviour.recovers_in,
             false => 0,
@@ -457,6 +468,8 @@ impl Generator for FakeGenerator {
             };
             let mut window = Window::empty(index, Nanos::from(index) * length, length);
             window.verified_answers = (rate * part * window.seconds()) as u64;
+            let behind = plan.load.rate.map_or(0.0, |due| due - rate);
+            window.outstanding = (behind * window.end_ns() as f64 / SECOND as f64) as u64;
             let time = if index < slow { TOO_LONG } else { time };
             (window.p50_ns, window.p99_ns) = (Some(time), Some(time));
             wheel.now.set(window.end_ns());
@@ -512,11 +525,22 @@ fn observation(
     let ok = (rate * measured_ns as f64 / SECOND as f64) as u64;
     let mut response = prony_record::times::times();
     response.record_n(time, ok.min(100_000)).unwrap();
+    // What is in flight at the end is waited for.
+    let in_flight_at_end = u64::from(ok == 0);
+    response.record_n(time, in_flight_at_end).unwrap();
+    let backlog = plan.load.rate.map_or_else(Backlog::default, |due| Backlog {
+        judged: 1,
+        grew: u32::from(due > rate),
+        at_end: 0,
+        growth: due - rate,
+    });
     let mut seen = Observation {
         began_ns: from,
         measured_ns,
+        backlog,
         outcomes: Outcomes {
             ok,
+            in_flight_at_end,
             ..Outcomes::default()
         },
         times: Distributions {

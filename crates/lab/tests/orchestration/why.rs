@@ -1,12 +1,13 @@
 use crate::fakes::{Behaviour, ask, lab, side, world};
-use prony_lab::contract::Depth;
-use prony_lab::duel::{Manner, WINDOW};
+use prony_lab::duel::Manner;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::side::{Side, What};
 use prony_lab::tree::Root;
 use prony_lab::why::{Anatomist, Look, Looking, Outcome, Refused, Sight, Why};
 use prony_record::anatomy::Dissections;
-use prony_record::{Load, Span, Step};
+use prony_record::design::Pilot;
+use prony_record::{Load, Step};
+use prony_verdict::design::{Given, design};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -90,21 +91,28 @@ fn look_with(fake: &Fake, rounds: u32, fails: Option<(Step, u32)>, sides: &[Side
     let interrupt = Interrupt::default();
     let manner = Manner {
         ask: ask(),
-        load: Load {
-            window: Span(WINDOW),
-            warmup: Span(Duration::from_secs(1)),
-            ..Load::default()
+        load: Load::default(),
+        given: Given {
+            connections: Some(64),
+            warmup: Some(Duration::from_secs(1)),
+            rate: Some(10_000.0),
+            ..Given::default()
         },
-        duration: Duration::from_secs(1),
     };
+    let pilot = Pilot {
+        alone_ns: 100_000,
+        ..Pilot::default()
+    };
+    let design = design(vec![pilot; sides.len()], &manner.given, (false, true)).unwrap();
     let why = Why {
         lab: lab(&host, &generator, &interrupt),
         anatomist: fake,
         sides,
         manner: &manner,
+        design: &design,
+        duration: Duration::from_secs(1),
         rate: 10_000.0,
         rounds,
-        depth: Depth::Quick,
     };
     why.carry_out(&mut |_| {})
 }

@@ -13,7 +13,7 @@ use prony_record::times;
 use prony_record::{SECOND, Times};
 use prony_report::show;
 use prony_stats::percentile::supported;
-use prony_verdict::capacity::{BOUNDARY, Judged, Shown, Tried, capacity, judge, known};
+use prony_verdict::capacity::{Judged, Shown, Tried, judge, known};
 use std::collections::BTreeMap;
 
 /// Percentiles that are drawn.
@@ -119,6 +119,7 @@ fn known_by(steps: &[Step<'_>]) -> Known {
     let tried = tried.filter_map(|step| {
         let outcome = step.judged.as_ref()?.outcome();
         Some(Tried {
+            start: step.part.trial().round,
             rate: step.rate,
             outcome,
         })
@@ -135,7 +136,7 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     }
     let limits = material.about().service.as_ref();
     let known = limits.map(|_| known_by(steps));
-    let capacity = known.as_ref().and_then(capacity);
+    let capacity = known.as_ref().and_then(|known| known.estimate);
     let mut lines: Vec<Line> = Vec::new();
     for (colour, (what, share, dash)) in DRAWN.into_iter().enumerate() {
         let look = Look { colour, shape: 0 };
@@ -230,9 +231,9 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
             Some(range) => format!("The capacity is {range}; better it is not known here."),
             None => "No rate was kept within the limits, and none was broken by the server.".into(),
         },
-        (Some(_), Some(rate)) => format!(
-            "The capacity is the highest rate that was kept within all limits {BOUNDARY} times in a row: {}.",
-            show::rate(rate)
+        (Some(known), Some(_)) => format!(
+            "The capacity is the rate at which half of all starts keep the limits: {}.",
+            prony_report::capacity::estimate(known).unwrap_or_default()
         ),
     };
     Some(Chart {

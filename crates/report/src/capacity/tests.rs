@@ -1,16 +1,19 @@
 use super::*;
 use crate::table::UNLIMITED;
+use prony_record::design::Pilot;
 use prony_record::service::Unclear;
 use prony_record::{Finding, Percentiles, Severity};
 
 fn step(rate: f64, kept: bool) -> RateStep {
     RateStep {
+        start: 0,
         rate,
         seconds: 2.0,
         achieved: rate,
         limited: vec![Limited {
             percentile: 99.0,
             ms: Some(2.0),
+            longer: Some(0.0),
         }],
         latency: Percentiles::default(),
         errors: 0.0,
@@ -39,10 +42,14 @@ fn report() -> CapacityReport {
         },
         capacity: Some(1_000.0),
         known: Known {
-            low: Some(1_000.0),
-            high: Some(1_080.0),
+            estimate: Some(1_000.0),
+            low: Some(960.0),
+            high: Some(1_040.0),
+            starts: 5,
             because: vec![],
         },
+        pilot: None,
+        after_overload: None,
         checks: vec![],
         curve: vec![step(100.0, true), step(500.0, true)],
         steps: vec![
@@ -62,11 +69,12 @@ fn the_sentence_the_curve_and_the_capacity_itself() {
     let shown = text(&report(), UNLIMITED);
     assert!(
         shown.starts_with(
-            "it keeps p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 % up to 1.00 k/s.\n"
+            "it keeps p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 % up to 1.00 k/s (95 % interval \
+             960/s to 1.04 k/s; 5 starts).\n"
         ),
         "{shown}"
     );
-    for part in ["of capacity", "10 %", "50 %", "100 %"] {
+    for part in ["of capacity", "10 %", "50 %"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("Beyond"), "{shown}");
@@ -93,8 +101,10 @@ fn a_range_with_its_reason_and_its_checks() {
     let noisy = CapacityReport {
         capacity: None,
         known: Known {
+            estimate: None,
             low: Some(1_000.0),
             high: Some(14_000.0),
+            starts: 1,
             because: vec![
                 "other processes or the hypervisor used the CPUs in 9 of 31 trials".into(),
             ],
@@ -122,7 +132,13 @@ fn a_range_with_its_reason_and_its_checks() {
 fn what_is_not_known_is_not_claimed() {
     let of = |low, high, because: &[&str]| {
         let because = because.iter().map(ToString::to_string).collect();
-        sentence("it", "p99 ≤ 1.00 s", &Known { low, high, because })
+        let known = Known {
+            low,
+            high,
+            because,
+            ..Known::default()
+        };
+        sentence("it", "p99 ≤ 1.00 s", &known)
     };
     assert!(of(Some(2e3), None, &["x"]).contains("up to at least 2.00 k/s, not better"));
     assert!(of(None, Some(100.0), &[]).contains("at no rate that was tried"));
@@ -179,4 +195,36 @@ fn beyond_the_capacity_has_a_table_of_its_own() {
         overload_line(&seen),
         "2.00 k/s (200 %): 400/s within the limit, 900/s in all, recovers in ≤ 300 ms"
     );
+}
+
+#[test]
+fn what_it_keeps_after_an_overload_is_named() {
+    let seen = |after| AfterOverload {
+        of_capacity: 1.25,
+        before: 0.9,
+        after,
+    };
+    assert_eq!(after_overload(&seen(Some(0.9))), "After an overload of 125 % it keeps 90 % again.");
+    let worse = after_overload(&seen(Some(0.5)));
+    assert!(worse.contains("only 50 % without a restart") && worse.ends_with("metastable."), "{worse}");
+    assert!(after_overload(&seen(None)).contains("none of these"));
+}
+
+#[test]
+fn a_limit_that_one_request_breaks_is_told_apart_from_a_low_capacity() {
+    let impossible = CapacityReport {
+        capacity: None,
+        known: Known {
+            high: Some(280.0),
+            ..Known::default()
+        },
+        pilot: Some(Pilot {
+            alone_ns: 50_000_000,
+            ..Pilot::default()
+        }),
+        ..report()
+    };
+    let said = result(&impossible);
+    assert!(said.ends_with("its capacity is below 280/s. One request alone takes 50.0 ms."), "{said}");
+    assert!(!result(&report()).contains("alone"));
 }

@@ -14,7 +14,17 @@ impl LoadReport {
             let shown = stages::shown(&self.connection_stages);
             ("connections", format!("{shown}: {mean:.1} on average"))
         });
-        rate.into_iter().chain(connections).collect()
+        let grown = self.grown().map(|opened| {
+            let first = self.connections;
+            ("connections", format!("{first} at first, {opened} in the end: the rate needs them"))
+        });
+        rate.into_iter().chain(connections).chain(grown).collect()
+    }
+
+    /// The connections of an open loop in the end, where it opened more than at first.
+    fn grown(&self) -> Option<u32> {
+        let opened = self.pool?.opened;
+        (opened > self.connections).then_some(opened)
     }
 
     fn target_rate(&self, rate: f64) -> String {
@@ -40,10 +50,11 @@ impl LoadReport {
 
     /// The rate of right answers and the connections, to be read after what was loaded: `gives 40.1 k/s over 64 connections`.
     pub fn reached(&self, interval: &str) -> String {
-        let connections = match self.mean_connections() {
-            Some(mean) => format!("{mean:.1} connections on average"),
-            None if self.connections == 1 => "1 connection".to_owned(),
-            None => format!("{} connections", self.connections),
+        let connections = match (self.mean_connections(), self.grown()) {
+            (Some(mean), _) => format!("{mean:.1} connections on average"),
+            (None, Some(opened)) => format!("up to {opened} connections"),
+            (None, None) if self.connections == 1 => "1 connection".to_owned(),
+            (None, None) => format!("{} connections", self.connections),
         };
         let rate = show::rate(self.throughput.value());
         match self.rate.filter(|_| self.sessions.is_empty()) {

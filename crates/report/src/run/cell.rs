@@ -80,6 +80,10 @@ pub(super) fn cell(
             .filter_map(|trial| trial.figures.rss_peak_bytes)
             .max()
             .unwrap_or(0),
+        memory: over(trials, Unit::Bytes, |trial| {
+            trial.figures.rss_peak_bytes.filter(|bytes| *bytes > 0)
+        }),
+        longest: over(trials, Unit::Nanoseconds, |trial| trial.figures.max_ns),
         errors: errors(measured()),
         ratio,
         connections_per_worker: measured()
@@ -92,6 +96,13 @@ pub(super) fn cell(
         checks,
         load_label: first.cell.clone(),
     })
+}
+
+/// The mean of a figure over the trials that have it.
+fn over(trials: &[&Trial], unit: Unit, of: impl Fn(&Trial) -> Option<u64>) -> Option<Estimate> {
+    let values = trials.iter().filter_map(|trial| of(trial));
+    let values: Vec<f64> = values.map(|value| value as f64).collect();
+    mean(&values, unit).ok()
 }
 
 /// For each load with three servers or more: the letters of every server's groups, by its label.

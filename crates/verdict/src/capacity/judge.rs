@@ -7,7 +7,16 @@ use prony_stats::percentile::supported;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
 /// so the limits count it already.
-const BREAKING: [&str; 3] = ["rate-missed", "wrong-answers", "unsolicited"];
+const BREAKING: [&str; 4] = [
+    "rate-missed",
+    "connections-limit",
+    "wrong-answers",
+    "unsolicited",
+];
+/// So many response times beyond a limit are too many for a percentile of which no more than [`BEYOND`] are expected there.
+const SURELY: f64 = 10.0;
+/// A percentile is judged when so many response times are expected beyond it. A trial says little then, but many are made.
+pub const BEYOND: f64 = 3.0;
 /// The server gets half of the CPUs (of an odd number less), and whatever other processes used may all
 /// have been on those.
 const SERVER_CPUS: f64 = 2.0;
@@ -81,22 +90,37 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
         let (percentile, share) = (limit.percentile, limit.percentile / 100.0);
         let n = shown.response.len() as f64;
         let ms = supported(n, share).then(|| at(shown.response, share));
-        limited.push(Limited { percentile, ms });
-        match ms {
-            Some(ms) if ms <= limit.within_ms => {}
-            Some(ms) => {
-                broken.push(format!("p{percentile} was {ms:.3} ms"));
-                by_lateness &= ms - at(shown.late, share) <= limit.within_ms;
+        let within = (limit.within_ms * 1e6) as u64;
+        let beyond = n - shown.response.count_between(0, within) as f64;
+        let longer = (judged(n, share) || beyond >= SURELY).then(|| beyond / n);
+        limited.push(Limited {
+            percentile,
+            ms,
+            longer,
+        });
+        match longer {
+            Some(longer) if longer <= 1.0 - share => {}
+            Some(longer) => {
+                broken.push(match ms {
+                    Some(ms) => format!("p{percentile} was {ms:.3} ms"),
+                    None => format!(
+                        "{:.1} % took longer than {} ms",
+                        longer * 100.0,
+                        limit.within_ms
+                    ),
+                });
+                by_lateness &= at(shown.response, share) - at(shown.late, share) <= limit.within_ms;
             }
             None => {
                 broken.push(format!("too few answers for p{percentile}"));
                 by_lateness = false;
-                few |= !supported(shown.rate * shown.seconds, share);
+                few |= !judged(shown.rate * shown.seconds, share);
             }
         }
     }
     // Nothing is broken but what a rate as low as this cannot show.
-    let mut only_few = few && broken.len() == limited.iter().filter(|it| it.ms.is_none()).count();
+    let unknown = limited.iter().filter(|it| it.longer.is_none()).count();
+    let mut only_few = few && broken.len() == unknown;
     if errors > limits.errors {
         broken.push(format!("{:.2} % errors", errors * 100.0));
         (by_lateness, only_few) = (false, false);
@@ -120,12 +144,34 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
     }
 }
 
+/// Is it clear before a trial has ended that it breaks a limit? So many requests are due and unanswered (`outstanding`), and of
+/// those that were due in the measurement, which is to last for `seconds` at this rate, more have waited for longer than a limit
+/// than may by the end. `before`: how many were unanswered when the measurement began.
+#[must_use]
+pub fn is_hopeless(limits: &Limits, (rate, seconds): (f64, f64), before: u64, outstanding: u64) -> bool {
+    limits.latency.iter().any(|limit| {
+        let recent = rate * limit.within_ms / 1e3;
+        let waited = outstanding as f64 - before as f64 - recent;
+        let allowed = rate * seconds * (1.0 - limit.percentile / 100.0);
+        // What piles up may also be another program's doing: twice as many leave no doubt about the limit.
+        waited > (2.0 * allowed).max(SURELY)
+    })
+}
+
+/// Can a percentile (0 to 1) be judged from so many response times?
+fn judged(n: f64, share: f64) -> bool {
+    n * (1.0 - share) >= BEYOND * (1.0 - 1e-9)
+}
+
 /// Whose doing, if not the server's, it may be that a limit was broken.
 fn doubt(shown: &Shown<'_>, by_lateness: bool) -> Option<Unclear> {
     // No other process makes an answer wrong, or speaks for the server.
     let lies = |name| raised(shown.checks, name).is_some();
     if lies("wrong-answers") || lies("unsolicited") {
         return None;
+    }
+    if lies("connections-limit") {
+        return Some(Unclear::TooFewConnections);
     }
     // As a note it says that the server was as busy as the generator.
     if raised(shown.checks, "generator-saturated").is_some_and(|it| it.severity > Severity::Note) {
@@ -151,8 +197,10 @@ fn out_of_reach(shown: &Shown<'_>) -> bool {
     let lost = (SERVER_CPUS * taken).clamp(0.0, MOST_LOST);
     let answered = outcomes.ok as f64 / seconds.max(f64::MIN_POSITIVE);
     // What other processes took from it, it did not use: its CPU time per request hardly depends on them.
-    let requests = (outcomes.finished() + outcomes.in_flight_at_end) as f64;
-    let cpu_seconds = resources.server_cpu_ns as f64 / SECOND as f64 / requests.max(1.0);
+    let requests = (outcomes.finished() + outcomes.in_flight_at_end).max(1) as f64;
+    let measured = (seconds * SECOND as f64) as u64;
+    let cpu = resources.cpu_per_request(requests, measured);
+    let cpu_seconds = cpu.unwrap_or(0.0) / SECOND as f64;
     let busy_threads = rate * cpu_seconds;
     answered / (1.0 - lost) * MARGIN < *rate
         || busy_threads > resources.threads.max(1) as f64 * THREADS_MARGIN
@@ -289,6 +337,7 @@ mod tests {
         // Nothing can be said from the answers, and a request takes a millisecond of CPU time.
         noisy.resources.others_busy = 0.9;
         noisy.resources.server_cpu_ns = 2 * SECOND;
+        noisy.resources.watched_ns = 2 * SECOND;
         noisy.resources.threads = 2;
         let at = |rate| noisy.judged_at(rate).outcome();
         assert_eq!(at(3_900.0), Outcome::Unclear(Unclear::NoisyHost));
@@ -312,6 +361,28 @@ mod tests {
             Outcome::Unclear(Unclear::SaturatedGenerator)
         );
         assert_eq!(with(Severity::Note), Outcome::Broken);
+    }
+
+    #[test]
+    fn what_has_waited_too_long_is_hopeless_before_the_end() {
+        // 2 s at 1,000/s, p99 within 10 ms: 20 requests may take longer.
+        let at = |before, outstanding| is_hopeless(&limits(), (1_000.0, 2.0), before, outstanding);
+        assert!(!at(0, 49), "ten of them are due since 10 ms");
+        assert!(at(0, 60));
+        assert!(!at(50, 60), "most of them were due before");
+        // Of few requests some may always be late.
+        assert!(!is_hopeless(&limits(), (10.0, 2.0), 0, 9));
+    }
+
+    #[test]
+    fn many_that_are_too_late_are_enough_of_few() {
+        let mut few = Made::of(1, 5, &[]);
+        few.response = times();
+        few.response.record_n(1_000_000, 90).unwrap();
+        few.response.record_n(50_000_000, 10).unwrap();
+        let judged = few.judged_at(50.0);
+        assert_eq!(judged.outcome(), Outcome::Broken);
+        assert!(judged.broken[0].starts_with("10.0 % took longer"), "{judged:?}");
     }
 
     #[test]

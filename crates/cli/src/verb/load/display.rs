@@ -6,7 +6,7 @@ use crate::live::frame::generator;
 use crate::live::frame::{End, Frame, Load, Part};
 use prony_checks::{Evidence, examine};
 use prony_engine::{Plan, clock};
-use prony_record::{Extent, Nanos, SECOND, Window};
+use prony_record::{Backlog, Extent, Nanos, Phase, SECOND, Window};
 use prony_report::show;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ pub struct Display {
     threads: u32,
     /// What the plan says, for the checks.
     plan: Evidence,
+    shape: prony_record::Load,
     /// When the load ends, since its start, once that is known.
     until: Option<Nanos>,
     part: Part,
@@ -61,6 +62,7 @@ impl Display {
                 rate: rate.filter(|_| shape.stages.is_empty()),
                 ..Evidence::of_load(shape)
             },
+            shape: shape.clone(),
             until: None,
             part: Part::default(),
         }
@@ -98,6 +100,7 @@ impl Display {
         self.live.window(window, None);
         let end = self.end(elapsed);
         let (plan, threads, extent) = (self.plan.clone(), self.threads, self.extent);
+        let shape = self.shape.clone();
         self.live.change(move |frame| {
             frame.doing.clear();
             frame.load.part = part;
@@ -107,7 +110,7 @@ impl Display {
                 }
                 _ => end,
             };
-            frame.checks = checks(plan, threads, frame);
+            frame.checks = checks((plan, &shape), threads, frame);
         });
     }
 
@@ -136,7 +139,11 @@ fn of_requests(load: &Load, all: u64) -> End {
 }
 
 /// What checks find in what is known so far.
-fn checks(plan: Evidence, threads: u32, frame: &Frame) -> Vec<(String, String)> {
+fn checks(
+    (plan, shape): (Evidence, &prony_record::Load),
+    threads: u32,
+    frame: &Frame,
+) -> Vec<(String, String)> {
     let load = &frame.load;
     if load.part == Part::WarmUp {
         return Vec::new();
@@ -149,6 +156,7 @@ fn checks(plan: Evidence, threads: u32, frame: &Frame) -> Vec<(String, String)> 
         wrong: seen.wrong,
         timeouts: seen.timeouts,
         socket_errors: seen.errors,
+        backlog: backlog(shape, load),
         // Of all threads; the busiest one alone is known at the end.
         generator_busy: used.sum::<f64>() / load.windows.len().max(1) as f64 / f64::from(threads),
         ..plan
@@ -159,24 +167,44 @@ fn checks(plan: Evidence, threads: u32, frame: &Frame) -> Vec<(String, String)> 
     early.map(|finding| (finding.name, finding.text)).collect()
 }
 
+/// Whether requests pile up, over the last windows.
+fn backlog(shape: &prony_record::Load, load: &Load) -> Backlog {
+    let measured = || load.windows.iter().filter(|window| window.phase == Phase::Measure);
+    let Some(first) = measured().next() else {
+        return Backlog::default();
+    };
+    let since = |window: &Window| (window.end_ns() - first.start_ns) as f64 / SECOND as f64;
+    let samples: Vec<_> = measured().map(|it| (since(it), it.outstanding)).collect();
+    let seconds = samples.last().map_or(0.0, |last| last.0);
+    Backlog::of(shape, seconds, &samples, None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::Phase;
 
-    fn frame(ok: u64, timeouts: u64) -> Frame {
-        let mut frame = Frame::default();
-        frame.load.add(Window {
+    fn window(index: u32, ok: u64, timeouts: u64, outstanding: u64) -> Window {
+        Window {
             phase: Phase::Measure,
             verified_answers: ok,
             timeouts,
-            ..Window::empty(0, 0, SECOND)
-        });
+            outstanding,
+            ..Window::empty(index, u64::from(index) * SECOND, SECOND)
+        }
+    }
+
+    fn frame(ok: u64, timeouts: u64) -> Frame {
+        let mut frame = Frame::default();
+        frame.load.add(window(0, ok, timeouts, 0));
         frame
     }
 
-    fn names(plan: &Evidence, frame: &Frame) -> Vec<String> {
-        let found = checks(plan.clone(), 1, frame);
+    fn names(plan: &Evidence, rate: Option<f64>, frame: &Frame) -> Vec<String> {
+        let shape = prony_record::Load {
+            rate,
+            ..prony_record::Load::default()
+        };
+        let found = checks((plan.clone(), &shape), 1, frame);
         found.into_iter().map(|(name, _)| name).collect()
     }
 
@@ -189,18 +217,26 @@ mod tests {
             keepalive: true,
             ..Evidence::default()
         };
-        assert_eq!(names(&closed, &frame(1_000, 0)), [""; 0]);
-        assert_eq!(names(&closed, &frame(1_000, 2)), ["errors"]);
+        assert_eq!(names(&closed, None, &frame(1_000, 0)), [""; 0]);
+        assert_eq!(names(&closed, None, &frame(1_000, 2)), ["errors"]);
+        let rate = Some(2_000.0);
         let open = Evidence {
             closed_loop: false,
-            rate: Some(2_000.0),
+            rate,
             ..closed
         };
-        assert_eq!(names(&open, &frame(1_000, 0)), ["rate-missed"]);
-        assert_eq!(names(&open, &frame(2_000, 0)), [""; 0]);
-        let mut cold = frame(1_000, 0);
+        let piling = |each: u64| {
+            let mut frame = Frame::default();
+            for index in 0..4 {
+                frame.load.add(window(index, 2_000 - each, 0, each * u64::from(index + 1)));
+            }
+            frame
+        };
+        assert_eq!(names(&open, rate, &piling(1_000)), ["rate-missed"]);
+        assert_eq!(names(&open, rate, &piling(0)), [""; 0]);
+        let mut cold = piling(1_000);
         cold.load.part = Part::WarmUp;
-        assert_eq!(names(&open, &cold), [""; 0]);
+        assert_eq!(names(&open, rate, &cold), [""; 0]);
     }
 
     #[test]

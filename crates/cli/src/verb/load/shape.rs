@@ -3,6 +3,9 @@
 use crate::args::Load;
 use crate::args::pace::Pace;
 use miette::{Result, miette};
+use crate::args::capacity::MAX_CONNECTIONS;
+use prony_engine::descriptors;
+use prony_record::load::Assignment;
 use prony_record::stages::due_in;
 use prony_record::{Extent, Span};
 use std::time::Duration;
@@ -47,6 +50,8 @@ pub fn load(args: &Load) -> Result<prony_record::Load> {
     Ok(prony_record::Load {
         connections: args.connections.most() as u32,
         connection_stages: args.connections.stages(given),
+        max_connections: max_connections(args),
+        assignment: args.assignment,
         threads: args.threads,
         rate,
         stages,
@@ -62,6 +67,20 @@ pub fn load(args: &Load) -> Result<prony_record::Load> {
         transport: args.transport,
         ..prony_record::Load::default()
     })
+}
+
+/// The most connections of an open loop: as said, or usual, if so many can be open at once.
+fn max_connections(args: &Load) -> Option<u32> {
+    let open = args.rate.is_some() || args.replay.is_some();
+    if !open || args.assignment != Assignment::Any {
+        return None;
+    }
+    let first = args.connections.most() as u32;
+    let usual = || {
+        let usual = MAX_CONNECTIONS.max(first);
+        descriptors::reserve(u64::from(usual)).ok().map(|()| usual)
+    };
+    args.max_connections.or_else(usual)
 }
 
 /// The windows in which a load of this length is shown that changes.
