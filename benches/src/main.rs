@@ -12,6 +12,7 @@
 //! | [`mix`] | what does a mix of requests with values in them cost? |
 //! | [`verdicts`] | can its verdicts be relied on? |
 //! | [`power`] | is a known slowdown found? |
+//! | [`referee`] | are its verdicts right of servers that are slow, or wait for something? |
 //! | [`busy`] | is more work ever called an improvement, on a busy machine too? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
@@ -59,6 +60,7 @@ mod power;
 mod prony;
 mod pty;
 mod quiet;
+mod referee;
 mod send_delay;
 mod server;
 mod siege;
@@ -203,6 +205,15 @@ enum What {
         /// Rates, in percent of what the first side reaches; 0: as the duel chooses
         #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [10.0, 50.0, 80.0], requires = "busy")]
         loads: Vec<f64>,
+    },
+    /// Duels, loads and capacity searches of slow servers of which the truth is known
+    Referee {
+        /// How often each is asked
+        #[arg(long, value_name = "N", default_value_t = 2)]
+        times: u32,
+        /// Only this; may be repeated
+        #[arg(long, value_name = "QUESTION", value_enum)]
+        only: Vec<referee::Question>,
     },
     /// Classes of planted series of windows
     Warmups {
@@ -426,6 +437,14 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         }
         What::Power { duels, .. } => {
             bench.run("power", |rig| power::run(rig, duels, seconds(60.0)))?;
+        }
+        What::Referee { times, ref only } => {
+            use referee::Question::{Capacities, Pairs, Rates};
+            let questions: &[_] = match only.as_slice() {
+                [] => &[Rates, Pairs, Capacities],
+                only => only,
+            };
+            bench.run("referee", |_| referee::run(questions, times))?;
         }
         What::Attribution { times } => {
             bench.run("attribution", |rig| attribution::run(rig, times))?;

@@ -44,7 +44,13 @@ mod tests {
             ..Evidence::clean()
         };
         let found = check(&seen(1, Some(true))).unwrap();
-        assert!(found.text.starts_with("100 connections were too few for 900 requests"), "{}", found.text);
+        assert!(
+            found
+                .text
+                .starts_with("100 connections were too few for 900 requests"),
+            "{}",
+            found.text
+        );
         for (grew, helped) in [(0, Some(true)), (1, Some(false)), (1, None)] {
             assert_eq!(check(&seen(grew, helped)), None);
         }

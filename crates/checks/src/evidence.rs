@@ -221,7 +221,8 @@ impl Evidence {
                 None => seen.rates(),
                 Some(_) => Vec::new(),
             },
-            connections: (load.connections_over(seen.seconds()).round() as u32).max(seen.pool.opened),
+            connections: (load.connections_over(seen.seconds()).round() as u32)
+                .max(seen.pool.opened),
             rate: load.rate_over(seen.seconds()),
             backlog: seen.backlog,
             pool: seen.pool,

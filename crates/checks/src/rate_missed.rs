@@ -59,7 +59,10 @@ mod tests {
     #[test]
     fn a_growing_backlog_misses_the_rate_and_few_answers_alone_do_not() {
         let text = check(&growing()).unwrap().text;
-        assert!(text.contains("400 per second were left unanswered: the server could not keep up;"), "{text}");
+        assert!(
+            text.contains("400 per second were left unanswered: the server could not keep up;"),
+            "{text}"
+        );
         let slow = Evidence {
             ok: 10,
             backlog: Backlog {

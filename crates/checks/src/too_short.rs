@@ -68,7 +68,10 @@ mod tests {
             ..Evidence::clean()
         };
         let text = check(&slow(1.2)).unwrap().text;
-        assert!(text.contains("5.0 response times: measure for at least 5 s"), "{text}");
+        assert!(
+            text.contains("5.0 response times: measure for at least 5 s"),
+            "{text}"
+        );
         assert_eq!(check(&slow(4.8)), None);
     }
 }

@@ -108,7 +108,11 @@ pub fn of_duel(report: &DuelReport) -> Vec<Subject> {
             .filter_map(|figure| Some((Metric::of(figure.quantity)?, Reading::of(&figure.value))));
         let mut values: Vec<(Metric, Reading)> = figures.collect();
         values.push((Metric::Errors, Reading::exact(side.errors)));
-        values.extend(side.memory.as_ref().map(|it| (Metric::Memory, Reading::of(it))));
+        values.extend(
+            side.memory
+                .as_ref()
+                .map(|it| (Metric::Memory, Reading::of(it))),
+        );
         let compared = report.comparisons.iter();
         Subject {
             name: side.name.clone(),
@@ -198,7 +202,9 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
         values.push((Metric::Errors, Reading::exact(cell.errors)));
         // What is the most of a start is another in the next one.
         let most = [(Metric::Memory, &cell.memory), (Metric::Max, &cell.longest)];
-        let most = most.into_iter().filter_map(|(metric, it)| Some((metric, it.as_ref()?)));
+        let most = most
+            .into_iter()
+            .filter_map(|(metric, it)| Some((metric, it.as_ref()?)));
         values.extend(most.map(|(metric, it)| (metric, Reading::of(it))));
         values.extend(cell.server_cpu_us_per_request.as_ref().map(|cpu| {
             let interval = cpu.low.zip(cpu.high);

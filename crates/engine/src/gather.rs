@@ -133,7 +133,11 @@ impl<'a> Gather<'a> {
 
     /// Whether what was due piled up in the measurement. Of sessions, which last as long as they do, that is not known.
     fn backlog(&self, windows: &[Kept], (from, until): (Nanos, Nanos), seen: &Record) -> Backlog {
-        if self.reports.iter().any(|report| !report.by_session.is_empty()) {
+        if self
+            .reports
+            .iter()
+            .any(|report| !report.by_session.is_empty())
+        {
             return Backlog::default();
         }
         let seconds = |nanos: Nanos| nanos as f64 / SECOND as f64;
@@ -144,7 +148,12 @@ impl<'a> Gather<'a> {
             .collect();
         let service = &seen.times.service;
         let service = (!service.is_empty()).then(|| seconds(service.value_at_quantile(0.5)));
-        Backlog::of(&self.plan.load, seconds(until.saturating_sub(from)), &samples, service)
+        Backlog::of(
+            &self.plan.load,
+            seconds(until.saturating_sub(from)),
+            &samples,
+            service,
+        )
     }
 
     fn keep(&mut self, whole: &Slice, kept: Kept) {

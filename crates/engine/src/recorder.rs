@@ -271,7 +271,9 @@ impl Recorder {
     #[cold]
     fn crossed(&mut self, request: Sent, at: Nanos, right: bool) {
         let whole = request.sent >= self.from && at < self.until;
-        let inside = at.min(self.until).saturating_sub(request.sent.max(self.from));
+        let inside = at
+            .min(self.until)
+            .saturating_sub(request.sent.max(self.from));
         let counted = self.measured(at);
         if !whole && (inside > 0 || counted) {
             let ends = &mut self.record.ends;

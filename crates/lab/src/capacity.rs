@@ -24,7 +24,8 @@ use prony_record::{
     Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
 };
 use prony_verdict::capacity::{
-    CURVE, Next, OVERLOAD, POINT_TRIES, Search, Shown, is_hopeless, judge, lowest_rate, needed, round,
+    CURVE, Next, OVERLOAD, POINT_TRIES, Search, Shown, is_hopeless, judge, lowest_rate, needed,
+    round,
 };
 use prony_verdict::design::{connections_for, highest};
 use std::cell::Cell;
@@ -44,7 +45,7 @@ const OF_THE_HOST: [&str; 6] = [
 pub const TRIAL: Duration = Duration::from_secs(2);
 /// A trial lasts for so many times the longest latency limit: a server that is a little too slow for its rate breaks the limit only
 /// when its queue has grown to that, and a shorter trial would call a rate kept that is higher by as much.
-const LIMITS: u32 = 20;
+const LIMITS: u32 = 10;
 /// No trial is made longer than this for the sake of its percentiles and its limits.
 const LONGEST: Duration = Duration::from_secs(30);
 /// The part of what a server reaches in a closed loop that is tried first.
@@ -148,7 +149,14 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
         let manner = self.manner;
         let brought = self
             .lab
-            .bring_up(self.side, &manner.ask, None, &manner.load, Depth::Full, &mut told)
+            .bring_up(
+                self.side,
+                &manner.ask,
+                None,
+                &manner.load,
+                Depth::Full,
+                &mut told,
+            )
             .and_then(|mut up| {
                 let load = &manner.load;
                 let seen = pilot((&mut up, begun), name, load, &manner.given, &mut told)?;
@@ -173,7 +181,12 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
         session.carry_out()
     }
 
-    fn judge(&self, (start, rate): (u32, f64), measured: &Measured, checks: &[Finding]) -> RateStep {
+    fn judge(
+        &self,
+        (start, rate): (u32, f64),
+        measured: &Measured,
+        checks: &[Finding],
+    ) -> RateStep {
         let times = &measured.seen.times;
         let judged = judge(
             &self.limits,
@@ -249,7 +262,12 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             up.verify_again(&mut |progress| observer(Event::Progress(name, progress)))?;
         }
         // What is above belongs to a capacity that the curve has corrected.
-        curve.retain(|step| known.estimate.or(known.low).is_some_and(|top| step.rate < top));
+        curve.retain(|step| {
+            known
+                .estimate
+                .or(known.low)
+                .is_some_and(|top| step.rate < top)
+        });
         Ok(Found {
             capacity: known.estimate.filter(|_| whole),
             known,
@@ -289,7 +307,14 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         if let Some(up) = self.up.take() {
             up.take_down();
         }
-        let up = lab.bring_up(side, &manner.ask, None, &manner.load, Depth::Quick, &mut told);
+        let up = lab.bring_up(
+            side,
+            &manner.ask,
+            None,
+            &manner.load,
+            Depth::Quick,
+            &mut told,
+        );
         let up = up.and_then(|mut up| {
             up.warm_up(&warm_up, &mut told)?;
             Ok(up)
@@ -394,7 +419,11 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
     }
 
     /// Is a rate kept, in one of a few trials, on the server as it is? None when the user has interrupted it.
-    fn keeps_after_overload(&mut self, rate: f64, length: Duration) -> Result<Option<bool>, CapacityError> {
+    fn keeps_after_overload(
+        &mut self,
+        rate: f64,
+        length: Duration,
+    ) -> Result<Option<bool>, CapacityError> {
         for _ in 0..POINT_TRIES {
             let name = Some(overload::AFTER);
             let Some((measured, found)) = self.measure((0, rate), length, name)? else {

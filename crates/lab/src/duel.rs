@@ -252,7 +252,9 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
         let time = match self.time {
             Time::Unlimited => None,
             Time::AtMost(time) => Some(time),
-            Time::Usually(time) => Some(begun.elapsed() + time_for(&design, time.saturating_sub(begun.elapsed()))),
+            Time::Usually(time) => {
+                Some(begun.elapsed() + time_for(&design, time.saturating_sub(begun.elapsed())))
+            }
         };
         let mut course = Course {
             parts: Parts {
@@ -434,7 +436,10 @@ impl Course {
     fn divide(&mut self, round: Duration) {
         let (saturation, at_rate) = (self.parts.saturation, self.parts.rate.is_some());
         let sides = self.design.pilots.len();
-        let measured = self.design.measured(sides, saturation, at_rate).as_secs_f64();
+        let measured = self
+            .design
+            .measured(sides, saturation, at_rate)
+            .as_secs_f64();
         let segment = measured / f64::from(self.design.segments);
         let start = (round.as_secs_f64() - measured).max(0.0);
         let components = self.segments.iter().filter_map(|starts| components(starts));

@@ -23,6 +23,8 @@ const LEAD_IN: u32 = 2;
 const LENGTH: u32 = 3;
 /// No step is shorter.
 const LEAST_STEP: Duration = Duration::from_millis(100);
+/// So many times as long is measured again in which nothing was answered.
+const AGAIN: u32 = 4;
 /// A measurement alone is not made longer than this for the sake of its precision.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Connections that warm it up: some, for servers that begin more processes or threads under load, and few, because a slow server
@@ -73,7 +75,13 @@ fn one<H: Host, G: Generator>(
 ) -> Result<Pilot, Failure> {
     let begun = Instant::now();
     let mut up = lab.bring_up(side, &manner.ask, None, &manner.load, Depth::Full, told)?;
-    let asked = pilot((&mut up, begun), &side.name, &manner.load, &manner.given, told);
+    let asked = pilot(
+        (&mut up, begun),
+        &side.name,
+        &manner.load,
+        &manner.given,
+        told,
+    );
     let ending = Instant::now();
     up.take_down();
     asked.map(|pilot| Pilot {
@@ -93,7 +101,9 @@ pub(crate) fn pilot<H: Host, G: Generator>(
     given: &Given,
     told: Told<'_>,
 ) -> Result<Pilot, Failure> {
-    let timeout = given.timeout.unwrap_or(Duration::from_secs_f64(LONGEST_TIMEOUT));
+    let timeout = given
+        .timeout
+        .unwrap_or(Duration::from_secs_f64(LONGEST_TIMEOUT));
     let base = Load {
         rate: None,
         timeout: Span(timeout),
@@ -124,9 +134,7 @@ pub(crate) fn pilot<H: Host, G: Generator>(
     };
     // What is not answered as expected at all is told here, before anything is decided by it.
     let mut response = time;
-    while let Some(connections) =
-        next_step(&pilot.steps, time.as_secs_f64(), given.connections)
-    {
+    while let Some(connections) = next_step(&pilot.steps, time.as_secs_f64(), given.connections) {
         // If it works on one request after the other, its response time grows as the connections do.
         let before = pilot.steps.last().map_or(1, |step| step.connections);
         let longest = response * connections / before.max(1);
@@ -136,8 +144,7 @@ pub(crate) fn pilot<H: Host, G: Generator>(
             response * LEAD_IN,
             (longest.min(response * 2) * LENGTH).max(LEAST_STEP),
         );
-        let measured = up.measure(&load, told)?;
-        let p50_ns = median(&measured).ok_or_else(|| nothing(&measured))?;
+        let (measured, p50_ns) = answered(up, load, told)?;
         pilot.steps.push(PilotStep {
             connections,
             rate: measured.seen.throughput(),
@@ -155,9 +162,31 @@ fn alone<H: Host, G: Generator>(
     length: Duration,
     told: Told<'_>,
 ) -> Result<Duration, Failure> {
-    let measured = up.measure(&asked(base, 1, Duration::ZERO, length), told)?;
-    let median = median(&measured).ok_or_else(|| nothing(&measured))?;
+    let (_, median) = answered(up, asked(base, 1, Duration::ZERO, length), told)?;
     Ok(Duration::from_nanos(median.max(1)))
+}
+
+/// A measurement in which something is answered, with the median response time. While nothing fails it is made again for longer:
+/// others may have had the CPUs for all of the time.
+fn answered<H: Host, G: Generator>(
+    up: &mut Up<'_, H, G>,
+    mut load: Load,
+    told: Told<'_>,
+) -> Result<(Measured, Nanos), Failure> {
+    loop {
+        let measured = up.measure(&load, told)?;
+        if let Some(median) = median(&measured) {
+            return Ok((measured, median));
+        }
+        let Extent::Duration(Span(length)) = load.extent else {
+            return Err(nothing(&measured));
+        };
+        let failed = measured.seen.outcomes.failed() + measured.seen.outcomes.unanswered_at_end;
+        if failed > 0 || length > PATIENCE {
+            return Err(nothing(&measured));
+        }
+        load.extent = Extent::Duration(Span(length * AGAIN));
+    }
 }
 
 /// As fast as responces come, over so many connections, for so long after such a lead-in.
@@ -173,16 +202,20 @@ fn asked(base: &Load, connections: u32, lead_in: Duration, length: Duration) -> 
     }
 }
 
-/// The median of right answers; none without any.
+/// The median response time of what was due in a measurement; none if nothing of that was answered as it should be.
 fn median(measured: &Measured) -> Option<Nanos> {
     let times = &measured.seen.times.response;
     let outcomes = &measured.seen.outcomes;
+    // What was in flight at the end is waited for.
     let answered = outcomes.ok + outcomes.in_flight_at_end > outcomes.unanswered_at_end;
     (answered && !times.is_empty()).then(|| times.value_at_quantile(0.5))
 }
 
 fn nothing(measured: &Measured) -> Failure {
     let seconds = measured.seen.measured_ns as f64 / SECOND as f64;
-    let message = format!("in {seconds:.1} s with few connections {}", no_answer(&measured.seen));
+    let message = format!(
+        "in {seconds:.1} s with few connections {}",
+        no_answer(&measured.seen)
+    );
     Failure::new(Step::Load, message)
 }

@@ -16,9 +16,7 @@ use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Plan, clock};
-use prony_record::{
-    Durations, Extent, Failure, Load, Observation, Phase, Resources, Step, Window,
-};
+use prony_record::{Durations, Extent, Failure, Load, Observation, Phase, Resources, Step, Window};
 use std::time::{Duration, Instant};
 
 /// With what measurements are made, and what ends them all.
@@ -502,4 +500,3 @@ fn attribute(windows: &mut [Window], start: Nanos, watched: &Watched) {
         }
     }
 }
-

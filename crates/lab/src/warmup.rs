@@ -89,7 +89,9 @@ impl Warming {
     /// Answers in pieces of equal length, up to the latest window: windows of this length, or as many together as two answers
     /// take. In a shorter piece there are as many as happen to end in it.
     fn rates(&self, window: Nanos) -> Vec<f64> {
-        let together = (2 * self.response.unwrap_or(0)).div_ceil(window.max(1)).max(1);
+        let together = (2 * self.response.unwrap_or(0))
+            .div_ceil(window.max(1))
+            .max(1);
         let pieces = self.answers.rchunks_exact(together as usize);
         let sums = pieces.map(|piece| piece.iter().sum::<u64>() as f64);
         let mut rates: Vec<f64> = sums.collect();
@@ -150,7 +152,10 @@ mod tests {
             warming.after(&window, window.end_ns())
         });
         let (from, until) = over.unwrap();
-        assert!((3_000 * MS..4_000 * MS).contains(&from), "{from}: five times two answers");
+        assert!(
+            (3_000 * MS..4_000 * MS).contains(&from),
+            "{from}: five times two answers"
+        );
         assert_eq!(until - from, 6_000 * MS);
         assert!(warming.result().steady);
     }

@@ -12,11 +12,11 @@ use crate::host::Host;
 use crate::side::Side;
 use crate::tree::Root;
 use crate::trial::{Beside, Doing, Lab, Measured, Progress, Up};
+use crate::warmup::{ANSWERS, LEAD_IN};
 pub use prony_anatomy::{Look, Refused};
 use prony_anatomy::{Namer, PERIOD, Probe, THREADS, call_name};
 use prony_engine::Nanos;
 use prony_record::anatomy::{Dissection, Dissections, Spent};
-use crate::warmup::{ANSWERS, LEAD_IN};
 use prony_record::{Design, Extent, Failure, Load, Span, inert};
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
@@ -248,7 +248,9 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             let mut told = |progress: Progress<'_>| observer(Event::Progress(&side.name, progress));
             let ask = &self.manner.ask;
             let side = profiled[i].as_ref().unwrap_or(side);
-            let one = self.lab.bring_up(side, ask, None, &warm, Depth::Quick, &mut told);
+            let one = self
+                .lab
+                .bring_up(side, ask, None, &warm, Depth::Quick, &mut told);
             up.push(one.map_err(failed(i))?);
         }
         for (i, (side, up)) in self.sides.iter().zip(&mut up).enumerate() {

@@ -111,7 +111,10 @@ fn possible(recording: &Recording<Encoded>) -> Result<(), String> {
     let figures = &trial.figures;
     // What crossed an end of the measurement: no more than can be in flight.
     let in_flight = f64::from(trial.load.max_connections()) * f64::from(trial.load.pipeline);
-    let ends = trial.observation.as_ref().map_or(0.0, |seen| seen.ends.right);
+    let ends = trial
+        .observation
+        .as_ref()
+        .map_or(0.0, |seen| seen.ends.right);
     let ends = ends.clamp(-in_flight, in_flight);
     if let (Some(seconds), Some(answers), Some(rate)) = (
         figures.measured_seconds,

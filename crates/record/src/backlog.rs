@@ -96,10 +96,7 @@ impl Backlog {
 /// How fast they grew, per second, and whether that is more than chance; none from too few samples.
 fn growth(rate: f64, samples: &[Outstanding]) -> Option<(f64, bool)> {
     let half = samples.len() / 2;
-    let (first, second) = (
-        samples.get(..half)?,
-        samples.get(samples.len() - half..)?,
-    );
+    let (first, second) = (samples.get(..half)?, samples.get(samples.len() - half..)?);
     if half < ENOUGH {
         return None;
     }
@@ -110,7 +107,9 @@ fn growth(rate: f64, samples: &[Outstanding]) -> Option<(f64, bool)> {
     let number = |it: &Outstanding| it.1 as f64;
     let (low, high) = (mean(&number, first), mean(&number, second));
     let squares = |all: &[Outstanding], mean: f64| {
-        all.iter().map(|it| (number(it) - mean).powi(2)).sum::<f64>()
+        all.iter()
+            .map(|it| (number(it) - mean).powi(2))
+            .sum::<f64>()
     };
     let freedom = (2 * (half - 1)) as f64;
     let spread = ((squares(first, low) + squares(second, high)) / freedom).sqrt();
@@ -154,7 +153,10 @@ mod tests {
                 for seconds in [0.5, 2.0, 10.0] {
                     // From cold: they grow to rate × response time, and stay there.
                     let level = |t: f64| rate * t.min(response);
-                    assert!(!missed(rate, seconds, response, level), "{response} {rate} {seconds}");
+                    assert!(
+                        !missed(rate, seconds, response, level),
+                        "{response} {rate} {seconds}"
+                    );
                 }
             }
         }
@@ -162,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_server_that_is_too_slow_misses_it() {
-        for (share, rate, seconds) in [(0.5, 200.0, 2.0), (0.8, 1_000.0, 2.0), (0.9, 20_000.0, 1.0)] {
+        for (share, rate, seconds) in [(0.5, 200.0, 2.0), (0.8, 1_000.0, 2.0), (0.9, 20_000.0, 1.0)]
+        {
             let grows = |t: f64| rate * (1.0 - share) * t;
             assert!(missed(rate, seconds, 0.01, grows), "{share} {rate}");
             // Where answers take longer than the measurement, slow ones and too many look the same.
@@ -176,7 +179,13 @@ mod tests {
 
     #[test]
     fn a_stall_that_is_worked_off_misses_nothing() {
-        let stalled = |t: f64| if (0.4..0.7).contains(&t) { 4_000.0 * (t - 0.4) } else { 2.0 };
+        let stalled = |t: f64| {
+            if (0.4..0.7).contains(&t) {
+                4_000.0 * (t - 0.4)
+            } else {
+                2.0
+            }
+        };
         assert!(!missed(4_000.0, 2.0, 0.001, stalled));
     }
 
@@ -185,7 +194,10 @@ mod tests {
         let short = Backlog::of(&at(100.0), 0.3, &[(0.1, 5), (0.2, 10), (0.3, 20)], None);
         assert_eq!((short.judged, short.missed()), (0, false));
         assert_eq!(short.at_end, 20);
-        assert_eq!(Backlog::of(&Load::default(), 1.0, &[(1.0, 64)], None), Backlog::default());
+        assert_eq!(
+            Backlog::of(&Load::default(), 1.0, &[(1.0, 64)], None),
+            Backlog::default()
+        );
     }
 
     #[test]

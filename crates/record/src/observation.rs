@@ -5,7 +5,8 @@ use crate::by_request::{self, ByRequest};
 use crate::by_session::{self, BySession};
 use crate::window::followed_by;
 use crate::{
-    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, SECOND, Tls, Window,
+    Backlog, Distributions, Ends, Generator, Grpc, Nanos, Outcomes, Phase, Pool, SECOND, Tls,
+    Window,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -172,7 +173,9 @@ impl Observation {
     #[must_use]
     pub fn rates(&self) -> Vec<f64> {
         let pieces = self.pieces().into_iter();
-        pieces.map(|(answers, seconds)| answers as f64 / seconds).collect()
+        pieces
+            .map(|(answers, seconds)| answers as f64 / seconds)
+            .collect()
     }
 
     /// Answers of the connection that had the fewest, and of the one that had the most.
@@ -290,11 +293,18 @@ mod tests {
             windows: answers.map(|(n, index)| window(index, n)).collect(),
             ..Observation::default()
         };
-        assert_eq!(slow.pieces().len(), 30, "nothing is known of response times");
+        assert_eq!(
+            slow.pieces().len(),
+            30,
+            "nothing is known of response times"
+        );
         slow.times.response.record_n(SECOND / 5, 960).unwrap();
         let rates = slow.rates();
         assert_eq!(rates.len(), 3);
-        assert!(rates.iter().all(|rate| (rate - 320.0).abs() < 1e-6), "{rates:?}");
+        assert!(
+            rates.iter().all(|rate| (rate - 320.0).abs() < 1e-6),
+            "{rates:?}"
+        );
     }
 
     #[test]

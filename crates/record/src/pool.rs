@@ -63,7 +63,10 @@ mod tests {
         assert!(!pool(90, Some(true)).limits());
         let mut all = pool(100, Some(true));
         all.join(&pool(50, None));
-        assert_eq!((all.allowed, all.opened, all.helped), (200, 150, Some(true)));
+        assert_eq!(
+            (all.allowed, all.opened, all.helped),
+            (200, 150, Some(true))
+        );
         all.merge(&pool(100, Some(false)));
         assert_eq!((all.allowed, all.opened, all.limits()), (200, 150, false));
     }

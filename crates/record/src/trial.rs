@@ -5,8 +5,8 @@ use crate::by_session::SessionReport;
 use crate::tls::Tls;
 use crate::word::words;
 use crate::{
-    Backlog, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos, Observation, Outcomes,
-    Pool, Resources, SECOND, Step, Window,
+    Backlog, Distributions, Ends, Failure, Finding, Generator, HostShare, Load, Nanos, Observation,
+    Outcomes, Pool, Resources, SECOND, Step, Window,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -127,7 +127,10 @@ pub fn after_overload(seen: &AfterOverload) -> String {
         after => format!(
             "After an overload of {overload} it keeps {} without a restart, where it kept {before} before: it is \
              metastable.",
-            after.map_or("none of these".to_owned(), |after| format!("only {}", share(after)))
+            after.map_or("none of these".to_owned(), |after| format!(
+                "only {}",
+                share(after)
+            ))
         ),
     }
 }

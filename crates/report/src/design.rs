@@ -10,7 +10,11 @@ use std::time::Duration;
 #[must_use]
 pub fn pilot(seen: &Pilot) -> String {
     let alone = show::time(seen.alone_ns as f64);
-    format!("{}: {alone} alone, at most {}", seen.name, show::rate(highest(seen)))
+    format!(
+        "{}: {alone} alone, at most {}",
+        seen.name,
+        show::rate(highest(seen))
+    )
 }
 
 /// How servers are measured, in a sentence without its end: `2 connections, 1.76 s a segment: the slowest answers in 20.1 ms
@@ -20,7 +24,11 @@ pub fn sentence(design: &Design) -> String {
     let slowest = design.pilots.iter().map(|pilot| pilot.alone_ns).max();
     let segment = |it: &Segment| {
         let plural = if it.connections == 1 { "" } else { "s" };
-        format!("{} connection{plural}, {} a segment", it.connections, span(it.length))
+        format!(
+            "{} connection{plural}, {} a segment",
+            it.connections,
+            span(it.length)
+        )
     };
     let saturation = segment(&design.saturation);
     let at_rate = match (design.rate, segment(&design.at_rate)) {
@@ -28,7 +36,11 @@ pub fn sentence(design: &Design) -> String {
         _ => String::new(),
     };
     let why = slowest.map_or_else(String::new, |ns| {
-        let who = if design.pilots.len() == 1 { "it" } else { "the slowest" };
+        let who = if design.pilots.len() == 1 {
+            "it"
+        } else {
+            "the slowest"
+        };
         format!(": {who} answers in {} alone", show::time(ns as f64))
     });
     format!("{saturation}{at_rate}{why}")
@@ -38,7 +50,10 @@ pub fn sentence(design: &Design) -> String {
 #[must_use]
 pub fn rounds(design: &Design, most: u32, time: Option<Duration>) -> String {
     let within = time.map_or_else(String::new, |time| format!(", in {}", whole(time)));
-    format!("up to {most} rounds of about {}{within}", span(design.round))
+    format!(
+        "up to {most} rounds of about {}{within}",
+        span(design.round)
+    )
 }
 
 /// To the second.
@@ -87,7 +102,10 @@ mod tests {
     #[test]
     fn it_says_why_it_measures_so() {
         let design = design();
-        assert_eq!(pilot(&design.pilots[0]), "old: 20.0 ms alone, at most 51.0/s");
+        assert_eq!(
+            pilot(&design.pilots[0]),
+            "old: 20.0 ms alone, at most 51.0/s"
+        );
         assert_eq!(
             sentence(&design),
             "2 connections, 880 ms a segment; at 25.0/s 8 connections, 2.30 s a segment: the slowest answers in 22.0 ms alone"

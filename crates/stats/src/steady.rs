@@ -139,7 +139,10 @@ mod tests {
             let noise = noise.iter().cycle().take(n);
             noise.map(|noise| 100.0 + 8.0 * noise).collect()
         };
-        assert!(matches!(steadiness(&windows(5)), Steadiness::Scattered { .. }));
+        assert!(matches!(
+            steadiness(&windows(5)),
+            Steadiness::Scattered { .. }
+        ));
         assert!(steadiness(&windows(40)).is_steady());
     }
 

@@ -83,13 +83,20 @@ pub fn threshold(starts: &[Bracket]) -> Option<Threshold> {
         .chain(ends)
         .map(|m| (m, profile(&logs, m).0))
         .collect();
-    let best = points.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+    let best = points
+        .iter()
+        .map(|point| point.1)
+        .fold(f64::NEG_INFINITY, f64::max);
     let top = points.iter().filter(|point| point.1 >= best - EQUAL);
-    let (first, last) = top.fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (m, _)| {
-        (first.min(*m), last.max(*m))
-    });
+    let (first, last) = top.fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(first, last), (m, _)| (first.min(*m), last.max(*m)),
+    );
     // Where all brackets agree, every value in all of them is as likely.
-    let center = f64::midpoint(plateau(&logs, best, first, -step), plateau(&logs, best, last, step));
+    let center = f64::midpoint(
+        plateau(&logs, best, first, -step),
+        plateau(&logs, best, last, step),
+    );
     let t = t_quantile(f64::from(closed as u32 - 1))?;
     let n = closed as f64;
     let within = best - n * (t * t / (n - 1.0)).ln_1p() / 2.0;
@@ -130,9 +137,11 @@ fn profile(logs: &[(f64, f64)], mean: f64) -> (f64, f64) {
             let spread = LEAST_SPREAD * ratio.powi(n as i32);
             (likelihood(logs, mean, spread), spread)
         })
-        .fold((f64::NEG_INFINITY, LEAST_SPREAD), |best, one| match one.0 > best.0 {
-            true => one,
-            false => best,
+        .fold((f64::NEG_INFINITY, LEAST_SPREAD), |best, one| {
+            match one.0 > best.0 {
+                true => one,
+                false => best,
+            }
         })
 }
 
@@ -166,7 +175,10 @@ mod tests {
         let found = threshold(&[bracket(1_000.0, 1_050.0); 5]).unwrap();
         assert!((found.value - 1_024.7).abs() < 1.0, "{found:?}");
         let (low, high) = (found.low.unwrap(), found.high.unwrap());
-        assert!((980.0..1_010.0).contains(&low) && (1_040.0..1_070.0).contains(&high), "{found:?}");
+        assert!(
+            (980.0..1_010.0).contains(&low) && (1_040.0..1_070.0).contains(&high),
+            "{found:?}"
+        );
         assert_eq!(found.starts, 5);
         assert!(found.spread < 0.03);
     }
@@ -174,15 +186,24 @@ mod tests {
     #[test]
     fn narrow_brackets_give_the_interval_of_student() {
         let values = [1_000.0, 1_040.0, 970.0, 1_010.0, 990.0];
-        let narrow: Vec<Bracket> = values.iter().map(|v| bracket(v * 0.9995, v * 1.0005)).collect();
+        let narrow: Vec<Bracket> = values
+            .iter()
+            .map(|v| bracket(v * 0.9995, v * 1.0005))
+            .collect();
         let found = threshold(&narrow).unwrap();
         let logs: Vec<f64> = values.iter().map(|value: &f64| value.ln()).collect();
         let mean = logs.iter().sum::<f64>() / 5.0;
         let s = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 4.0).sqrt();
         let half = 2.776 * s / 5.0_f64.sqrt();
         assert!((found.value.ln() - mean).abs() < 0.001, "{found:?}");
-        assert!((found.low.unwrap().ln() - (mean - half)).abs() < 0.003, "{found:?}");
-        assert!((found.high.unwrap().ln() - (mean + half)).abs() < 0.003, "{found:?}");
+        assert!(
+            (found.low.unwrap().ln() - (mean - half)).abs() < 0.003,
+            "{found:?}"
+        );
+        assert!(
+            (found.high.unwrap().ln() - (mean + half)).abs() < 0.003,
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -194,7 +215,10 @@ mod tests {
             failed: Some(900.0),
         };
         let lower = threshold(&[&closed[..], &[failed; 2]].concat()).unwrap();
-        assert!(lower.low < without.low && lower.value < without.value, "{lower:?}");
+        assert!(
+            lower.low < without.low && lower.value < without.value,
+            "{lower:?}"
+        );
         let held = Bracket {
             held: Some(1_200.0),
             failed: None,

@@ -191,7 +191,10 @@ impl Search {
     fn end_start(&mut self, rate: f64) {
         let starts = brackets(&self.trials);
         let closed = starts.iter().filter(|start| start.is_closed()).count() as u32;
-        let held = starts.iter().filter_map(|start| start.held).reduce(f64::max);
+        let held = starts
+            .iter()
+            .filter_map(|start| start.held)
+            .reduce(f64::max);
         let over = closed >= STARTS
             || self.start + 1 >= MOST_STARTS
             || (held.is_none() && rate <= self.floor)

@@ -115,14 +115,22 @@ pub fn highest(pilot: &Pilot) -> f64 {
 
 /// The response time of a server that is kept busy by so many connections: as measured, or by Little's law.
 fn response(pilot: &Pilot, connections: u32) -> f64 {
-    let measured = pilot.steps.iter().find(|step| step.connections == connections);
+    let measured = pilot
+        .steps
+        .iter()
+        .find(|step| step.connections == connections);
     let busy = f64::from(connections) / highest(pilot);
-    measured.map_or(busy, |step| seconds(step.p50_ns)).max(alone(pilot))
+    measured
+        .map_or(busy, |step| seconds(step.p50_ns))
+        .max(alone(pilot))
 }
 
 /// The throughput of a server with so many connections: as measured, or the highest, where more were not worth trying.
 fn throughput(pilot: &Pilot, connections: u32) -> f64 {
-    let measured = pilot.steps.iter().find(|step| step.connections == connections);
+    let measured = pilot
+        .steps
+        .iter()
+        .find(|step| step.connections == connections);
     measured.map_or_else(|| highest(pilot), |step| step.rate)
 }
 
@@ -181,27 +189,41 @@ pub fn design(
     let mut design = Design {
         saturation: segment(connections, busy, 0.0, given.duration),
         at_rate: segment(
-            given.connections.unwrap_or(connections.max(needed.min(MOST_CONNECTIONS))),
+            given
+                .connections
+                .unwrap_or(connections.max(needed.min(MOST_CONNECTIONS))),
             calm,
             wanted,
             given.duration,
         ),
         rate,
         segments: 1,
-        warmup: Span(given.warmup.unwrap_or_else(|| time((WARMUP * busy).max(LEAST_WARMUP)))),
-        timeout: Span(given.timeout.unwrap_or_else(|| {
-            time((TIMEOUT * busy).clamp(LEAST_TIMEOUT, LONGEST_TIMEOUT))
-        })),
+        warmup: Span(
+            given
+                .warmup
+                .unwrap_or_else(|| time((WARMUP * busy).max(LEAST_WARMUP))),
+        ),
+        timeout: Span(
+            given
+                .timeout
+                .unwrap_or_else(|| time((TIMEOUT * busy).clamp(LEAST_TIMEOUT, LONGEST_TIMEOUT))),
+        ),
         round: Span(Duration::ZERO),
         given: given.names(),
         pilots,
     };
-    let starts: f64 = design.pilots.iter().map(|pilot| seconds(pilot.start_ns)).sum();
+    let starts: f64 = design
+        .pilots
+        .iter()
+        .map(|pilot| seconds(pilot.start_ns))
+        .sum();
     design.segments = match given.duration {
         Some(_) => 2,
         None => segments(&design, starts, (saturation, at_rate)),
     };
-    design.round = Span(time(starts + once(&design, (saturation, at_rate)).0 * f64::from(design.segments)));
+    design.round = Span(time(
+        starts + once(&design, (saturation, at_rate)).0 * f64::from(design.segments),
+    ));
     Some(design)
 }
 
@@ -227,7 +249,10 @@ fn once(design: &Design, (saturation, at_rate): (bool, bool)) -> (f64, f64) {
     kinds.fold((0.0, 0.0), |(all, measured), (segment, _)| {
         let length = segment.length.0.as_secs_f64();
         let lead_in = segment.lead_in.0.as_secs_f64();
-        (all + servers * (length + lead_in), measured + servers * length)
+        (
+            all + servers * (length + lead_in),
+            measured + servers * length,
+        )
     })
 }
 
@@ -236,7 +261,13 @@ fn segments(design: &Design, starts: f64, kinds: (bool, bool)) -> u32 {
     let (all, measured) = once(design, kinds);
     let rest = all - measured;
     let half = (starts / (measured - rest).max(f64::MIN_POSITIVE)).ceil();
-    let in_twos = design.saturation.length.0.as_secs_f64().min(design.at_rate.length.0.as_secs_f64()) < SHORT;
+    let in_twos = design
+        .saturation
+        .length
+        .0
+        .as_secs_f64()
+        .min(design.at_rate.length.0.as_secs_f64())
+        < SHORT;
     let least = if in_twos { 2.0 } else { 1.0 };
     let n = half.max(least).min(f64::from(MOST_SEGMENTS)) as u32;
     if in_twos { n.next_multiple_of(2) } else { n }
@@ -248,7 +279,9 @@ fn segments(design: &Design, starts: f64, kinds: (bool, bool)) -> u32 {
 #[must_use]
 pub fn best_segments(start: f64, segment: f64, within: f64, between: f64) -> u32 {
     let cost = start / segment.max(f64::MIN_POSITIVE);
-    let best = (cost * within / between.max(f64::MIN_POSITIVE)).sqrt().ceil();
+    let best = (cost * within / between.max(f64::MIN_POSITIVE))
+        .sqrt()
+        .ceil();
     best.clamp(1.0, f64::from(MOST_SEGMENTS)) as u32
 }
 
@@ -264,9 +297,10 @@ pub fn components(starts: &[Vec<f64>]) -> Option<(f64, f64)> {
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let means: Vec<f64> = starts.iter().map(|start| mean(start)).collect();
-    let squares = starts.iter().zip(&means).flat_map(|(start, mean)| {
-        start.iter().map(move |value| (value - mean).powi(2))
-    });
+    let squares = starts
+        .iter()
+        .zip(&means)
+        .flat_map(|(start, mean)| start.iter().map(move |value| (value - mean).powi(2)));
     let within = squares.sum::<f64>() / freedom;
     let grand = mean(&means);
     let between = means.iter().map(|mean| (mean - grand).powi(2)).sum::<f64>();
@@ -339,7 +373,10 @@ mod tests {
         let it = of(&[pilot(0.02, 1, None), pilot(0.022, 1, None)]);
         assert_eq!(it.saturation.connections, 2);
         // 20 × 44 ms.
-        assert!((it.saturation.length.0.as_secs_f64() - 0.88).abs() < 0.01, "{it:?}");
+        assert!(
+            (it.saturation.length.0.as_secs_f64() - 0.88).abs() < 0.01,
+            "{it:?}"
+        );
         assert_eq!(it.rate, Some(22.0));
         assert!(it.at_rate.length.0.as_secs_f64() * 22.0 >= 50.0, "{it:?}");
         assert!(it.at_rate.connections >= 4, "requests may come together");
@@ -359,7 +396,10 @@ mod tests {
     fn servers_that_only_wait_keep_all_their_connections() {
         let it = of(&[pilot(0.2, 1_000, None), pilot(0.24, 1_000, None)]);
         assert_eq!(it.saturation.connections, 64);
-        assert!((it.saturation.length.0.as_secs_f64() - 4.8).abs() < 0.01, "{it:?}");
+        assert!(
+            (it.saturation.length.0.as_secs_f64() - 4.8).abs() < 0.01,
+            "{it:?}"
+        );
         assert!((it.saturation.lead_in.0.as_secs_f64() - 1.2).abs() < 0.01);
         assert_eq!(it.segments, 1, "long segments come one by one");
         assert_eq!(it.rate, Some(130.0));
@@ -370,12 +410,20 @@ mod tests {
 
     #[test]
     fn half_of_a_round_is_measured() {
-        for (time, places, start) in [(0.000_02, 2, 0.1), (0.003, 1, 3.0), (0.02, 1, 2.0), (1.0, 64, 1.0)] {
+        for (time, places, start) in [
+            (0.000_02, 2, 0.1),
+            (0.003, 1, 3.0),
+            (0.02, 1, 2.0),
+            (1.0, 64, 1.0),
+        ] {
             let mut one = pilot(time, places, None);
             one.start_ns = (start * SECOND as f64) as u64;
             let it = of(&[one.clone(), one]);
             let share = it.measured(2, true, true).as_secs_f64() / it.round.0.as_secs_f64();
-            assert!(share >= 0.5 || it.segments == MOST_SEGMENTS, "{time}: {share} {it:?}");
+            assert!(
+                share >= 0.5 || it.segments == MOST_SEGMENTS,
+                "{time}: {share} {it:?}"
+            );
         }
     }
 
@@ -390,8 +438,14 @@ mod tests {
         };
         let it = design(vec![pilot(0.2, 1, Some(7))], &given, BOTH).unwrap();
         assert_eq!((it.saturation.connections, it.at_rate.connections), (7, 7));
-        assert_eq!(it.saturation.length.0 * it.segments, Duration::from_millis(300));
-        assert_eq!((it.warmup.0, it.timeout.0), (Duration::ZERO, Duration::from_secs(1)));
+        assert_eq!(
+            it.saturation.length.0 * it.segments,
+            Duration::from_millis(300)
+        );
+        assert_eq!(
+            (it.warmup.0, it.timeout.0),
+            (Duration::ZERO, Duration::from_secs(1))
+        );
         assert_eq!(it.rate, Some(10.0));
         assert_eq!(it.given.len(), 5);
         // Its lead-in fits the server all the same.
@@ -409,14 +463,20 @@ mod tests {
     fn segments_follow_from_the_components_of_variance() {
         // A start that costs nine segments, and scatters as much as one of them.
         assert_eq!(best_segments(9.0, 1.0, 1e-4, 1e-4), 3);
-        assert_eq!(best_segments(9.0, 1.0, 1e-4, 1e-2), 1, "starts differ: more of them");
+        assert_eq!(
+            best_segments(9.0, 1.0, 1e-4, 1e-2),
+            1,
+            "starts differ: more of them"
+        );
         assert_eq!(best_segments(9.0, 1.0, 1e-4, 0.0), MOST_SEGMENTS);
     }
 
     #[test]
     fn variance_is_told_apart_within_and_between_starts() {
         // Starts differ by 0.1, their segments by 0.01.
-        let starts: Vec<Vec<f64>> = [-0.1, 0.0, 0.1].map(|start| vec![start - 0.01, start + 0.01]).to_vec();
+        let starts: Vec<Vec<f64>> = [-0.1, 0.0, 0.1]
+            .map(|start| vec![start - 0.01, start + 0.01])
+            .to_vec();
         let (within, between) = components(&starts).unwrap();
         assert!((within - 0.0002).abs() < 1e-12, "{within}");
         assert!((between - 0.0099).abs() < 1e-12, "{between}");
@@ -431,7 +491,11 @@ mod tests {
         assert_eq!(rounds(60, seconds(180), seconds(1)), 60);
         assert_eq!(rounds(60, seconds(1), seconds(10)), 1);
         let slow = of(&[pilot(1.0, 1_000, None), pilot(1.2, 1_000, None)]);
-        assert!(time_for(&slow, seconds(180)) > seconds(180), "{:?}", slow.round);
+        assert!(
+            time_for(&slow, seconds(180)) > seconds(180),
+            "{:?}",
+            slow.round
+        );
         let fast = of(&[pilot(0.001, 1, None)]);
         assert_eq!(time_for(&fast, seconds(180)), seconds(180));
     }

@@ -26,7 +26,10 @@ fn bounds(report: &Value) -> (f64, f64) {
             assert!(low <= capacity && capacity <= high, "{report:#}");
             assert!(known["starts"].as_u64() >= Some(3), "{report:#}");
         }
-        None => assert!(!known["because"].as_array().unwrap().is_empty(), "{report:#}"),
+        None => assert!(
+            !known["because"].as_array().unwrap().is_empty(),
+            "{report:#}"
+        ),
     }
     (low, high)
 }
@@ -47,7 +50,10 @@ fn a_capacity_or_its_bounds_and_the_curve_below_it() {
     for point in report["curve"].as_array().unwrap() {
         assert!(point["rate"].as_f64().unwrap() < high, "{report:#}");
     }
-    assert!(report["pilot"]["alone_ns"].as_u64() >= Some(2_000_000), "{report:#}");
+    assert!(
+        report["pilot"]["alone_ns"].as_u64() >= Some(2_000_000),
+        "{report:#}"
+    );
     assert!(report["beyond"].as_array().unwrap().is_empty());
 }
 

@@ -283,7 +283,7 @@ fn a_capacity_is_found_over_http2() {
     let place = Place::new();
     let url = format!("h2c://127.0.0.1:{}/", serves(serve));
     let search = [
-        "capacity", "--json", "--p99", "10s", "-d", "300ms", "-c", "2",
+        "capacity", "--json", "--p99", "20ms", "-d", "300ms", "-c", "2",
     ];
     let report = place
         .prony(&[&search[..], &["--warmup", "100ms", "--streams", "4", &url]].concat())

@@ -177,7 +177,7 @@ fn a_capacity_is_found_over_websocket() {
     let server = Served::start(&["ws-echo"]);
     let url = ws(&server, "/");
     let search = [
-        "capacity", "--json", "--p99", "10s", "-d", "300ms", "-c", "2", "--warmup", "100ms", &url,
+        "capacity", "--json", "--p99", "20ms", "-d", "300ms", "-c", "2", "--warmup", "100ms", &url,
     ];
     let report = place.prony(&search).json();
     assert!(

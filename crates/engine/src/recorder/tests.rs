@@ -323,5 +323,8 @@ fn what_failed_is_served_but_is_no_answer() {
         250,
     );
     let finished = it.record.outcomes.finished() as f64;
-    assert_eq!((it.record.ends.right, finished + it.record.ends.all), (0.0, 1.0));
+    assert_eq!(
+        (it.record.ends.right, finished + it.record.ends.all),
+        (0.0, 1.0)
+    );
 }

@@ -246,7 +246,10 @@ mod tests {
             };
             let pool = after(6.0, rate, (64, 1_000), &server);
             let needed = (rate * latency) as Slot;
-            assert!((needed..2 * needed).contains(&pool.opened), "{latency}: {pool:?}");
+            assert!(
+                (needed..2 * needed).contains(&pool.opened),
+                "{latency}: {pool:?}"
+            );
             assert!(!pool.limits());
         }
     }

@@ -402,8 +402,8 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                     let wanted = self.quota > 0 || due < self.recorder.from;
                     if wanted && due < self.recorder.until {
                         let places = self.parking.on() as usize * self.pipeline;
-                        let room = (self.in_flight as usize) < places
-                            && self.waiting < self.most_waiting;
+                        let room =
+                            (self.in_flight as usize) < places && self.waiting < self.most_waiting;
                         match due.saturating_sub(SPIN) {
                             // Without room nothing can be sent before something comes.
                             at if at <= now && room => return Wait::No,

@@ -15,7 +15,9 @@ fn exactly_what_is_due_is_sent() {
     at_once(2, &transports(), |&kind| {
         let shapes = [(1, 1, true), (3, 8, true), (2, 1, false)];
         let assignments = [Assignment::Any, Assignment::RoundRobin];
-        let all = shapes.iter().flat_map(|shape| assignments.map(|it| (shape, it)));
+        let all = shapes
+            .iter()
+            .flat_map(|shape| assignments.map(|it| (shape, it)));
         for (&(threads, pipeline, keepalive), assignment) in all {
             let server = Server::tcp(echo);
             let mut plan = plan(&server.target, hello(), 7, kind)

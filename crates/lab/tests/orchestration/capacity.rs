@@ -72,7 +72,11 @@ fn the_knee_is_found_over_several_starts_and_every_try_is_recorded() {
     let capacity = found.capacity.unwrap();
     assert!((9_300.0..=9_600.0).contains(&capacity), "{:?}", found.known);
     let (low, high) = (found.known.low.unwrap(), found.known.high.unwrap());
-    assert!(low <= 9_500.0 && 9_500.0 <= high && high < low * 1.1, "{:?}", found.known);
+    assert!(
+        low <= 9_500.0 && 9_500.0 <= high && high < low * 1.1,
+        "{:?}",
+        found.known
+    );
     // Those of the search, and the one that shows latency below it.
     assert_eq!(found.known.starts, STARTS + 1);
     assert_eq!(found.curve.len(), 4);
@@ -102,7 +106,11 @@ fn a_slow_server_is_found_from_above_and_below() {
         let (found, _) = search_within(slow, None, limits, None);
         let found = found.unwrap();
         let estimate = found.capacity.unwrap();
-        assert!((0.94..1.02).contains(&(estimate / capacity)), "{capacity}: {:?}", found.known);
+        assert!(
+            (0.94..1.02).contains(&(estimate / capacity)),
+            "{capacity}: {:?}",
+            found.known
+        );
     }
 }
 
@@ -135,7 +143,10 @@ fn a_noisy_host_makes_it_a_range_with_the_reason() {
     let known = &found.known;
     // What was kept was kept; what the server cannot do even with a quiet host is broken.
     let (low, high) = (known.low.unwrap(), known.high.unwrap());
-    assert!(low <= 9_500.0 && high >= 9_500.0 && high > 1.3 * low, "{known:?}");
+    assert!(
+        low <= 9_500.0 && high >= 9_500.0 && high > 1.3 * low,
+        "{known:?}"
+    );
     let because = known.because.join("; ");
     assert!(because.contains("other processes"), "{because}");
     let noisy = found.checks.iter().find(|it| it.name == "noisy-host");
@@ -161,7 +172,10 @@ fn a_trial_that_noise_broke_is_repeated() {
     let unclear = |step: &&_| matches!(RateStep::outcome(step), Outcome::Unclear(_));
     assert!(found.steps.iter().filter(unclear).count() > 1);
     let known = &found.known;
-    assert!(known.low.unwrap() <= 9_500.0 && known.high.unwrap() >= 9_500.0, "{known:?}");
+    assert!(
+        known.low.unwrap() <= 9_500.0 && known.high.unwrap() >= 9_500.0,
+        "{known:?}"
+    );
 }
 
 #[test]
@@ -183,7 +197,11 @@ fn a_generator_without_time_makes_it_a_range() {
     );
     let found = found.unwrap();
     assert_eq!((found.capacity, found.known.high), (None, None));
-    assert!(found.known.low.is_none_or(|low| low <= 5_000.0), "{:?}", found.known);
+    assert!(
+        found.known.low.is_none_or(|low| low <= 5_000.0),
+        "{:?}",
+        found.known
+    );
     let because = found.known.because.join("; ");
     assert!(
         because.contains("the load generator had no time left"),

@@ -388,8 +388,14 @@ fn servers_that_wait_for_something_are_compared_by_what_they_wait() {
         let (seen, journal, _) = by_default(&[("old", waits(old)), ("new", waits(new))]);
         let report = seen.report(1, &terms(3, true)).unwrap();
         let throughput = &report.comparisons[0];
-        assert_eq!((throughput.quantity, throughput.verdict.as_str()), (Quantity::Throughput, "slower"));
-        assert!((throughput.ratio.value() - old / new).abs() < 0.001, "{throughput:?}");
+        assert_eq!(
+            (throughput.quantity, throughput.verdict.as_str()),
+            (Quantity::Throughput, "slower")
+        );
+        assert!(
+            (throughput.ratio.value() - old / new).abs() < 0.001,
+            "{throughput:?}"
+        );
         for recording in &journal {
             let measured = recording.trial.observation.as_ref().unwrap();
             assert!(!measured.backlog.missed(), "{old}: {:?}", measured.backlog);
@@ -399,8 +405,14 @@ fn servers_that_wait_for_something_are_compared_by_what_they_wait() {
             let length = measured.durations.measured_ns as f64 / 1e9;
             assert!(length >= 19.99 * old, "{length}");
         }
-        let p50 = report.comparisons.iter().find(|it| it.quantity == Quantity::P50);
-        assert!((p50.unwrap().ratio.value() - new / old).abs() < 0.01, "{p50:?}");
+        let p50 = report
+            .comparisons
+            .iter()
+            .find(|it| it.quantity == Quantity::P50);
+        assert!(
+            (p50.unwrap().ratio.value() - new / old).abs() < 0.01,
+            "{p50:?}"
+        );
     }
 }
 
@@ -420,7 +432,12 @@ fn a_slow_application_gets_the_connections_that_it_can_use() {
     let report = seen.report(1, &terms(3, true)).unwrap();
     let throughput = report.comparisons[0].ratio.value();
     assert!((throughput - 0.9).abs() < 0.01, "{throughput}");
-    assert!(report.comparisons.iter().any(|it| it.quantity == Quantity::Cpu));
+    assert!(
+        report
+            .comparisons
+            .iter()
+            .any(|it| it.quantity == Quantity::Cpu)
+    );
     assert!(journal.iter().all(|it| it.trial.load.connections <= 16));
 }
 

@@ -13,8 +13,8 @@ use prony_lab::side::{Ask, Candidate, Role, Running, Side, What};
 use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
 use prony_record::{
-    Backlog, Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND, Step,
-    Window,
+    Backlog, Distributions, Extent, Failure, Load, Observation, Outcomes, Phase, Resources, SECOND,
+    Step, Window,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;

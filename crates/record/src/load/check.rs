@@ -37,7 +37,8 @@ impl Load {
             ("connections", self.connections >= 1, "at least 1", none()),
             (
                 "max-connections",
-                self.max_connections.is_none_or(|most| most >= self.connections),
+                self.max_connections
+                    .is_none_or(|most| most >= self.connections),
                 "at least the number of connections that the load begins with",
                 self.max_connections.unwrap_or_default().to_string(),
             ),

@@ -62,7 +62,7 @@ impl Script {
     }
 }
 
-/// How long a request takes. Written `none`, `1ms`, `uniform:1ms..3ms` or `bimodal:1ms,10ms,0.1`.
+/// How long a request takes. Written `none`, `1ms`, `uniform:1ms..3ms`, `bimodal:1ms,10ms,0.1` or `exponential:2ms`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Delay {
     /// No time.
@@ -85,6 +85,8 @@ pub enum Delay {
         /// The probability of `slow`, 0 to 1.
         slow_share: f64,
     },
+    /// Exponentially distributed, with this mean.
+    Exponential(Duration),
 }
 
 impl fmt::Display for Delay {
@@ -98,6 +100,7 @@ impl fmt::Display for Delay {
                 slow,
                 slow_share,
             } => write!(f, "bimodal:{},{},{slow_share}", Show(fast), Show(slow)),
+            Self::Exponential(mean) => write!(f, "exponential:{}", Show(mean)),
         }
     }
 }
@@ -112,7 +115,9 @@ impl FromStr for Delay {
         }
         let Some((shape, numbers)) = text.split_once(':') else {
             return duration::parse(text).map(Self::Constant).map_err(|_| {
-                error("none, a duration such as 1ms, uniform:MIN..MAX or bimodal:FAST,SLOW,SHARE")()
+                error(
+                    "none, a duration such as 1ms, uniform:MIN..MAX, bimodal:FAST,SLOW,SHARE or exponential:MEAN",
+                )()
             });
         };
         match shape {
@@ -122,7 +127,13 @@ impl FromStr for Delay {
             "bimodal" => bimodal(numbers).ok_or_else(error(
                 "bimodal:FAST,SLOW,SHARE, SHARE from 0 to 1, such as bimodal:1ms,10ms,0.1",
             )),
-            _ => Err(error("uniform:MIN..MAX or bimodal:FAST,SLOW,SHARE")()),
+            "exponential" => {
+                let mean = duration::parse(numbers).ok().map(Self::Exponential);
+                mean.ok_or_else(error("exponential:MEAN, such as exponential:2ms"))
+            }
+            _ => Err(error(
+                "uniform:MIN..MAX, bimodal:FAST,SLOW,SHARE or exponential:MEAN",
+            )()),
         }
     }
 }
@@ -208,6 +219,8 @@ mod tests {
             assert_eq!(text.parse(), Ok(delay));
             assert_eq!(delay.to_string(), text);
         }
+        assert_eq!("exponential:2ms".parse(), Ok(Delay::Exponential(ms(2))));
+        assert_eq!(Delay::Exponential(ms(2)).to_string(), "exponential:2ms");
         let stall = Stall {
             every: ms(1_000),
             length: ms(100),

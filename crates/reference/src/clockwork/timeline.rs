@@ -82,6 +82,11 @@ impl Timeline {
             } else {
                 fast
             }),
+            Delay::Exponential(mean) => {
+                let uniform: f64 = self.random.random();
+                // 1 − u lies in (0, 1], so the logarithm is finite.
+                (-(1.0 - uniform).ln() * nanos(mean) as f64) as u64
+            }
         }
     }
 

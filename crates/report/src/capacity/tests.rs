@@ -204,9 +204,15 @@ fn what_it_keeps_after_an_overload_is_named() {
         before: 0.9,
         after,
     };
-    assert_eq!(after_overload(&seen(Some(0.9))), "After an overload of 125 % it keeps 90 % again.");
+    assert_eq!(
+        after_overload(&seen(Some(0.9))),
+        "After an overload of 125 % it keeps 90 % again."
+    );
     let worse = after_overload(&seen(Some(0.5)));
-    assert!(worse.contains("only 50 % without a restart") && worse.ends_with("metastable."), "{worse}");
+    assert!(
+        worse.contains("only 50 % without a restart") && worse.ends_with("metastable."),
+        "{worse}"
+    );
     assert!(after_overload(&seen(None)).contains("none of these"));
 }
 
@@ -225,6 +231,9 @@ fn a_limit_that_one_request_breaks_is_told_apart_from_a_low_capacity() {
         ..report()
     };
     let said = result(&impossible);
-    assert!(said.ends_with("its capacity is below 280/s. One request alone takes 50.0 ms."), "{said}");
+    assert!(
+        said.ends_with("its capacity is below 280/s. One request alone takes 50.0 ms."),
+        "{said}"
+    );
     assert!(!result(&report()).contains("alone"));
 }

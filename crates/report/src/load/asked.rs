@@ -16,7 +16,10 @@ impl LoadReport {
         });
         let grown = self.grown().map(|opened| {
             let first = self.connections;
-            ("connections", format!("{first} at first, {opened} in the end: the rate needs them"))
+            (
+                "connections",
+                format!("{first} at first, {opened} in the end: the rate needs them"),
+            )
         });
         rate.into_iter().chain(connections).chain(grown).collect()
     }

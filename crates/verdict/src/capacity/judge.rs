@@ -148,7 +148,12 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
 /// those that were due in the measurement, which is to last for `seconds` at this rate, more have waited for longer than a limit
 /// than may by the end. `before`: how many were unanswered when the measurement began.
 #[must_use]
-pub fn is_hopeless(limits: &Limits, (rate, seconds): (f64, f64), before: u64, outstanding: u64) -> bool {
+pub fn is_hopeless(
+    limits: &Limits,
+    (rate, seconds): (f64, f64),
+    before: u64,
+    outstanding: u64,
+) -> bool {
     limits.latency.iter().any(|limit| {
         let recent = rate * limit.within_ms / 1e3;
         let waited = outstanding as f64 - before as f64 - recent;
@@ -382,7 +387,10 @@ mod tests {
         few.response.record_n(50_000_000, 10).unwrap();
         let judged = few.judged_at(50.0);
         assert_eq!(judged.outcome(), Outcome::Broken);
-        assert!(judged.broken[0].starts_with("10.0 % took longer"), "{judged:?}");
+        assert!(
+            judged.broken[0].starts_with("10.0 % took longer"),
+            "{judged:?}"
+        );
     }
 
     #[test]

@@ -39,7 +39,10 @@ pub fn known(trials: &[Tried]) -> Known {
             because,
         };
     }
-    let low = starts.iter().filter_map(|start| start.held).reduce(f64::max);
+    let low = starts
+        .iter()
+        .filter_map(|start| start.held)
+        .reduce(f64::max);
     let broken = trials.iter().filter(|it| it.outcome == Outcome::Broken);
     let high = broken
         .map(|it| it.rate)
@@ -64,11 +67,17 @@ pub fn known(trials: &[Tried]) -> Known {
 /// What each start has shown, in their order: the highest rate that it kept, and the lowest above that which it broke.
 #[must_use]
 pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
-    let starts = trials.iter().map(|it| it.start).max().map_or(0, |last| last + 1);
+    let starts = trials
+        .iter()
+        .map(|it| it.start)
+        .max()
+        .map_or(0, |last| last + 1);
     (0..starts)
         .map(|start| {
             let of = |outcome| {
-                let these = trials.iter().filter(move |it| it.start == start && it.outcome == outcome);
+                let these = trials
+                    .iter()
+                    .filter(move |it| it.start == start && it.outcome == outcome);
                 these.map(|it| it.rate)
             };
             let broken: Vec<f64> = of(Outcome::Broken).collect();
@@ -121,7 +130,10 @@ mod tests {
         let found = of(&[start; 4]);
         let estimate = found.estimate.unwrap();
         assert!((1_000.0..1_040.0).contains(&estimate), "{found:?}");
-        assert!(found.low.unwrap() > 960.0 && found.high.unwrap() < 1_080.0, "{found:?}");
+        assert!(
+            found.low.unwrap() > 960.0 && found.high.unwrap() < 1_080.0,
+            "{found:?}"
+        );
         assert_eq!((found.starts, found.because.len()), (4, 0));
     }
 
@@ -131,14 +143,23 @@ mod tests {
         let starts = [700.0, 1_000.0, 1_300.0].map(start);
         let starts: Vec<&[(f64, Outcome)]> = starts.iter().map(Vec::as_slice).collect();
         let found = of(&starts);
-        assert!(found.low.unwrap() < 700.0 && found.high.unwrap() > 1_300.0, "{found:?}");
-        assert!(found.because[0].contains("its starts keep differs by"), "{found:?}");
+        assert!(
+            found.low.unwrap() < 700.0 && found.high.unwrap() > 1_300.0,
+            "{found:?}"
+        );
+        assert!(
+            found.because[0].contains("its starts keep differs by"),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn few_starts_are_bounds_with_the_reason() {
         let found = of(&[&[(1_000.0, KEPT), (1_500.0, BROKEN)]]);
-        assert_eq!((found.estimate, found.low, found.high), (None, Some(1_000.0), Some(1_500.0)));
+        assert_eq!(
+            (found.estimate, found.low, found.high),
+            (None, Some(1_000.0), Some(1_500.0))
+        );
         assert!(found.because[0].starts_with("1 of its starts"), "{found:?}");
         let noisy = of(&[&[(1_000.0, KEPT), (1_500.0, NOISE), (3_000.0, NOISE)]]);
         assert_eq!((noisy.low, noisy.high), (Some(1_000.0), None));
@@ -155,9 +176,21 @@ mod tests {
     #[test]
     fn what_a_start_keeps_after_it_has_broken_less_does_not_count() {
         let found = brackets(&[
-            Tried { start: 0, rate: 1_000.0, outcome: KEPT },
-            Tried { start: 0, rate: 800.0, outcome: BROKEN },
-            Tried { start: 0, rate: 500.0, outcome: KEPT },
+            Tried {
+                start: 0,
+                rate: 1_000.0,
+                outcome: KEPT,
+            },
+            Tried {
+                start: 0,
+                rate: 800.0,
+                outcome: BROKEN,
+            },
+            Tried {
+                start: 0,
+                rate: 500.0,
+                outcome: KEPT,
+            },
         ]);
         assert_eq!((found[0].held, found[0].failed), (Some(500.0), Some(800.0)));
     }

@@ -105,12 +105,22 @@ fn coverage(seed: u64, (starts, trials): (f64, f64)) -> (f64, f64) {
         widths.push(high / low - 1.0);
     }
     widths.sort_by(f64::total_cmp);
-    (f64::from(covered) / f64::from(searches), widths[widths.len() / 2])
+    (
+        f64::from(covered) / f64::from(searches),
+        widths[widths.len() / 2],
+    )
 }
 
 #[test]
 fn the_interval_holds_however_starts_and_trials_differ() {
-    for spread in [(0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.0, 0.02), (0.03, 0.02), (0.1, 0.02)] {
+    for spread in [
+        (0.0, 0.0),
+        (0.02, 0.0),
+        (0.05, 0.0),
+        (0.0, 0.02),
+        (0.03, 0.02),
+        (0.1, 0.02),
+    ] {
         let (covered, width) = coverage(7, spread);
         assert!(covered >= 0.90, "{spread:?}: {covered}, {width}");
         assert!(width < 0.2 + 6.0 * spread.0, "{spread:?}: {width}");
@@ -148,7 +158,10 @@ fn beyond_noise_a_rate_is_looked_for_that_the_server_breaks() {
         _ => Outcome::Broken,
     });
     let known = search.known();
-    assert!(known.low.unwrap() <= 800.0 && known.high.unwrap() >= 1_500.0, "{known:?}");
+    assert!(
+        known.low.unwrap() <= 800.0 && known.high.unwrap() >= 1_500.0,
+        "{known:?}"
+    );
     assert!(known.because[0].contains("other processes"), "{known:?}");
 }
 

@@ -40,9 +40,8 @@ impl Display {
     pub fn hear(&mut self, event: &Event<'_>) {
         match event {
             Event::Round(number) => {
-                self.round = number.map_or("pilot".into(), |number| {
-                    format!("round {}", number + 1)
-                });
+                self.round =
+                    number.map_or("pilot".into(), |number| format!("round {}", number + 1));
             }
             Event::Piloted(pilot) => {
                 self.live.say(&format!("pilot: {}", design::pilot(pilot)));
@@ -51,7 +50,8 @@ impl Display {
                 self.live.say(&design::sentence(design));
                 self.live.say(&design::rounds(design, *most, *time));
                 if let Some(deadline) = time.map(|time| self.begun + time) {
-                    self.live.change(move |frame| frame.end = End::AtMost(deadline));
+                    self.live
+                        .change(move |frame| frame.end = End::AtMost(deadline));
                 }
             }
             Event::Anatomy(number, all) => {

@@ -24,9 +24,12 @@ pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms>
     if let (None, Ask::Contract(contract)) = (args.band, &manner.ask) {
         let here = this_machine();
         let calibration = prony_report::kept::calibration_of(notebook, &here).into_diagnostic()?;
-        let rig = calibration
-            .as_ref()
-            .and_then(|known| known.cell(contract.name(), manner.given.connections.unwrap_or(MOST_CONNECTIONS)));
+        let rig = calibration.as_ref().and_then(|known| {
+            known.cell(
+                contract.name(),
+                manner.given.connections.unwrap_or(MOST_CONNECTIONS),
+            )
+        });
         bands = rig.map_or(bands, |rig| rig.widen(bands));
     }
     let quantities = quantities(args);

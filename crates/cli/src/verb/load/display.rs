@@ -169,7 +169,11 @@ fn checks(
 
 /// Whether requests pile up, over the last windows.
 fn backlog(shape: &prony_record::Load, load: &Load) -> Backlog {
-    let measured = || load.windows.iter().filter(|window| window.phase == Phase::Measure);
+    let measured = || {
+        load.windows
+            .iter()
+            .filter(|window| window.phase == Phase::Measure)
+    };
     let Some(first) = measured().next() else {
         return Backlog::default();
     };
@@ -228,7 +232,9 @@ mod tests {
         let piling = |each: u64| {
             let mut frame = Frame::default();
             for index in 0..4 {
-                frame.load.add(window(index, 2_000 - each, 0, each * u64::from(index + 1)));
+                frame
+                    .load
+                    .add(window(index, 2_000 - each, 0, each * u64::from(index + 1)));
             }
             frame
         };

@@ -1,9 +1,9 @@
 //! The shape of a load, from the command line.
 
 use crate::args::Load;
+use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::pace::Pace;
 use miette::{Result, miette};
-use crate::args::capacity::MAX_CONNECTIONS;
 use prony_engine::descriptors;
 use prony_record::load::Assignment;
 use prony_record::stages::due_in;
