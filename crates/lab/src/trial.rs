@@ -146,7 +146,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
     ) -> Result<Up<'a, H, G>, Failure> {
         let begun = Instant::now();
         self.generator
-            .reserve(u64::from(load.connections))
+            .reserve(u64::from(load.max_connections()))
             .map_err(|error| Failure::new(Step::Load, error.to_string()))?;
         told(Progress::Doing(Doing::Step(Step::Start)));
         let mut server = match &side.what {

@@ -161,7 +161,7 @@ fn reply(
 
 /// Carries out a part of a load.
 fn carry_out(order: &Order, control: &Control, output: &Output) {
-    let share = u64::from(order.plan.load.connections)
+    let share = u64::from(order.plan.load.max_connections())
         .saturating_mul(u64::from(order.plan.load.threads))
         .div_ceil(u64::from(order.part.workers.max(1)));
     let refused = descriptors::reserve(share)

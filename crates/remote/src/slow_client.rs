@@ -41,6 +41,7 @@ impl SlowClient {
         let mut plan = of.clone();
         let load = &mut plan.load;
         load.connections = CONNECTIONS;
+        load.max_connections = None;
         load.threads = 1;
         load.pipeline = 1;
         load.rate = Some(self.rate);
@@ -85,6 +86,7 @@ mod tests {
     fn it_sends_the_same_at_its_own_rate_until_the_load_ends() {
         let load = Load {
             connections: 500,
+            max_connections: Some(900),
             threads: 3,
             pipeline: 8,
             extent: Extent::Requests(7),
@@ -96,7 +98,8 @@ mod tests {
         let load = &beside.load;
         assert_eq!((load.threads, load.pipeline, load.rate), (1, 1, Some(50.0)));
         assert_eq!(beside.requests(), None);
-        assert!(beside.load.connections < 500 && beside.seed != of.seed);
+        assert_eq!(load.max_connections(), CONNECTIONS);
+        assert_ne!(beside.seed, of.seed);
     }
 
     #[test]

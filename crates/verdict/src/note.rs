@@ -42,7 +42,22 @@ pub fn notes(names: &[String], rounds: &[Vec<Values>], terms: &Terms) -> Vec<Str
         before = rate.or(before);
     }
     notes.extend(left_out(rounds, terms));
+    notes.extend(without_p99(rounds, terms));
     notes
+}
+
+/// The rounds have too few requests for a 99th percentile.
+fn without_p99(rounds: &[Vec<Values>], terms: &Terms) -> Option<String> {
+    let compares = |quantity| terms.quantities.contains(&quantity);
+    let shown = rounds.iter().flatten().any(|values| values.p99.is_some());
+    let left_out = compares(Quantity::P50) && !compares(Quantity::P99) && !shown;
+    (left_out && !rounds.is_empty()).then(|| {
+        let fewest = (prony_stats::percentile::MIN_SAMPLES_BEYOND / (1.0 - 0.99)).round();
+        format!(
+            "p99 is not compared: at this rate a round has fewer than the {fewest} requests that it needs \
+             (`--duration` makes rounds longer)."
+        )
+    })
 }
 
 /// Throughput was measured at the beginning and then no longer.
@@ -112,5 +127,22 @@ mod tests {
             ..terms()
         };
         assert_eq!(notes(&names, &[round(9.0, false, None)], &only), [""; 0]);
+    }
+
+    #[test]
+    fn a_p99_that_too_few_requests_cannot_show_is_told() {
+        let names = ["old".to_owned(), "new".to_owned()];
+        let rounds = [round(9.0, false, Some(1.0))];
+        let without = Terms {
+            quantities: vec![Quantity::P50, Quantity::Cpu],
+            ..terms()
+        };
+        let told = notes(&names, &rounds, &without);
+        assert!(told[0].contains("fewer than the 1000 requests"), "{told:?}");
+        assert_eq!(notes(&names, &rounds, &terms()), [""; 0]);
+        let mut shown = rounds;
+        shown[0][0].p99 = Some(1e6);
+        assert_eq!(notes(&names, &shown, &without), [""; 0]);
+        assert_eq!(notes(&names, &[], &without), [""; 0]);
     }
 }
