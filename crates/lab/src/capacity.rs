@@ -24,8 +24,8 @@ use prony_record::{
     Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
 };
 use prony_verdict::capacity::{
-    CURVE, Next, OVERLOAD, POINT_TRIES, Search, Shown, is_hopeless, judge, lowest_rate, needed,
-    round,
+    CURVE, Next, OVERLOAD, POINT_TRIES, Search, Shown, Trial, is_hopeless, judge, lowest_rate,
+    needed, round,
 };
 use prony_verdict::design::{connections_for, highest};
 use std::cell::Cell;
@@ -42,10 +42,13 @@ const OF_THE_HOST: [&str; 6] = [
     "unsolicited",
 ];
 /// A trial lasts for so long, unless the user says otherwise; or longer where answers are slow or few.
-pub const TRIAL: Duration = Duration::from_secs(2);
+pub const TRIAL: Duration = Duration::from_secs(6);
+/// While the search does not know where to look it lasts for one part of that; at parts of the capacity for a half.
+const ROUGH: u32 = 3;
+const HALF: u32 = 2;
 /// A trial lasts for so many times the longest latency limit: a server that is a little too slow for its rate breaks the limit only
-/// when its queue has grown to that, and a shorter trial would call a rate kept that is higher by as much.
-const LIMITS: u32 = 10;
+/// when its queue has grown to that, and where requests vary, queues grow to it now and then.
+const LIMITS: f64 = 30.0;
 /// No trial is made longer than this for the sake of its percentiles and its limits.
 const LONGEST: Duration = Duration::from_secs(30);
 /// The part of what a server reaches in a closed loop that is tried first.
@@ -209,6 +212,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             latency: Percentiles::of(&times.response)
                 .with_intervals(&times.response, &times.effective),
             errors: judged.errors,
+            excess: judged.excess,
             cpu_us_per_request: measured.cpu_per_request().map(|ns| ns / 1e3),
             kept: judged.broken.is_empty(),
             broken: judged.broken,
@@ -216,7 +220,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
         }
     }
 
-    /// How long a trial is while a few are made; at parts of the capacity twice that.
+    /// How long a trial is of those that decide.
     fn trial(&self) -> Duration {
         self.manner.given.duration.unwrap_or(TRIAL)
     }
@@ -354,11 +358,14 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                     search.restarted();
                 }
                 Next::Try(rate) => {
-                    let length = self.capacity.trial();
+                    let length = match search.is_near() {
+                        true => self.capacity.trial(),
+                        false => self.capacity.trial() / ROUGH,
+                    };
                     let Some(step) = self.try_rate((search.start(), rate), length)? else {
                         return Ok(false);
                     };
-                    search.tried(step.outcome());
+                    search.tried(Trial::from(&step));
                     let known = search.known();
                     (self.observer)(Event::Between(known.low, known.high));
                 }
@@ -373,7 +380,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         start: u32,
         top: f64,
     ) -> Result<(Vec<RateStep>, Option<AfterOverload>), CapacityError> {
-        let length = self.capacity.trial() * 2;
+        let length = self.capacity.trial() / HALF;
         let (mut points, mut before) = (Vec::new(), None);
         for part in CURVE {
             let rate = round(top * part);
@@ -396,7 +403,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let Some(over) = self.try_rate((start, round(top * OVERLOAD)), length)? else {
             return Ok((points, None));
         };
-        search.note(start, over.rate, over.outcome());
+        search.note(start, over.rate, Trial::from(&over));
         let mut after = None;
         for &part in CURVE.iter().rev().filter(|part| **part <= before) {
             // Not its capacity: what it keeps when it has been overloaded.
@@ -451,7 +458,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             };
             let few = step.unclear == Some(Unclear::TooFewAnswers);
             if step.kept || few || tries >= POINT_TRIES {
-                search.note(start, rate, step.outcome());
+                search.note(start, rate, Trial::from(&step));
                 return Ok(Some(step));
             }
         }
@@ -514,8 +521,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let alone = Duration::from_nanos(self.pilot.alone_ns);
         let response = self.response.clamp(alone, alone * BUSY);
         let few = Duration::try_from_secs_f64(needed(limits.highest_percentile()) / rate);
-        let limit = Duration::try_from_secs_f64(limits.longest_ms() / 1e3);
-        let limits = limit.unwrap_or(LONGEST).saturating_mul(LIMITS);
+        let part = length.as_secs_f64() / self.capacity.trial().as_secs_f64();
+        let limits = Duration::try_from_secs_f64(part * LIMITS * limits.longest_ms() / 1e3);
+        let limits = limits.unwrap_or(LONGEST);
         let wanted = few.unwrap_or(LONGEST).max(limits).min(LONGEST);
         let given = &manner.given;
         let connections = given.connections.unwrap_or_else(|| {

@@ -190,6 +190,8 @@ pub struct RateStep {
     pub latency: Percentiles,
     /// The share of requests that failed, 0 to 1.
     pub errors: f64,
+    /// How many responses were late or failed, as a multiple of what the limits allow: up to 1 they are kept.
+    pub excess: f64,
     /// The server's CPU time per request, in microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// It was kept within all limits, and no check failed.

@@ -4,8 +4,8 @@
 //! connections, another minute on the machine. So the search climbs to it on several starts. On each it goes up until the server
 //! breaks a limit, which ends the start: what was overloaded once may not be what it was. Where a start's first rate is broken
 //! already, the next start begins lower, so it finds its way from both sides, whatever the first guess. Each start brackets its own
-//! capacity, and from the brackets follows the rate at which half of all starts keep the limits, with its interval
-//! ([`prony_stats::threshold`]).
+//! capacity, and from how many responses were late in each of its trials follows the rate that a start keeps, with its
+//! interval ([`prony_stats::threshold`]).
 //!
 //! A trial that a noisy host or the generator may have broken is [`Outcome::Unclear`]: its rate is tried again a few times, and
 //! after that the start's capacity is only known to be higher. What the trials say in the end is a pure function of them
@@ -17,7 +17,7 @@ mod known;
 pub use judge::{BEYOND, Judged, Shown, is_hopeless, judge};
 pub use known::{brackets, known};
 
-use prony_record::service::{Known, Outcome, Unclear};
+use prony_record::service::{Known, Outcome, RateStep, Unclear};
 
 /// Starts whose capacity is bracketed.
 pub const STARTS: u32 = 5;
@@ -47,15 +47,36 @@ pub const OVERLOAD: f64 = 1.25;
 /// A part of the capacity that is not kept is tried this often in all.
 pub const POINT_TRIES: u32 = 3;
 
-/// A trial at a rate.
+/// What a trial at a rate has shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// Whether the limits were kept.
+    pub outcome: Outcome,
+    /// How many responses were late or failed, as a multiple of what the limits allow.
+    pub excess: f64,
+    /// How long it was, in seconds.
+    pub seconds: f64,
+}
+
+impl From<&RateStep> for Trial {
+    fn from(step: &RateStep) -> Self {
+        Self {
+            outcome: step.outcome(),
+            excess: step.excess,
+            seconds: step.seconds,
+        }
+    }
+}
+
+/// A trial that was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tried {
     /// On which start, from 0.
     pub start: u32,
     /// Requests per second.
     pub rate: f64,
-    /// What it said.
-    pub outcome: Outcome,
+    /// What it has shown.
+    pub trial: Trial,
 }
 
 /// What a search does next.
@@ -140,16 +161,16 @@ impl Search {
     }
 
     /// How the trial went that was to be made next.
-    pub fn tried(&mut self, outcome: Outcome) {
+    pub fn tried(&mut self, trial: Trial) {
         let Next::Try(rate) = self.next else {
             return;
         };
-        self.note(self.start, rate, outcome);
+        self.note(self.start, rate, trial);
         if self.trials.len() >= MOST {
             self.next = Next::Over;
             return;
         }
-        match outcome {
+        match trial.outcome {
             Outcome::Kept => {
                 (self.unclear, self.blind) = (0, 0);
                 self.next = Next::Try(round(rate * self.step));
@@ -160,12 +181,14 @@ impl Search {
     }
 
     /// A trial that was made for another reason: to show the latency at a part of the capacity.
-    pub fn note(&mut self, start: u32, rate: f64, outcome: Outcome) {
-        self.trials.push(Tried {
-            start,
-            rate,
-            outcome,
-        });
+    pub fn note(&mut self, start: u32, rate: f64, trial: Trial) {
+        self.trials.push(Tried { start, rate, trial });
+    }
+
+    /// Is the capacity about known, so that trials decide how well?
+    #[must_use]
+    pub fn is_near(&self) -> bool {
+        self.step < FIRST
     }
 
     fn was_unclear(&mut self, rate: f64, why: Unclear) {

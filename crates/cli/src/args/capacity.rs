@@ -81,8 +81,9 @@ pub struct Capacity {
     /// Generator threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
     pub threads: u32,
-    /// Length of a trial; longer where answers are slow or few, and twice that for the latency below the capacity
-    #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = with_unit)]
+    /// Length of the trials that decide; longer where answers are slow or few. Those that find out where to look take a
+    /// third, and those for the latency below the capacity a half
+    #[arg(short, long, value_name = "TIME", default_value = "6s", value_parser = with_unit)]
     pub duration: Span,
     /// Load each start unmeasured until steady, for at most this long
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = with_unit)]

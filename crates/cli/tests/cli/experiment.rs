@@ -122,7 +122,11 @@ fn check_cell(cell: &Value) {
         "{cell:#}"
     );
     assert!(cell["latency"]["response"]["p50"].as_u64().unwrap() > 0);
-    assert_eq!(cell["latency"]["response"]["n"], cell["answers"]);
+    // Response times are those of requests that began in the measurement, and answers those that ended in it: at each end
+    // of the two trials up to four are in flight.
+    let n = |count: &Value| count.as_u64().unwrap();
+    let apart = n(&cell["latency"]["response"]["n"]).abs_diff(n(&cell["answers"]));
+    assert!(apart <= 2 * 4, "{cell:#}");
     assert!(raised(&cell["checks"]).contains("too-short"));
 }
 

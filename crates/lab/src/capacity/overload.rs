@@ -22,7 +22,7 @@ const REST: f64 = 0.5;
 impl<H: Host, G: Generator> Session<'_, '_, H, G> {
     /// Loads it beyond a rate, up to a share of it, each time followed by a load that it can keep.
     pub(super) fn beyond(&mut self, low: f64, most: f64) -> Result<Vec<Overload>, CapacityError> {
-        let length = self.capacity.trial() * 2;
+        let length = self.capacity.trial();
         let mut all = Vec::new();
         for share in beyond(most) {
             let rate = round(low * share);

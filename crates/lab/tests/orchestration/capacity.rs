@@ -36,7 +36,7 @@ fn search_within(
         ask: ask(),
         load: Load::default(),
         given: Given {
-            duration: Some(Duration::from_secs(2)),
+            duration: Some(Duration::from_secs(6)),
             warmup: Some(Duration::from_secs(1)),
             ..Given::default()
         },
@@ -267,8 +267,8 @@ fn beyond_the_capacity_and_how_soon_it_recovers() {
         assert!(seen.rate > capacity);
         assert_eq!(seen.throughput, 10_000.0);
         assert_eq!(seen.goodput, 0.0, "every answer came too late");
-        // Three slow windows of 400 ms, and the one that is not.
-        assert_eq!(seen.recovery_seconds, Some(1.6));
+        // Three slow windows of 600 ms, and the one that is not.
+        assert_eq!(seen.recovery_seconds, Some(2.4));
     }
     let called = |name: &str| {
         let of = |it: &&Recording| it.trial.load.name.as_deref() == Some(name);
@@ -287,7 +287,7 @@ fn a_server_that_does_not_recover_says_so() {
     let (found, _) = search_within(behaviour, None, vec![limit(99.0, 10.0)], Some(1.1));
     let seen = &found.unwrap().beyond[0];
     assert_eq!(seen.recovery_seconds, None);
-    assert_eq!(seen.recovery_watched_seconds, 4.0);
+    assert_eq!(seen.recovery_watched_seconds, 6.0);
 }
 
 #[test]

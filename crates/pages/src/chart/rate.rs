@@ -13,7 +13,7 @@ use prony_record::times;
 use prony_record::{SECOND, Times};
 use prony_report::show;
 use prony_stats::percentile::supported;
-use prony_verdict::capacity::{Judged, Shown, Tried, judge, known};
+use prony_verdict::capacity::{Judged, Shown, Trial, Tried, judge, known};
 use std::collections::BTreeMap;
 
 /// Percentiles that are drawn.
@@ -117,11 +117,16 @@ fn known_by(steps: &[Step<'_>]) -> Known {
         .iter()
         .filter(|step| step.part.trial().load.name.is_none());
     let tried = tried.filter_map(|step| {
-        let outcome = step.judged.as_ref()?.outcome();
+        let judged = step.judged.as_ref()?;
+        let measured = step.part.measured()?;
         Some(Tried {
             start: step.part.trial().round,
             rate: step.rate,
-            outcome,
+            trial: Trial {
+                outcome: judged.outcome(),
+                excess: judged.excess,
+                seconds: measured.durations.measured_ns as f64 / SECOND as f64,
+            },
         })
     });
     known(&tried.collect::<Vec<Tried>>())

@@ -17,6 +17,7 @@ fn step(rate: f64, kept: bool) -> RateStep {
         }],
         latency: Percentiles::default(),
         errors: 0.0,
+        excess: if kept { 0.0 } else { 20.0 },
         cpu_us_per_request: None,
         kept,
         broken: if kept {

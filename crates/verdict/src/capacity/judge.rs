@@ -4,6 +4,7 @@
 use prony_record::service::{Limited, Limits, Outcome, Unclear};
 use prony_record::{Finding, Outcomes, Resources, SECOND, Severity, Times};
 use prony_stats::percentile::supported;
+use prony_stats::threshold::MOST;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
 /// so the limits count it already.
@@ -57,6 +58,9 @@ pub struct Judged {
     pub limited: Vec<Limited>,
     /// The share of requests that failed, 0 to 1.
     pub errors: f64,
+    /// How many responses were late or failed, as a multiple of what the limits allow: of the limit of which that is the most. At
+    /// least [`MOST`] where something else was broken.
+    pub excess: f64,
     /// What was not kept, in words; empty when everything was.
     pub broken: Vec<String>,
     /// Why that may not have been the server's doing.
@@ -86,6 +90,7 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
     // Every limit that was broken was exceeded by less than the generator was late.
     let mut by_lateness = true;
     let mut few = false;
+    let mut excess: f64 = 0.0;
     for limit in &limits.latency {
         let (percentile, share) = (limit.percentile, limit.percentile / 100.0);
         let n = shown.response.len() as f64;
@@ -93,6 +98,7 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
         let within = (limit.within_ms * 1e6) as u64;
         let beyond = n - shown.response.count_between(0, within) as f64;
         let longer = (judged(n, share) || beyond >= SURELY).then(|| beyond / n);
+        excess = excess.max(beyond / n.max(1.0) / (1.0 - share));
         limited.push(Limited {
             percentile,
             ms,
@@ -121,6 +127,10 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
     // Nothing is broken but what a rate as low as this cannot show.
     let unknown = limited.iter().filter(|it| it.longer.is_none()).count();
     let mut only_few = few && broken.len() == unknown;
+    if errors > 0.0 {
+        // Where none is allowed, one is as bad as it gets.
+        excess = excess.max((errors / limits.errors).min(MOST));
+    }
     if errors > limits.errors {
         broken.push(format!("{:.2} % errors", errors * 100.0));
         (by_lateness, only_few) = (false, false);
@@ -128,6 +138,7 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
     for name in BREAKING {
         if raised(shown.checks, name).is_some() {
             broken.push(name.to_owned());
+            excess = excess.max(MOST);
             (by_lateness, only_few) = (false, false);
         }
     }
@@ -139,6 +150,7 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
     Judged {
         limited,
         errors,
+        excess,
         broken,
         unclear,
     }

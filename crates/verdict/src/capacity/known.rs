@@ -1,8 +1,8 @@
-//! What trials at rates say about a capacity: the rate at which half of all starts keep the limits, and between which rates it lies.
+//! What trials at rates say about a capacity: the rate up to which a start keeps the limits, and between which rates it lies.
 
 use super::Tried;
 use prony_record::service::{Known, Outcome, Unclear};
-use prony_stats::threshold::{Bracket, threshold};
+use prony_stats::threshold::{self, threshold};
 
 /// Starts that must have bracketed their own capacity before one is claimed of the server.
 const FEWEST: u32 = 3;
@@ -10,6 +10,25 @@ const FEWEST: u32 = 3;
 const DIFFER: f64 = 0.05;
 /// An interval whose ends are further apart than this factor has a reason that is told.
 const WIDE: f64 = 1.3;
+/// Seconds of a trial of weight 1.
+const SECONDS: f64 = 2.0;
+
+/// What a start has shown, in requests per second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bracket {
+    /// The highest rate that it kept; none where it kept none.
+    pub held: Option<f64>,
+    /// The lowest rate above that which it broke; none where it was not found.
+    pub failed: Option<f64>,
+}
+
+impl Bracket {
+    /// Both ends are known.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.held.is_some() && self.failed.is_some()
+    }
+}
 
 /// What trials say, in the order in which they were made. Those that are unclear say nothing against the
 /// server.
@@ -17,12 +36,11 @@ const WIDE: f64 = 1.3;
 pub fn known(trials: &[Tried]) -> Known {
     let starts = brackets(trials);
     let closed = starts.iter().filter(|start| start.is_closed()).count() as u32;
-    let found = threshold(&starts).filter(|_| closed >= FEWEST);
-    if let Some(found) = found
-        && let (Some(low), Some(high)) = (found.low, found.high)
+    if closed >= FEWEST
+        && let Some(found) = threshold(&clear(trials))
     {
         let mut because = Vec::new();
-        if high > low * WIDE {
+        if found.high > found.low * WIDE {
             because = reasons(trials);
             if found.spread >= DIFFER {
                 because.push(format!(
@@ -33,8 +51,8 @@ pub fn known(trials: &[Tried]) -> Known {
         }
         return Known {
             estimate: Some(found.value),
-            low: Some(low),
-            high: Some(high),
+            low: Some(found.low),
+            high: Some(found.high),
             starts: closed,
             because,
         };
@@ -43,7 +61,9 @@ pub fn known(trials: &[Tried]) -> Known {
         .iter()
         .filter_map(|start| start.held)
         .reduce(f64::max);
-    let broken = trials.iter().filter(|it| it.outcome == Outcome::Broken);
+    let broken = trials
+        .iter()
+        .filter(|it| it.trial.outcome == Outcome::Broken);
     let high = broken
         .map(|it| it.rate)
         .filter(|rate| low.is_none_or(|low| *rate > low))
@@ -64,6 +84,21 @@ pub fn known(trials: &[Tried]) -> Known {
     }
 }
 
+/// Those that say something about the server.
+fn clear(trials: &[Tried]) -> Vec<threshold::Trial> {
+    let clear = trials
+        .iter()
+        .filter(|it| !matches!(it.trial.outcome, Outcome::Unclear(_)));
+    clear
+        .map(|it| threshold::Trial {
+            start: it.start,
+            at: it.rate,
+            excess: it.trial.excess,
+            weight: it.trial.seconds / SECONDS,
+        })
+        .collect()
+}
+
 /// What each start has shown, in their order: the highest rate that it kept, and the lowest above that which it broke.
 #[must_use]
 pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
@@ -77,7 +112,7 @@ pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
             let of = |outcome| {
                 let these = trials
                     .iter()
-                    .filter(move |it| it.start == start && it.outcome == outcome);
+                    .filter(move |it| it.start == start && it.trial.outcome == outcome);
                 these.map(|it| it.rate)
             };
             let broken: Vec<f64> = of(Outcome::Broken).collect();
@@ -95,7 +130,7 @@ pub fn brackets(trials: &[Tried]) -> Vec<Bracket> {
 /// Why trials say nothing against the server that broke its limits.
 fn reasons(trials: &[Tried]) -> Vec<String> {
     let count = |why: Unclear| {
-        let is = |tried: &&Tried| tried.outcome == Outcome::Unclear(why);
+        let is = |tried: &&Tried| tried.trial.outcome == Outcome::Unclear(why);
         trials.iter().filter(is).count()
     };
     let told = |&why: &Unclear| {
@@ -108,6 +143,23 @@ fn reasons(trials: &[Tried]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capacity::Trial;
+
+    fn tried(start: u32, rate: f64, outcome: Outcome) -> Tried {
+        let excess = match outcome {
+            Outcome::Kept => 0.0,
+            _ => 50.0,
+        };
+        Tried {
+            start,
+            rate,
+            trial: Trial {
+                outcome,
+                excess,
+                seconds: 6.0,
+            },
+        }
+    }
 
     const NOISE: Outcome = Outcome::Unclear(Unclear::NoisyHost);
     const KEPT: Outcome = Outcome::Kept;
@@ -115,11 +167,9 @@ mod tests {
 
     fn of(starts: &[&[(f64, Outcome)]]) -> Known {
         let all = starts.iter().zip(0..).flat_map(|(trials, start)| {
-            trials.iter().map(move |&(rate, outcome)| Tried {
-                start,
-                rate,
-                outcome,
-            })
+            trials
+                .iter()
+                .map(move |&(rate, outcome)| tried(start, rate, outcome))
         });
         known(&all.collect::<Vec<_>>())
     }
@@ -139,14 +189,15 @@ mod tests {
 
     #[test]
     fn starts_that_differ_widen_the_interval_and_that_is_told() {
-        let start = |rate: f64| vec![(rate, KEPT), (rate * 1.04, BROKEN)];
-        let starts = [700.0, 1_000.0, 1_300.0].map(start);
+        let start = |rate: f64| {
+            let kept = [0.88, 0.92, 0.96, 1.0].map(|part| (rate * part, KEPT));
+            [&kept[..], &[(rate * 1.04, BROKEN)]].concat()
+        };
+        let starts = [700.0, 850.0, 1_000.0, 1_150.0, 1_300.0].map(start);
         let starts: Vec<&[(f64, Outcome)]> = starts.iter().map(Vec::as_slice).collect();
         let found = of(&starts);
-        assert!(
-            found.low.unwrap() < 700.0 && found.high.unwrap() > 1_300.0,
-            "{found:?}"
-        );
+        let (low, high) = (found.low.unwrap(), found.high.unwrap());
+        assert!(low < 900.0 && high > 1_050.0, "{found:?}");
         assert!(
             found.because[0].contains("its starts keep differs by"),
             "{found:?}"
@@ -176,21 +227,9 @@ mod tests {
     #[test]
     fn what_a_start_keeps_after_it_has_broken_less_does_not_count() {
         let found = brackets(&[
-            Tried {
-                start: 0,
-                rate: 1_000.0,
-                outcome: KEPT,
-            },
-            Tried {
-                start: 0,
-                rate: 800.0,
-                outcome: BROKEN,
-            },
-            Tried {
-                start: 0,
-                rate: 500.0,
-                outcome: KEPT,
-            },
+            tried(0, 1_000.0, KEPT),
+            tried(0, 800.0, BROKEN),
+            tried(0, 500.0, KEPT),
         ]);
         assert_eq!((found[0].held, found[0].failed), (Some(500.0), Some(800.0)));
     }

@@ -13,16 +13,37 @@ fn outcome(kept: bool) -> Outcome {
     }
 }
 
+/// A trial in which nothing was late, or nearly everything.
+fn sharp(outcome: Outcome) -> Trial {
+    Trial {
+        outcome,
+        excess: match outcome {
+            Outcome::Kept => 0.0,
+            _ => 80.0,
+        },
+        seconds: 6.0,
+    }
+}
+
 /// Carries a search out. `answers` is told the start, the rate, and the trial's number.
 fn search(guess: f64, floor: f64, mut answers: impl FnMut(u32, f64, usize) -> Outcome) -> Search {
-    let mut search = Search::from(guess, floor);
+    carry_out(Search::from(guess, floor), floor, |search, rate| {
+        sharp(answers(search.start(), rate, search.trials.len()))
+    })
+}
+
+fn carry_out(
+    mut search: Search,
+    floor: f64,
+    mut trial: impl FnMut(&Search, f64) -> Trial,
+) -> Search {
     loop {
         match search.next() {
             Next::Try(rate) => {
                 assert!(rate >= floor * 0.999, "{rate} is below {floor}");
-                let number = search.trials.len();
-                assert!(number < MOST, "it does not end");
-                search.tried(answers(search.start(), rate, number));
+                assert!(search.trials.len() < MOST, "it does not end");
+                let trial = trial(&search, rate);
+                search.tried(trial);
             }
             Next::Restart => search.restarted(),
             Next::Over => return search,
@@ -42,8 +63,10 @@ proptest! {
         let known = search.known();
         let found = known.estimate.unwrap();
         prop_assert!((found / limit - 1.0).abs() < 0.03, "{found} of {limit}");
-        prop_assert!(known.low.unwrap() <= limit && known.high.unwrap() >= limit, "{known:?}");
-        prop_assert!(known.high.unwrap() / known.low.unwrap() < 1.12, "{known:?}");
+        // Which of the rates that are tried are next to the limit is chance.
+        prop_assert!(known.low.unwrap() <= limit * 1.01, "{known:?}");
+        prop_assert!(known.high.unwrap() >= limit * 0.99, "{known:?}");
+        prop_assert!(known.high.unwrap() / known.low.unwrap() < 1.25, "{known:?}");
         prop_assert!(search.trials.len() < 45, "{}", search.trials.len());
     }
 
@@ -81,50 +104,125 @@ proptest! {
     }
 }
 
-/// The share of searches whose interval has the rate that half of all starts keep, when starts differ by `starts` and each trial
-/// by `trials`, as standard deviations of logarithms; and how wide it is in the median.
-fn coverage(seed: u64, (starts, trials): (f64, f64)) -> (f64, f64) {
-    let mut rng = StdRng::seed_from_u64(seed);
-    let normal = move |rng: &mut StdRng| {
-        let (u, v): (f64, f64) = (rng.random(), rng.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    };
-    let (mut covered, mut widths) = (0, Vec::new());
-    let searches = 400;
-    for _ in 0..searches {
-        let (mut on, mut this) = (u32::MAX, 0.0);
-        let search = search(700.0, 1.0, |start, rate, _| {
-            if start != on {
-                (on, this) = (start, starts * normal(&mut rng));
-            }
-            outcome((rate / 1_000.0).ln() <= this + trials * normal(&mut rng))
-        });
-        let known = search.known();
-        let (low, high) = (known.low.unwrap(), known.high.unwrap());
-        covered += u32::from(known.estimate.is_some() && (low..=high).contains(&1_000.0));
-        widths.push(high / low - 1.0);
-    }
-    widths.sort_by(f64::total_cmp);
-    (
-        f64::from(covered) / f64::from(searches),
-        widths[widths.len() / 2],
-    )
+/// A server that works on one request after the other, of evenly spaced ones, 99 % of which may take this long at the most; times
+/// in seconds.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    limit: f64,
+    /// The mean service time of the start in the middle.
+    service: f64,
+    /// Service times are exponential, or else all the same.
+    exponential: bool,
+    /// The standard deviation of starts' service times, as a share.
+    starts: f64,
+    /// The rate at which 1 % of the responses take longer than the limit.
+    capacity: f64,
 }
 
+impl Queue {
+    fn constant(service: f64, starts: f64) -> Self {
+        Self {
+            limit: 20.0 * service,
+            service,
+            exponential: false,
+            starts,
+            capacity: 1.0 / service,
+        }
+    }
+
+    /// The response time is exponential with rate (1 − σ)/service, where σ = exp(−(1 − σ)/ρ) (Kleinrock, *Queueing Systems* I (1975),
+    /// 6.4).
+    fn exponential(service: f64, limit: f64, starts: f64) -> Self {
+        let idle = 100.0_f64.ln() * service / limit;
+        Self {
+            limit,
+            service,
+            exponential: true,
+            starts,
+            capacity: -idle / (1.0 - idle).ln() / service,
+        }
+    }
+
+    /// A trial at a rate on a start whose service times are so many times those of the one in the middle.
+    fn trial(&self, slower: f64, rate: f64, seconds: f64, rng: &mut StdRng) -> Trial {
+        let n = (rate * seconds) as u32;
+        let lead_in = (rate * 0.05) as u32;
+        let (mut wait, mut late) = (0.0_f64, 0);
+        for request in 0..lead_in + n {
+            let exponential = match self.exponential {
+                true => -(1.0 - rng.random::<f64>()).ln(),
+                false => 1.0,
+            };
+            let response = wait + self.service * slower * exponential;
+            late += u32::from(request >= lead_in && response > self.limit);
+            wait = (response - 1.0 / rate).max(0.0);
+        }
+        let excess = f64::from(late) / f64::from(n) / 0.01;
+        Trial {
+            outcome: outcome(excess <= 1.0),
+            excess,
+            seconds,
+        }
+    }
+
+    /// The share of searches whose interval has the capacity, how far off the median of their estimates is, and how wide the
+    /// interval is in the median; as shares.
+    fn searched(&self, seed: u64) -> (f64, f64, f64) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let (mut covered, mut estimates, mut widths) = (0, Vec::new(), Vec::new());
+        let searches = 150;
+        for _ in 0..searches {
+            let (mut on, mut slower) = (u32::MAX, 1.0);
+            let guess = self.capacity * rng.random_range(0.5..0.9);
+            let search = carry_out(Search::from(guess, 1.0), 1.0, |search, rate| {
+                if search.start() != on {
+                    let (u, v): (f64, f64) = (rng.random(), rng.random());
+                    let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+                    (on, slower) = (search.start(), (self.starts * normal).exp());
+                }
+                let seconds = if search.is_near() { 6.0 } else { 2.0 };
+                self.trial(slower, rate, seconds, &mut rng)
+            });
+            let known = search.known();
+            let (low, high) = (known.low.unwrap(), known.high.unwrap());
+            covered += u32::from((low..=high).contains(&self.capacity));
+            estimates.push(known.estimate.unwrap() / self.capacity - 1.0);
+            widths.push(high / low - 1.0);
+        }
+        let middle = |mut all: Vec<f64>| {
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        };
+        let covered = f64::from(covered) / f64::from(searches);
+        (covered, middle(estimates), middle(widths))
+    }
+}
+
+/// Of servers whose trials say clearly what they keep, and of such whose short trials mostly look better than they are. Of 150
+/// searches 142 are expected to be right, and 134 or fewer in one series of a hundred.
 #[test]
 fn the_interval_holds_however_starts_and_trials_differ() {
-    for spread in [
-        (0.0, 0.0),
-        (0.02, 0.0),
-        (0.05, 0.0),
-        (0.0, 0.02),
-        (0.03, 0.02),
-        (0.1, 0.02),
-    ] {
-        let (covered, width) = coverage(7, spread);
-        assert!(covered >= 0.90, "{spread:?}: {covered}, {width}");
-        assert!(width < 0.2 + 6.0 * spread.0, "{spread:?}: {width}");
-    }
+    let queues = [
+        Queue::constant(0.002, 0.0),
+        Queue::constant(0.002, 0.05),
+        Queue::constant(0.002, 0.15),
+        Queue::exponential(0.002, 0.05, 0.15),
+        Queue::exponential(0.002, 0.05, 0.0),
+        Queue::exponential(0.002, 0.05, 0.05),
+        Queue::exponential(0.005, 0.1, 0.0),
+        Queue::exponential(0.005, 0.1, 0.1),
+    ];
+    std::thread::scope(|scope| {
+        for queue in queues {
+            scope.spawn(move || {
+                let (covered, off, width) = queue.searched(7);
+                let seen = format!("{queue:?}: {covered}, {off}, {width}");
+                assert!(covered >= 0.87, "{seen}");
+                assert!(off.abs() < 0.03, "{seen}");
+                assert!(width < 0.2 + 6.0 * queue.starts, "{seen}");
+            });
+        }
+    });
 }
 
 #[test]
@@ -132,8 +230,8 @@ fn each_start_ends_with_what_it_breaks() {
     let search = search(1_000.0, 1.0, |_, rate, _| outcome(rate <= 3_000.0));
     for start in 0..=search.start() {
         let mut of = search.trials.iter().filter(|it| it.start == start).rev();
-        assert_eq!(of.next().unwrap().outcome, Outcome::Broken);
-        assert!(of.all(|it| it.outcome == Outcome::Kept));
+        assert_eq!(of.next().unwrap().trial.outcome, Outcome::Broken);
+        assert!(of.all(|it| it.trial.outcome == Outcome::Kept));
     }
     assert_eq!(search.known().starts, STARTS);
 }
