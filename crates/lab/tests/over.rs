@@ -9,7 +9,7 @@ use prony_engine::protocol::tls::TlsOptions;
 use prony_lab::contract::{Contract, Depth, Fixture, Inspection, Verified, Violation, Way};
 use prony_record::load::Over;
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
@@ -100,11 +100,14 @@ struct Seen {
 
 /// Until one of both ends; did the cheat break off?
 fn pass_on(
-    mut client: &TcpStream,
+    client: &TcpStream,
     mut server: &TcpStream,
     change: fn(&mut Seen, Frame) -> Option<Vec<u8>>,
 ) -> bool {
     let mut seen = Seen::default();
+    let mut client = BufReader::new(client);
+    // What came at once passes on at once or, where it is broken off, not at all: nothing of it has been answered before.
+    let mut passes = Vec::new();
     let mut preface = [0; PREFACE];
     if client.read_exact(&mut preface).is_err() || server.write_all(&preface).is_err() {
         return false;
@@ -126,9 +129,14 @@ fn pass_on(
             bytes,
         };
         match change(&mut seen, frame) {
-            Some(bytes) if server.write_all(&bytes).is_ok() => {}
-            Some(_) => return false,
+            Some(bytes) => passes.extend(bytes),
             None => return true,
+        }
+        if client.buffer().is_empty() {
+            if server.write_all(&passes).is_err() {
+                return false;
+            }
+            passes.clear();
         }
     }
 }
