@@ -171,8 +171,9 @@ fn pair((old, new, connections): (u64, u64, u32)) -> Result<Answer> {
     let mut duel = command(&folder)?;
     duel.args(["duel", "--get", "/", "--json", "--quiet"])
         .args([
-            &clockwork(&format!("{old}ms"), "")?,
-            &clockwork(&format!("{new}ms"), "")?,
+            // One of them rests while the other is measured, and is not to take its CPU.
+            &clockwork(&format!("{old}ms"), "--sleep")?,
+            &clockwork(&format!("{new}ms"), "--sleep")?,
         ]);
     if connections > 0 {
         duel.args(["-c", &connections.to_string()]);

@@ -82,7 +82,7 @@ pub struct Capacity<'a, H, G> {
 /// What a search has found.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// The rate at which half of all starts keep the limits, in requests per second; none if no rate is kept, if it is not known,
+    /// The rate at which the median start is just at the limits, in requests per second; none if no rate is kept, if it is not known,
     /// or if the user interrupted the search.
     pub capacity: Option<f64>,
     /// Its interval, or between which rates it lies.

@@ -123,7 +123,7 @@ pub struct CapacityReport {
     pub server: String,
     /// The limits.
     pub limits: Limits,
-    /// The rate at which half of all starts keep them, requests per second; null when that is not known: then `known` says
+    /// The rate at which the median start is just at them, requests per second; null when that is not known: then `known` says
     /// between which rates it lies.
     pub capacity: Option<f64>,
     /// Its interval, or between which rates it lies, and why that is not known better.
@@ -147,7 +147,7 @@ pub struct CapacityReport {
 /// Between which rates a capacity lies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Known {
-    /// The capacity, in requests per second: the rate at which half of all starts keep the limits. Null when less than three
+    /// The capacity, in requests per second: the rate at which the median start is just at the limits. Null when less than three
     /// starts have shown where theirs lies, or nothing limits its interval.
     pub estimate: Option<f64>,
     /// The lower end of its 95 % interval; without an estimate the highest rate that was kept. Null when none was.

@@ -29,8 +29,8 @@ const HIDDEN: u32 = 3;
 const MOST: usize = 120;
 /// The first start goes up by this factor, and starts go down by it while none has kept a rate.
 const FIRST: f64 = 1.5;
-/// The next ones by these; the last of them holds from there on. They end in brackets that are so narrow that what is left is the
-/// difference between starts.
+/// The next ones by these; the last of them holds from there on. They are so small that what is left is the difference
+/// between starts.
 const STEPS: [f64; 3] = [1.15, 1.06, 1.04];
 /// Going down, the factor grows to this: a guess may be wrong by orders of magnitude.
 const DOWN: f64 = 4.0;

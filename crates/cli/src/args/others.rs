@@ -157,6 +157,9 @@ pub struct Serve {
     /// Send answers in two pieces with Nagle's algorithm on (the 40 ms of a delayed acknowledgement)
     #[arg(long, help_heading = "Clockwork")]
     pub nagle: bool,
+    /// Wait asleep rather than spinning: leaves the CPU to others, and answers some 0.1 ms late
+    #[arg(long, help_heading = "Clockwork")]
+    pub sleep: bool,
     /// Draws delays from this number
     #[arg(long, default_value_t = 0, help_heading = "Clockwork")]
     pub seed: u64,

@@ -68,6 +68,7 @@ fn clockwork(args: &Serve, listen: SocketAddr) -> Result<Ended> {
         },
         message: args.message,
         nagle: args.nagle,
+        sleep: args.sleep,
         over: over(args)?,
         note: false,
     };

@@ -237,7 +237,7 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
             None => "No rate was kept within the limits, and none was broken by the server.".into(),
         },
         (Some(known), Some(_)) => format!(
-            "The capacity is the rate at which half of all starts keep the limits: {}.",
+            "The capacity is the rate at which the median start is just at the limits: {}.",
             prony_report::capacity::estimate(known).unwrap_or_default()
         ),
     };

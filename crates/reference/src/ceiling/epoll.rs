@@ -28,7 +28,7 @@ pub(super) fn serve<S: Session>(
     let mut worker = Worker::<S>::new(listener, work, setup)?;
     let mut events = Events::new(EVENTS);
     loop {
-        worker.poller.wait(&mut events, true)?;
+        worker.poller.wait(&mut events, None)?;
         if S::DATED {
             worker.date.refresh();
         }

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::held::Held;
 use super::report::{Report, Tally};
@@ -27,6 +28,8 @@ const EVENTS: usize = 64;
 const BUFFER: usize = 64 * 1024;
 /// A connection with more held back than this, beyond one message, is not read until it is less.
 const MOST_HELD: usize = 64 * 1024 * 1024;
+/// How often a server that sleeps looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
 /// The script's origin is a whole multiple of this.
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -46,6 +49,8 @@ pub struct Options {
     /// that write head and body separately: once the client delays its acknowledgements, the second
     /// piece waits for one (40 ms and more).
     pub nagle: bool,
+    /// Waits asleep rather than spinning: it leaves the CPU to others, and replies some 0.1 ms late.
+    pub sleep: bool,
     /// What HTTP, or WebSocket over TLS, is spoken over.
     pub over: Over,
     /// Notes when each reply is released, for [`Report::released`]: eight bytes for each.
@@ -61,6 +66,7 @@ impl Options {
             script: Script::default(),
             message: None,
             nagle: false,
+            sleep: false,
             over: Over::default(),
             note: false,
         }
@@ -131,8 +137,8 @@ impl Server {
         self.origin_ns
     }
 
-    /// Serves until `stop` is set, keeping one CPU busy all the while: it spins, because a thread
-    /// that sleeps wakes up late. Replies still held back then are dropped.
+    /// Serves until `stop` is set, keeping one CPU busy all the while unless it is to sleep: it spins, because
+    /// a thread that sleeps wakes up late. Replies still held back then are dropped.
     ///
     /// A request arrives when the server learns of its last byte: at the return of the `epoll_wait`
     /// that reports it.
@@ -210,7 +216,7 @@ impl<'a> Clockwork<'a> {
     /// Looks once for whatever there is to do. Replies that are due come first, and again after each
     /// connection's turn: reading is never so urgent.
     fn turn(&mut self, events: &mut Events) -> Result<(), Error> {
-        self.poller.wait(events, false)?;
+        self.poller.wait(events, Some(self.idle()))?;
         let arrival = self.now();
         self.send_due()?;
         if events.len() > 0 {
@@ -224,6 +230,17 @@ impl<'a> Clockwork<'a> {
             self.send_due()?;
         }
         Ok(())
+    }
+
+    /// How long nothing is due.
+    fn idle(&self) -> Duration {
+        if !self.options.sleep {
+            return Duration::ZERO;
+        }
+        let due = self.due.peek().map(|Reverse((due, _))| due);
+        due.map_or(LOOK, |due| {
+            Duration::from_nanos(due.saturating_sub(self.now())).min(LOOK)
+        })
     }
 
     fn accept(&mut self) -> Result<(), Error> {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use crate::Error;
 
@@ -89,9 +90,12 @@ impl Poller {
         Ok(())
     }
 
-    /// Fills `events`; waits for the first one, or, if not `blocking`, only looks.
-    pub(crate) fn wait(&self, events: &mut Events, blocking: bool) -> Result<(), Error> {
-        let timeout = if blocking { -1 } else { 0 };
+    /// Fills `events`; waits for the first one, or for so long at most: for no time, it only looks.
+    pub(crate) fn wait(&self, events: &mut Events, most: Option<Duration>) -> Result<(), Error> {
+        if let Some(most) = most.filter(|most| !most.is_zero()) {
+            self.sleep(most)?;
+        }
+        let timeout = if most.is_some() { 0 } else { -1 };
         let room = events.list.len() as libc::c_int;
         // SAFETY: the kernel writes at most `room` events, for which the list has place.
         let count = unsafe {
@@ -103,14 +107,35 @@ impl Poller {
             )
         };
         events.count = usize::try_from(count).unwrap_or(0);
-        if count < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(Error::system("epoll_wait")(error));
-            }
-        }
-        Ok(())
+        unless_interrupted("epoll_wait", count)
     }
+
+    /// Until there is an event, or for so long: `epoll_wait` itself knows whole milliseconds only.
+    fn sleep(&self, most: Duration) -> Result<(), Error> {
+        let mut ready = libc::pollfd {
+            fd: self.epoll.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let most = libc::timespec {
+            tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: libc::c_long::from(most.subsec_nanos().cast_signed()),
+        };
+        // SAFETY: one pollfd and one timespec of our own, alive during the call; no signal mask.
+        let count = unsafe { libc::ppoll(&raw mut ready, 1, &raw const most, std::ptr::null()) };
+        unless_interrupted("ppoll", count)
+    }
+}
+
+/// What a call has returned that a signal may end.
+fn unless_interrupted(call: &'static str, returned: libc::c_int) -> Result<(), Error> {
+    if returned < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(Error::system(call)(error));
+        }
+    }
+    Ok(())
 }
 
 /// The events of one [`Poller::wait`].

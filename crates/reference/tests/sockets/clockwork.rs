@@ -77,13 +77,18 @@ fn without_a_script_it_is_a_plain_echo_server() {
 
 #[test]
 fn no_reply_is_early() {
-    let server = Running::start(|options| options.script = delayed("uniform:20ms..30ms"));
-    let stream = connect(server.address);
-    for _ in 0..5 {
-        assert!(time(&stream, b"hello\n") >= Duration::from_millis(20));
+    for sleep in [false, true] {
+        let server = Running::start(|options| {
+            options.script = delayed("uniform:20ms..30ms");
+            options.sleep = sleep;
+        });
+        let stream = connect(server.address);
+        for _ in 0..5 {
+            assert!(time(&stream, b"hello\n") >= Duration::from_millis(20));
+        }
+        let report = server.stop();
+        assert_eq!((report.requests, report.replies), (5, 5));
     }
-    let report = server.stop();
-    assert_eq!((report.requests, report.replies), (5, 5));
 }
 
 #[test]
