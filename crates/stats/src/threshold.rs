@@ -16,7 +16,7 @@
 //!   looked for, the one of the start in the middle.
 //!
 //! With a handful of starts the likelihood's maximum is too sure of itself. So b, φ and τ are integrated out (over a grid; b and
-//! φ evenly on a logarithmic scale, τ exponentially with the mean [`USUAL_SPREAD`]), ln c being evenly distributed. The value is
+//! φ evenly on a logarithmic scale, τ exponentially with the mean 0.1), ln c being evenly distributed. The value is
 //! the median of what remains, and the interval has 95 % of it. `crates/verdict` simulates searches of queues whose threshold is
 //! known: how often the interval has it.
 

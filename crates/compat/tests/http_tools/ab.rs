@@ -319,8 +319,14 @@ fn one_slow_answer_is_a_time_out_and_not_the_end() {
         .lines()
         .find(|line| line.starts_with(" 100%"))
         .unwrap();
+    let milliseconds: u32 = longest
+        .split_whitespace()
+        .nth(1)
+        .and_then(|word| word.parse().ok())
+        .unwrap();
+    // With the time to connect; the answer itself would have come after four seconds.
     assert!(
-        longest.contains(" 1000 (longest request)"),
+        (1000..4000).contains(&milliseconds),
         "at its full length: {longest}"
     );
 }
