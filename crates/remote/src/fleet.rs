@@ -162,15 +162,10 @@ impl Generator for Fleet {
         steer: &mut dyn Steer,
     ) -> Result<Observation, Error> {
         plan.validate()?;
-        let threads = plan.load.threads;
-        let workers = threads * self.names.len() as u32;
-        if u64::from(plan.load.connections) < u64::from(workers) {
-            return Err(Error::Elsewhere(format!(
-                "{} connections are fewer than the {workers} threads of {} generators: use more",
-                plan.load.connections,
-                self.names.len()
-            )));
-        }
+        // A load of few connections (a pilot's first has one) comes from as few machines as that takes.
+        let machines = (plan.load.connections / plan.load.threads.max(1)).max(1) as usize;
+        let machines = machines.min(self.names.len());
+        let workers = plan.load.threads * machines as u32;
         let (sender, heard) = mpsc::channel();
         let at_once = steer.at_once();
         let beside = match &self.slow {
@@ -180,7 +175,7 @@ impl Generator for Fleet {
             ),
             None => None,
         };
-        let orders = self.orders(plan, workers, beside.as_ref());
+        let orders = self.orders(plan, machines, beside.as_ref());
         let mut members = Vec::new();
         for (number, (link, plan, part)) in
             orders.map_err(Error::Elsewhere)?.into_iter().enumerate()
@@ -199,7 +194,7 @@ impl Generator for Fleet {
             link.say(&ToAgent::Load(Box::new(order)))
                 .map_err(Error::Elsewhere)?;
             members.push(Member {
-                measuring: number >= self.names.len(),
+                measuring: number >= machines,
                 link,
                 offset,
                 alone: Gather::new(plan, plan.load.threads),
@@ -245,18 +240,20 @@ impl Generator for Fleet {
 }
 
 impl Fleet {
-    /// What each of them is to carry out, the slow client last.
+    /// What each of so many of them is to carry out, the slow client last.
     fn orders<'p>(
         &self,
         plan: &'p Plan,
-        workers: u32,
+        machines: usize,
         beside: Option<&'p Plan>,
     ) -> Result<Vec<Task<'p>>, String> {
+        let workers = plan.load.threads * machines as u32;
         let share = |(number, link)| {
             let first = number as u32 * plan.load.threads;
             (link, plan, Part { first, workers })
         };
-        let mut orders: Vec<_> = self.links()?.into_iter().enumerate().map(share).collect();
+        let links = self.links()?.into_iter().take(machines);
+        let mut orders: Vec<_> = links.enumerate().map(share).collect();
         if let Some((link, plan)) = self.slow_link()?.zip(beside) {
             orders.push((link, plan, Part::whole(plan)));
         }

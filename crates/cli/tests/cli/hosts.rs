@@ -76,6 +76,14 @@ fn a_load_is_divided_among_machines_and_added_up() {
     assert_eq!(report["latency"]["response"]["n"], n);
     let second = place.prony(&arguments).with(0);
     assert!(!second.stderr.contains("copying"), "{second}");
+    // One connection is one machine's.
+    let few = place.prony(&words(
+        "load --json --no-keep -n 10 -c 1 --load-from a,b --host a=env --host b=env",
+        &[&url],
+    ));
+    let few = few.with(0).json();
+    assert_eq!(few["outcomes"]["ok"], 10);
+    assert_eq!(few["generators"].as_array().unwrap().len(), 1, "{few:#}");
     let text = place.prony(&words(
         "load --no-keep -n 50 -c 2 --load-from local",
         &[&url],
@@ -159,12 +167,12 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
 }
 
 #[test]
-fn servers_run_on_one_machine_and_the_load_comes_from_another() {
+fn servers_run_on_one_machine_and_the_load_comes_from_others() {
     let place = Place::with_references();
     let done = place
         .prony(&words(
             "duel --json --rounds 2 --duration 200ms --warmup 200ms --contract tcp-echo \
-             --server-on a --load-from b --host a=env --host b=env quick plain",
+             --server-on a --load-from b,c --host a=env --host b=env --host c=env quick plain",
             &[],
         ))
         .with(0);
