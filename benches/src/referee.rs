@@ -1,5 +1,5 @@
-//! Is `prony` right about servers unlike its own: slow ones, and such that wait instead of working? Clockwork servers, of which
-//! it is known what is true of them.
+//! Does `prony` give the right answers about slow servers, and about servers that sleep rather than work? They are clockworks,
+//! whose throughput and capacity are known from arithmetic.
 
 use crate::error::{Error, Result};
 use crate::prony;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is judged.
+/// A question that `prony` is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
@@ -77,14 +77,14 @@ fn exponential_capacity(mean_ms: f64, p99_ms: f64) -> f64 {
     1e3 * load / mean_ms
 }
 
-/// What came of one question to one kind of server.
+/// The answer that `prony` gave to one question about one server or pair.
 #[derive(Debug, Clone, Serialize)]
 struct Answer {
     question: Question,
     server: String,
     truth: f64,
     found: Option<f64>,
-    /// Its interval, where it is judged by that.
+    /// Its 95 % interval.
     interval: Option<(f64, f64)>,
     right: bool,
     seconds: f64,
@@ -126,7 +126,7 @@ fn boxed(ask: impl Fn() -> Result<Answer> + 'static) -> Box<dyn Fn() -> Result<A
     Box::new(ask)
 }
 
-/// A command of prony with a notebook of its own.
+/// A `prony` command with a temporary notebook.
 fn command(scratch: &tempfile::TempDir) -> Result<Command> {
     let mut command = Command::new(prony::program()?);
     command.env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"));

@@ -243,7 +243,7 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
     measured.chain(failed).collect()
 }
 
-/// Of a single load, whose longest response time was what it was.
+/// The response times of a single load. It has one maximum, which therefore has no interval.
 fn times(response: &Percentiles) -> Vec<(Metric, Reading)> {
     let longest = response
         .max

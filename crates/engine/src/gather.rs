@@ -289,8 +289,8 @@ fn by_session(reports: &[Report]) -> Vec<BySession> {
     all
 }
 
-/// What requests that crossed an end add, where the load was the same before. At its beginning nothing was in flight: what is in
-/// flight at the end has no counterpart there, and most of it may only have waited.
+/// The share of the requests that crossed an end of the measurement. Where the measurement began with the load it is 0: nothing was
+/// in flight at the beginning to balance what was in flight at the end.
 fn ends(seen: Ends, began: Nanos, load: &Load) -> Ends {
     match (began, load.rate) {
         (0, _) => Ends::default(),

@@ -5,6 +5,7 @@
 //! breaks a limit ([`prony_verdict::capacity`]). One more start shows the latency at parts of the capacity, and whether the server
 //! still keeps them after an overload.
 
+mod curve;
 pub mod overload;
 
 use crate::contract::Depth;
@@ -19,13 +20,12 @@ use crate::trial::{Beside, Lab, Measured, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
 use jiff::Timestamp;
 use prony_record::design::{Pilot, Segment};
-use prony_record::service::{AfterOverload, Known, Limits, Outcome, Overload, RateStep, Unclear};
+use prony_record::service::{AfterOverload, Known, Limits, Outcome, Overload, RateStep};
 use prony_record::{
     Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
 };
 use prony_verdict::capacity::{
-    CURVE, Next, OVERLOAD, POINT_TRIES, Search, Shown, Trial, is_hopeless, judge, lowest_rate,
-    needed, round,
+    Next, Search, Shown, Trial, is_hopeless, judge, lowest_rate, needed,
 };
 use prony_verdict::design::{connections_for, highest};
 use std::cell::Cell;
@@ -43,9 +43,8 @@ const OF_THE_HOST: [&str; 6] = [
 ];
 /// A trial lasts for so long, unless the user says otherwise; or longer where answers are slow or few.
 pub const TRIAL: Duration = Duration::from_secs(6);
-/// While the search does not know where to look it lasts for one part of that; at parts of the capacity for a half.
+/// While the search does not know where to look it lasts for one part of that.
 const ROUGH: u32 = 3;
-const HALF: u32 = 2;
 /// A trial lasts for so many times the longest latency limit: a server that is a little too slow for its rate breaks the limit only
 /// when its queue has grown to that, and where requests vary, queues grow to it now and then.
 const LIMITS: f64 = 30.0;
@@ -371,98 +370,6 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
                 }
             }
         }
-    }
-
-    /// The latency at parts of a rate, up to the first that the server breaks; and what it keeps of them after an overload.
-    fn curve(
-        &mut self,
-        search: &mut Search,
-        start: u32,
-        top: f64,
-    ) -> Result<(Vec<RateStep>, Option<AfterOverload>), CapacityError> {
-        let length = self.capacity.trial() / HALF;
-        let (mut points, mut before) = (Vec::new(), None);
-        for part in CURVE {
-            let rate = round(top * part);
-            let Some(step) = self.point(search, (start, rate), length)? else {
-                return Ok((points, None));
-            };
-            let outcome = step.outcome();
-            points.push(step);
-            match outcome {
-                Outcome::Kept => before = Some(part),
-                Outcome::Unclear(_) => {}
-                // It would not be what it was.
-                Outcome::Broken => return Ok((points, None)),
-            }
-        }
-        let Some(before) = before else {
-            return Ok((points, None));
-        };
-        // Its outcome is the start's, as that of every other.
-        let Some(over) = self.try_rate((start, round(top * OVERLOAD)), length)? else {
-            return Ok((points, None));
-        };
-        search.note(start, over.rate, Trial::from(&over));
-        let mut after = None;
-        for &part in CURVE.iter().rev().filter(|part| **part <= before) {
-            // Not its capacity: what it keeps when it has been overloaded.
-            let Some(kept) = self.keeps_after_overload(round(top * part), length)? else {
-                return Ok((points, None));
-            };
-            if kept {
-                after = Some(part);
-                break;
-            }
-        }
-        Ok((
-            points,
-            Some(AfterOverload {
-                of_capacity: OVERLOAD,
-                before,
-                after,
-            }),
-        ))
-    }
-
-    /// Is a rate kept, in one of a few trials, on the server as it is? None when the user has interrupted it.
-    fn keeps_after_overload(
-        &mut self,
-        rate: f64,
-        length: Duration,
-    ) -> Result<Option<bool>, CapacityError> {
-        for _ in 0..POINT_TRIES {
-            let name = Some(overload::AFTER);
-            let Some((measured, found)) = self.measure((0, rate), length, name)? else {
-                return Ok(None);
-            };
-            let step = self.capacity.judge((0, rate), &measured, &found);
-            if step.outcome() != Outcome::Broken {
-                return Ok(Some(true));
-            }
-        }
-        Ok(Some(false))
-    }
-
-    /// A part of the capacity, tried again a few times while it is not kept: once may be an accident. None when the user has
-    /// interrupted it.
-    fn point(
-        &mut self,
-        search: &mut Search,
-        (start, rate): (u32, f64),
-        length: Duration,
-    ) -> Result<Option<RateStep>, CapacityError> {
-        for tries in 1.. {
-            let Some(step) = self.try_rate((start, rate), length)? else {
-                break;
-            };
-            let few = step.unclear == Some(Unclear::TooFewAnswers);
-            if step.kept || few || tries >= POINT_TRIES {
-                search.note(start, rate, Trial::from(&step));
-                return Ok(Some(step));
-            }
-        }
-        Ok(None)
     }
 
     /// One trial at a rate, on a start; none when interrupted.

@@ -15,7 +15,7 @@ const SLOW: f64 = 0.1;
 const GROWS: f64 = 0.1;
 /// The connections that reach this share of the highest throughput keep a server busy.
 const BUSY: f64 = 0.9;
-/// So many times as many leave no gap between two requests.
+/// With this many times as many, a request waits whenever the server has finished another.
 const SPARE: u32 = 2;
 /// Median response times that are not measured at first, and those that are. See [`Segment`].
 pub const LEAD_IN: f64 = 5.0;

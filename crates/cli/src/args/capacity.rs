@@ -23,7 +23,7 @@ use prony_record::bounds::MOST_ROUNDS;
 use prony_record::service::{LatencyLimit, Limits};
 use std::time::Duration;
 
-/// The most connections of an open loop, unless it is said: what a server's limit of open files allows at least.
+/// The default of `--max-connections`: the usual limit of open files, 1,024, lets a server accept so many.
 pub const MAX_CONNECTIONS: u32 = 1_000;
 /// The latency limit when none is given.
 const USUAL: Duration = Duration::from_millis(10);

@@ -39,7 +39,7 @@ impl Driven {
         }
     }
 
-    /// What is said of it, with a rate.
+    /// The options that the user has given, with the rate.
     pub fn given(&self, rate: Option<f64>) -> Given {
         Given {
             connections: self.connections,

@@ -170,6 +170,15 @@ fn check_notebook(notebook: &Connection) {
             &format!("SELECT observation_json FROM trial WHERE id = {trial}"),
         );
         let facts: Value = serde_json::from_str(&observation[0]).unwrap();
+        // Response times are those of requests that began in the measurement, and answers those that ended in it. What is
+        // left are those that had begun before: one on each of four connections at most.
+        let count: Vec<i64> = column(
+            notebook,
+            &format!("SELECT count FROM histogram WHERE trial_id = {trial} AND kind = 'response'"),
+        );
+        let outcome = |key: &str| facts["outcomes"][key].as_i64().unwrap();
+        let begun_before = outcome("ok") + outcome("in_flight_at_end") - count[0];
+        assert!((0..=4).contains(&begun_before), "{begun_before}: {facts:#}");
         for key in ["server_cpu_ns", "rss_peak_bytes", "threads", "processes"] {
             assert!(
                 facts["resources"][key].as_u64().unwrap() > 0,

@@ -324,6 +324,12 @@ fn one_slow_answer_is_a_time_out_and_not_the_end() {
         .nth(1)
         .and_then(|word| word.parse().ok())
         .unwrap();
+    let processing = done
+        .out
+        .lines()
+        .find(|line| line.starts_with("Processing:"))
+        .unwrap();
+    assert!(processing.ends_with(" 1000"), "{processing}");
     // With the time to connect; the answer itself would have come after four seconds.
     assert!(
         (1000..4000).contains(&milliseconds),

@@ -12,21 +12,21 @@ const SOON: Nanos = 5_000_000;
 const BURST: Slot = 64;
 /// More than the rate needs, for its ups and downs.
 const MARGIN: f64 = 1.25;
-/// So many times as many connections at most, before it is seen whether they help.
+/// The number of connections grows by this factor at most before it is known whether the new ones help.
 const STEP: f64 = 2.0;
-/// Of the share by which connections grew, the share by which answers must have grown to say that it helped.
+/// New connections help if the answers per second grew by at least this fraction of the growth in connections.
 const HELPS: f64 = 0.25;
 /// Steps in a row that do not help before no more are made: one may be another program's doing.
 const FUTILE: u32 = 2;
 /// Service times before it is seen whether a step has helped.
 const SETTLED: f64 = 2.0;
 
-/// What a look sees.
+/// The state of a load when [`Growth`] looks at it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight {
-    /// Connections that are used.
+    /// Connections in use.
     pub on: Slot,
-    /// Of those, the ones that are being opened.
+    /// Connections that are still being opened, of those in use.
     pub connecting: Slot,
     /// Requests sent and not ended.
     pub in_flight: u64,
@@ -56,7 +56,7 @@ pub(super) struct Growth {
     next: Nanos,
     /// When the stretch began over which answers are counted, with what was seen then; none while no request waits.
     stretch: Option<(Nanos, Sight)>,
-    /// What there was before the last step, until it is seen whether that has helped.
+    /// The state before the last step; none once it is known whether the step helped.
     before: Option<Step>,
     futile: u32,
     helped: Option<bool>,

@@ -5,7 +5,7 @@ use prony_lab::duel::Manner;
 use prony_lab::interrupt::Interrupt;
 use prony_record::service::{LatencyLimit, Limits, Outcome, RateStep};
 use prony_record::{Load, Recording, Step};
-use prony_verdict::capacity::STARTS;
+use prony_verdict::capacity::{STARTS, Trial, Tried, known};
 use prony_verdict::design::Given;
 use std::time::Duration;
 
@@ -55,6 +55,16 @@ fn search_within(
     };
     let mut journal = Vec::new();
     let found = capacity.carry_out(&mut journal, &mut |_| {});
+    if let Ok(found) = &found {
+        // Reports decide again, from every trial that was recorded.
+        let tried = |step: &RateStep| Tried {
+            start: step.start,
+            rate: step.rate,
+            trial: Trial::from(step),
+        };
+        let tried: Vec<Tried> = found.steps.iter().map(tried).collect();
+        assert_eq!(known(&tried), found.known);
+    }
     (found, journal)
 }
 

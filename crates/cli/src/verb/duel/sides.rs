@@ -211,7 +211,7 @@ pub struct One<'a> {
     pub manners: Manners<'a>,
     /// The load, but for what a pilot decides.
     pub load: Load,
-    /// What of that is said.
+    /// The options that the user has given.
     pub given: Given,
 }
 

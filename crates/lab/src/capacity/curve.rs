@@ -1,0 +1,106 @@
+//! The latency at parts of a capacity, and whether the server still keeps them after an overload.
+
+use super::{CapacityError, Session, overload};
+use crate::generator::Generator;
+use crate::host::Host;
+use prony_record::service::{AfterOverload, Outcome, RateStep, Unclear};
+use prony_verdict::capacity::{CURVE, OVERLOAD, POINT_TRIES, Search, Trial, round};
+use std::time::Duration;
+
+/// These trials last for one part of those that decide.
+const HALF: u32 = 2;
+
+impl<H: Host, G: Generator> Session<'_, '_, H, G> {
+    /// The latency at parts of a rate, up to the first that the server breaks; and what it keeps of them after an overload.
+    pub(super) fn curve(
+        &mut self,
+        search: &mut Search,
+        start: u32,
+        top: f64,
+    ) -> Result<(Vec<RateStep>, Option<AfterOverload>), CapacityError> {
+        let length = self.capacity.trial() / HALF;
+        let (mut points, mut before) = (Vec::new(), None);
+        for part in CURVE {
+            let rate = round(top * part);
+            let Some(step) = self.point(search, (start, rate), length)? else {
+                return Ok((points, None));
+            };
+            let outcome = step.outcome();
+            points.push(step);
+            match outcome {
+                Outcome::Kept => before = Some(part),
+                Outcome::Unclear(_) => {}
+                // It would not be what it was.
+                Outcome::Broken => return Ok((points, None)),
+            }
+        }
+        let Some(before) = before else {
+            return Ok((points, None));
+        };
+        // Its outcome is the start's, as that of every other.
+        let Some(over) = self.try_rate((start, round(top * OVERLOAD)), length)? else {
+            return Ok((points, None));
+        };
+        search.note(start, over.rate, Trial::from(&over));
+        let mut after = None;
+        for &part in CURVE.iter().rev().filter(|part| **part <= before) {
+            // Not its capacity: what it keeps when it has been overloaded.
+            let Some(kept) = self.keeps_after_overload(round(top * part), length)? else {
+                return Ok((points, None));
+            };
+            if kept {
+                after = Some(part);
+                break;
+            }
+        }
+        Ok((
+            points,
+            Some(AfterOverload {
+                of_capacity: OVERLOAD,
+                before,
+                after,
+            }),
+        ))
+    }
+
+    /// Is a rate kept, in one of a few trials, on the server as it is? None when the user has interrupted it.
+    fn keeps_after_overload(
+        &mut self,
+        rate: f64,
+        length: Duration,
+    ) -> Result<Option<bool>, CapacityError> {
+        for _ in 0..POINT_TRIES {
+            let name = Some(overload::AFTER);
+            let Some((measured, found)) = self.measure((0, rate), length, name)? else {
+                return Ok(None);
+            };
+            let step = self.capacity.judge((0, rate), &measured, &found);
+            if step.outcome() != Outcome::Broken {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+
+    /// A part of the capacity, tried again a few times while it is not kept: once may be an accident. None when the user has
+    /// interrupted it.
+    fn point(
+        &mut self,
+        search: &mut Search,
+        (start, rate): (u32, f64),
+        length: Duration,
+    ) -> Result<Option<RateStep>, CapacityError> {
+        for tries in 1.. {
+            let Some(step) = self.try_rate((start, rate), length)? else {
+                break;
+            };
+            // Those that are not kept count too: leaving them out would make the capacity look higher.
+            search.note(start, rate, Trial::from(&step));
+            let few = step.unclear == Some(Unclear::TooFewAnswers);
+            if step.kept || few || tries >= POINT_TRIES {
+                return Ok(Some(step));
+            }
+        }
+        Ok(None)
+    }
+}
