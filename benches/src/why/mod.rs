@@ -158,8 +158,7 @@ fn on_signal() -> Result<Arc<AtomicBool>> {
             "interrupted: ends with the duels that are finished (once more to leave at once)"
         );
     };
-    ctrlc::set_handler(handler)
-        .map_err(|error| Error::io("cannot wait for signals")(std::io::Error::other(error)))?;
+    prony_lab::interrupt::on_signal(handler).map_err(Error::io("cannot wait for signals"))?;
     Ok(interrupted)
 }
 

@@ -119,7 +119,7 @@ pub fn on_signal(interrupt: &Arc<Interrupt>) -> Result<()> {
 /// The same; what the first signal does is told behind `who`, or not at all when that is empty.
 pub fn on_signal_saying(interrupt: &Arc<Interrupt>, who: &'static str) -> Result<()> {
     let interrupt = Arc::clone(interrupt);
-    ctrlc::set_handler(move || {
+    prony_lab::interrupt::on_signal(move || {
         if interrupt.fired() {
             std::process::exit(130);
         }

@@ -1,7 +1,23 @@
 //! Something that the user may interrupt.
 
 use prony_engine::Control;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+
+/// Calls `react` for each Ctrl-C, TERM and hang-up, on a thread for it.
+///
+/// # Errors
+/// When the kernel gives no handler or no thread.
+pub fn on_signal(mut react: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().for_each(|_| react()))
+        .map(drop)
+}
 
 /// Something that the user may interrupt.
 #[derive(Debug, Default)]

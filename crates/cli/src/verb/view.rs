@@ -11,7 +11,7 @@ pub fn main(places: &Places, args: &Args) -> Result<Ended> {
     let path = notebook.path().to_owned();
     let view = View::new(notebook, args.listen, args.port).map_err(|error| miette!("{error}"))?;
     // It only reads, so there is nothing to be finished when it ends.
-    ctrlc::set_handler(|| std::process::exit(0)).into_diagnostic()?;
+    prony_lab::interrupt::on_signal(|| std::process::exit(0)).into_diagnostic()?;
     eprintln!("showing {}; Ctrl-C ends it", path.display());
     if view.needs_token() {
         eprintln!(

@@ -1,8 +1,9 @@
 //! Other tools' command lines, as a word behind `prony` and through a link. What the outputs mean is
 //! tested where the commands are (crates/compat); here it counts that they are reached, with every word as it was typed.
 
-use crate::support::{HANGS, PRONY, Place, Served};
+use crate::support::{PRONY, Place, Served, output};
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 /// A tool, a short command line of it, and what its output has, line by line, at the beginning.
 struct Case {
@@ -126,11 +127,7 @@ fn each_is_spoken_behind_prony_and_through_a_link() {
 
         let link = place.path().join(case.tool);
         symlink(PRONY, &link).unwrap();
-        let output = assert_cmd::Command::new(&link)
-            .args(&arguments)
-            .timeout(HANGS)
-            .output()
-            .unwrap();
+        let output = output(Command::new(&link).args(&arguments));
         assert!(output.status.success(), "{output:?}");
         has(&String::from_utf8(output.stdout).unwrap(), case.keys);
     }

@@ -94,8 +94,7 @@ impl Podman {
     fn prony(&self, arguments: &[&str]) -> crate::support::Done {
         let mut command = self.place.command(arguments);
         command.envs(self.settings.clone());
-        self.place
-            .finish(&mut assert_cmd::Command::from_std(command))
+        self.place.finish(&mut command)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -126,14 +126,12 @@ impl Place {
 
     /// Runs the command to its end.
     pub fn prony(&self, arguments: &[&str]) -> Done {
-        self.finish(&mut assert_cmd::Command::from_std(self.command(arguments)))
+        self.finish(&mut self.command(arguments))
     }
 
     /// Runs `sh -c SCRIPT`, in which `$PRONY` is the command, to its end.
     pub fn shell(&self, script: &str) -> Done {
-        self.finish(&mut assert_cmd::Command::from_std(
-            self.shell_command(script),
-        ))
+        self.finish(&mut self.shell_command(script))
     }
 
     /// `sh -c SCRIPT`, in which `$PRONY` is the command, to be started.
@@ -147,9 +145,9 @@ impl Place {
         command
     }
 
-    /// Runs a command to its end.
-    pub fn finish(&self, command: &mut assert_cmd::Command) -> Done {
-        let output = command.timeout(HANGS).output().unwrap();
+    /// Runs a command to its end, with nothing on its standard input.
+    pub fn finish(&self, command: &mut Command) -> Done {
+        let output = output(command.stdin(Stdio::null()));
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("prony prints UTF-8");
         Done::new(output.status, text(output.stdout), text(output.stderr))
     }
@@ -344,6 +342,42 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
+/// Runs a command to its end, within [`HANGS`].
+pub fn output(command: &mut Command) -> Output {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let stdout = thread::spawn(move || read_all(&mut stdout));
+    let stderr = thread::spawn(move || read_all(&mut stderr));
+    let deadline = Instant::now() + HANGS;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            let status = child.wait().unwrap();
+            panic!("{command:?} hangs, and was killed: {status}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    Output {
+        status,
+        stdout: stdout.join().unwrap(),
+        stderr: stderr.join().unwrap(),
+    }
+}
+
+fn read_all(from: &mut impl Read) -> Vec<u8> {
+    let mut all = Vec::new();
+    from.read_to_end(&mut all).unwrap();
+    all
+}
+
 /// The schema of this name as it is in the repository.
 pub fn schema(name: &str) -> Value {
     let path = project().join(format!("schemas/{name}.schema.json"));
@@ -351,15 +385,25 @@ pub fn schema(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// A schema, ready for use.
+pub fn compiled(schema: &Value) -> (boon::Schemas, boon::SchemaIndex) {
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    compiler
+        .add_resource("json-schema:///schema", schema.clone())
+        .unwrap();
+    let index = compiler
+        .compile("json-schema:///schema", &mut schemas)
+        .unwrap();
+    (schemas, index)
+}
+
 /// The value must be as the schema says.
 #[track_caller]
 pub fn valid(schema: &Value, value: &Value) {
-    let validator = jsonschema::validator_for(schema).unwrap();
-    let errors: Vec<String> = validator
-        .iter_errors(value)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
+    let (schemas, index) = compiled(schema);
+    if let Err(error) = schemas.validate(value, index) {
+        panic!("{error:#}\n{value:#}");
+    }
 }
 
 /// The names of the checks that were raised.

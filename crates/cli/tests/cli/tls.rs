@@ -1,6 +1,7 @@
 //! Servers that speak TLS: what is measured is measured over TLS, in every command.
 
 use crate::support::Place;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
@@ -35,7 +36,7 @@ pub fn https_for(name: &str) -> (u16, String) {
             thread::spawn(move || serve(client, config));
         }
     });
-    (port, made.cert.pem())
+    (port, pem(made.cert.der()))
 }
 
 /// Answers every head until the client goes.
@@ -137,4 +138,10 @@ fn what_cannot_work_is_said_before_the_load() {
             assert!(!done.stderr.contains("panicked"), "{done}");
         }
     }
+}
+
+/// A certificate as a file has it (RFC 7468).
+fn pem(certificate: &[u8]) -> String {
+    let encoded = BASE64_STANDARD.encode(certificate);
+    format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n")
 }

@@ -1,6 +1,7 @@
 //! Servers over TLS, on rustls, that do what a test says.
 
 use crate::servers::{Connection, Server};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use prony_engine::protocol::tls::TlsOptions;
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd};
 use rustls::crypto::ring::default_provider;
@@ -60,7 +61,7 @@ pub fn identity_for(
         }
     };
     Identity {
-        pem: own.cert.pem(),
+        pem: pem(own.cert.der()),
         config: Arc::new(builder.with_single_cert(chain, key).unwrap()),
     }
 }
@@ -178,4 +179,10 @@ pub fn blurting(bytes: &'static [u8], closes: bool) -> Server {
             false => it.swallow(),
         }
     })
+}
+
+/// A certificate as a file has it (RFC 7468).
+fn pem(certificate: &[u8]) -> String {
+    let encoded = BASE64_STANDARD.encode(certificate);
+    format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n")
 }

@@ -1,8 +1,10 @@
 //! The certificates that servers are given over TLS: made afresh by every process, and trusted by nothing else.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_record::load::KeyKind;
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
+use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -96,9 +98,22 @@ fn pair(key: &KeyPair) -> Result<Pair, String> {
         .and_then(|params| params.self_signed(key))
         .map_err(|error| format!("no certificate can be made: {error}"))?;
     Ok(Pair {
-        certificate: certificate.pem(),
-        key: key.serialize_pem(),
+        certificate: pem("CERTIFICATE", certificate.der()),
+        key: pem("PRIVATE KEY", key.serialized_der()),
     })
+}
+
+/// Lines of 64 characters between two that name what they are (RFC 7468).
+fn pem(label: &str, der: &[u8]) -> String {
+    let mut out = format!("-----BEGIN {label}-----\n");
+    let mut rest = BASE64_STANDARD.encode(der);
+    while !rest.is_empty() {
+        let after = rest.split_off(rest.len().min(64));
+        out += &rest;
+        out.push('\n');
+        rest = after;
+    }
+    out + &format!("-----END {label}-----\n")
 }
 
 fn ecdsa() -> Result<KeyPair, String> {
@@ -127,7 +142,12 @@ fn rsa() -> Result<KeyPair, String> {
         return Err(format!("openssl made no RSA key: {}", said()));
     }
     let pem = String::from_utf8_lossy(&made.stdout);
-    KeyPair::from_pem(&pem).map_err(|error| format!("openssl's RSA key cannot be used: {error}"))
+    let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    let cannot = |error: &dyn Display| format!("openssl's RSA key cannot be used: {error}");
+    let der = BASE64_STANDARD
+        .decode(base64)
+        .map_err(|error| cannot(&error))?;
+    KeyPair::try_from(der).map_err(|error| cannot(&error))
 }
 
 #[cfg(test)]

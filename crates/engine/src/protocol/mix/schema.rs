@@ -1,15 +1,16 @@
 //! JSON Schemas of bodies.
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ReferencingError, ValidationError, Validator};
+use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::error::Error;
 use std::fmt;
 
 /// Characters of a value, and of what is said about it, that are shown.
 const SHOWN: usize = 60;
 const SAID: usize = 200;
-/// What stands before a relative reference of a schema that has no address of its own.
+/// The address of a schema that names none, and what its relative references begin with.
+const HERE: &str = "json-schema:///schema";
 const NOWHERE: &str = "json-schema:///";
 
 /// A JSON Schema, in the draft that its `$schema` names, or that of 2020-12.
@@ -30,15 +31,34 @@ impl Schema {
         self.compile().map(drop)
     }
 
-    fn compile(&self) -> Result<Validator, String> {
-        jsonschema::validator_for(&self.value).map_err(|wrong| mistake(&wrong))
+    fn compile(&self) -> Result<(Schemas, SchemaIndex), String> {
+        let mut schemas = Schemas::new();
+        let mut compiler = Compiler::new();
+        compiler.use_loader(Box::new(Unread));
+        compiler
+            .add_resource(HERE, self.value.clone())
+            .map_err(|wrong| mistake(&wrong, &self.value))?;
+        let index = compiler.compile(HERE, &mut schemas);
+        index
+            .map(|index| (schemas, index))
+            .map_err(|wrong| mistake(&wrong, &self.value))
+    }
+}
+
+/// Other schemas are not read, from nowhere.
+struct Unread;
+
+impl UrlLoader for Unread {
+    fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
+        Err(url.into())
     }
 }
 
 /// A schema, ready for use.
 pub(super) struct Compiled {
     name: String,
-    validator: Validator,
+    schemas: Schemas,
+    index: SchemaIndex,
 }
 
 impl fmt::Debug for Compiled {
@@ -51,58 +71,107 @@ impl Compiled {
     /// # Panics
     /// When it does not compile: the caller that builds a mix has checked it before.
     pub(super) fn new(schema: &Schema) -> Self {
+        let (schemas, index) = schema.compile().expect("it was compiled before");
         Self {
             name: schema.file.clone().unwrap_or_else(|| "its schema".into()),
-            validator: schema.compile().expect("it was compiled before"),
+            schemas,
+            index,
         }
     }
 
     /// What does not fit first, and where.
     pub(super) fn wrong(&self, document: &Value) -> Option<String> {
-        let wrong = self.validator.iter_errors(document).next()?;
+        let wrong = self.schemas.validate(document, self.index).err()?;
         Some(format!(
             "expected what {} says: {}",
             self.name,
-            told(&wrong)
+            told(&wrong, document)
         ))
     }
 }
 
 /// What is wrong with a schema, in a line.
-fn mistake(wrong: &ValidationError<'_>) -> String {
-    let place = wrong.instance_path().as_str();
-    match wrong.kind() {
-        ValidationErrorKind::Referencing(ReferencingError::Unretrievable { uri, .. }) => {
-            let other = cut(uri.strip_prefix(NOWHERE).unwrap_or(uri), SHOWN);
+fn mistake(wrong: &CompileError, schema: &Value) -> String {
+    match wrong {
+        CompileError::LoadUrlError { url, .. } | CompileError::UnsupportedUrlScheme { url } => {
+            let other = cut(url.strip_prefix(NOWHERE).unwrap_or(url), SHOWN);
             format!("a $ref leads to {other}, and only the schema itself is read")
         }
-        ValidationErrorKind::Referencing(error) => {
-            format!("a $ref leads nowhere: {}", cut(&error.to_string(), SAID))
+        CompileError::JsonPointerNotFound(url) | CompileError::InvalidJsonPointer(url) => {
+            let place = url.strip_prefix(HERE).unwrap_or(url);
+            format!("a $ref leads nowhere: {}", cut(place, SAID))
         }
-        // The schema of schemas says this by two others, one for a type and one for a list of them.
-        _ if place.ends_with("/type") && !place.ends_with("/properties/type") => format!(
-            "{}: expected a type, such as \"string\" or \"integer\", found {}",
-            place.escape_debug(),
-            cut(&wrong.instance().to_string(), SHOWN)
-        ),
-        _ => told(wrong),
+        CompileError::AnchorNotFound { reference, .. } => {
+            format!("a $ref leads nowhere: {}", cut(reference, SAID))
+        }
+        CompileError::InvalidRegex { url, regex, src } => {
+            let place = url.strip_prefix(HERE).unwrap_or(url);
+            let place = place.strip_prefix('#').unwrap_or(place);
+            let why = src.to_string();
+            // A regex's error ends with a sentence after lines that show the place.
+            let why = why.lines().last().unwrap_or_default();
+            format!(
+                "{}: {:?} is no regex: {}",
+                place.escape_debug(),
+                cut(regex, SHOWN),
+                cut(why.trim_start_matches("error: "), SAID)
+            )
+        }
+        CompileError::ValidationError { src, .. } => {
+            let place = pointer(first(src));
+            let found = schema.pointer(&place).unwrap_or(schema).to_string();
+            // The schema of schemas says this by two others, one for a type and one for a list of them.
+            match place.ends_with("/type") && !place.ends_with("/properties/type") {
+                true => format!(
+                    "{}: expected a type, such as \"string\" or \"integer\", found {}",
+                    place.escape_debug(),
+                    cut(&found, SHOWN)
+                ),
+                false => told(src, schema),
+            }
+        }
+        other => cut(&format!("{other:#}"), SAID),
     }
 }
 
 /// What does not fit, in a line: the place as a JSON pointer (RFC 6901), what should be there, and what is.
-fn told(wrong: &ValidationError<'_>) -> String {
-    let place = match wrong.instance_path().as_str() {
-        "" => "the whole",
-        pointer => pointer,
-    };
-    let said = wrong.masked_with("it").to_string();
-    let found = wrong.instance().to_string();
+fn told(wrong: &ValidationError<'_, '_>, document: &Value) -> String {
+    let wrong = first(wrong);
+    let place = pointer(wrong);
+    let found = document.pointer(&place).unwrap_or(document).to_string();
     format!(
         "{}: {}, found {}",
-        place.escape_debug(),
-        cut(&said, SAID),
+        shown(&place),
+        cut(&wrong.kind.to_string(), SAID),
         cut(&found, SHOWN)
     )
+}
+
+/// The first error that says more than that others follow.
+fn first<'a, 's, 'v>(wrong: &'a ValidationError<'s, 'v>) -> &'a ValidationError<'s, 'v> {
+    let follows = matches!(
+        wrong.kind,
+        ErrorKind::Group
+            | ErrorKind::Schema { .. }
+            | ErrorKind::Reference { .. }
+            | ErrorKind::ContentSchema
+            | ErrorKind::AllOf
+    );
+    match wrong.causes.first() {
+        Some(cause) if follows => first(cause),
+        _ => wrong,
+    }
+}
+
+fn pointer(wrong: &ValidationError<'_, '_>) -> String {
+    wrong.instance_location.to_string()
+}
+
+fn shown(pointer: &str) -> String {
+    match pointer {
+        "" => "the whole".into(),
+        pointer => pointer.escape_debug().to_string(),
+    }
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -142,23 +211,23 @@ mod tests {
         for (body, expected) in [
             (
                 json!({ "id": "7" }),
-                "/id: it is not of type \"integer\", found \"7\"",
+                "/id: want integer, but got string, found \"7\"",
             ),
             (
                 json!({ "id": 0 }),
-                "/id: it is less than the minimum of 1, found 0",
+                "/id: must be >=1, but got 0, found 0",
             ),
             (
                 json!({}),
-                "the whole: \"id\" is a required property, found {}",
+                "the whole: missing properties 'id', found {}",
             ),
             (
                 json!([1]),
-                "the whole: it is not of type \"object\", found [1]",
+                "the whole: want object, but got array, found [1]",
             ),
             (
                 json!({ "id": 7, "items": [{}, { "a/b": 3 }] }),
-                "/items/1/a~1b: it is not one of 1 or 2, found 3",
+                "/items/1/a~1b: value must be one of 1, 2, found 3",
             ),
         ] {
             let wrong = order.wrong(&body).unwrap();
@@ -191,7 +260,7 @@ mod tests {
             ),
             (
                 "#/$defs/none",
-                "a $ref leads nowhere: Pointer '/$defs/none' does not exist",
+                "a $ref leads nowhere: #/$defs/none",
             ),
         ] {
             assert_eq!(wrong(json!({ "$ref": other })), expected);

@@ -9,8 +9,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::{Arc, OnceLock};
-use x509_parser::prelude::{FromDer, X509Certificate};
-use x509_parser::public_key::PublicKey;
+use std::time::SystemTime;
+use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::asn1::UintRef;
+use x509_cert::der::{Decode, Reader, SliceReader};
+
+/// Of certificates as they are, including those that RFC 5280 does not allow.
+type X509 = CertificateInner<Raw>;
 
 /// Decides whether a certificate is trusted, and keeps the first one that it was shown.
 #[derive(Debug)]
@@ -57,12 +62,12 @@ impl Verifier {
             return Ok(false);
         }
         verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
-        match X509Certificate::from_der(certificate) {
-            Ok((_, parsed)) if !parsed.validity().is_valid() => {
-                Err(CertificateError::Expired.into())
-            }
-            Ok(_) => Ok(true),
-            Err(_) => Err(CertificateError::BadEncoding.into()),
+        let parsed = X509::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
+        let validity = parsed.tbs_certificate().validity();
+        let valid = validity.not_before.to_system_time()..=validity.not_after.to_system_time();
+        match valid.contains(&SystemTime::now()) {
+            true => Ok(true),
+            false => Err(CertificateError::Expired.into()),
         }
     }
 
@@ -141,16 +146,16 @@ impl ServerCertVerifier for Verifier {
 
 /// The key of a certificate.
 fn key(der: &CertificateDer<'_>) -> Option<Certificate> {
-    let (_, parsed) = X509Certificate::from_der(der).ok()?;
-    let info = parsed.public_key();
-    let (key, bits) = match info.parsed() {
-        Ok(PublicKey::RSA(rsa)) => ("RSA".to_owned(), Some(rsa.key_size())),
-        Ok(PublicKey::EC(point)) => ("ECDSA".to_owned(), Some(point.key_size())),
-        _ => match info.algorithm.algorithm.to_id_string().as_str() {
-            "1.3.101.112" => ("Ed25519".to_owned(), None),
-            "1.3.101.113" => ("Ed448".to_owned(), None),
-            other => (other.to_owned(), None),
-        },
+    let parsed = X509::from_der(der).ok()?;
+    let info = parsed.tbs_certificate().subject_public_key_info();
+    let bytes = info.subject_public_key.raw_bytes();
+    let (key, bits) = match info.algorithm.oid.to_string().as_str() {
+        "1.2.840.113549.1.1.1" => ("RSA".to_owned(), rsa_bits(bytes)),
+        // A point that is not compressed: a byte of 4, and two coordinates (SEC 1, 2.3.3).
+        "1.2.840.10045.2.1" => ("ECDSA".to_owned(), Some(bytes.len().saturating_sub(1) * 4)),
+        "1.3.101.112" => ("Ed25519".to_owned(), None),
+        "1.3.101.113" => ("Ed448".to_owned(), None),
+        other => (other.to_owned(), None),
     };
     Some(Certificate {
         key,
@@ -158,14 +163,28 @@ fn key(der: &CertificateDer<'_>) -> Option<Certificate> {
     })
 }
 
-/// Whom a certificate is for and by, and until when: `CN=a, by CN=b, valid until …`.
+/// How long the modulus is: `RSAPublicKey ::= SEQUENCE { modulus, publicExponent }` (RFC 8017, A.1.1).
+fn rsa_bits(key: &[u8]) -> Option<usize> {
+    let mut reader = SliceReader::new(key).ok()?;
+    let modulus = reader.sequence(|fields| {
+        let modulus = UintRef::decode(fields)?;
+        UintRef::decode(fields)?;
+        Ok::<_, x509_cert::der::Error>(modulus)
+    });
+    let modulus = modulus.ok()?.as_bytes();
+    let unused = modulus.first()?.leading_zeros();
+    Some(8 * modulus.len() - usize::try_from(unused).ok()?)
+}
+
+/// Whom a certificate is for and by, and until when: `CN=a, issued by CN=b, valid until 2030-01-01T00:00:00Z`.
 pub(super) fn description(der: &CertificateDer<'_>) -> Option<String> {
-    let (_, parsed) = X509Certificate::from_der(der).ok()?;
-    let (subject, issuer) = (parsed.subject().to_string(), parsed.issuer().to_string());
+    let parsed = X509::from_der(der).ok()?;
+    let fields = parsed.tbs_certificate();
+    let (subject, issuer) = (fields.subject().to_string(), fields.issuer().to_string());
     let by = match subject == issuer {
         true => "self-signed".to_owned(),
         false => format!("issued by {issuer:?}"),
     };
-    let until = parsed.validity().not_after;
+    let until = fields.validity().not_after;
     Some(format!("{subject:?}, {by}, valid until {until}"))
 }
