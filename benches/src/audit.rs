@@ -10,7 +10,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::time::Instant;
 
-#[path = "../../crates/audit/tests/large/mod.rs"]
+#[path = "../../crates/audit/tests/audit/large.rs"]
 mod large;
 
 /// The aim, in milliseconds per MiB.

@@ -16,7 +16,6 @@
 //! | [`busy`] | is more work ever called an improvement, on a busy machine too? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`audit`] | how long does it take to read a benchmark? |
-//! | [`corpus`] | is what it says of one right? |
 //! | [`pages`] | how long does a report take, and how large is it? |
 //! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
 //! | [`siege`] | and with a thousand connections held against it? |
@@ -37,7 +36,6 @@ mod busy;
 mod capacity;
 mod child;
 mod compat;
-mod corpus;
 mod display;
 mod error;
 mod external;
@@ -97,7 +95,6 @@ Examples:
   prony-benches compat                         after `cargo build --release`; two minutes
   prony-benches mix                            after `cargo build --release`; two minutes
   prony-benches audit                          half a minute
-  prony-benches audit --corpus                 precision and recall, a second
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches power --busy --hogs 0,3 --planted 5 --loads 0 --seconds 180
@@ -228,11 +225,7 @@ enum What {
         times: u32,
     },
     /// Time to audit a megabyte of outputs, of pages, and of texts made to take long
-    Audit {
-        /// Instead, precision and recall against the corpus of texts in `benches/corpus/`
-        #[arg(long)]
-        corpus: bool,
-    },
+    Audit,
     /// The report of a long run as a page: time and size
     Pages {
         /// Trials of the run
@@ -450,8 +443,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
         }
         What::Others => bench.run("others", |rig| others::run(rig, rounds(5), seconds(3.0)))?,
-        What::Audit { corpus: true } => bench.run("audit", |_| corpus::run())?,
-        What::Audit { corpus: false } => bench.run("audit", |_| audit::run(rounds(3)))?,
+        What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
         What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
         What::Siege { held, questions } => {
             bench.run("siege", |rig| siege::run(rig, held as usize, questions))?;

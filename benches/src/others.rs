@@ -404,10 +404,10 @@ mod tests {
         assert!((said.requests_per_second - 137_916.92).abs() < 1e-6);
         assert!((said.cpu_us_per_request - 10.0).abs() < 1e-6);
         assert_eq!(said.p50_us, Some(0.0), "ab prints whole milliseconds");
-        let hey = include_str!("../../crates/audit/tests/golden/hey.txt");
+        let hey = include_str!("../../crates/audit/tests/audit/golden/hey.txt");
         let said = read("hey", hey, 1_000_000).unwrap();
         assert!(said.p50_us.is_some() && said.mean_us.is_some());
-        let oha = include_str!("../../crates/audit/tests/golden/oha.txt");
+        let oha = include_str!("../../crates/audit/tests/audit/golden/oha.txt");
         let said = read("oha", oha, 1_000_000).unwrap();
         let near = |time: Option<f64>, us: f64| time.is_some_and(|it| (it - us).abs() < 1e-6);
         assert!(

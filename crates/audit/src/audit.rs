@@ -21,28 +21,6 @@ pub struct Audit {
     pub remarks: Vec<Remark>,
     /// How many rates were found.
     pub figures: u64,
-    /// Files with the results of a whole suite: what is wrong with each system's.
-    pub suites: Vec<Suite>,
-}
-
-/// A file with the results of many systems.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Suite {
-    /// Its name.
-    pub file: String,
-    /// The systems, those with the most findings first; those with none are left out.
-    pub systems: Vec<SuiteSystem>,
-    /// How many systems it has.
-    pub of: u32,
-}
-
-/// What is wrong with one system's results.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SuiteSystem {
-    /// What it is called.
-    pub name: String,
-    /// Findings, with the number of its outputs that have them.
-    pub findings: BTreeMap<String, u32>,
 }
 
 /// Something that looks like figures, and was not understood.
@@ -67,9 +45,6 @@ pub struct ReadFile {
     pub commands: u32,
     /// Figures that were seen and not understood.
     pub unread: Vec<Unread>,
-    /// Failures that sentences tell of.
-    #[serde(skip)]
-    sentences: u32,
 }
 
 /// What a check says, and of which lines.
@@ -92,8 +67,6 @@ pub fn audit(documents: &[(String, String)]) -> Audit {
         .map(|(name, text)| read(name, text))
         .collect();
     let mut remarks = check::examine(&documents);
-    let suites = documents.iter().filter(|document| document.suite);
-    let suites: Vec<Suite> = suites.map(Suite::of).collect();
     remarks.sort_by(|a, b| {
         let key = |r: &Remark| {
             (
@@ -107,41 +80,6 @@ pub fn audit(documents: &[(String, String)]) -> Audit {
         files: documents.iter().map(ReadFile::of).collect(),
         remarks,
         figures: figures(&documents).len() as u64,
-        suites,
-    }
-}
-
-/// A suite's checks are made for each of its outputs alone, for at most this many.
-const OUTPUTS: usize = 5_000;
-
-impl Suite {
-    fn of(document: &Document) -> Self {
-        let mut systems: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
-        for output in document.outputs.iter().take(OUTPUTS) {
-            let name = output
-                .place
-                .label
-                .as_ref()
-                .map_or("", |label| label.0.as_str());
-            let findings = systems.entry(name.to_owned()).or_default();
-            let mut alone = Document::new(&document.name);
-            alone.outputs.push(output.clone());
-            for remark in check::examine(&[alone]) {
-                *findings.entry(remark.finding.name).or_default() += 1;
-            }
-        }
-        let of = u32::try_from(systems.len()).unwrap_or(u32::MAX);
-        let mut systems: Vec<SuiteSystem> = systems
-            .into_iter()
-            .filter(|(_, findings)| !findings.is_empty())
-            .map(|(name, findings)| SuiteSystem { name, findings })
-            .collect();
-        systems.sort_by_key(|system| std::cmp::Reverse(system.findings.values().sum::<u32>()));
-        Self {
-            file: document.name.clone(),
-            systems,
-            of,
-        }
     }
 }
 
@@ -171,7 +109,7 @@ const NUMBERS: usize = 3;
 impl ReadFile {
     fn of(document: &Document) -> Self {
         let mut outputs = BTreeMap::new();
-        for output in document.outputs.iter().filter(|o| !o.block.tabled) {
+        for output in &document.outputs {
             *outputs.entry(output.block.tool.to_string()).or_default() += 1;
         }
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -181,13 +119,12 @@ impl ReadFile {
             tables: small(document.tables.len()),
             commands: small(document.commands.len()),
             unread: unread(document),
-            sentences: small(document.failures.len()),
         }
     }
 
     /// Is there anything in it that can be audited?
     pub fn says_something(&self) -> bool {
-        !self.outputs.is_empty() || self.tables > 0 || self.commands > 0 || self.sentences > 0
+        !self.outputs.is_empty() || self.tables > 0 || self.commands > 0
     }
 }
 
@@ -221,32 +158,5 @@ mod tests {
             "{}",
             seen.text(200)
         );
-    }
-
-    #[test]
-    fn a_suite_gets_a_table() {
-        let runs: Vec<String> = (0..30)
-            .map(|n| {
-                let mean = if n < 3 { "90.00ms" } else { "1.00ms" };
-                format!("\"s{n}\": [{{\"latencyAvg\": \"{mean}\", \"latencyMax\": \"99.00ms\", \"totalRequests\": {}}}]", 150_000 + n)
-            })
-            .collect();
-        let text = format!(
-            "{{\"duration\": 15, \"concurrencyLevels\": [16], \"rawData\": {{\"json\": {{{}}}}}}}\n",
-            runs.join(",\n")
-        );
-        let audit = audit(&[("results.json".into(), text)]);
-        let suite = &audit.suites[0];
-        assert_eq!((suite.systems.len(), suite.of), (3, 30));
-        let text = audit.text(100);
-        assert!(
-            text.contains("3 of 30 systems have findings of their own"),
-            "{text}"
-        );
-        assert!(
-            text.contains("s0 (json)  back-filled, littles-law"),
-            "{text}"
-        );
-        assert!(text.lines().count() < 40, "{text}");
     }
 }

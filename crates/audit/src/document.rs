@@ -1,11 +1,9 @@
 //! What is found in a text.
 
 use crate::read::command::Command;
-use crate::read::prose::Claim;
+use crate::read::number::Printed;
 use crate::table::Table;
 use crate::tool::{Block, Tool};
-use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A text, as what stands in it.
@@ -19,52 +17,25 @@ pub struct Document {
     pub tables: Vec<(Table, Place)>,
     /// Command lines, in order.
     pub commands: Vec<Command>,
-    /// What is claimed of ratios.
-    pub claims: Vec<Claim>,
-    /// Lines that say that this machine is loaded: `Base URL: http://localhost:3000`, `client and server are on the
-    /// same machine`.
-    pub targets: Vec<usize>,
-    /// Lines that say how many requests were sent, and how many.
-    pub stated: Vec<(usize, u64)>,
-    /// Lines that say how long each run lasted, and how many seconds.
-    pub lasting: Vec<(usize, f64)>,
-    /// Lines that say how many connections there were, and how many.
-    pub at_once: Vec<(usize, u64)>,
-    /// Lines that say that requests were sent at a rate.
-    pub offered: Vec<usize>,
-    /// Lines with pictures of results.
-    pub pictures: Vec<usize>,
-    /// One of them is of a rate or a time, below a heading of results.
-    pub charted: bool,
-    /// It has a link to a file of results, or figures beside its pictures.
-    pub linked: bool,
-    /// Load generators that it names.
-    pub named: BTreeSet<&'static str>,
-    /// It names a benchmark harness, which repeats what it measures.
-    pub sampled: bool,
-    /// How often everything was run, if a sentence says so.
+    /// Ratios that lines give as divisions, in order.
+    pub ratios: Vec<Ratio>,
+    /// How often everything was run, where a line gives a number of runs.
     pub repetitions: Option<u64>,
-    /// Requests that failed, as sentences say.
-    pub failures: Vec<Failure>,
-    /// What looks like figures, and is not understood: its line, and what it is.
+    /// Figures that are not read: the line, from 1, and a description.
     pub unread: Vec<(usize, String)>,
-    /// Lines whose figures were read by what they look like, in order: of scripts, lists, and pieces of outputs.
-    pub loose: Vec<RangeInclusive<usize>>,
-    /// The outputs are a whole suite's: findings are told by system.
-    pub suite: bool,
 }
 
-/// Requests that failed, as a sentence says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
+/// A ratio of two systems: `A / B = 0.96`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ratio {
     /// Its line, from 1.
     pub line: usize,
-    /// How many failed.
-    pub failed: u64,
-    /// Of how many; 0 where that is not said.
-    pub of: u64,
-    /// They took too long.
-    pub timed_out: bool,
+    /// The system whose figure is divided.
+    pub over: String,
+    /// The system whose figure it is divided by.
+    pub under: String,
+    /// The ratio, as printed; more than 0.
+    pub value: Printed,
 }
 
 /// An output, and what it belongs to.
@@ -99,22 +70,9 @@ impl Document {
             outputs: Vec::new(),
             tables: Vec::new(),
             commands: Vec::new(),
-            claims: Vec::new(),
-            targets: Vec::new(),
-            stated: Vec::new(),
-            lasting: Vec::new(),
-            at_once: Vec::new(),
-            offered: Vec::new(),
-            pictures: Vec::new(),
-            charted: false,
-            linked: false,
-            named: BTreeSet::new(),
-            sampled: false,
+            ratios: Vec::new(),
             repetitions: None,
-            failures: Vec::new(),
             unread: Vec::new(),
-            loose: Vec::new(),
-            suite: false,
         }
     }
 
@@ -132,24 +90,6 @@ impl Document {
         for output in self.outputs.iter_mut().filter(|o| of_wrk(o.block.tool)) {
             output.command = Some(only.clone());
         }
-    }
-
-    /// Keeps lines whose figures were read by what they look like. Texts are read from top to bottom, so the ranges are in order.
-    pub(crate) fn read_loosely(&mut self, from: usize, to: usize) {
-        match self.loose.last_mut() {
-            Some(last) if from <= *last.end() => {
-                *last = from.min(*last.start())..=to.max(*last.end());
-            }
-            _ => self.loose.push(from..=to),
-        }
-    }
-
-    /// Are the figures of a line read by what they look like?
-    pub(crate) fn is_loose(&self, line: usize) -> bool {
-        let at = self.loose.partition_point(|range| *range.end() < line);
-        self.loose
-            .get(at)
-            .is_some_and(|range| range.contains(&line))
     }
 
     /// Is there anything in it that an audit can look at?

@@ -1,10 +1,10 @@
 //! Figures: every rate in the documents, with the system that reached it and the load it was under,
 //! whether an output says so or a table.
 
-use crate::apart::{by_endpoint, tell_apart};
+use crate::address::{by_page, tell_apart};
 use crate::document::{Document, Output, Place};
 use crate::load::{Kind, Load};
-use crate::names::{System, is_generic, stem, system, words};
+use crate::names::{System, is_generic, stem, system};
 use crate::read::command::Command;
 use crate::read::number::Printed;
 use crate::tabled::of_table;
@@ -38,7 +38,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
         let from = all.len();
         for (output, found) in document.outputs.iter().enumerate() {
             let block = &found.block;
-            if block.tabled || is_shown_again(&document.outputs[..output], found) {
+            if is_shown_again(&document.outputs[..output], found) {
                 continue;
             }
             let Some(rate) = block.rate.or_else(|| block.given_rate()) else {
@@ -64,9 +64,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
                     .map(|rate| (Kind::Rate, rate.round() as u64)),
             };
             let mut system = system(&found.place, None, &file);
-            // What a script calls its summaries may be what was asked for.
-            system.unsure |= block.tool == Tool::Script;
-            if matches!(block.tool, Tool::Locust | Tool::Jmeter | Tool::Hyperfoil) {
+            if matches!(block.tool, Tool::Locust | Tool::Jmeter) {
                 // Their rows are pages: each is compared with the same page of others, if headings name these.
                 match (found.place.headings.last(), &block.name) {
                     (Some(heading), Some(page)) if !is_generic(&heading.0) => {
@@ -112,7 +110,7 @@ pub(crate) fn figures(documents: &[Document]) -> Vec<Figure> {
             }
             all.extend(found);
         }
-        by_endpoint(&mut all[from..]);
+        by_page(&mut all[from..]);
     }
     all
 }
@@ -172,170 +170,6 @@ pub(crate) fn cells(figures: &[Figure]) -> BTreeMap<(System, Load), Vec<&Figure>
         cells.entry(key).or_default().push(figure);
     }
     cells
-}
-
-/// Does a text speak of a rate, and in which unit?
-pub(crate) fn rate_unit(text: &str) -> Option<f64> {
-    let text = text.to_lowercase();
-    const SAID: [&str; 22] = [
-        "trans/s",
-        "req./s",
-        "msg/s",
-        "msgs/s",
-        "calls/s",
-        "hits/s",
-        "req/s",
-        "reqs/s",
-        "requests/s",
-        "request/s",
-        "requests per s",
-        "req per s",
-        "reqs per s",
-        "request per s",
-        "#/sec",
-        "ops/s",
-        "echoes/s",
-        "answers/s",
-        "responses/s",
-        "replies/s",
-        "transactions/s",
-        "messages/s",
-    ];
-    /// The same in the languages in which results are published most.
-    const ELSEWHERE: [&str; 14] = [
-        "초당",
-        "每秒请求",
-        "每秒處理",
-        "每秒处理",
-        "毎秒",
-        "秒間リクエスト",
-        "запросов/с",
-        "запросов в сек",
-        "anfragen pro s",
-        "anfragen/s",
-        "requêtes par s",
-        "requêtes/s",
-        "requisições por s",
-        "peticiones por s",
-    ];
-    const WORDS: [&str; 6] = ["rps", "qps", "tps", "throughput", "krps", "reqs"];
-    let parts: Vec<&str> = words(&text).collect();
-    // `MaxRPS`, as programs call their columns.
-    let joined = |word: &str| {
-        let bare = ["max", "avg", "mean", "peak", "min", "median"]
-            .iter()
-            .find_map(|which| word.strip_prefix(which));
-        bare.is_some_and(|bare| WORDS[..5].contains(&bare))
-    };
-    let said = SAID
-        .iter()
-        .chain(&ELSEWHERE)
-        .any(|rate| text.contains(rate))
-        || parts
-            .iter()
-            .any(|word| WORDS[..5].contains(word) || joined(word));
-    said.then_some(())?;
-    const BYTES: [&str; 11] = [
-        "mb", "kb", "mib", "kib", "gb", "bytes", "byte", "mbit", "mbps", "gbps", "kbytes",
-    ];
-    (!parts.iter().any(|word| BYTES.contains(word))).then_some(())?;
-    let thousands = ["thousand", "kreq", "k req", "krps", "(k", "×1000", "x1000"];
-    Some(if thousands.iter().any(|word| text.contains(word)) {
-        1e3
-    } else {
-        1.0
-    })
-}
-
-/// Does a text speak of something that is no rate?
-pub(crate) fn is_other(text: &str) -> bool {
-    let text = text.to_lowercase();
-    const OTHER: [&str; 44] = [
-        "ms",
-        "us",
-        "ns",
-        "latency",
-        "latencies",
-        "time",
-        "seconds",
-        "secs",
-        "sec",
-        "memory",
-        "mem",
-        "cpu",
-        "mb",
-        "kb",
-        "mib",
-        "gb",
-        "rss",
-        "errors",
-        "error",
-        "failed",
-        "failures",
-        "timeouts",
-        "p50",
-        "p75",
-        "p90",
-        "p95",
-        "p99",
-        "p999",
-        "avg",
-        "mean",
-        "median",
-        "max",
-        "min",
-        "stdev",
-        "stddev",
-        "std",
-        "deviation",
-        "bytes",
-        "size",
-        "percent",
-        "duration",
-        "total",
-        "count",
-        "transfer",
-    ];
-    text.contains('%')
-        || text.contains("µs")
-        || text.contains("μs")
-        || words(&text).any(|word| OTHER.contains(&word))
-}
-
-/// Is a column one of rates, and no deviation or longest of them?
-pub(crate) fn rates_in(name: &str) -> Option<f64> {
-    let lower = name.to_lowercase();
-    let spread = words(&lower).any(|word| {
-        matches!(
-            word,
-            "stdev" | "stddev" | "std" | "deviation" | "error" | "errors" | "failed"
-        ) || matches!(
-            word,
-            "failures" | "failure" | "ms" | "cpu" | "memory" | "time" | "latency"
-        )
-    });
-    // What stands in brackets says how it was counted: `req/s (% of the first)`.
-    let bare = name.split('(').next().unwrap_or(name);
-    if spread || bare.contains('%') || name.contains('±') {
-        return None;
-    }
-    rate_unit(name)
-}
-
-/// Is what stands above a table about something that is no rate? A machine may be called by its CPU.
-pub(crate) fn is_about_other(caption: &str) -> bool {
-    let caption = caption.to_lowercase();
-    const OTHER: [&str; 8] = [
-        "latency",
-        "latencies",
-        "ms",
-        "memory",
-        "rss",
-        "usage",
-        "utilization",
-        "p99",
-    ];
-    words(&caption).any(|word| OTHER.contains(&word))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@
 
 #![forbid(unsafe_code)]
 
-mod apart;
+mod address;
 mod audit;
 mod axis;
 mod check;
@@ -35,20 +35,18 @@ mod figures;
 pub mod import;
 pub mod load;
 mod names;
-mod provenance;
+mod quantity;
 mod read;
 pub mod table;
 mod tabled;
-mod timed;
 pub mod tool;
 
-pub use audit::{Audit, ReadFile, Remark, Suite, SuiteSystem, Unread, audit};
-pub use check::EXPLANATIONS;
-pub use document::Document;
+pub use audit::{Audit, ReadFile, Remark, Unread, audit};
+pub use check::{EXPLANATIONS, example};
+pub use document::{Document, Ratio};
 pub use import::{Figures, import};
 pub use read::command::Command;
 pub use read::number::Printed;
-pub use read::prose::{About, Claim};
 pub use read::read;
 
 #[doc(inline)]

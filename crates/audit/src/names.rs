@@ -1,10 +1,6 @@
 //! Names: what was measured, by the headings, labels and columns it stands under, and which of them
 //! only count runs or sum others up.
 
-mod software;
-
-pub(crate) use software::names_software;
-
 use crate::document::Place;
 use crate::load::Load;
 use std::sync::Arc;
@@ -181,91 +177,6 @@ pub(crate) fn counts(heading: &str) -> bool {
             && !matches!(**word, "st" | "nd" | "rd" | "th")
     });
     counted && rest.count() == 0
-}
-
-/// Does a name say that requests were counted?
-pub(crate) fn counts_requests(name: &str) -> bool {
-    const COUNTED: [&str; 30] = [
-        "requests",
-        "reqs",
-        "req",
-        "성공요청",
-        "성공 요청",
-        "samples",
-        "# samples",
-        "#samples",
-        "request count",
-        "requests total",
-        "# requests",
-        "requests made",
-        "hits",
-        "requisições",
-        "requisicoes",
-        "peticiones",
-        "solicitudes",
-        "requêtes",
-        "anfragen",
-        "запросов",
-        "запросы",
-        "всего запросов",
-        "请求数",
-        "总请求数",
-        "请求总数",
-        "リクエスト数",
-        "요청 수",
-        "총 요청",
-        "총 요청 수",
-        "요청수",
-    ];
-    let name = name.to_lowercase();
-    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
-    let bare = [
-        "total de ",
-        "total ",
-        "number of ",
-        "no. of ",
-        "completed ",
-        "nº de ",
-        "# ",
-    ]
-    .iter()
-    .find_map(|word| name.strip_prefix(word))
-    .unwrap_or(name);
-    COUNTED.contains(&name) || COUNTED.contains(&bare)
-}
-
-/// Does a column say what is to be reached?
-pub(crate) fn is_aim(name: &str) -> bool {
-    const AIMS: [&str; 8] = [
-        "target",
-        "goal",
-        "threshold",
-        "slo",
-        "sla",
-        "objetivo",
-        "目标",
-        "목표",
-    ];
-    let name = name.to_lowercase();
-    words(&name).any(|word| AIMS.contains(&word))
-}
-
-/// Does a column have what was wanted, what changed, or what is said of a row, and nothing that was measured?
-pub(crate) fn is_target(name: &str) -> bool {
-    const WORDS: [&str; 11] = [
-        "expected",
-        "limit",
-        "change",
-        "improvement",
-        "diff",
-        "difference",
-        "delta",
-        "status",
-        "unit",
-        "description",
-        "notes",
-    ];
-    is_aim(name) || words(&name.to_lowercase()).any(|word| WORDS.contains(&word))
 }
 
 /// `totalRequests` as `total requests`. Capitals that stand together stay so: `QPS`.

@@ -4,10 +4,11 @@ mod rows;
 
 use crate::axis::{Axis, axis, load as load_named};
 use crate::document::Place;
-use crate::figures::{Figure, is_about_other, is_other, rate_unit, rates_in};
+use crate::figures::Figure;
 use crate::load::Load;
-use crate::names::{System, is_generic, is_run, is_summary, is_target, system, words};
-use crate::read::prose::tools;
+use crate::names::{System, is_generic, is_run, is_summary, system, words};
+use crate::quantity::{is_about_other, is_other, is_target, rate_unit, rates_in};
+use crate::read::command::names_tool;
 use crate::table::{Row, Table};
 use rows::{are_percentiles, named_behind_loads, names_of, names_pages, without_ranks};
 
@@ -78,7 +79,7 @@ impl Reading<'_> {
         let mut system = system(self.place, column, self.file);
         // `| wrk | req/s |` below `| ab | req/s |`: what has measured is no run of the other.
         let corner = self.table.name(0);
-        if tools(corner).next().is_some() || corner == "ab" {
+        if names_tool(corner) {
             system.section = format!("{} / {corner}", system.section).into();
         }
         system
@@ -106,16 +107,6 @@ impl Reading<'_> {
 
 /// The figures of a table: of its systems, loads and runs, however it lays them out.
 pub(crate) fn of_table(table: &Table, place: &Place, document: usize, file: &str) -> Vec<Figure> {
-    if let Some(groups) = table.groups() {
-        let of_group = |(group, part): (String, Table)| {
-            let mut found = of_table(&part, place, document, file);
-            for figure in &mut found {
-                figure.system.section = format!("{} / {group}", figure.system.section).into();
-            }
-            found
-        };
-        return groups.into_iter().flat_map(of_group).collect();
-    }
     let unranked = without_ranks(table);
     let table = unranked.as_ref().unwrap_or(table);
     let rows: Vec<&Row> = table

@@ -1,6 +1,6 @@
 //! An audit as text: each remark with its lines, what was read, and what was not.
 
-use super::{Audit, Suite};
+use super::Audit;
 use prony_checks::{Finding, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,11 +9,6 @@ use std::fmt::Write;
 const LISTED: usize = 8;
 /// The text is at most this wide, in characters.
 const WIDEST: usize = 100;
-
-/// A suite's table has at most this many systems; JSON has them all.
-const SYSTEMS: usize = 40;
-/// Their names are cut to this many characters.
-const NAME: usize = 40;
 
 impl Audit {
     /// As text for a terminal of this many columns: each remark with its lines, and what was read.
@@ -38,9 +33,6 @@ impl Audit {
             );
             out += &wrapped(&printable(text), width.min(WIDEST));
             out.push('\n');
-        }
-        for suite in &self.suites {
-            out += &suite.text();
         }
         out += &self.summary();
         for file in self.files.iter().filter(|file| !file.unread.is_empty()) {
@@ -117,37 +109,7 @@ impl Audit {
             let notes = counted(number(notes), "note", "notes");
             format!("{serious} serious, {warnings}, {notes}")
         };
-        format!("Read: {read}.\nFound: {found}.\n")
-    }
-}
-
-impl Suite {
-    fn text(&self) -> String {
-        let widest = self
-            .systems
-            .iter()
-            .map(|system| system.name.chars().count());
-        let widest = widest.max().unwrap_or(0).min(NAME);
-        let mut out = format!(
-            "{}: {} of {} have findings of their own:\n",
-            printable(&self.file),
-            self.systems.len(),
-            counted(self.of, "system", "systems"),
-        );
-        for system in self.systems.iter().take(SYSTEMS) {
-            let findings = system.findings.iter().map(|(name, n)| match n {
-                1 => name.clone(),
-                n => format!("{name} ×{n}"),
-            });
-            let findings: Vec<String> = findings.collect();
-            let name: String = printable(&system.name).chars().take(NAME).collect();
-            let _ = writeln!(out, "    {name:widest$}  {}", findings.join(", "));
-        }
-        if let Some(more @ 1..) = self.systems.len().checked_sub(SYSTEMS) {
-            let _ = writeln!(out, "    and {more} more");
-        }
-        out.push('\n');
-        out
+        format!("Read: {read}. Sentences, pictures and scripts are not read.\nFound: {found}.\n")
     }
 }
 

@@ -31,9 +31,6 @@ type Size<'a> = (f64, usize, &'a str);
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
-        if document.suite {
-            continue;
-        }
         let nowhere = asks_nowhere(document);
         let mut groups: BTreeMap<(Tool, &str, String), Vec<Size<'_>>> = BTreeMap::new();
         let mut only: BTreeMap<Tool, Option<&str>> = BTreeMap::new();
@@ -50,10 +47,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             };
             // Errors have another size; they are a finding of their own. Locust's rows are pages.
             if answered_otherwise(output)
-                || matches!(
-                    output.block.tool,
-                    Tool::Locust | Tool::Jmeter | Tool::Hyperfoil
-                )
+                || matches!(output.block.tool, Tool::Locust | Tool::Jmeter)
             {
                 continue;
             }

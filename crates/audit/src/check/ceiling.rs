@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "ceiling",
     cause: "Several systems reach the same figure: that of the upstream behind them, or of something else that they share. Their common limit was measured, not the systems.",
-    evidence: "The rate of the upstream alone, if the text has it (systems within 5 % of it, and none far above); or three or more systems within 2 % of each other under one load, and well apart under another, or where they serve another page; or within 1 % in a table, where the text says that requests were sent at a rate.",
+    evidence: "The rate of the upstream alone, if the text has it (systems within 5 % of it, and none far above); or three or more systems within 2 % of each other under one load, and well apart under another, or where they serve another page.",
     remedy: "Use a faster upstream, a faster network or more load generators; or compare CPU time per request at a rate below the ceiling.",
 };
 
@@ -28,8 +28,6 @@ const TOGETHER: f64 = 0.98;
 const ABOVE_LIMIT: f64 = 1.02;
 /// From this many systems on, equal figures are not chance.
 const SEVERAL: usize = 3;
-/// Who keeps up with a rate is this near to it, and to the others.
-const SENT: f64 = 0.99;
 /// Systems that differ by this much under another load are not alike.
 const APART: f64 = 1.1;
 
@@ -44,7 +42,6 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .collect();
         let upstream = behind(seen, index, &cells);
         let found = upstream.or_else(|| shared(seen, index, &cells));
-        let found = found.or_else(|| sent(seen, index));
         remarks.extend(found);
     }
     remarks
@@ -221,46 +218,6 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
     ))
 }
 
-/// Systems that were sent requests at a rate, and all answered at that rate: a table of their rates says what was sent.
-fn sent(seen: &Seen<'_>, index: usize) -> Option<Remark> {
-    let document = &seen.documents[index];
-    let said = document.offered.first()?;
-    let mut tables: BTreeMap<(&str, Load), Vec<&Figure>> = BTreeMap::new();
-    let own = |f: &&Figure| f.document == index && f.output.is_none() && !f.system.unsure;
-    for figure in seen.figures.iter().filter(own) {
-        let key = (&*figure.system.section, figure.load);
-        tables.entry(key).or_default().push(figure);
-    }
-    let near = tables.values().find_map(|figures| {
-        let top = figures.iter().map(|f| f.rate.value).fold(0.0, f64::max);
-        let near: Vec<&Figure> = figures
-            .iter()
-            .filter(|figure| figure.rate.value >= SENT * top)
-            .copied()
-            .collect();
-        let systems: BTreeSet<&System> = near.iter().map(|figure| &figure.system).collect();
-        // What is slower than the rate that was sent has a rate of its own.
-        (systems.len() >= SEVERAL && 2 * near.len() >= figures.len()).then_some((top, near))
-    });
-    let (top, near) = near?;
-    let names: BTreeSet<&str> = near.iter().map(|figure| &*figure.system.name).collect();
-    let text = format!(
-        "{} all reach {}, within {:.0} %, and requests were sent at a rate (line {said}): what was sent is in the table, not what \
-         these systems can do; compare their response times, or what each request costs",
-        names.into_iter().collect::<Vec<_>>().join(", "),
-        whole(top),
-        100.0 * (1.0 - SENT),
-    );
-    let lines = near.iter().map(|figure| figure.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines.chain([*said]),
-        text,
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::of;
@@ -304,29 +261,6 @@ mod tests {
             ),
             []
         );
-    }
-
-    #[test]
-    fn a_rate_that_was_sent() {
-        let table = |beta: &str| {
-            format!(
-                "| server | RPS | p95 (ms) |\n|--|--|--|\n| alpha | 251.66 | 13 |\n| beta | {beta} | 40 |\n\
-                 | gamma | 251.08 | 22 |\n| delta | 63.26 | 9984 |\n"
-            )
-        };
-        let text = format!("**Load**: ramping arrival rate\n\n{}", table("251.41"));
-        let found = of("ceiling", &text);
-        assert_eq!(found[0].lines, [1, 5, 6, 7]);
-        assert!(
-            found[0]
-                .finding
-                .text
-                .contains("alpha, beta, gamma all reach 252"),
-            "{found:?}"
-        );
-        assert_eq!(of("ceiling", &table("251.41")), []);
-        let apart = format!("**Load**: ramping arrival rate\n\n{}", table("198.41"));
-        assert_eq!(of("ceiling", &apart), []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Seen, remark};
 use crate::audit::Remark;
 use crate::document::Output;
-use crate::figures::is_other;
+use crate::quantity::is_other;
 use crate::read::command::{host_of, is_this_machine};
 use crate::table::Table;
 use prony_checks::{Explanation, Severity};
@@ -11,7 +11,7 @@ use prony_checks::{Explanation, Severity};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
     cause: "Client and server ran on one machine, so they took CPU time, caches and memory from each other, and there was no network between them.",
-    evidence: "The addresses in outputs and command lines, and lines such as `Base URL: http://localhost:3000`: localhost, 127.x.x.x, ::1; sentences that say so.",
+    evidence: "The addresses in outputs and command lines: localhost, 127.x.x.x, ::1.",
     remedy: "Use two machines, or give each program its own CPUs and say so.",
 };
 
@@ -32,10 +32,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             timed && rows.filter(|cell| cell.number.is_some()).count() >= FIGURES
         };
         let results = !document.outputs.is_empty()
-            || !document.pictures.is_empty()
             || document.tables.iter().any(|(table, _)| times(table))
-            || seen.figures.iter().any(|figure| figure.document == index)
-            || seen.timed.values().any(|runs| runs[0].document == index);
+            || seen.figures.iter().any(|figure| figure.document == index);
         // Where every output names another machine, and nothing else has results, that is what was done.
         let elsewhere = |output: &Output| {
             let url = output.block.url.as_ref();
@@ -56,8 +54,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .filter(|_| (results || unread) && !elsewhere)
             .filter(|command| command.host().is_some_and(is_this_machine))
             .map(|command| command.line);
-        let targets = document.targets.iter().copied().filter(|_| results);
-        let mut lines: Vec<usize> = outputs.chain(commands).chain(targets).collect();
+        let mut lines: Vec<usize> = outputs.chain(commands).collect();
         lines.sort_unstable();
         if lines.is_empty() {
             continue;
@@ -97,24 +94,6 @@ mod tests {
         assert_eq!(
             of("co-located", &format!("{instruction}{table}"))[0].lines,
             [3]
-        );
-    }
-
-    #[test]
-    fn sentences() {
-        let table = "\n\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
-        let said = |sentence: &str| {
-            let found = of("co-located", &format!("# Results\n\n{sentence}{table}"));
-            found.first().map(|remark| remark.lines.clone())
-        };
-        let wrapped = "The load generator and all of the servers ran on the\nsame machine, one after another.";
-        assert_eq!(said(wrapped), Some(vec![3]));
-        let whole = "Everything ran on one laptop.";
-        assert_eq!(said(whole), Some(vec![3]));
-        assert_eq!(said(&wrapped.replace("ran on", "never ran on")), None);
-        assert_eq!(
-            said(&wrapped.replace("The load generator and all", "All")),
-            None
         );
     }
 }

@@ -2,7 +2,7 @@
 
 mod tables;
 
-use super::{Seen, of_all, remark, requests, share, whole};
+use super::{Seen, of_all, remark, requests, share};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
 use crate::tool::Tool;
@@ -24,14 +24,11 @@ const TOLD: usize = 6;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
-        let tables = tables::check(seen, index);
-        let told = tables.is_some();
-        remarks.extend(tables);
-        remarks.extend(prose(document));
+        remarks.extend(tables::check(seen, index));
         let (lengths, failing): (Vec<&Output>, Vec<&Output>) = document
             .outputs
             .iter()
-            .filter(|output| !(output.block.errors.is_empty() || told && output.block.tabled))
+            .filter(|output| !output.block.errors.is_empty())
             .partition(|output| only_lengths(output));
         remarks.extend(of_lengths(document, &lengths));
         if failing.is_empty() {
@@ -115,40 +112,6 @@ fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Remark> {
     ))
 }
 
-/// Failures that only a sentence tells of.
-fn prose(document: &Document) -> Vec<Remark> {
-    let told = document.failures.iter().map(|failure| {
-        let part = match failure.of {
-            0 => 0.0,
-            of => failure.failed as f64 / of as f64,
-        };
-        let severity = if part > TOLERABLE {
-            Severity::Serious
-        } else {
-            Severity::Warning
-        };
-        let how = if failure.timed_out {
-            "timed out"
-        } else {
-            "failed"
-        };
-        let failed = whole(failure.failed as f64);
-        let said = match failure.of {
-            // A sentence gave the share alone.
-            10_000 => format!("{} of the requests {how}, it says", share(part)),
-            0 => format!("{failed} requests {how}, it says"),
-            of => format!(
-                "{failed} of {} {how}, it says ({})",
-                requests(of),
-                share(part)
-            ),
-        };
-        let text = format!("{said}: find out why before you compare the rates");
-        remark(EXPLANATION.name, severity, document, [failure.line], text)
-    });
-    told.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{of, wrk};
@@ -211,13 +174,6 @@ mod tests {
             found[0].finding.text.contains("gamma with a rate of 0"),
             "{found:?}"
         );
-        let places = "# Requests/sec\n\n| Rank | /text | /json |\n|--|--|--|\n| 1 | alpha 962713 | beta 939343 |\n\
-                      | 2 | beta 915922 | alpha 924102 |\n| 3 | gamma 0 | gamma 0 |\n";
-        let found = of("errors", places);
-        assert!(
-            found[0].finding.text.contains("gamma with a rate of 0"),
-            "{found:?}"
-        );
         for row in ["gamma | 0.4", "gamma | 12", "idle | 0", "gamma | n/a"] {
             assert_eq!(of("errors", &table(row)), [], "{row}");
         }
@@ -238,56 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn one_in_many_and_sentences() {
+    fn one_in_many() {
         let one = wrk(&[(
             "Requests/sec:",
             "  Non-2xx or 3xx responses: 1\nRequests/sec:",
         )]);
         let found = of("errors", &one);
         assert!(found[0].finding.text.contains("1 in 960,000"), "{found:?}");
-        let found = of("errors", "Only 1 of 200 requests failed.\n");
-        assert_eq!(found[0].finding.severity, Severity::Serious);
-        assert!(
-            found[0]
-                .finding
-                .text
-                .starts_with("1 of 200 requests failed"),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn sentences_in_several_languages() {
-        let table = "\n\n| server | req/s |\n|--|--|\n| a | 10 |\n| b | 20 |\n";
-        let said = |line: &str| {
-            let found = of("errors", &format!("{line}{table}"));
-            found
-                .first()
-                .map(|remark| (remark.lines.clone(), remark.finding.severity))
-        };
-        let serious = Some((vec![1], Severity::Serious));
-        assert_eq!(
-            said("We found 7 timeouts, and the error rate is 0.35%."),
-            serious
-        );
-        assert_eq!(
-            said("Com 400 usuários houve uma taxa de erro de 3,1%."),
-            serious
-        );
-        assert_eq!(
-            said("- Houve 6 requisições que falharam, indicando problemas menores."),
-            Some((vec![1], Severity::Warning))
-        );
-        for line in [
-            "The error rate should stay below 1%.",
-            "Error rate: 0.00%",
-            "Error rate maksimal 1% untuk critical errors",
-            "- **Error Rate**: Penurunan 62.37% (dari 95.70% ke 33.33%)",
-            "45% reduction in student failure rates (improved from 40%)",
-            "Retry after 3 requests failed.",
-            "If 5 requests failed, stop.",
-        ] {
-            assert_eq!(said(line), None, "{line}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::figures::{is_other, rate_unit};
+use crate::quantity::{is_other, rate_unit};
 use crate::table::{Table, is_garbled};
 use prony_checks::{Explanation, Severity};
 

@@ -13,7 +13,7 @@ use prony_checks::{Explanation, Severity};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "label-disagrees",
     cause: "An output comes from a different load than its label, or the command line above it, says.",
-    evidence: "Connections, threads and duration in the label or the command line, compared with those in the output. Of ab also when it was to keep connections and kept none; of wrk2, fortio, bombardier and zrk when they sent less than nine tenths of the rate that they were to send.",
+    evidence: "Connections, threads and duration in the label or the command line, compared with those in the output. Of ab also when it was to keep connections and kept none; of wrk2, fortio and bombardier when they sent less than nine tenths of the rate that they were to send.",
     remedy: "Run that load, or correct the label.",
 };
 
@@ -23,10 +23,6 @@ const DROPPED: f64 = 0.95;
 const HALF: f64 = 0.5;
 /// Seconds. Slow answers make a short run longer by their own length.
 const LATE: f64 = 60.0;
-/// A count that is this near to another is the same: tools stop a little early.
-const COUNTED: f64 = 0.02;
-/// A sentence is about an output that begins so many lines below it.
-const NEAR: usize = 60;
 /// A run ends a little later than it was to; a tool that was to run for 30 s did not run for 60.
 const SECONDS: f64 = 0.05;
 
@@ -36,8 +32,6 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         remarks.extend(one_protocol(document));
         remarks.extend(cut_short(document));
         remarks.extend(dropped(document, results(seen, index)));
-        remarks.extend(stated(document));
-        remarks.extend(announced(document));
         remarks.extend(kept_none(document));
         remarks.extend(rate::fell_short(document));
         for output in &document.outputs {
@@ -206,109 +200,6 @@ fn kept_none(document: &Document) -> Option<Remark> {
         super::whole(*ended as f64),
     );
     let lines = none.iter().map(|(_, line, _)| *line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
-}
-
-/// A sentence says how many requests were sent, and every output below it has another number.
-fn stated(document: &Document) -> Option<Remark> {
-    let close = |a: u64, b: u64| a.abs_diff(b) as f64 <= COUNTED * b as f64;
-    let mut wrong = Vec::new();
-    for (nth, &(line, said)) in document.stated.iter().enumerate() {
-        let end = document
-            .stated
-            .get(nth + 1)
-            .map_or(usize::MAX, |next| next.0);
-        let own = |at: usize| at > line && at < end;
-        let outputs: Vec<&Output> = document
-            .outputs
-            .iter()
-            .filter(|o| own(o.block.first))
-            .collect();
-        let sent: Option<Vec<u64>> = outputs
-            .iter()
-            .map(|output| output.block.requests.map(|n| n.what))
-            .collect();
-        let Some(sent) = sent.filter(|sent| !sent.is_empty()) else {
-            continue;
-        };
-        let mut asked = document
-            .commands
-            .iter()
-            .filter(|c| own(c.line))
-            .filter_map(Command::requests);
-        let near = outputs[0].block.first - line <= NEAR;
-        let fits = sent.iter().any(|n| close(*n, said))
-            || asked.any(|n| close(n, said))
-            || close(sent.iter().sum(), said);
-        // Tools that run for a time send as many as they can.
-        let counted = outputs.iter().all(|output| output.block.tool == Tool::Ab);
-        if near && counted && !fits {
-            wrong.push((line, said, outputs, sent[0]));
-        }
-    }
-    let (_, said, outputs, sent) = wrong.first()?;
-    let text = format!(
-        "{} are said to have been sent, and {} has {}: the text or the outputs are of another run",
-        super::requests(*said),
-        outputs[0].called(),
-        super::whole(*sent as f64),
-    );
-    let lines = wrong.iter().flat_map(|(line, _, outputs, _)| {
-        let sent = outputs
-            .iter()
-            .filter_map(|o| o.block.requests.map(|n| n.line));
-        sent.chain([*line])
-    });
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
-}
-
-/// The text states one number of connections, and all of its outputs have another one.
-fn announced(document: &Document) -> Option<Remark> {
-    let (&(line, said), others) = document.at_once.split_first()?;
-    let alone = said > 0 && others.iter().all(|(_, other)| *other == said);
-    let ran: Option<Vec<_>> = document
-        .outputs
-        .iter()
-        .filter(|o| !o.block.tabled)
-        .map(|o| o.block.connections)
-        .collect();
-    let ran = ran.filter(|ran| alone && !ran.is_empty())?;
-    let first = ran[0];
-    let same = ran.iter().all(|ran| ran.what == first.what);
-    // Below the first output it may be of another one.
-    let above = line < document.outputs[0].block.first;
-    let fits = document
-        .commands
-        .iter()
-        .filter_map(Command::connections)
-        .any(|asked| asked == said);
-    // What was divided among several clients or threads is said in one way or the other.
-    let multiple = first.what % said == 0 || said % first.what.max(1) == 0;
-    if !above
-        || !same
-        || fits
-        || multiple && first.what.max(said) / first.what.min(said).max(1) <= 16
-        || first.what == said
-    {
-        return None;
-    }
-    let text = format!(
-        "{said} connections are announced, and every output has {}: the text or the outputs are of another run",
-        first.what
-    );
-    let lines = ran.iter().map(|ran| ran.line).chain([line]);
     Some(remark(
         EXPLANATION.name,
         Severity::Warning,

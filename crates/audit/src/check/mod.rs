@@ -11,7 +11,6 @@ mod inverse_latency;
 mod label_disagrees;
 mod littles_law;
 mod mean_disagrees;
-mod no_figures;
 mod percentile_order;
 mod rate_is_connections;
 mod ratio_disagrees;
@@ -31,9 +30,7 @@ use crate::document::{Document, Output};
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
 use crate::names::{System, is_generic};
-use crate::provenance::weigh;
 use crate::read::command::Command;
-use crate::timed::timed;
 use crate::tool::Tool;
 use prony_checks::{Explanation, Finding, Severity};
 use std::collections::BTreeMap;
@@ -44,14 +41,12 @@ struct Seen<'a> {
     figures: &'a [Figure],
     /// The runs of each system under each load.
     cells: BTreeMap<(System, Load), Vec<&'a Figure>>,
-    /// The same of systems that are compared by response times alone.
-    timed: BTreeMap<(System, Load), Vec<&'a Figure>>,
     /// The figures of each system, by document and by its name in small letters.
     names: BTreeMap<(usize, String), Vec<&'a Figure>>,
 }
 
 impl<'a> Seen<'a> {
-    fn new(documents: &'a [Document], figures: &'a [Figure], timed: &'a [Figure]) -> Self {
+    fn new(documents: &'a [Document], figures: &'a [Figure]) -> Self {
         let mut names: BTreeMap<(usize, String), Vec<&Figure>> = BTreeMap::new();
         for figure in figures {
             let name = figure.system.name.to_lowercase();
@@ -64,7 +59,6 @@ impl<'a> Seen<'a> {
             documents,
             figures,
             cells: cells(figures),
-            timed: cells(timed),
             names,
         }
     }
@@ -86,7 +80,7 @@ impl<'a> Seen<'a> {
 
 type Check = fn(&Seen<'_>) -> Vec<Remark>;
 
-const CHECKS: [Check; 25] = [
+const CHECKS: [Check; 24] = [
     repeated_rows::check,
     mean_disagrees::check,
     ratio_disagrees::check,
@@ -111,11 +105,10 @@ const CHECKS: [Check; 25] = [
     rate_is_connections::check,
     hosts_mixed::check,
     co_located::check,
-    no_figures::check,
 ];
 
 /// What each check means, in the order of their names.
-pub const EXPLANATIONS: [Explanation; 25] = [
+pub const EXPLANATIONS: [Explanation; 24] = [
     back_filled::EXPLANATION,
     bytes_differ::EXPLANATION,
     ceiling::EXPLANATION,
@@ -127,7 +120,6 @@ pub const EXPLANATIONS: [Explanation; 25] = [
     label_disagrees::EXPLANATION,
     littles_law::EXPLANATION,
     mean_disagrees::EXPLANATION,
-    no_figures::EXPLANATION,
     percentile_order::EXPLANATION,
     rate_is_connections::EXPLANATION,
     ratio_disagrees::EXPLANATION,
@@ -143,11 +135,83 @@ pub const EXPLANATIONS: [Explanation; 25] = [
     too_short::EXPLANATION,
 ];
 
+/// A minimal text that raises each finding, in the order of their names.
+const EXAMPLES: [(&str, &str); 24] = [
+    ("back-filled", include_str!("examples/back-filled.txt")),
+    ("bytes-differ", include_str!("examples/bytes-differ.txt")),
+    ("ceiling", include_str!("examples/ceiling.txt")),
+    ("co-located", include_str!("examples/co-located.txt")),
+    ("errors", include_str!("examples/errors.txt")),
+    ("garbled-cell", include_str!("examples/garbled-cell.txt")),
+    ("hosts-mixed", include_str!("examples/hosts-mixed.txt")),
+    (
+        "inverse-latency",
+        include_str!("examples/inverse-latency.txt"),
+    ),
+    (
+        "label-disagrees",
+        include_str!("examples/label-disagrees.txt"),
+    ),
+    ("littles-law", include_str!("examples/littles-law.txt")),
+    (
+        "mean-disagrees",
+        include_str!("examples/mean-disagrees.txt"),
+    ),
+    (
+        "percentile-order",
+        include_str!("examples/percentile-order.txt"),
+    ),
+    (
+        "rate-is-connections",
+        include_str!("examples/rate-is-connections.txt"),
+    ),
+    (
+        "ratio-disagrees",
+        include_str!("examples/ratio-disagrees.txt"),
+    ),
+    ("repeated-rows", include_str!("examples/repeated-rows.txt")),
+    (
+        "samples-capped",
+        include_str!("examples/samples-capped.txt"),
+    ),
+    (
+        "sleep-in-window",
+        include_str!("examples/sleep-in-window.txt"),
+    ),
+    (
+        "spread-exceeds-effect",
+        include_str!("examples/spread-exceeds-effect.txt"),
+    ),
+    (
+        "syn-retransmit",
+        include_str!("examples/syn-retransmit.txt"),
+    ),
+    (
+        "table-disagrees",
+        include_str!("examples/table-disagrees.txt"),
+    ),
+    (
+        "time-outs-missing",
+        include_str!("examples/time-outs-missing.txt"),
+    ),
+    ("too-few-runs", include_str!("examples/too-few-runs.txt")),
+    (
+        "too-few-samples",
+        include_str!("examples/too-few-samples.txt"),
+    ),
+    ("too-short", include_str!("examples/too-short.txt")),
+];
+
+/// A minimal text that raises the finding of this name; none for an unknown name.
+pub fn example(name: &str) -> Option<&'static str> {
+    let found = EXAMPLES.iter().find(|(own, _)| *own == name);
+    found.map(|(_, text)| *text)
+}
+
 /// Everything that the checks say of the documents.
 pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
     let figures = figures(documents);
-    let timed = timed(documents);
-    let seen = Seen::new(documents, &figures, &timed);
+    let seen = Seen::new(documents, &figures);
     CHECKS.iter().flat_map(|check| check(&seen)).collect()
 }
 
@@ -162,12 +226,11 @@ fn remark(
     let mut lines: Vec<usize> = lines.into_iter().collect();
     lines.sort_unstable();
     lines.dedup();
-    let mut finding = Finding {
+    let finding = Finding {
         name: name.to_owned(),
         severity,
         text,
     };
-    weigh(&mut finding, document, &lines);
     Remark {
         finding,
         file: document.name.clone(),
@@ -232,13 +295,7 @@ impl Output {
         // wrk2, httperf and vegeta send at a rate; k6's users may ask for several things at once.
         let closed = !matches!(
             self.block.tool,
-            Tool::Wrk2
-                | Tool::Httperf
-                | Tool::K6
-                | Tool::Vegeta
-                | Tool::Gatling
-                | Tool::Artillery
-                | Tool::Zrk
+            Tool::Wrk2 | Tool::Httperf | Tool::K6 | Tool::Vegeta | Tool::Gatling
         );
         (closed && self.block.asked.is_none()).then_some(())?;
         let pipeline = match (&self.block.pipeline, &self.command, self.block.tool) {

@@ -3,7 +3,7 @@
 use super::{Seen, remark, time};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
-use crate::figures::rate_unit;
+use crate::quantity::rate_unit;
 use crate::read::number::{Printed, leading};
 use crate::table::{Cell, Row, Table};
 use crate::tool::{At, Latency, Tool};

@@ -3,10 +3,9 @@
 
 use super::{Seen, remark};
 use crate::audit::Remark;
-use crate::document::{Document, Output};
+use crate::document::{Document, Output, Ratio};
 use crate::figures::Figure;
 use crate::read::number::Printed;
-use crate::read::prose::About;
 use crate::table::Table;
 use prony_checks::{Explanation, Severity};
 use prony_stats::summary::average;
@@ -22,10 +21,6 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 
 /// A tool may count a few requests, or a little time, in one figure and not in the other.
 const EDGES: f64 = 0.01;
-/// Claims of less are not judged: a sentence does not say how it rounds.
-const LEAST_CLAIM: f64 = 1.5;
-/// A claim beyond this multiple of any difference in the text is of other figures.
-const BEYOND: f64 = 1.25;
 /// A ratio that is off by less does not mislead, but is of other figures.
 const LITTLE: f64 = 0.02;
 /// What was rounded on the way to the page.
@@ -34,15 +29,8 @@ const ROUNDED: f64 = 0.000_5;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
-        for claim in &document.claims {
-            match &claim.about {
-                About::Ratio(a, b) => {
-                    remarks.extend(claimed(seen, index, claim.line, (a, b), claim.ratio));
-                }
-                About::Sentence(text) => {
-                    remarks.extend(sentence(seen, index, claim.line, text, claim.ratio.value));
-                }
-            }
+        for ratio in &document.ratios {
+            remarks.extend(claimed(seen, index, ratio));
         }
         for output in &document.outputs {
             remarks.extend(rate(document, output));
@@ -55,13 +43,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 }
 
 /// `A / B = 0.96` beside the last figures of both above it, or the means of all above.
-fn claimed(
-    seen: &Seen<'_>,
-    index: usize,
-    line: usize,
-    (a, b): (&str, &str),
-    ratio: Printed,
-) -> Option<Remark> {
+fn claimed(seen: &Seen<'_>, index: usize, claim: &Ratio) -> Option<Remark> {
+    let (a, b, line, ratio) = (&*claim.over, &*claim.under, claim.line, claim.value);
     let above = |name: &str| -> Vec<&Figure> {
         let mut above = seen.called(index, name);
         above.retain(|figure| figure.line < line);
@@ -102,138 +85,6 @@ fn claimed(
     ))
 }
 
-/// `A is 44 times faster than B` beside the figures of both: raised when nothing that the text has of
-/// them differs by as much.
-fn sentence(seen: &Seen<'_>, index: usize, line: usize, text: &str, ratio: f64) -> Option<Remark> {
-    let claimed = ratio.max(ratio.recip());
-    (claimed >= LEAST_CLAIM).then_some(())?;
-    let text = text.to_lowercase();
-    let document = &seen.documents[index];
-    let own = seen
-        .figures
-        .iter()
-        .filter(|figure| figure.document == index);
-    let named: Vec<&Figure> = own
-        .filter(|figure| {
-            super::spread_exceeds_effect::names(&text, &figure.system.name.to_lowercase())
-        })
-        .collect();
-    let other = |first: &Figure| {
-        let mut others = named.iter();
-        others.find(|figure| figure.system.name != first.system.name)
-    };
-    let both = named.first().and_then(|first| Some((first, other(first)?)));
-    let Some((first, other)) = both else {
-        return unnamed(seen, index, line, &text, claimed);
-    };
-    let several = named.iter().any(|figure| {
-        figure.system.name != first.system.name && figure.system.name != other.system.name
-    });
-    (!several).then_some(())?;
-    // The largest difference of anything: under any two loads, and in any column.
-    let rates = |name: &str| -> Vec<f64> {
-        let own = named.iter().filter(|figure| *figure.system.name == *name);
-        own.map(|figure| figure.rate.value).collect()
-    };
-    let mut most = largest(&rates(&first.system.name), &rates(&other.system.name));
-    for (table, _) in &document.tables {
-        let row = |name: &str| {
-            table
-                .rows
-                .iter()
-                .find(|row| row.label().eq_ignore_ascii_case(name))
-        };
-        if let (Some(a), Some(b)) = (row(&first.system.name), row(&other.system.name)) {
-            for column in 1..a.cells.len().max(b.cells.len()) {
-                if let (Some(a), Some(b)) = (a.number(column), b.number(column)) {
-                    most = most.max(largest(&[a.value], &[b.value]));
-                }
-            }
-        }
-    }
-    for output in &document.outputs {
-        // Where times are known, the claim may be of those.
-        if output.block.latency.mean.is_some() && first.output.is_some() {
-            let times = |name: &str| -> Vec<f64> {
-                let own = named.iter().filter(|figure| *figure.system.name == *name);
-                let own = own.filter_map(|figure| document.outputs.get(figure.output?));
-                own.flat_map(|output| {
-                    let latency = &output.block.latency;
-                    let percentiles = latency.percentiles.iter().map(|(_, time)| *time);
-                    latency
-                        .mean
-                        .into_iter()
-                        .chain(latency.max)
-                        .chain(percentiles)
-                })
-                .map(|time| time.what.value)
-                .collect()
-            };
-            most = most.max(largest(
-                &times(&first.system.name),
-                &times(&other.system.name),
-            ));
-            break;
-        }
-    }
-    (most > 1.0 && claimed > BEYOND * most).then_some(())?;
-    let said = format!(
-        "a factor of {claimed:.1} is claimed between {} and {}, but no figures of theirs here differ by more \
-         than a factor of {most:.2}",
-        first.system.name, other.system.name,
-    );
-    let lines = [first.line, other.line, line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        said,
-    ))
-}
-
-/// `about 3x more requests per second`, of systems of which the sentence names one at most: raised when no two rates of the text
-/// differ by as much.
-fn unnamed(seen: &Seen<'_>, index: usize, line: usize, text: &str, claimed: f64) -> Option<Remark> {
-    const RATES: [&str; 6] = ["requests", "req/s", "reqs/s", "rps", "qps", "throughput"];
-    // A sentence behind the figures is about these; what is claimed of earlier versions has no figures here.
-    const EARLIER: [&str; 8] = [
-        "previous", "earlier", "older", "before", "version", "since", "improve", "used to",
-    ];
-    let of_rates = RATES.iter().any(|word| text.contains(word));
-    if !of_rates || EARLIER.iter().any(|word| text.contains(word)) {
-        return None;
-    }
-    let document = &seen.documents[index];
-    let own = seen.figures.iter().filter(|f| f.document == index);
-    let own: Vec<&Figure> = own.filter(|figure| figure.output.is_some()).collect();
-    let by_rate = |a: &&&Figure, b: &&&Figure| a.rate.value.total_cmp(&b.rate.value);
-    let (least, most) = (own.iter().min_by(by_rate)?, own.iter().max_by(by_rate)?);
-    let factor = most.rate.value / least.rate.value;
-    (least.system.name != most.system.name && factor > 1.0 && claimed > BEYOND * factor)
-        .then_some(())?;
-    let said = format!(
-        "a factor of {claimed:.1} is claimed, but no two rates here differ by more than a factor of {factor:.2}, {} and {}",
-        least.system.name, most.system.name,
-    );
-    let lines = [least.line, most.line, line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        said,
-    ))
-}
-
-/// The largest factor between a number of one list and one of the other.
-fn largest(a: &[f64], b: &[f64]) -> f64 {
-    let pairs = a
-        .iter()
-        .flat_map(|a| b.iter().map(move |b| (a / b).max(b / a)));
-    pairs.filter(|ratio| ratio.is_finite()).fold(0.0, f64::max)
-}
-
 /// May the printed number be one of the possible ones, or beside them by this share?
 fn fits(printed: Printed, possible: &RangeInclusive<f64>, beside: f64) -> bool {
     printed.high() >= possible.start() * (1.0 - beside)
@@ -243,7 +94,9 @@ fn fits(printed: Printed, possible: &RangeInclusive<f64>, beside: f64) -> bool {
 /// Requests ÷ time beside the rate.
 fn rate(document: &Document, output: &Output) -> Option<Remark> {
     let block = &output.block;
-    block.divides().then_some(())?;
+    // Pieces without a head may be of two outputs.
+    let headed = block.connections.is_some() || block.url.is_some();
+    (block.divides() && headed).then_some(())?;
     let (requests, seconds, rate) = (block.requests?, block.seconds?, block.rate?);
     // Of nothing there is no rate.
     (requests.what > 0).then_some(())?;

@@ -6,7 +6,6 @@ use crate::audit::Remark;
 use crate::figures::Figure;
 use crate::load::Load;
 use crate::names::System;
-use crate::read::prose::About;
 use prony_checks::{Explanation, Severity, spread_exceeds_effect};
 use prony_stats::summary::average;
 use std::collections::BTreeMap;
@@ -14,15 +13,12 @@ use std::collections::BTreeMap;
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "spread-exceeds-effect",
     cause: "Runs of the same system differ by more than the compared systems differ from each other: the claimed order is not shown.",
-    evidence: "The range of each system's runs, compared with the ratio of their means. Serious when a ratio or a difference in percent is claimed; a note for neighbours in a table.",
+    evidence: "The range of each system's runs, compared with the ratio of their means. Serious when the text gives a ratio of the two (A / B = x); a note for neighbours in a table.",
     remedy: "Take more runs, in changing order: prony duel continues until the difference is settled.",
 };
 
 /// At most this many pairs are listed one by one.
 const TOLD: usize = 5;
-
-/// A sentence is searched for at most this many names.
-const NAMES: usize = 1_000;
 
 /// The runs of a system under a load, in short.
 #[derive(Clone)]
@@ -75,7 +71,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 Some((system, *load, Cell::of(&system.name, runs)?))
             })
             .collect();
-        match claimed(seen, index, &cells) {
+        match claimed(seen, index) {
             Some(remark) => remarks.push(remark),
             None => remarks.extend(neighbours(seen, index, &cells)),
         }
@@ -83,42 +79,33 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks
 }
 
-/// The text claims an order, or a ratio, that the runs do not show.
-fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Option<Remark> {
+/// The text gives a ratio that the runs do not show.
+fn claimed(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
     let mut lines = Vec::new();
     let mut claims = Vec::new();
     let mut told: Option<String> = None;
-    for claim in &document.claims {
+    for ratio in &document.ratios {
         let find = |name: &str| {
             let figure = *seen.called(index, name).first()?;
             let runs = seen.cells.get(&(figure.system.clone(), figure.load))?;
             Cell::of(&figure.system.name, runs)
         };
-        let (effect, pair) = match &claim.about {
-            About::Ratio(a, b) => {
-                let (Some(a), Some(b)) = (find(a), find(b)) else {
-                    continue;
-                };
-                // What all runs together say; one of them may say anything.
-                (a.mean / b.mean, vec![a, b])
-            }
-            About::Sentence(text) => {
-                let text = text.to_lowercase();
-                let named = cells.iter().take(NAMES).map(|(.., cell)| cell);
-                let named = named.filter(|cell| names(&text, &cell.name.to_lowercase()));
-                (claim.ratio.value, named.take(2).cloned().collect())
-            }
-        };
-        let spread = |i: usize| pair.get(i).map_or(0.0, Cell::spread);
-        let Some(finding) = spread_exceeds_effect(effect, spread(0), spread(1)) else {
+        let (Some(over), Some(under)) = (find(&ratio.over), find(&ratio.under)) else {
             continue;
         };
-        claims.push(format!("{} (line {})", claim.ratio.value, claim.line));
-        lines.push(claim.line);
-        lines.extend(lines_in(index, pair.iter().flat_map(|cell| cell.runs)));
-        let spreads: Vec<String> = pair.iter().map(Cell::told).collect();
-        told.get_or_insert_with(|| format!("{}. Runs: {}", finding.text, spreads.join(", ")));
+        // What all runs together say; one of them may say anything.
+        let effect = over.mean / under.mean;
+        let Some(finding) = spread_exceeds_effect(effect, over.spread(), under.spread()) else {
+            continue;
+        };
+        claims.push(format!("{} (line {})", ratio.value.value, ratio.line));
+        lines.push(ratio.line);
+        lines.extend(lines_in(index, over.runs.iter().chain(under.runs)));
+        told.get_or_insert_with(|| {
+            let runs = format!("{}, {}", over.told(), under.told());
+            format!("{}. Runs: {runs}", finding.text)
+        });
     }
     let text = format!(
         "the text claims {}. Over all runs: {}",
@@ -132,15 +119,6 @@ fn claimed(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -
         lines,
         text,
     ))
-}
-
-/// Does a text have a name in it, as words of its own?
-pub(super) fn names(text: &str, name: &str) -> bool {
-    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, _)| {
-            edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next())
-        })
 }
 
 /// Systems next to each other in order whose order the runs do not show.
@@ -216,11 +194,6 @@ mod tests {
         assert_eq!(found[0].finding.severity, Severity::Serious);
         assert_eq!(found[0].lines, [5, 6, 8]);
         assert!(found[0].finding.text.contains("5.0 %"), "{found:?}");
-        let said = of(
-            "spread-exceeds-effect",
-            &table("1010 | 1060 | 1050", "So B is 2 % faster than A."),
-        );
-        assert_eq!(said[0].finding.severity, Severity::Serious);
     }
 
     #[test]

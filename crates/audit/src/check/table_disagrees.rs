@@ -23,7 +23,7 @@ const ALL: usize = 4;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
-        if document.suite || document.repetitions.is_some() {
+        if document.repetitions.is_some() {
             continue;
         }
         let mut named: BTreeMap<String, (Vec<&Figure>, Vec<&Figure>)> = BTreeMap::new();

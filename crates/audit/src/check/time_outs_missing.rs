@@ -94,8 +94,6 @@ fn leaves_out(document: &Document, output: &Output) -> bool {
             | Tool::Httperf
             | Tool::Autocannon
             | Tool::Bombardier
-            | Tool::Artillery
-            | Tool::GoWrk
     );
     // A longest time beyond the time-out shows that such answers are in: in wrk2, and in wrk before 4.
     let late = output

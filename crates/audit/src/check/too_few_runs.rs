@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "too-few-runs",
     cause: "Systems are compared that were run only once or twice. The spread between runs of one system is unknown, and so is whether any two systems differ.",
-    evidence: "The number of figures of each system under each load, and sentences that give the number of runs.",
+    evidence: "The number of figures of each system under each load, and lines that give the number of runs.",
     remedy: "Start each system at least three times, in changing order.",
 };
 
@@ -25,13 +25,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         .iter()
         .enumerate()
         .filter_map(|(index, document)| {
-            // Response times are looked at where no rates are compared.
-            match compared(document, index, &seen.cells) {
-                rates if !rates.is_empty() => few(document, index, &rates),
-                // The spread of the rates is that of the times beside them.
-                _ if is_repeated(index, &seen.cells) => None,
-                _ => few(document, index, &compared(document, index, &seen.timed)),
-            }
+            few(document, index, &compared(document, index, &seen.cells))
         });
     remarks.collect()
 }
@@ -45,8 +39,8 @@ fn compared<'a, 'b>(document: &Document, index: usize, all: &'b Cells<'a>) -> Co
     let mut groups: BTreeMap<(&str, Load), BTreeSet<&System>> = BTreeMap::new();
     let cells = || all.iter().filter(|(_, runs)| runs[0].document == index);
     // Where only a sentence tells two outputs apart they may be runs of one system, unless the text
-    // says how they compare.
-    let claimed = !document.claims.is_empty();
+    // gives a ratio.
+    let claimed = !document.ratios.is_empty();
     let known = |system: &System| claimed || !system.unsure;
     for ((system, load), _) in cells().filter(|((system, _), _)| known(system)) {
         groups
@@ -155,7 +149,7 @@ mod tests {
             )
         };
         assert_eq!(of("too-few-runs", &pair("")), []);
-        assert_eq!(of("too-few-runs", &pair("It is 2x faster.")).len(), 1);
+        assert_eq!(of("too-few-runs", &pair("a / b = 2")).len(), 1);
         // A spread is of several runs.
         let spread = "| server | req/s | ±% |\n|--|--|--|\n| a | 100 | 0.5 |\n| b | 90 | 0.7 |\n";
         assert_eq!(of("too-few-runs", spread), []);

@@ -3,7 +3,7 @@
 use super::{Seen, of_all, remark, requests};
 use crate::audit::Remark;
 use crate::document::{Document, Output};
-use crate::names::counts_requests;
+use crate::quantity::counts_requests;
 use crate::read::number::{Printed, leading};
 use crate::table::{Row, Table};
 use crate::tool::{At, Tool};
@@ -31,14 +31,8 @@ const SLACK: f64 = 0.95;
 pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for document in seen.documents {
-        let tables = of_tables(document);
-        let told = tables.is_some();
-        remarks.extend(tables);
-        let outputs = document
-            .outputs
-            .iter()
-            .filter(|output| !(told && output.block.tabled));
-        let few = outputs.filter_map(|output| {
+        remarks.extend(of_tables(document));
+        let few = document.outputs.iter().filter_map(|output| {
             // Requests that were never answered were made as well.
             let lost = output.block.errors.iter().filter(|e| e.what.uncounted);
             let lost: u64 = lost.map(|error| error.what.count).sum();
@@ -115,7 +109,7 @@ fn each_once(output: &Output) -> bool {
     let block = &output.block;
     let counted = matches!(
         block.tool,
-        Tool::Ab | Tool::Hey | Tool::Bombardier | Tool::H2load | Tool::Oha | Tool::Script
+        Tool::Ab | Tool::Hey | Tool::Bombardier | Tool::H2load | Tool::Oha
     );
     let both = block.requests.zip(block.connections);
     counted

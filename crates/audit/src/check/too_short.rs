@@ -26,8 +26,6 @@ const COMPILED: f64 = 10.0;
 const ENOUGH: f64 = 1.5;
 /// A number of requests is done a little sooner than a duration.
 const SLACK: f64 = 0.999;
-/// A sentence is about a table that begins so few lines below it.
-const NEAR: usize = 40;
 /// Longer than an hour, a figure divided into a number of requests was no rate.
 const LONGEST: f64 = 3_600.0;
 
@@ -38,13 +36,8 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .figures
             .iter()
             .filter(|figure| figure.document == index);
-        let mut summaries: Summaries<'_> = BTreeMap::new();
-        for output in document.outputs.iter().filter(|o| o.block.tabled) {
-            let rate = output.block.rate.map_or(0, |rate| rate.line);
-            summaries.entry(rate).or_default().push(output);
-        }
         let timed: Vec<(&Figure, f64)> = figures
-            .filter_map(|figure| Some((figure, lasted(document, &summaries, figure)?)))
+            .filter_map(|figure| Some((figure, lasted(document, figure)?)))
             .collect();
         let cold = timed.iter().filter(|(figure, seconds)| {
             *seconds < COMPILED * SLACK
@@ -91,9 +84,6 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks
 }
 
-/// The columns of tables that are summaries, by the line of their rate.
-type Summaries<'a> = BTreeMap<usize, Vec<&'a Output>>;
-
 fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -> Option<Remark> {
     let mut systems: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (figure, seconds) in runs {
@@ -128,7 +118,7 @@ fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -
 
 /// How long the run of a figure lasted, in seconds: by its output, or by the number of requests
 /// that its command line, or the only one of the text, asks for.
-fn lasted(document: &Document, summaries: &Summaries<'_>, figure: &Figure) -> Option<f64> {
+fn lasted(document: &Document, figure: &Figure) -> Option<f64> {
     let output = figure.output.map(|output| &document.outputs[output]);
     if let Some(seconds) = output.and_then(|output| output.block.lasted()) {
         return Some(seconds);
@@ -137,19 +127,6 @@ fn lasted(document: &Document, summaries: &Summaries<'_>, figure: &Figure) -> Op
         && let Some(seconds) = beside(document, figure)
     {
         return Some(seconds);
-    }
-    // The column of a table that is a summary may say how long it lasted.
-    if output.is_none()
-        && let Some(columns) = summaries.get(&figure.line)
-    {
-        let named = |other: &&&Output| other.called().contains(&*figure.system.name);
-        let own = match columns.as_slice() {
-            [only] => Some(only),
-            several => several.iter().find(named),
-        };
-        if let Some(seconds) = own.and_then(|own| own.block.lasted()) {
-            return Some(seconds);
-        }
     }
     let own = output.and_then(|output| output.command.as_ref());
     if let Some(seconds) = own.and_then(Command::seconds) {
@@ -164,18 +141,6 @@ fn lasted(document: &Document, summaries: &Summaries<'_>, figure: &Figure) -> Op
     }
     let command = own.or_else(|| document.command_of(tool));
     let requests = command.and_then(Command::requests);
-    // What a sentence above a table says was sent, below the command line.
-    let mut above = document.stated.iter().rev();
-    let stated = above.find(|(line, _)| *line < figure.line);
-    let stated = stated
-        .filter(|(line, _)| output.is_none() && command.is_none_or(|command| command.line < *line));
-    let requests = stated.map(|(_, requests)| *requests).or(requests);
-    // A sentence above a table may say how long its runs were.
-    let mut above = document.lasting.iter().rev();
-    let lasting = above.find(|(line, _)| *line < figure.line && figure.line - line < NEAR);
-    if let (Some((_, seconds)), None, true) = (lasting, requests, output.is_none()) {
-        return Some(*seconds);
-    }
     let seconds = requests? as f64 / figure.rate.value;
     (seconds < LONGEST).then_some(seconds)
 }
@@ -326,16 +291,5 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(of("too-short", &text.replace("8000", "80000")), []);
-    }
-
-    #[test]
-    fn a_heading_may_say_how_many_requests_were_sent() {
-        let table = |requests: &str| {
-            format!(
-                "## 🔹 {requests} Requests\n\n| Metric | alpha | beta |\n|--|--|--|\n| Throughput (r/s) | 529 | 588 |\n| Requests/sec | 529 | 588 |\n"
-            )
-        };
-        assert_eq!(of("too-short", &table("100"))[0].lines, [5]);
-        assert_eq!(of("too-short", &table("100,000")), []);
     }
 }

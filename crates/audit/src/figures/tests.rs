@@ -1,4 +1,5 @@
 use super::*;
+use crate::quantity::rate_unit;
 use crate::read::read;
 
 fn seen(name: &str, text: &str) -> Vec<(String, String, f64)> {
@@ -61,43 +62,6 @@ fn pages_in_the_first_column_are_no_systems() {
     assert_eq!((of(0).0, of(2).0), ("gin", "echo"));
     assert_eq!(of(0).1, of(2).1);
     assert_ne!(of(0).1, of(1).1);
-}
-
-#[test]
-fn cells_with_a_name_and_a_rate_below_each_place() {
-    let text = "# Rates (requests per second)\n\n## Concurrency: 64\n\n| Rank | /text | /json |\n|--|--|--|\n\
-        | 1 | A    962713 | B   939343 |\n| 2 | B    915922 | A   924102 |\n| 3 | C 3 | C 2 |\n";
-    let found = seen("x", text);
-    let of_b: Vec<f64> = found
-        .iter()
-        .filter(|row| row.0 == "B")
-        .map(|row| row.2)
-        .collect();
-    assert_eq!((found.len(), of_b), (6, vec![915_922.0, 939_343.0]));
-    assert!(found.iter().all(|row| row.1 == "c64"), "{found:?}");
-}
-
-#[test]
-fn quantities_of_several_tests() {
-    let text = "| Test | Metric | alpha | beta | Difference |\n|--|--|--|--|--|\n\
-        | **reads** | Requests | 8,932 | 4,395 | +103% |\n| | Throughput | 28.6 /s | 11.4 /s | **+151%** |\n\
-        | | Time | 5m 12s | 6m 24s | -19% |\n| **writes** | Requests | 9,870 | 10,141 | -3% |\n\
-        | | Throughput | 32.5 /s | 33.6 /s | -3% |\n";
-    let figures = figures(&[read("x", text)]);
-    let names: Vec<(&str, f64)> = figures
-        .iter()
-        .map(|f| (&*f.system.name, f.rate.value))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            ("alpha", 28.6),
-            ("beta", 11.4),
-            ("alpha", 32.5),
-            ("beta", 33.6)
-        ]
-    );
-    assert_ne!(figures[0].system.section, figures[2].system.section);
 }
 
 #[test]

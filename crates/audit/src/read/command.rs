@@ -39,10 +39,9 @@ impl Command {
                 flag.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
             });
             let address = next.contains("://")
-                || *next == "run" && matches!(*tool, Tool::K6 | Tool::Artillery)
+                || *next == "run" && *tool == Tool::K6
                 || *next == "load" && *tool == Tool::Fortio
-                || matches!(*next, "attack" | "report") && *tool == Tool::Vegeta
-                || *next == "quick" && *tool == Tool::Artillery;
+                || matches!(*next, "attack" | "report") && *tool == Tool::Vegeta;
             (flag || address).then_some((at, *tool))
         });
         let (at, tool) = named.or_else(|| Some((drives(&words)?, Tool::Autocannon)))?;
@@ -114,7 +113,7 @@ impl Command {
             Tool::H2load => self.number(&["-c", "--clients"]),
             Tool::Locust => self.number(&["-u", "--users"]),
             Tool::Siege => self.number(&["-c", "--concurrent"]),
-            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery | Tool::Crank => None,
+            Tool::Vegeta | Tool::Jmeter | Tool::Gatling => None,
             _ => self.number(&["-c", "--connections"]),
         }
     }
@@ -122,9 +121,7 @@ impl Command {
     /// Threads.
     pub fn threads(&self) -> Option<u64> {
         match self.tool {
-            Tool::Wrk | Tool::Wrk2 | Tool::H2load | Tool::Gcannon | Tool::Zrk => {
-                self.number(&["-t", "--threads"])
-            }
+            Tool::Wrk | Tool::Wrk2 | Tool::H2load => self.number(&["-t", "--threads"]),
             Tool::Weighttp => self.number(&["-t"]),
             _ => None,
         }
@@ -141,7 +138,6 @@ impl Command {
             Tool::Weighttp => Some(self.number(&["-K"]).unwrap_or(1)),
             Tool::Oha => Some(self.number(&["-p"]).unwrap_or(1)),
             Tool::Autocannon => Some(self.number(&["-p", "--pipelining"]).unwrap_or(1)),
-            Tool::Gcannon => Some(self.number(&["-p"]).unwrap_or(1)),
             Tool::Wrk | Tool::Wrk2 => {
                 let script = self.value(&["-s", "--script"]);
                 if !script.is_some_and(|script| script.contains("pipeline")) {
@@ -170,10 +166,8 @@ impl Command {
                 .checked_mul(self.number(&["-n"]).unwrap_or(1)),
             Tool::K6 => self.number(&["--iterations", "-i"]),
             Tool::Autocannon => self.number(&["-a", "--amount"]),
-            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Artillery | Tool::Locust => None,
-            Tool::Siege | Tool::Rewrk | Tool::Gcannon | Tool::Zrk | Tool::Crank | Tool::GoWrk => {
-                None
-            }
+            Tool::Vegeta | Tool::Jmeter | Tool::Gatling | Tool::Locust => None,
+            Tool::Siege | Tool::Rewrk => None,
             _ => self.number(&["-n", "--requests"]),
         }
     }
@@ -186,15 +180,11 @@ impl Command {
             | Tool::K6
             | Tool::Autocannon
             | Tool::Bombardier
-            | Tool::Gcannon
-            | Tool::Zrk
-            | Tool::Plow
             | Tool::Rewrk => &["-d", "--duration"],
             Tool::Vegeta => &["-duration", "--duration"],
             Tool::Siege => return None,
             Tool::H2load => &["-D", "--duration"],
             Tool::Oha | Tool::Hey => &["-z"],
-            Tool::Loadtest => &["-t", "--maxSeconds"],
             _ => return None,
         };
         Some(seconds_or_bare(self.value(flags)?.trim_matches(['"', '\'']))?.value)
@@ -216,14 +206,12 @@ impl Command {
     /// Requests per second that are asked for.
     pub fn rate(&self) -> Option<f64> {
         let flags: &[&str] = match self.tool {
-            Tool::Wrk2 | Tool::Zrk => &["-R", "--rate"],
+            Tool::Wrk2 => &["-R", "--rate"],
             Tool::Bombardier => &["-r", "--rate"],
             Tool::Vegeta => &["-rate", "--rate"],
             Tool::Oha | Tool::Hey => &["-q"],
             Tool::Fortio => &["-qps"],
             Tool::Autocannon => &["-R", "--overallRate"],
-            Tool::Loadtest => &["--rps"],
-            Tool::Plow => &["--rate"],
             _ => return None,
         };
         // vegeta's `500/s`
@@ -319,7 +307,7 @@ pub(crate) const WRK_TIMEOUT: f64 = 2.0;
 const WORDS: usize = 200;
 
 /// The names of programs.
-const NAMES: [(&str, Tool); 29] = [
+const NAMES: [(&str, Tool); 22] = [
     ("wrk", Tool::Wrk),
     ("wrk2", Tool::Wrk2),
     ("ab", Tool::Ab),
@@ -341,15 +329,15 @@ const NAMES: [(&str, Tool); 29] = [
     ("fortio", Tool::Fortio),
     ("ghz", Tool::Ghz),
     ("rewrk", Tool::Rewrk),
-    ("artillery", Tool::Artillery),
     ("gatling", Tool::Gatling),
-    ("gcannon", Tool::Gcannon),
-    ("zrk", Tool::Zrk),
-    ("crank", Tool::Crank),
-    ("go-wrk", Tool::GoWrk),
-    ("loadtest", Tool::Loadtest),
-    ("plow", Tool::Plow),
 ];
+
+/// Is a text the name of a load generator and nothing else?
+pub(crate) fn names_tool(text: &str) -> bool {
+    NAMES
+        .iter()
+        .any(|(name, _)| text.trim().eq_ignore_ascii_case(name))
+}
 
 /// Where a script stands that hands its options to autocannon, as the benchmarks of Node's frameworks do: `node index.js -c
 /// 100 -d 40 -p 10`. With all three they can hardly mean anything else.

@@ -5,13 +5,14 @@ pub(crate) mod command;
 pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod number;
-pub(crate) mod prose;
 
 mod heading;
 mod label;
+mod ratio;
+mod spaced;
 
 use crate::document::{Document, Output, Place};
-use crate::provenance::is_loose;
+use crate::quantity::rate_unit;
 use crate::tool::Tool;
 use crate::{table, tool};
 use command::Command;
@@ -38,18 +39,11 @@ pub fn read(name: &str, text: &str) -> Document {
         fence: 0,
         above: None,
         label: None,
-        asked_here: Vec::new(),
-        spoken: 0,
-        announced: false,
     };
     let separator = table::separator_of(name);
     let mut at = 0;
     while at < lines.len() {
         at = reader.step(&lines, at, separator).max(at + 1);
-    }
-    let vegeta = |output: &Output| output.block.tool == Tool::Vegeta;
-    if reader.document.outputs.iter().any(vegeta) {
-        reader.document.targets.append(&mut reader.asked_here);
     }
     reader.document.complete();
     reader.document
@@ -78,16 +72,7 @@ struct Reader {
     above: Option<Arc<(String, usize)>>,
     /// The label above a block of code: it is that of every output in it.
     label: Option<Arc<(String, usize)>>,
-    /// The last line that is a part of nothing larger.
-    spoken: usize,
-    /// It says that a picture below it is of results.
-    announced: bool,
-    /// Lines of what vegeta may have been given, that ask this machine.
-    asked_here: Vec<usize>,
 }
-
-/// Of a table so many rows are read as sentences: one of results has none.
-const NEAR_ROWS: usize = 30;
 
 impl Reader {
     /// Reads what begins in a line; the index of the line behind it.
@@ -96,34 +81,6 @@ impl Reader {
         if line.trim().is_empty() {
             return at + 1;
         }
-        if !self.fenced
-            && self.document.stated.len() < CLAIMS
-            && let Some(requests) = prose::stated_requests(line)
-        {
-            self.document.stated.push((at + 1, requests));
-        }
-        if !self.fenced
-            && self.document.lasting.len() < CLAIMS
-            && let Some(seconds) = prose::stated_seconds(line)
-        {
-            self.document.lasting.push((at + 1, seconds));
-        }
-        if self.document.at_once.len() < CLAIMS
-            && let Some(connections) = prose::stated_connections(line)
-        {
-            // `Connections: 256`, and a few lines below it `Pipelining: 10`.
-            let deep = prose::stated_depth(line);
-            let of = self.document.at_once.last_mut();
-            let near = of.filter(|(above, _)| *above + NEAR > at);
-            match (deep, near) {
-                (Some(depth), Some((_, connections))) => *connections *= depth,
-                _ => self.document.at_once.push((at + 1, connections)),
-            }
-        }
-        if self.document.offered.len() < CLAIMS && prose::sends_at_a_rate(line) {
-            self.document.offered.push(at + 1);
-        }
-        self.document.named.extend(prose::tools(line));
         if is_fence(line) {
             self.fenced = !self.fenced;
             self.label = None;
@@ -145,7 +102,6 @@ impl Reader {
         if let Some((value, next)) = self.json.object(lines, at) {
             match tool::read_json(lines, at, next, &value) {
                 Some(found) => {
-                    self.document.suite |= found.suite;
                     self.outputs(found.blocks, lines, at, next);
                 }
                 None if speaks_of_rates(&value) => {
@@ -155,10 +111,8 @@ impl Reader {
             }
             return next;
         }
-        if let Some((table, next, loose)) = table::read(lines, at, self.fenced, separator) {
-            if loose {
-                self.document.read_loosely(at + 1, next);
-            }
+        let headed = self.is_headed(lines, at);
+        if let Some((table, next)) = table::read(lines, at, self.fenced, headed, separator) {
             match table {
                 table::Read::Table(table) if self.document.tables.len() < TABLES => {
                     let mut place = self.place(lines, at);
@@ -168,20 +122,6 @@ impl Reader {
                     let cells = table.rows.iter().flat_map(|row| &row.cells);
                     let commands = cells.filter_map(|cell| Command::find(&cell.text, cell.line));
                     self.document.commands.extend(commands);
-                    for block in tool::script::of_table(&table) {
-                        let mut place = place.clone();
-                        if let Some(name) = &block.name {
-                            place.label = Some(Arc::new((name.what.clone(), name.line)));
-                        }
-                        self.document.outputs.push(Output {
-                            block,
-                            place,
-                            command: None,
-                        });
-                    }
-                    let says = |i: &usize| prose::is_of_one_machine(lines.get(*i));
-                    let said = (at..next.min(at + NEAR_ROWS)).find(says);
-                    self.document.targets.extend(said.map(|i| i + 1));
                     self.document.tables.push((table, place));
                 }
                 table::Read::Table(_) => self.unread(at, "one of too many tables"),
@@ -203,39 +143,23 @@ impl Reader {
             self.cut(next);
             // `### ab -n 1000 http://…` is a heading and says how what stands below it was made.
             self.command(line, at);
-            if let Some(requests) = prose::heads_requests(&without_markup(line)) {
-                self.document.stated.push((at + 1, requests));
-            }
-            if prose::is_of_one_machine(line) {
-                self.document.targets.push(at + 1);
-            }
             return next;
         }
-        self.announced = prose::is_picture(line)
-            && prose::heads_results(&[&without_markup(lines.get(self.spoken))]);
-        self.line(line, at);
-        self.spoken = at;
-        self.wrapped(lines, at);
-        at + 1
-    }
-
-    /// A sentence may run on in the next line: `client and server were the` / `same machine`.
-    fn wrapped(&mut self, lines: &Lines<'_>, at: usize) {
-        let (line, next) = (lines.get(at), lines.get(at + 1).trim_start());
-        let runs_on = !self.fenced
-            && next.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '(' | '`'))
-            && !line.trim_end().ends_with(['.', ':', '!', '?'])
-            && is_wordy(line);
-        let alone = || prose::is_of_one_machine(line) || prose::is_of_one_machine(next);
-        if runs_on && !alone() && prose::is_of_one_machine(&format!("{} {next}", line.trim_end())) {
-            self.document.targets.push(at + 1);
+        if let Some(next) = spaced::table(lines, at) {
+            self.unread(at, "a table whose columns only spaces set apart");
+            return next;
         }
+        self.line(line, at);
+        at + 1
     }
 
     fn outputs(&mut self, blocks: Vec<tool::Block>, lines: &Lines<'_>, at: usize, next: usize) {
         if blocks.is_empty() {
             // Lines that a tool has printed are no labels of what follows.
             self.since = next;
+            if let Some(rate) = (at..next).find(|i| is_rate(lines.get(*i))) {
+                self.unread(rate, "a rate of a tool that prony does not know");
+            }
             return;
         }
         let mut place = self.place(lines, at);
@@ -269,9 +193,6 @@ impl Reader {
             if block.url.is_none() {
                 block.url = of_errors(lines, block.first - 1, next);
             }
-            if is_loose(&block) {
-                self.document.read_loosely(block.first, block.last);
-            }
             let mut place = place.clone();
             if let Some(name) = &block.name {
                 place.label = Some(Arc::new((name.what.clone(), name.line)));
@@ -304,53 +225,16 @@ impl Reader {
 
     /// A line that is a part of nothing larger.
     fn line(&mut self, line: &str, at: usize) {
-        self.document.linked |= prose::links_to_results(line) || is_bare_rate(line);
-        self.document.sampled |= prose::names_a_harness(line);
-        let one_machine = || prose::is_of_one_machine(line) || prose::is_of_a_desktop(line);
-        if prose::loads_this_machine(line) || !self.fenced && one_machine() {
-            self.document.targets.push(at + 1);
-        } else if prose::asks_this_machine(line) && self.asked_here.len() < CLAIMS {
-            self.asked_here.push(at + 1);
-        }
         if self.command(line, at) {
-        } else if let Some(failure) = prose::failure(line, at + 1) {
-            self.document.failures.push(failure);
-        } else if prose::is_chart(line) {
-            self.document.pictures.push(at + 1);
-            let headings = self.headings.above();
-            let heading = headings.last().map(|heading| heading.0.to_lowercase());
-            let heading = heading.as_deref().unwrap_or("");
-            let results = heading.contains("result");
-            let shown = (results || heading.contains("benchmark") || self.below_a_test())
-                && prose::is_measured(line);
-            self.document.charted |= shown || results && prose::is_of_results(line);
-        } else if prose::is_picture(line) && (self.below_results() || self.announced) {
-            self.document.pictures.push(at + 1);
-            self.document.charted = true;
-        } else if let Some(claim) = prose::claim(line, at + 1) {
-            if self.document.claims.len() < CLAIMS {
-                self.document.claims.push(claim);
+        } else if let Some(ratio) = ratio::read(line, at + 1) {
+            if self.document.ratios.len() < RATIOS {
+                self.document.ratios.push(ratio);
             }
-        } else if self.document.repetitions.is_none() && prose::repetitions(line).is_some() {
-            self.document.repetitions = prose::repetitions(line);
+        } else if let Some(n) = repetitions(line) {
+            self.document.repetitions.get_or_insert(n);
         } else if is_rate(line) {
-            self.unread(at, "a rate in a sentence or a list");
+            self.unread(at, "a rate in a line that prony does not read");
         }
-    }
-
-    /// Do the headings above say that results of a load test stand here?
-    fn below_results(&self) -> bool {
-        let headings = self.headings.above();
-        let headings: Vec<&str> = headings.iter().map(|heading| heading.0.as_str()).collect();
-        prose::heads_results(&headings)
-    }
-
-    /// Does a heading above name a load test?
-    fn below_a_test(&self) -> bool {
-        let headings = self.headings.above();
-        headings
-            .iter()
-            .any(|heading| prose::names_a_load_test(&heading.0.to_lowercase()))
     }
 
     /// Is a line a command line? It is that of the outputs below.
@@ -400,6 +284,14 @@ impl Reader {
         }
     }
 
+    /// Does something name what stands in a line: a heading, or a line above it that ends with a colon?
+    fn is_headed(&self, lines: &Lines<'_>, at: usize) -> bool {
+        let mut above = (self.since..at).rev();
+        let line = above.find(|i| !lines.get(*i).trim().is_empty());
+        !self.headings.above().is_empty()
+            || line.is_some_and(|i| without_markup(lines.get(i)).ends_with(':'))
+    }
+
     /// A longer line directly above a table that ends with a colon.
     fn caption(&self, lines: &Lines<'_>, at: usize) -> Option<Arc<(String, usize)>> {
         let mut above = (self.since..at).rev();
@@ -435,11 +327,6 @@ fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<St
             line: i + 1,
         })
     })
-}
-
-/// Is a line as long as those of a paragraph are?
-fn is_wordy(line: &str) -> bool {
-    line.split_whitespace().take(5).count() == 5
 }
 
 /// Does JSON have keys of rates or response times?
@@ -478,15 +365,42 @@ fn speaks_of_rates(value: &Value) -> bool {
 /// Does a line give a rate: `Fast: 21287 req/sec`?
 fn is_rate(line: &str) -> bool {
     let digits = line.bytes().filter(u8::is_ascii_digit).count();
-    digits >= 3 && line.len() < 400 && crate::figures::rate_unit(line).is_some()
+    digits >= 3 && line.len() < 400 && rate_unit(line).is_some()
 }
 
-/// Is a line a rate and nothing else: `16.41K/s`?
-fn is_bare_rate(line: &str) -> bool {
-    let line = line.trim();
-    let digits = line.bytes().filter(u8::is_ascii_digit).count();
-    digits >= 3 && line.len() < 12 && line.to_ascii_lowercase().ends_with("k/s")
+/// How often everything was run, where a line says it in so many words: `median of 5 runs`, `run 3 times`. It is read only
+/// because figures that are means of several runs need no warning that there are few.
+fn repetitions(line: &str) -> Option<u64> {
+    const RUNS: [&str; 7] = [
+        "times",
+        "runs",
+        "trials",
+        "executions",
+        "repetitions",
+        "iterations",
+        "rounds",
+    ];
+    let digit = line.bytes().any(|b| b.is_ascii_digit());
+    let words: Vec<&str> = crate::names::words(line).take(REPEATED).collect();
+    let n = words
+        .windows(2)
+        .filter(|pair| RUNS.contains(&pair[1]))
+        .find_map(|pair| match pair[0] {
+            "three" => Some(3),
+            "four" => Some(4),
+            "five" => Some(5),
+            "ten" => Some(10),
+            number => number
+                .parse()
+                .ok()
+                .filter(|n| digit && (2..1_000).contains(n)),
+        });
+    let compared = ["faster", "slower"].iter().any(|word| line.contains(word));
+    n.filter(|_| !compared)
 }
+
+/// So many words of a line are looked at for how often something was run.
+const REPEATED: usize = 200;
 
 /// Is an output one in a terminal: does a prompt stand above it?
 fn is_prompted(lines: &Lines<'_>, at: usize) -> bool {
@@ -498,9 +412,7 @@ const UNREAD: usize = 100;
 /// More tables than this are data, not results: the others are left out.
 const TABLES: usize = 2_000;
 /// More ratios than this are data, not claims.
-const CLAIMS: usize = 64;
-/// Lines of settings stand so close together.
-const NEAR: usize = 6;
+const RATIOS: usize = 64;
 /// The errors of an output stand within so many lines.
 const ERRORS: usize = 200;
 /// A label stands this near above what it is of, in lines with something in them.

@@ -1,114 +1,73 @@
-//! Lists of a load and its figure: `c64-t8:  48000`.
+//! Lists below a heading: `- Echo: 84,166 req/s` for each system, or `c64-t8: 48000` for each load.
 
-use super::{Cell, Row, Table, number, range};
-use crate::figures::{is_other, rate_unit};
+use super::{Cell, Row, Table, number};
 use crate::load::Load;
 use crate::names::{is_ordinal, is_summary, words};
+use crate::quantity::is_other;
 use crate::read::lines::{Lines, without_markup};
-use crate::read::number::seconds;
 
 /// What an item of a list begins with.
 const MARKS: [char; 4] = ['-', '*', '+', '•'];
-/// Fewer lines are no table.
-const LEAST: usize = 3;
-/// A sentence is longer than a name.
+/// Fewer loads are no list of them.
+const LOADS: usize = 3;
+/// Fewer systems are not compared.
+const SYSTEMS: usize = 2;
+/// A sentence is longer than a name, in characters.
 const NAME: usize = 60;
-/// An item of a list is shorter.
+/// An item of a list is shorter, in bytes.
 const LONGEST: usize = 200;
 
-/// Lines that a script has made of outputs: `alpha      Requests/sec:  32435.66`, each with the same words in front of
-/// its figure.
-fn of_names(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
-    fn entry(line: &str) -> Option<(&str, &str, &str)> {
-        let (before, figure) = line.trim().split_once(": ")?;
-        let (name, unit) = before.trim_end().rsplit_once("  ")?;
-        rate_unit(unit)?;
-        Some((name.trim(), unit.trim(), figure.trim()))
+/// The list that begins in a line, and the index of the line behind it.
+pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
+    let (rows, next) = items(lines, at, |line| {
+        system(line).map(|(name, _, rate)| (name, rate))
+    });
+    if rows.len() >= SYSTEMS {
+        let unit = system(lines.get(at)).map_or("", |(_, unit, _)| unit);
+        let header = vec![String::new(), unit.to_owned()];
+        return Some((table(at, header, rows), next));
     }
-    let (_, unit, _) = entry(lines.get(at))?;
+    let (rows, next) = items(lines, at, load);
+    (rows.len() >= LOADS).then(|| (table(at, Vec::new(), rows), next))
+}
+
+fn table(at: usize, header: Vec<String>, rows: Vec<Row>) -> Table {
+    Table {
+        first: at + 1,
+        header,
+        rows,
+    }
+}
+
+/// The rows of lines that follow each other, and the index of the line behind them.
+fn items(
+    lines: &Lines<'_>,
+    at: usize,
+    item: impl Fn(&str) -> Option<(String, String)>,
+) -> (Vec<Row>, usize) {
     let mut rows = Vec::new();
     let mut next = at;
-    while let Some((name, _, figure)) = entry(lines.get(next)).filter(|(_, own, _)| *own == unit) {
-        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
+    while let Some((name, figure)) = item(lines.get(next)) {
+        let cells = [name, figure].map(|text| Cell::new(next + 1, text));
         rows.push(Row {
-            cells: vec![cell(name), cell(figure)],
+            cells: cells.into(),
         });
         next += 1;
     }
-    (rows.len() >= LEAST).then(|| {
-        let table = Table {
-            first: at + 1,
-            header: vec![String::new(), unit.to_owned()],
-            rows,
-        };
-        (table, next)
-    })
+    (rows, next)
 }
 
-/// `- Echo: 84,166 req/sec`, `* [Hyper](…) - 124974 requests per second`, `Rust (reqwest): 0.1834 s`: a name, and a figure
-/// with its unit. Without a mark in front, a colon sets them apart.
-fn of_figures(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
-    let mut rows = Vec::new();
-    let mut next = at;
-    let mut unit = None;
-    // `alpha: 84,634 req/s, 116.71μs avg latency`
-    let mut latency = behind(lines.get(at)).map(|(_, name)| name);
-    while let Some((name, own, figure)) = item(lines.get(next)) {
-        let unit = unit.get_or_insert(own);
-        if (own == TIME) != (*unit == TIME) {
-            break;
-        }
-        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
-        let mut cells = vec![cell(&name), cell(&figure)];
-        match behind(lines.get(next)) {
-            Some((time, name)) if latency == Some(name) => cells.push(cell(time)),
-            _ => latency = None,
-        }
-        rows.push(Row { cells });
-        next += 1;
-        // Text that was taken from a page may have an empty line behind each item.
-        let apart =
-            lines.get(next).trim().is_empty() && lines.get(next + 1).trim_start().starts_with('•');
-        next += usize::from(apart);
-    }
-    (rows.len() >= 2).then(|| {
-        let names = ["", unit.unwrap_or_default()].into_iter().chain(latency);
-        let header: Vec<String> = names.map(str::to_owned).collect();
-        rows.iter_mut()
-            .for_each(|row| row.cells.truncate(header.len()));
-        let table = Table {
-            first: at + 1,
-            header,
-            rows,
-        };
-        (table, next)
-    })
+/// The load and the figure of `c64-t8: 48000`.
+fn load(line: &str) -> Option<(String, String)> {
+    let line = line.trim().trim_start_matches(MARKS).trim_start();
+    let (label, figure) = line.split_once(':')?;
+    let figure = figure.trim();
+    Load::parse(label)?;
+    number(figure).map(|_| (label.trim().to_owned(), figure.to_owned()))
 }
 
-/// A response time behind the rate of an item, and what it is called: `116.71μs`, `avg latency`.
-fn behind(line: &str) -> Option<(&str, &str)> {
-    let (_, rest) = line.trim_end().split_once("/s, ")?;
-    let (time, name) = rest.split_once(' ')?;
-    seconds(time)?;
-    let known = matches!(
-        name,
-        "latency" | "avg latency" | "mean latency" | "average latency" | "avg" | "mean"
-    );
-    known.then_some((
-        time,
-        if known && !name.contains("latency") {
-            "avg latency"
-        } else {
-            name
-        },
-    ))
-}
-
-/// What the column of a list of durations is called.
-const TIME: &str = "time";
-
-/// An item of a list of figures: its name, the unit, and the figure.
-fn item(line: &str) -> Option<(String, &'static str, String)> {
+/// The name, the unit and the rate of `- Echo: 84,166 req/sec`, `* [Hyper](…) - 124974 requests per second`.
+fn system(line: &str) -> Option<(String, &'static str, String)> {
     const UNITS: [&str; 13] = [
         "[#/sec]",
         "req/s",
@@ -125,51 +84,29 @@ fn item(line: &str) -> Option<(String, &'static str, String)> {
         "ops/s",
     ];
     let line = line.trim();
-    let marked = line.starts_with(MARKS);
     let digit = line.bytes().any(|b| b.is_ascii_digit());
-    let good = line.len() < LONGEST && digit && !line.starts_with(['"', '{', '<', '|']);
-    (good && (marked || line.contains(": "))).then_some(())?;
+    let item = line.starts_with(MARKS) || line.contains(": ");
+    (item && digit && line.len() < LONGEST).then_some(())?;
     let text = without_markup(line.trim_start_matches(MARKS));
-    // What stands behind it in brackets is about it: `~6–10k req/sec (bad for async apps)`.
-    let text = match text.rsplit_once(" (") {
-        Some((before, rest)) if rest.ends_with(')') && before.contains(": ") => before,
-        _ => &text,
-    };
-    let text = text.trim_end_matches(['.', ',', ';', '。', '，', '；']);
-    // `alpha: ~84,634 req/s, 116.71μs avg latency`
-    let first = text.split_once("/s, ").map(|(first, _)| first.len() + 2);
-    let text = first.map_or(text, |end| &text[..end]);
+    let text = text.trim_end_matches(['.', ',', ';']);
     let lower = text.to_lowercase();
-    let unit = UNITS
-        .iter()
-        .filter(|unit| lower.ends_with(*unit))
-        .max_by_key(|unit| unit.len());
-    let Some(unit) = unit else {
-        let (name, figure) = text.split_once(':')?;
-        let (name, figure) = (name.trim(), figure.trim());
-        seconds(figure)?;
-        return is_name(name).then(|| (name.to_owned(), TIME, figure.to_owned()));
-    };
+    let units = UNITS.iter().filter(|unit| lower.ends_with(*unit));
+    let unit = units.max_by_key(|unit| unit.len())?;
     let rest = text.get(..text.len() - unit.len())?.trim_end();
-    let from = rest.rfind(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | 'k' | 'K')))?;
-    let mut from = from + rest[from..].chars().next()?.len_utf8();
-    if let Some((_, whole)) = rest
-        .rsplit_once(": ")
-        .filter(|(_, whole)| range(whole).is_some())
-    {
-        from = rest.len() - whole.len();
-    }
-    let figure = &rest[from..];
-    number(figure)?;
-    let name = rest[..from]
-        .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | ']' | '+'));
-    let good = name.chars().any(char::is_alphabetic) && name.chars().count() <= NAME;
-    (good && is_name(name)).then(|| (name.to_owned(), *unit, figure.to_owned()))
+    let figure = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | 'k' | 'K');
+    let name = rest.trim_end_matches(figure);
+    let rate = &rest[name.len()..];
+    number(rate)?;
+    // `20–25k` is no one figure.
+    (!name.ends_with(['-', '–', '—'])).then_some(())?;
+    let name =
+        name.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | ']' | '+'));
+    is_name(name).then(|| (name.to_owned(), *unit, rate.to_owned()))
 }
 
 /// May a label be one of something that is compared with others? A quantity of one thing is none, nor is a setting.
 fn is_name(label: &str) -> bool {
-    const QUANTITIES: [&str; 51] = [
+    const QUANTITIES: [&str; 18] = [
         "average",
         "peak",
         "maximum",
@@ -184,40 +121,6 @@ fn is_name(label: &str) -> bool {
         "sustained",
         "current",
         "requests",
-        "request",
-        "response",
-        "connect",
-        "connection",
-        "processing",
-        "waiting",
-        "timeout",
-        "interval",
-        "warmup",
-        "warm",
-        "ramp",
-        "delay",
-        "period",
-        "elapsed",
-        "started",
-        "finished",
-        "uptime",
-        "startup",
-        "build",
-        "run",
-        "test",
-        "slowest",
-        "fastest",
-        "dns",
-        "tls",
-        "read",
-        "write",
-        "resp",
-        "percentile",
-        "sleep",
-        "attack",
-        "wait",
-        "ttfb",
-        // What a load begins and ends with.
         "start",
         "end",
         "initial",
@@ -225,151 +128,61 @@ fn is_name(label: &str) -> bool {
     ];
     let lower = label.to_lowercase();
     let first = words(&lower).next().unwrap_or("");
-    let named = label.chars().any(char::is_alphabetic) && label.chars().count() <= NAME;
     // `gRPC throughput` names something, `Throughput` does not.
-    named
+    label.chars().any(char::is_alphabetic)
+        && label.chars().count() <= NAME
         && !QUANTITIES.contains(&first)
         && !is_other(first)
         && !is_summary(label)
-        && Load::parse(label).is_none()
-        && !first.starts_with(|c: char| c.is_ascii_digit())
         && !is_ordinal(label)
-        && !label.contains(['=', '"', '{', '/'])
-        && !words(&lower).any(is_percentile)
-        && !is_quantity(&lower)
-}
-
-/// Does a name, in small letters, say in some language that it is of a time, a mean, or an extreme?
-fn is_quantity(name: &str) -> bool {
-    const SAID: [&str; 37] = [
-        "latence",
-        "latência",
-        "latencia",
-        "latenz",
-        "latensi",
-        "durée",
-        "duração",
-        "duración",
-        "dauer",
-        "durasi",
-        "длительность",
-        "задержка",
-        "время",
-        "temps",
-        "tempo",
-        "tiempo",
-        "zeit",
-        "waktu",
-        "moyen",
-        "médio",
-        "promedio",
-        "mediana",
-        "médiane",
-        "медиана",
-        "среднее",
-        "максимум",
-        "минимум",
-        "durchschnitt",
-        "rata-rata",
-        "trung bình",
-        "延迟",
-        "耗时",
-        "平均",
-        "最大",
-        "最小",
-        "レイテンシ",
-        "평균",
-    ];
-    SAID.iter().any(|said| name.contains(said))
-}
-
-/// `p99`, `95th`
-fn is_percentile(word: &str) -> bool {
-    let number = word.strip_prefix('p').or_else(|| word.strip_suffix("th"));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// Names and figures set apart by spaces, a little below a line that says that they are rates: `alpha [tokio]   559,042`.
-fn of_aligned(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
-    fn entry(line: &str) -> Option<(&str, &str)> {
-        let line = line.trim();
-        let (name, rest) = line.split_once("  ")?;
-        let rest = rest.trim_start();
-        let figure = rest.split_once(' ').map_or(rest, |(figure, _)| figure);
-        // What stands behind it in brackets is about it.
-        let behind = rest[figure.len()..].trim();
-        let good = behind.is_empty() || behind.starts_with('(');
-        let digits = figure.bytes().filter(u8::is_ascii_digit).count() >= 2;
-        (good && digits && is_name(name) && number(figure).is_some())
-            .then_some((name.trim(), figure))
-    }
-    entry(lines.get(at))?;
-    // Another list may stand between.
-    let mut above = (0..at)
-        .rev()
-        .map(|i| lines.get(i))
-        .filter(|line| !line.trim().is_empty())
-        .take(ABOVE);
-    let said = above.find(|line| rate_unit(line).is_some() && !line.contains("  "))?;
-    let unit = if rate_unit(said)? > 1.0 {
-        "krps"
-    } else {
-        "rps"
-    };
-    let mut rows = Vec::new();
-    let mut next = at;
-    while let Some((name, figure)) = entry(lines.get(next)) {
-        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
-        rows.push(Row {
-            cells: vec![cell(name), cell(figure)],
-        });
-        next += 1;
-    }
-    (rows.len() >= 2).then(|| {
-        let table = Table {
-            first: at + 1,
-            header: vec![String::new(), unit.to_owned()],
-            rows,
-        };
-        (table, next)
-    })
-}
-
-/// What figures are stands within so many lines above them.
-const ABOVE: usize = 8;
-
-pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
-    if let Some(found) = of_names(lines, at).or_else(|| of_figures(lines, at)) {
-        return Some(found);
-    }
-    if let Some(found) = of_aligned(lines, at) {
-        return Some(found);
-    }
-    let mut rows = Vec::new();
-    let mut next = at;
-    while let Some((label, figure)) = entry(lines.get(next)) {
-        let cell = |text: &str| Cell::new(next + 1, text.to_owned());
-        let cells = vec![cell(label), cell(figure)];
-        rows.push(Row { cells });
-        next += 1;
-    }
-    (rows.len() >= LEAST).then(|| {
-        let table = Table {
-            first: at + 1,
-            header: Vec::new(),
-            rows,
-        };
-        (table, next)
-    })
-}
-
-fn entry(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim().trim_start_matches(['-', '*', '+']).trim_start();
-    let (label, figure) = line.split_once(':')?;
-    let figure = figure.trim();
-    Load::parse(label)?;
-    number(figure).map(|_| (label.trim(), figure))
+        && Load::parse(label).is_none()
+        && !label.contains(['=', '"', '{', '/', '|'])
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_rates() {
+        let text =
+            "- [Echo](http://e) - 84,166 req/sec\n- **No Framework**: 84.0k req/sec\n- the rest\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!(
+            (table.rows[0].label(), table.name(1), next),
+            ("Echo", "req/sec", 2)
+        );
+        assert_eq!(table.rows[1].number(1).unwrap().value, 84_000.0);
+        let text = "gRPC Throughput: 1699 req/s\nREST Throughput: 28 req/s\n";
+        let (table, _) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!(table.rows[1].label(), "REST Throughput");
+        // Quantities of one thing, times, and ranges.
+        for text in [
+            "Average throughput: 1699 req/s\nPeak throughput: 2800 req/s\n",
+            "alpha: 12ms\nbeta: 30ms\n",
+            "alpha: 20–25k req/s\nbeta: 6–10k req/s\n",
+        ] {
+            assert!(read(&Lines::new(text), 0).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn loads_only() {
+        let text =
+            "c1-t1:   7600\nc4-t4:   20000\n- c8-t1: 32000\n\nport: 80\nport: 81\nport: 82\n";
+        let (table, next) = read(&Lines::new(text), 0).unwrap();
+        assert_eq!((table.rows.len(), next), (3, 3));
+        assert_eq!(table.rows[2].label(), "c8-t1");
+        assert!(read(&Lines::new(text), 4).is_none());
+    }
+
+    #[test]
+    fn only_below_a_heading() {
+        let rates = "- alpha: 84,166 req/s\n- beta: 23,480 req/s\n";
+        let tables = |text: &str| crate::read("x.md", text).tables.len();
+        assert_eq!(tables(&format!("# Results\n\n{rates}")), 1);
+        assert_eq!(tables(&format!("We measured:\n\n{rates}")), 1);
+        let bare = crate::read("x.md", &format!("We measured.\n\n{rates}"));
+        assert_eq!((bare.tables.len(), bare.unread.len()), (0, 2));
+    }
+}

@@ -1,10 +1,8 @@
-//! Tables: Markdown, HTML, CSV, drawn with lines, set with spaces, and lists of `load: figure` lines.
+//! Tables: Markdown, HTML, CSV, drawn with lines, and lists below a heading.
 
-mod aligned;
 mod csv;
 mod drawn;
 mod html;
-mod layout;
 mod list;
 mod markdown;
 
@@ -150,9 +148,6 @@ impl Table {
     fn good(mut self) -> Read {
         self.rows.iter_mut().for_each(Row::unlabel);
         self.repeat_labels();
-        if let Some(unfolded) = layout::places(&self) {
-            self = unfolded;
-        }
         let cells = self.rows.iter().map(|row| row.cells.len()).sum::<usize>();
         let numbers = self.rows.iter().flat_map(|row| &row.cells);
         let any = numbers.clone().any(|cell| cell.number.is_some());
@@ -165,27 +160,20 @@ impl Table {
 }
 
 /// The table that begins in a line, if it has figures, and the index of the line behind it.
-/// `separator` is that of a text which is a table as a whole. The last says whether it was read loosely: as a list, or with
-/// nothing but spaces between its columns.
+/// `separator` is that of a text which is a table as a whole; a list is one where it is `headed`.
 pub(crate) fn read(
     lines: &Lines<'_>,
     at: usize,
     fenced: bool,
+    headed: bool,
     separator: Option<char>,
-) -> Option<(Read, usize, bool)> {
-    let drawn = html::read(lines, at)
+) -> Option<(Read, usize)> {
+    let (table, next) = html::read(lines, at)
         .or_else(|| markdown::read(lines, at))
-        .or_else(|| drawn::read(lines, at));
-    let set = || list::read(lines, at).map(|(table, next)| (table, next, true));
-    let found = drawn.map(|(table, next)| (table, next, false));
-    let (table, next, loose) = found
-        .or_else(set)
-        .or_else(|| {
-            let (table, next) = csv::read(lines, at, fenced, separator)?;
-            Some((table, next, false))
-        })
-        .or_else(|| aligned::read(lines, at).map(|(table, next)| (table, next, true)))?;
-    Some((table.good(), next, loose))
+        .or_else(|| drawn::read(lines, at))
+        .or_else(|| headed.then(|| list::read(lines, at))?)
+        .or_else(|| csv::read(lines, at, fenced, separator))?;
+    Some((table.good(), next))
 }
 
 /// The number that a cell is.
@@ -193,13 +181,7 @@ fn number(text: &str) -> Option<Printed> {
     // A medal or another picture may stand before it.
     let picture = |c: char| !c.is_ascii() && !c.is_alphanumeric() && c != '−' && c != '–';
     let text = text.trim().trim_start_matches(picture).trim_start();
-    let about = text.starts_with(['~', '≈']);
     let text = text.trim_start_matches(['~', '≈', '$', '+']);
-    if let Some((range, rest)) = bounds(text)
-        && (about || rest.starts_with(['k', 'K']) || crate::figures::rate_unit(rest).is_some())
-    {
-        return Some(range);
-    }
     let (number, rest) = leading(text)?;
     let factor = match rest.chars().next() {
         Some('k' | 'K') if ends_word(&rest[1..]) => 1e3,
@@ -214,39 +196,6 @@ fn number(text: &str) -> Option<Printed> {
     let unit =
         rest.chars().count() <= 16 && !rest.contains(|c: char| c.is_ascii_digit() || c == '.');
     (aside || unit).then(|| number.times(factor))
-}
-
-/// `20–25k`, `~6-10k`: a range, if it is one and nothing else.
-fn range(text: &str) -> Option<Printed> {
-    let text = text.trim().trim_start_matches(['~', '≈']);
-    let (range, rest) = bounds(text)?;
-    matches!(rest, "" | "k" | "K").then_some(range)
-}
-
-/// The range that a text begins with, as the number in its middle, and what stands behind the digits: `20–25k req/s`.
-fn bounds(text: &str) -> Option<(Printed, &str)> {
-    let (low, rest) = leading(text)?;
-    let thousands = |rest: &str| {
-        if rest.starts_with(['k', 'K']) {
-            1e3
-        } else {
-            1.0
-        }
-    };
-    let own = thousands(rest);
-    let rest = rest.trim_start_matches(['k', 'K']).trim_start();
-    let rest = rest
-        .strip_prefix('–')
-        .or_else(|| rest.strip_prefix('-'))
-        .or_else(|| rest.strip_prefix('—'))?;
-    let (high, rest) = leading(rest.trim_start().trim_start_matches(['~', '≈']))?;
-    let high = high.value * thousands(rest);
-    let low = low.value * if own > 1.0 { own } else { thousands(rest) };
-    let range = Printed {
-        value: f64::midpoint(low, high),
-        half: (high - low) / 2.0,
-    };
-    (0.0 < low && low < high).then_some((range, rest))
 }
 
 fn ends_word(rest: &str) -> bool {

@@ -60,10 +60,6 @@ pub struct Block {
     pub asked: Option<At<f64>>,
     /// The line that says that headers were compressed, so that it was HTTP/2.
     pub compressed: Option<usize>,
-    /// It is a column of a table: its rate is a figure of that.
-    pub tabled: bool,
-    /// Its figures are the values of keys: a program wrote it.
-    pub keyed: bool,
     /// A request may be among several of the errors: a wrong length and a bad status.
     pub overlap: bool,
 }
@@ -139,8 +135,6 @@ impl Block {
             iterations: None,
             asked: None,
             compressed: None,
-            tabled: false,
-            keyed: false,
             overlap: matches!(tool, Tool::Ab | Tool::Weighttp),
         }
     }
@@ -258,14 +252,7 @@ impl Block {
     pub(crate) fn divides(&self) -> bool {
         matches!(
             self.tool,
-            Tool::Wrk
-                | Tool::Wrk2
-                | Tool::Ab
-                | Tool::Weighttp
-                | Tool::Fortio
-                | Tool::Gcannon
-                | Tool::Zrk
-                | Tool::GoWrk
+            Tool::Wrk | Tool::Wrk2 | Tool::Ab | Tool::Weighttp | Tool::Fortio
         )
     }
 

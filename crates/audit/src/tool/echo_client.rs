@@ -23,11 +23,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
             break;
         }
     }
-    Some(Found {
-        blocks,
-        next,
-        suite: false,
-    })
+    Some(Found { blocks, next })
 }
 
 /// `Throughput: 117036.86 [#/sec]`

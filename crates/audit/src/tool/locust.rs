@@ -208,11 +208,7 @@ fn finish(mut blocks: Vec<Block>, next: usize) -> Option<Found> {
         blocks.retain(|block| !is_total(block));
     }
     blocks.retain(Block::says_something);
-    Some(Found {
-        suite: blocks.len() > super::SUITE,
-        blocks,
-        next,
-    })
+    Some(Found { blocks, next })
 }
 
 #[cfg(test)]

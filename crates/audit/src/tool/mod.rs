@@ -1,33 +1,22 @@
 //! What load generators print: one file for each, all of them into one shape, a [`Block`].
 
 mod ab;
-mod artillery;
 mod autocannon;
 mod block;
 mod bombardier;
-mod crank;
 mod echo_client;
 mod fortio;
-mod gcannon;
-mod go_wrk;
-mod grepped;
 mod h2load;
 mod hey;
 mod httperf;
-mod hyperfoil;
 mod k6;
 mod listed;
-mod loadtest;
 mod locust;
 mod oha;
-mod plow;
 mod samples;
-pub(crate) mod script;
-mod suite;
 mod vegeta;
 mod weighttp;
 mod wrk;
-mod zrk;
 
 use crate::read::lines::{Lines, is_fence};
 use schemars::JsonSchema;
@@ -81,24 +70,6 @@ pub enum Tool {
     Rewrk,
     /// Gatling
     Gatling,
-    /// Artillery
-    Artillery,
-    /// gcannon, which `HttpArena` uses
-    Gcannon,
-    /// Hyperfoil
-    Hyperfoil,
-    /// zrk
-    Zrk,
-    /// crank, which drives other load generators
-    Crank,
-    /// go-wrk
-    GoWrk,
-    /// loadtest, of npm
-    Loadtest,
-    /// plow
-    Plow,
-    /// A script of its own
-    Script,
 }
 
 impl fmt::Display for Tool {
@@ -124,15 +95,6 @@ impl fmt::Display for Tool {
             Self::Ghz => "ghz",
             Self::Rewrk => "rewrk",
             Self::Gatling => "gatling",
-            Self::Artillery => "artillery",
-            Self::Gcannon => "gcannon",
-            Self::Hyperfoil => "hyperfoil",
-            Self::Zrk => "zrk",
-            Self::Crank => "crank",
-            Self::GoWrk => "go-wrk",
-            Self::Loadtest => "loadtest",
-            Self::Plow => "plow",
-            Self::Script => "a script",
         })
     }
 }
@@ -149,12 +111,7 @@ fn at<T>(index: usize, what: T) -> Option<At<T>> {
 pub(crate) struct Found {
     pub blocks: Vec<Block>,
     pub next: usize,
-    /// They are a whole suite's.
-    pub suite: bool,
 }
-
-/// More outputs than this in one piece are a suite's.
-const SUITE: usize = 12;
 
 type Reader = fn(&Lines<'_>, usize) -> Option<Found>;
 
@@ -165,18 +122,14 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
     let readers: &[Reader] = match line.chars().next()? {
         'R' => &[
             autocannon::read,
-            go_wrk::read,
             wrk::read,
             ab::read,
             vegeta::read,
-            crank::read,
-            artillery::read,
             listed::read,
         ],
-        '0'..='9' => &[wrk::read, zrk::read],
+        '0'..='9' => &[wrk::read],
         'T' => &[
             wrk::read,
-            gcannon::read,
             ab::read,
             echo_client::read,
             httperf::read,
@@ -184,18 +137,13 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
             samples::read,
             locust::read,
             hey::read,
-            loadtest::read,
         ],
-        'C' => &[ab::read, loadtest::read],
-        'I' => &[loadtest::read],
+        'C' | 'P' => &[ab::read],
         'L' => &[wrk::read, listed::read, samples::read],
         'M' => &[httperf::read],
         'N' => &[locust::read],
-        'P' => &[hyperfoil::read, ab::read],
         'S' => &[
             ab::read,
-            artillery::read,
-            plow::read,
             listed::read,
             hey::read,
             wrk::read,
@@ -203,38 +151,20 @@ pub(crate) fn read(lines: &Lines<'_>, at: usize) -> Option<Found> {
             fortio::read,
             autocannon::read,
         ],
-        'A' | 'F' => &[fortio::read, listed::read],
-        '-' | '>' => &[listed::read],
+        'A' | 'F' => &[fortio::read],
+        '-' | '>' | '{' => &[listed::read],
         'B' => &[bombardier::read, listed::read],
-        '{' => &[listed::read],
         '#' => &[fortio::read],
-        '[' => &[zrk::read, loadtest::read],
-        '|' => &[crank::read],
         '┌' | '│' => &[autocannon::read],
         '"' => &[samples::read],
-        'a'..='z' => &[
-            weighttp::read,
-            h2load::read,
-            k6::read,
-            artillery::read,
-            samples::read,
-            gcannon::read,
-        ],
+        'a'..='z' => &[weighttp::read, h2load::read, k6::read, samples::read],
         _ => &[],
     };
-    let found = readers.iter().find_map(|read| read(lines, at));
-    found
-        .or_else(|| grepped::read(lines, at))
-        .or_else(|| script::read(lines, at))
+    readers.iter().find_map(|read| read(lines, at))
 }
 
 /// The outputs that a JSON object is.
 pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value) -> Option<Found> {
-    if let Some(several) =
-        suite::read_json(at, next, value).or_else(|| hyperfoil::read_json(lines, at, next, value))
-    {
-        return Some(several);
-    }
     // Several results of one tool: scripts keep them in a list.
     if let Value::Array(items) = value {
         let mut blocks = Vec::new();
@@ -252,11 +182,7 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
                 blocks.push(block);
             }
         }
-        return (!blocks.is_empty()).then_some(Found {
-            blocks,
-            next,
-            suite: false,
-        });
+        return (!blocks.is_empty()).then_some(Found { blocks, next });
     }
     let mut block = oha::read_json(lines, at, next, value)
         .or_else(|| weighttp::read_json(lines, at, next, value))
@@ -264,21 +190,15 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
         .or_else(|| vegeta::read_json(lines, at, next, value))
         .or_else(|| fortio::read_json(lines, at, next, value))
         .or_else(|| bombardier::read_json(lines, at, next, value))
-        .or_else(|| gcannon::read_json(lines, at, next, value))
-        .or_else(|| zrk::read_json(lines, at, next, value))
-        .or_else(|| crank::read_json(lines, at, next, value))
-        .or_else(|| artillery::read_json(lines, at, next, value))
-        .or_else(|| k6::read_json(lines, at, next, value))
-        .or_else(|| script::read_json(lines, at, next, value))?;
+        .or_else(|| k6::read_json(lines, at, next, value))?;
     block.last = next;
     block.says_something().then(|| Found {
         blocks: vec![block],
         next,
-        suite: false,
     })
 }
 
-/// More results than this in one list are a suite's, and are not looked at one by one.
+/// More results than this in one list are data of a whole suite: the others are left out.
 const LISTED: usize = 200;
 
 /// The line in which an object of a list begins: the next one with its first key.
@@ -344,7 +264,6 @@ fn finish(mut block: Block, last: usize) -> Option<Found> {
             .into_iter()
             .collect(),
         next: last + 1,
-        suite: false,
     })
 }
 

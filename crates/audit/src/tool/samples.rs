@@ -90,11 +90,7 @@ fn samples(lines: &Lines<'_>, start: usize, names: &[&str]) -> Option<Found> {
         .into_iter()
         .filter_map(|(label, sampled)| block_of(&label, sampled, several, next));
     let blocks: Vec<Block> = blocks.collect();
-    (!blocks.is_empty()).then_some(Found {
-        suite: blocks.len() > super::SUITE,
-        blocks,
-        next,
-    })
+    (!blocks.is_empty()).then_some(Found { blocks, next })
 }
 
 fn block_of(label: &str, mut sampled: Sampled, several: bool, next: usize) -> Option<Block> {
@@ -206,7 +202,6 @@ fn rows(lines: &Lines<'_>, start: usize, names: &[&str], tool: Tool) -> Option<F
         found.retain(|block| !is_total(block));
     }
     (!found.is_empty()).then_some(Found {
-        suite: found.len() > super::SUITE,
         blocks: found,
         next,
     })

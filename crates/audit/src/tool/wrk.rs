@@ -3,7 +3,7 @@
 //! wrk2 prints what wrk does, and `Thread calibration` lines, finer percentiles and a spectrum.
 
 use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::lines::Lines;
+use crate::read::lines::{Lines, is_fence};
 use crate::read::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
@@ -11,7 +11,16 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     if let Some(found) = side_by_side(lines, start) {
         return Some(found);
     }
-    // Its first lines, or, where `grep` has cut them off, any that only it prints.
+    // go-wrk begins and ends in the same way, and counts otherwise.
+    if running(line).is_some() && lines.get(start + 1).contains("goroutine(s)") {
+        let end = (start..lines.len())
+            .find(|i| lines.get(*i).trim().is_empty() || is_fence(lines.get(*i)));
+        return Some(Found {
+            blocks: Vec::new(),
+            next: end.unwrap_or(lines.len()),
+        });
+    }
+    // Its first lines, or, where a script has cut them off, any that only it prints.
     let cut = line.starts_with("Requests/sec:")
         || line.starts_with("Socket errors: connect ")
         || line.starts_with("Latency ")
@@ -59,7 +68,7 @@ fn side_by_side(lines: &Lines<'_>, start: usize) -> Option<Found> {
         return None;
     }
     let end = (start..lines.len())
-        .find(|&i| crate::read::lines::is_fence(lines.get(i)) || lines.get(i).trim().is_empty())
+        .find(|&i| is_fence(lines.get(i)) || lines.get(i).trim().is_empty())
         .unwrap_or(lines.len());
     let cell = |line: &str, column: usize| -> String {
         if divided {
@@ -81,11 +90,7 @@ fn side_by_side(lines: &Lines<'_>, start: usize) -> Option<Found> {
             blocks.push(block);
         }
     }
-    Some(Found {
-        blocks,
-        next: end,
-        suite: false,
-    })
+    Some(Found { blocks, next: end })
 }
 
 /// The bytes of each answer, from bytes and answers per second.
@@ -310,6 +315,14 @@ fn is_spectrum(line: &str) -> bool {
 mod tests {
     use super::super::one;
     use super::*;
+
+    #[test]
+    fn go_wrk_is_another_tool() {
+        let text = "Running 10s test @ http://h/\n  256 goroutine(s) running concurrently\n\
+            6120 requests in 3.204s, 4.61MB read\nRequests/sec:\t\t1910.11\nTransfer/sec:\t\t1.44MB\n";
+        let document = crate::read("x", text);
+        assert_eq!((document.outputs.len(), document.unread.len()), (0, 1));
+    }
 
     #[test]
     fn wrk_with_everything_that_can_go_wrong() {

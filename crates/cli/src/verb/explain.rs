@@ -14,15 +14,24 @@ struct Told {
     explanation: Explanation,
     /// `measurement` or `audit`.
     of: &'static str,
+    /// A minimal text that raises the finding of an audit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    example: Option<&'static str>,
 }
 
 pub fn main(args: &Explain) -> Result<Ended> {
-    let told = |of| move |explanation| Told { explanation, of };
-    let mut chosen: Vec<Told> = prony_checks::explanations()
-        .into_iter()
-        .map(told("measurement"))
-        .chain(prony_audit::EXPLANATIONS.map(told("audit")))
-        .collect();
+    let measured = prony_checks::explanations().into_iter();
+    let measured = measured.map(|explanation| Told {
+        explanation,
+        of: "measurement",
+        example: None,
+    });
+    let audited = prony_audit::EXPLANATIONS.map(|explanation| Told {
+        explanation,
+        of: "audit",
+        example: prony_audit::example(explanation.name),
+    });
+    let mut chosen: Vec<Told> = measured.chain(audited).collect();
     if let Some(name) = &args.check {
         let mut names: Vec<&str> = chosen.iter().map(|it| it.explanation.name).collect();
         names.sort_unstable();
@@ -56,6 +65,13 @@ pub fn main(args: &Explain) -> Result<Ended> {
         println!("  cause     {}", it.cause);
         println!("  evidence  {}", it.evidence);
         println!("  remedy    {}", it.remedy);
+        // The list of all of them would be long.
+        if let Some(example) = told.example.filter(|_| args.check.is_some()) {
+            println!("  example   a text that raises it:\n");
+            for line in example.lines() {
+                println!("{}", format!("    {line}").trim_end());
+            }
+        }
     }
     Ok(Ended::Done)
 }

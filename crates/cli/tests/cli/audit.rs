@@ -96,7 +96,11 @@ fn no_escape_sequence_reaches_the_terminal() {
 fn what_was_found_is_explained() {
     let place = Place::new();
     let one = place.prony(&["explain", "back-filled"]).with(0).stdout;
-    assert!(one.starts_with("back-filled (prony audit)\n"), "{one}");
+    assert!(
+        one.starts_with("back-filled (prony audit)\n")
+            && one.contains("example   a text that raises it:\n\n    Running 30s test @"),
+        "{one}"
+    );
     // Of a measurement and of a text: they see different things.
     let both = place.prony(&["explain", "littles-law"]).with(0).stdout;
     assert!(

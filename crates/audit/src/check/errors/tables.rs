@@ -3,12 +3,11 @@
 use super::{EXPLANATION, TOLERABLE};
 use crate::audit::Remark;
 use crate::check::{Seen, remark, share};
-use crate::figures::rates_in;
-use crate::names::{counts_requests, is_aim, words};
+use crate::names::words;
+use crate::quantity::{counts_requests, is_aim, rates_in};
 use crate::read::number::leading;
 use crate::table::{Cell, Row, Table};
 use prony_checks::Severity;
-use std::collections::BTreeSet;
 
 /// At most this many rows are told one by one.
 const TOLD: usize = 6;
@@ -40,35 +39,17 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         own.map(|figure| (figure.line, figure.rate.value)).collect()
     };
     let tables = document.tables.iter().map(|(table, _)| table);
-    let timed: BTreeSet<usize> = seen
-        .timed
-        .values()
-        .flatten()
-        .filter(|figure| figure.document == index)
-        .map(|figure| figure.line)
-        .collect();
-    // Requests are what response times are of.
-    let of_times = |table: &Table| {
-        let last = table.rows.last().map_or(table.first, Row::line);
-        timed.range(table.first..=last).next().is_some()
-    };
     // Where nothing says that anything was loaded, a table of aims is of a service, and of no test.
-    let tested = document.outputs.iter().any(|output| !output.block.tabled)
-        || !document.commands.is_empty()
-        || !document.stated.is_empty()
-        || !document.at_once.is_empty();
-    let of_aims = |table: &Table| table.header.iter().any(|name| is_aim(name));
+    let tested = !document.outputs.is_empty() || !document.commands.is_empty();
+    let of_aims = |table: &Table| {
+        let counted = |row: &Row| counts_requests(row.label()) && row.number(1).is_some();
+        table.header.iter().any(|name| is_aim(name)) && !table.rows.iter().any(counted)
+    };
     let failing: Vec<Failing> = tables
         .filter(|table| tested || !of_aims(table))
         .map(|table| (table, rates(table)))
-        .filter(|(table, rates)| !rates.is_empty() || of_times(table))
-        .flat_map(|(table, rates)| match table.groups() {
-            Some(parts) => parts
-                .iter()
-                .flat_map(|(_, part)| of_table(part, &rates))
-                .collect(),
-            None => of_table(table, &rates),
-        })
+        .filter(|(_, rates)| !rates.is_empty())
+        .flat_map(|(table, rates)| of_table(table, &rates))
         .collect();
     let known = failing.iter().filter_map(|it| it.share);
     let worst = known.fold(0.0, f64::max);
@@ -394,14 +375,6 @@ mod tests {
             ([4].as_slice(), Severity::Serious)
         );
         assert!(found[0].finding.text.contains("(b 99.16%)"), "{found:?}");
-        let grouped = "| Test | Métrique | a | b |\n|--|--|--|--|\n| **reads** | Throughput | 28.6 /s | 11.4 /s |\n\
-                       | **writes** | Erreurs | 100% | 100% |\n| | Throughput | 177.7 /s | 187.9 /s |\n";
-        let found = of("errors", grouped);
-        assert_eq!(found[0].lines, [4]);
-        assert!(
-            found[0].finding.text.starts_with("up to 100 %"),
-            "{found:?}"
-        );
         let per_second = "| Setup | Requests/sec | Failures/sec |\n|--|--|--|\n| one | 80.0 | 4.0 |\n| two | 270.0 | 0.0 |\n";
         let found = of("errors", per_second);
         assert_eq!(
@@ -444,16 +417,5 @@ mod tests {
         let table = "> Requests per second\n\n| Framework | Mean | Stddev |\n|--|--|--|\n| a | 73485.63 | 7802.66 |\n\
                      | b | 70015.33 | 7631.40 |\n| c | 0.00 | 0.00 |\n";
         assert_eq!(of("errors", table)[0].lines, [7]);
-    }
-
-    #[test]
-    fn failures_beside_response_times() {
-        let text = "| Metric | 100 users | 1000 | 25k |\n|--|--|--|--|\n| P95 | 60ms | 150ms | 29.7s |\n| Requests Failed | 0% | 0% | 65.91% |\n";
-        let found = of("errors", text);
-        assert_eq!(
-            (found[0].lines.as_slice(), found[0].finding.severity),
-            ([4].as_slice(), Severity::Serious)
-        );
-        assert_eq!(of("too-few-runs", text), []);
     }
 }

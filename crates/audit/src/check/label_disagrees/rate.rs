@@ -45,7 +45,7 @@ fn asked_and_sent(output: &Output) -> Option<(&Output, f64, f64, usize)> {
     matches!(
         block.tool,
         // With the head of its output cut off, wrk2's is wrk's.
-        Tool::Wrk | Tool::Wrk2 | Tool::Fortio | Tool::Bombardier | Tool::Zrk
+        Tool::Wrk | Tool::Wrk2 | Tool::Fortio | Tool::Bombardier
     )
     .then_some(())?;
     let asked = block.asked.map(|asked| asked.what);

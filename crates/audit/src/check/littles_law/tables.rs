@@ -10,7 +10,6 @@ use crate::names::words;
 use crate::read::command::Command;
 use crate::read::number::Printed;
 use crate::read::number::seconds;
-use crate::read::prose::PACED;
 use crate::table::Table;
 use crate::tool::Tool;
 use prony_checks::Severity;
@@ -18,8 +17,6 @@ use std::collections::BTreeMap;
 
 /// A table may have rounded what it gives.
 const TABLED: f64 = 1.2;
-/// A sentence so few lines below a table is about it.
-const BELOW: usize = 4;
 /// Fewer than this share of the places in use: the tool itself takes less than that, even where it is the limit.
 const EMPTY: f64 = 0.25;
 /// The numbers of requests in flight of a table's rows differ by less where some of the time is the tool's own.
@@ -29,8 +26,7 @@ const APART: f64 = 1.5;
 /// command line that everything was measured with.
 pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let document = &seen.documents[index];
-    let stated = stated(document);
-    let depth = |figure: &Figure, heading: Option<u64>, table: usize, place: &Place| {
+    let depth = |figure: &Figure, heading: Option<u64>, place: &Place| {
         // A command line in the heading or the label above a table, or between these and the table, is that of the table.
         let above = place.headings.last().into_iter().chain(&place.label);
         let above = above.map(|text| text.1).chain(place.command);
@@ -49,9 +45,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         let open = first.is_some_and(|it| it.rate().is_some() || it.tool == Tool::K6);
         (one && !open).then_some(())?;
         let own = figure.load.connections.or(heading);
-        let connections = own
-            .or_else(|| first?.connections())
-            .or_else(|| stated_of(&stated, table))?;
+        let connections = own.or_else(|| first?.connections())?;
         let pipeline = first.map_or(Some(1), Command::pipeline)?;
         Some(connections as f64 * pipeline as f64)
     };
@@ -88,7 +82,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
             .and_then(|heading| Load::parse(&heading.0));
         let heading = heading.and_then(|load| load.connections);
         if let Some(mean) = mean.filter(|mean| mean.value > 0.0) {
-            let depth = depth(figure, heading, table.first, place).filter(|depth| *depth > 0.0);
+            let depth = depth(figure, heading, place).filter(|depth| *depth > 0.0);
             looked_at.push(Row {
                 figure,
                 table: table.first,
@@ -98,7 +92,11 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         }
     }
     let closed = is_closed(document);
-    if document.named.contains("autocannon") {
+    if document
+        .commands
+        .iter()
+        .any(|it| it.tool == Tool::Autocannon)
+    {
         // It cuts times to whole milliseconds.
         looked_at.retain(|row| row.mean.value >= CUT);
     }
@@ -143,10 +141,21 @@ fn is_closed(document: &Document) -> bool {
         };
         has("Requests/sec") && has("Transfer/sec")
     };
-    let paced = document.named.iter().any(|name| PACED.contains(name))
-        || !document.offered.is_empty()
-        || document.commands.iter().any(|c| c.rate().is_some());
-    !paced && (!document.named.is_empty() || document.tables.iter().any(wrk))
+    let closed = |command: &Command| {
+        matches!(
+            command.tool,
+            Tool::Wrk
+                | Tool::Ab
+                | Tool::Autocannon
+                | Tool::Bombardier
+                | Tool::H2load
+                | Tool::Oha
+                | Tool::Rewrk
+                | Tool::Weighttp
+        ) && command.rate().is_none()
+    };
+    document.commands.iter().all(closed)
+        && (!document.commands.is_empty() || document.tables.iter().any(wrk))
 }
 
 /// Rows with more requests in flight than there were places for.
@@ -252,42 +261,6 @@ fn apart(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
         lines,
         text,
     ))
-}
-
-/// The connections that lines state, each with the first line of the table that it stands near, below the heading of that; none
-/// where it is said of all tables.
-fn stated(document: &Document) -> Vec<(Option<usize>, u64)> {
-    let above = |(table, place): &&(Table, Place), line: usize| {
-        // What stands above the first heading is about everything.
-        let heading = place.headings.last().map_or(0, |heading| heading.1);
-        heading > 0 && (heading..table.first).contains(&line)
-    };
-    let below = |(table, _): &&(Table, Place), line: usize| {
-        let last = table
-            .rows
-            .last()
-            .map_or(table.first, crate::table::Row::line);
-        (last..=last + BELOW).contains(&line)
-    };
-    let near = |line: usize| {
-        let tables = || document.tables.iter();
-        let found = tables().find(|table| above(table, line));
-        let found = found.or_else(|| tables().find(|table| below(table, line)));
-        found.map(|(table, _)| table.first)
-    };
-    let said = document.at_once.iter();
-    said.map(|(line, connections)| (near(*line), *connections))
-        .collect()
-}
-
-/// The connections of the table that begins in a line: what is stated near it, or else of all tables. None where that is not one
-/// number.
-fn stated_of(stated: &[(Option<usize>, u64)], first: usize) -> Option<u64> {
-    let of = |table: Option<usize>| stated.iter().filter(move |(own, _)| *own == table);
-    let own = of(Some(first)).next().map(|_| first);
-    let mut said = of(own).map(|(_, connections)| *connections);
-    let value = said.next().filter(|value| *value > 0)?;
-    said.all(|other| other == value).then_some(value)
 }
 
 /// The unit of time in a column's name, in seconds: `Latency (us)`.

@@ -1,0 +1,178 @@
+//! Is the audit right? Each text of `corpus/` has beside it the findings that were expected of it before the audit was first
+//! run on it: outputs of tools, and pages made for this. A remark that is not expected is false, an expected one that is not
+//! made is missed.
+//!
+//! A text begins with `@@@ NAME`, followed by `@@@ expect FINDING…` (`!` behind one that is to be serious) and, where that
+//! helps, `@@@ why …`.
+
+use prony_audit::{EXPLANATIONS, Severity, audit};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+/// What begins a line that is not of a text.
+const MARK: &str = "@@@ ";
+/// The least share of remarks that are right.
+const PRECISION: f64 = 0.98;
+
+/// A text, and what is expected of it.
+struct Text {
+    name: String,
+    expected: BTreeSet<String>,
+    text: String,
+}
+
+/// Remarks, by whether they are right.
+#[derive(Default, Clone, Copy)]
+struct Count {
+    right: u32,
+    wrong: u32,
+    missed: u32,
+}
+
+impl Count {
+    fn add(&mut self, said: bool, wanted: bool) {
+        match (said, wanted) {
+            (true, true) => self.right += 1,
+            (true, false) => self.wrong += 1,
+            (false, true) => self.missed += 1,
+            (false, false) => {}
+        }
+    }
+
+    fn precision(self) -> f64 {
+        f64::from(self.right) / f64::from(self.right + self.wrong)
+    }
+
+    fn recall(self) -> f64 {
+        f64::from(self.right) / f64::from(self.right + self.missed)
+    }
+}
+
+/// How right the audit is.
+#[derive(Default)]
+struct Corpus {
+    texts: usize,
+    all: Count,
+    serious: Count,
+    mistakes: Vec<String>,
+}
+
+fn read() -> Vec<Text> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/audit/corpus");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut texts: Vec<Text> = Vec::new();
+    for file in files {
+        let bundle = std::fs::read_to_string(&file).unwrap();
+        for line in bundle.split_inclusive('\n') {
+            match (line.strip_prefix(MARK), texts.last_mut()) {
+                (Some(said), Some(text)) if said.starts_with("expect") => {
+                    let names = said.split_whitespace().skip(1);
+                    text.expected.extend(names.map(str::to_owned));
+                }
+                (Some(said), _) if said.starts_with("why ") => {}
+                (Some(name), _) => texts.push(Text {
+                    name: name.trim().to_owned(),
+                    expected: BTreeSet::new(),
+                    text: String::new(),
+                }),
+                (None, Some(text)) => text.text.push_str(line),
+                (None, None) => panic!("{}: a text without a name", file.display()),
+            }
+        }
+    }
+    texts
+}
+
+impl Corpus {
+    fn judge(&mut self, text: &Text) {
+        self.texts += 1;
+        let audit = audit(&[(text.name.clone(), text.text.clone())]);
+        let mut made: BTreeMap<&str, bool> = BTreeMap::new();
+        for remark in &audit.remarks {
+            let serious = remark.finding.severity == Severity::Serious;
+            *made.entry(&remark.finding.name).or_default() |= serious;
+        }
+        let expected: BTreeMap<&str, bool> = text
+            .expected
+            .iter()
+            .map(|name| (name.trim_end_matches('!'), name.ends_with('!')))
+            .collect();
+        let names: BTreeSet<&str> = made.keys().chain(expected.keys()).copied().collect();
+        for name in names {
+            let (said, wanted) = (made.get(name).copied(), expected.get(name).copied());
+            self.all.add(said.is_some(), wanted.is_some());
+            // Called serious, and not expected to be: that is a mistake of its own.
+            self.serious
+                .add(said.unwrap_or(false), wanted.unwrap_or(false));
+            let how = match (said, wanted) {
+                (None, _) => "missed",
+                (_, None) => "false",
+                (Some(true), Some(false)) => "falsely serious",
+                (Some(false), Some(true)) => "not serious",
+                _ => continue,
+            };
+            self.mistakes
+                .push(format!("{how}: {name} in {}", text.name));
+        }
+    }
+}
+
+impl fmt::Display for Corpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for mistake in &self.mistakes {
+            writeln!(f, "{mistake}")?;
+        }
+        write!(
+            f,
+            "{} texts, {} findings expected: precision {:.1} %, of serious ones {:.1} %, recall {:.1} %",
+            self.texts,
+            self.all.right + self.all.missed,
+            100.0 * self.all.precision(),
+            100.0 * self.serious.precision(),
+            100.0 * self.all.recall(),
+        )
+    }
+}
+
+#[test]
+fn remarks_are_right() {
+    let known: BTreeSet<&str> = EXPLANATIONS.iter().map(|it| it.name).collect();
+    let mut corpus = Corpus::default();
+    for text in read() {
+        for name in &text.expected {
+            let name = name.trim_end_matches('!');
+            assert!(known.contains(name), "{}: {name}", text.name);
+        }
+        corpus.judge(&text);
+    }
+    println!("{corpus}");
+    assert!(corpus.texts >= 150, "{corpus}");
+    assert!(corpus.all.precision() >= PRECISION, "{corpus}");
+    assert_eq!(corpus.serious.wrong, 0, "{corpus}");
+}
+
+#[test]
+fn mistakes_are_counted() {
+    let text = |expected: &[&str]| Text {
+        name: "x.md".to_owned(),
+        expected: expected.iter().map(|name| (*name).to_owned()).collect(),
+        text:
+            "| server | req/s | Success |\n|--|--|--|\n| a | 9000 | 100% |\n| b | 700 | 87.4% |\n"
+                .to_owned(),
+    };
+    let mut corpus = Corpus::default();
+    for expected in [
+        &["errors!", "too-few-runs"][..],
+        &["errors", "too-few-runs"],
+        &["ceiling", "too-few-runs"],
+    ] {
+        corpus.judge(&text(expected));
+    }
+    let all = (corpus.all.right, corpus.all.wrong, corpus.all.missed);
+    assert_eq!(all, (5, 1, 1));
+    assert_eq!((corpus.serious.right, corpus.serious.wrong), (1, 2));
+    assert_eq!(corpus.mistakes.len(), 3);
+}
