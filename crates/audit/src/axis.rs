@@ -1,8 +1,9 @@
 //! What the rows or the columns of a table are: runs of one system, loads, or systems.
 
 use crate::load::{Kind, Load};
-use crate::names::{bare, is_ordinal, words};
+use crate::names::{bare, is_ordinal};
 use crate::read::number::leading;
+use crate::words::words;
 
 /// What a row of labels names.
 #[derive(Debug, Clone, PartialEq)]

@@ -40,6 +40,7 @@ mod read;
 pub mod table;
 mod tabled;
 pub mod tool;
+mod words;
 
 pub use audit::{Audit, ReadFile, Remark, Unread, audit};
 pub use check::{EXPLANATIONS, example};

@@ -2,6 +2,7 @@
 
 use crate::names::is_generic;
 use crate::read::number::whole;
+use crate::words::Words;
 use std::fmt;
 
 /// A load, as far as it is known.
@@ -45,18 +46,18 @@ impl Load {
         if words.len() > 4 || name.contains("/s") || none {
             return None;
         }
-        let is = |list: &[&str]| words.iter().any(|word| list.contains(word));
+        let is = |list: Words| words.iter().any(|word| list.has(word));
         let mut load = Self::default();
-        if is(&CONNECTIONS) {
+        if is(CONNECTIONS) {
             load.connections = Some(n);
-        } else if is(&THREADS) {
+        } else if is(THREADS) {
             load.threads = Some(n);
         } else {
-            let kind = if is(&WORKERS) {
+            let kind = if is(WORKERS) {
                 Kind::Workers
-            } else if is(&["pipeline", "pipelining", "pipelined", "depth", "streams"]) {
+            } else if is(PIPELINES) {
                 Kind::Pipeline
-            } else if is(&["size", "bytes", "payload", "body", "kb", "kib", "length"]) {
+            } else if is(SIZES) {
                 Kind::Size
             } else {
                 return None;
@@ -152,71 +153,34 @@ impl Field {
         match name {
             "c" => Some(Self::Connections),
             "t" => Some(Self::Threads),
-            name if THREADS.contains(&name) => Some(Self::Threads),
+            name if THREADS.has(name) => Some(Self::Threads),
             "n" | "requests" | "duration" => Some(Self::Amount),
             "arrivalrate" => Some(Self::Rate),
-            name => CONNECTIONS.contains(&name).then_some(Self::Connections),
+            name => CONNECTIONS.has(name).then_some(Self::Connections),
         }
     }
 }
 
 /// Names of what is in flight at once, in small letters.
-const CONNECTIONS: [&str; 27] = [
-    "conn",
-    "conns",
-    "connection",
-    "connections",
-    "client",
-    "clients",
-    "concurrency",
-    "concurrent",
-    "user",
-    "users",
-    "vu",
-    "vus",
-    "parallel",
-    "parallelism",
-    "simultaneous",
-    "соединение",
-    "соединения",
-    "соединений",
-    "пользователей",
-    "并发",
-    "并发数",
-    "连接",
-    "连接数",
-    "conexiones",
-    "conexões",
-    "connexions",
-    "verbindungen",
-];
+const CONNECTIONS: Words = Words(
+    "conn, conns, connection, connections, client, clients, concurrency, concurrent, user, users, \
+    vu, vus, parallel, parallelism, simultaneous, соединение, соединения, соединений, \
+    пользователей, 并发, 并发数, 连接, 连接数, conexiones, conexões, connexions, verbindungen",
+);
 
 /// Names of threads, in small letters.
-const THREADS: [&str; 9] = [
-    "thread",
-    "threads",
-    "поток",
-    "потока",
-    "потоков",
-    "线程",
-    "线程数",
-    "hilos",
-    "threads数",
-];
+const THREADS: Words =
+    Words("thread, threads, поток, потока, потоков, 线程, 线程数, hilos, threads数");
+
+/// Names of how many requests are on one connection, in small letters.
+const PIPELINES: Words = Words("pipeline, pipelining, pipelined, depth, streams");
+
+/// Names of how long a body is, in small letters.
+const SIZES: Words = Words("size, bytes, payload, body, kb, kib, length");
 
 /// Names of what a server runs on, in small letters.
-const WORKERS: [&str; 10] = [
-    "worker",
-    "workers",
-    "process",
-    "processes",
-    "core",
-    "cores",
-    "cpus",
-    "instances",
-    "gomaxprocs",
-    "nodes",
-];
+const WORKERS: Words =
+    Words("worker, workers, process, processes, core, cores, cpus, instances, gomaxprocs, nodes");
 
 impl fmt::Display for Load {
     /// As prony labels loads: `c64 t8`.

@@ -3,6 +3,7 @@
 
 use crate::document::Place;
 use crate::load::Load;
+use crate::words::{Words, words};
 use std::sync::Arc;
 
 /// What was measured.
@@ -79,20 +80,10 @@ fn is_duration(label: &str) -> bool {
         "s", "sec", "second", "m", "min", "minut", "мин", "сек", "segundo", "sekund", "seconde",
         "h", "hour", "分钟", "秒", "分", "час", "stunde", "hora",
     ];
-    const NAMES: [&str; 12] = [
-        "duration",
-        "длительность",
-        "dauer",
-        "durée",
-        "duración",
-        "duração",
-        "durata",
-        "时长",
-        "for",
-        "test",
-        "run",
-        "время",
-    ];
+    const NAMES: Words = Words(
+        "duration, длительность, dauer, durée, duración, duração, durata, 时长, for, test, run, \
+        время",
+    );
     let label = label.to_lowercase();
     let is_unit = |word: &str| {
         let endings = [
@@ -109,7 +100,7 @@ fn is_duration(label: &str) -> bool {
         let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
         let counted = number.len() < word.len();
         long |= counted;
-        NAMES.contains(&word) || counted && (number.is_empty() || is_unit(number)) || is_unit(word)
+        NAMES.has(word) || counted && (number.is_empty() || is_unit(number)) || is_unit(word)
     });
     let united =
         words(&label).any(|word| is_unit(word.trim_start_matches(|c: char| c.is_ascii_digit())));
@@ -118,46 +109,14 @@ fn is_duration(label: &str) -> bool {
 
 /// Does a heading only say that results follow, and not of what?
 pub(crate) fn is_generic(heading: &str) -> bool {
-    const WORDS: [&str; 36] = [
-        "and",
-        "benchmark",
-        "benchmarking",
-        "benchmarks",
-        "bench",
-        "data",
-        "details",
-        "figures",
-        "for",
-        "http",
-        "load",
-        "log",
-        "logs",
-        "measurement",
-        "measurements",
-        "my",
-        "number",
-        "numbers",
-        "of",
-        "on",
-        "our",
-        "output",
-        "outputs",
-        "performance",
-        "raw",
-        "report",
-        "result",
-        "results",
-        "run",
-        "some",
-        "summary",
-        "test",
-        "tests",
-        "the",
-        "value",
-        "values",
-    ];
+    const WORDS: Words = Words(
+        "and, benchmark, benchmarking, benchmarks, bench, data, details, figures, for, http, \
+        load, log, logs, measurement, measurements, my, number, numbers, of, on, our, output, \
+        outputs, performance, raw, report, result, results, run, some, summary, test, tests, \
+        the, value, values",
+    );
     let heading = heading.to_lowercase();
-    words(&heading).all(|word| WORDS.contains(&word))
+    words(&heading).all(|word| WORDS.has(word))
 }
 
 /// Does a heading only say which run it is: `Results - Execution 2`, `Test 2`?
@@ -193,57 +152,20 @@ pub(crate) fn spaced(name: &str) -> String {
     out
 }
 
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-}
-
 fn is_number(word: &str) -> bool {
     word.bytes().all(|b| b.is_ascii_digit()) && word.len() <= 4
 }
 
 /// Words for one of several runs, in the languages in which results are published most.
 pub(crate) fn is_run(word: &str) -> bool {
-    const WORDS: [&str; 36] = [
-        "run",
-        "runs",
-        "execution",
-        "round",
-        "trial",
-        "iteration",
-        "attempt",
-        "repetition",
-        "pass",
-        "take",
-        "bench",
-        "benchmark",
-        "test",
-        "try",
-        "durchlauf",
-        "lauf",
-        "versuch",
-        "messung",
-        "essai",
-        "mesure",
-        "intento",
-        "rodada",
-        "tentativa",
-        "попытка",
-        "измерение",
-        "prueba",
-        "ejecución",
-        "corrida",
-        "execução",
-        "teste",
-        "prova",
-        "próba",
-        "замер",
-        "запуск",
-        "прогон",
-        "тест",
-    ];
+    const WORDS: Words = Words(
+        "run, runs, execution, round, trial, iteration, attempt, repetition, pass, take, bench, \
+        benchmark, test, try, durchlauf, lauf, versuch, messung, essai, mesure, intento, rodada, \
+        tentativa, попытка, измерение, prueba, ejecución, corrida, execução, teste, prova, \
+        próba, замер, запуск, прогон, тест",
+    );
     let word = word.to_lowercase();
-    WORDS.contains(&word.as_str())
+    WORDS.has(word.as_str())
 }
 
 /// `第一次`, `第2轮测试`, `3回目`, `2차`: Chinese, Japanese and Korean for one of several runs.

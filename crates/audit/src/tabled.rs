@@ -6,10 +6,11 @@ use crate::axis::{Axis, axis, load as load_named};
 use crate::document::Place;
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::names::{System, is_generic, is_run, is_summary, system, words};
+use crate::names::{System, is_generic, is_run, is_summary, system};
 use crate::quantity::{is_about_other, is_other, is_target, rate_unit, rates_in};
 use crate::read::command::names_tool;
 use crate::table::{Row, Table};
+use crate::words::{Words, words};
 use rows::{are_percentiles, named_behind_loads, names_of, names_pages, without_ranks};
 
 /// A table as it is looked at for figures.
@@ -339,21 +340,11 @@ fn systems_below(
 
 /// Does the name of the first column say that each row is a quantity: `| Metric | Value |`?
 fn names_quantities(name: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "metric",
-        "metrics",
-        "measure",
-        "quantity",
-        "statistic",
-        "kpi",
-        "indicator",
-        "指标",
-        "指標",
-        "지표",
-        "métrica",
-        "métrique",
-    ];
-    NAMES.contains(&name.trim().to_lowercase().as_str())
+    const NAMES: Words = Words(
+        "metric, metrics, measure, quantity, statistic, kpi, indicator, 指标, 指標, 지표, métrica, \
+        métrique",
+    );
+    NAMES.has(name.trim().to_lowercase().as_str())
 }
 
 /// Does a table say what is to be sent, and for how long, and nothing that was measured? Its rates are round numbers.
@@ -390,17 +381,8 @@ fn is_of_workloads(reading: &Reading<'_>, columns: &[usize], plain: &[&str]) -> 
 /// Each row is a quantity, and each column a system: `| Requests/sec | 213.00 | 198.10 |`. Where one
 /// column has the values, a row may say what they are of: `| Framework | gin |`.
 fn quantities_below(reading: &mut Reading<'_>) {
-    const NAMES: [&str; 9] = [
-        "framework",
-        "implementation",
-        "language",
-        "library",
-        "name",
-        "runtime",
-        "server",
-        "stack",
-        "system",
-    ];
+    const NAMES: Words =
+        Words("framework, implementation, language, library, name, runtime, server, stack, system");
     let table = reading.table;
     // The first row of rates is the headline.
     let headline = reading.rows.iter().position(|row| {
@@ -411,7 +393,7 @@ fn quantities_below(reading: &mut Reading<'_>) {
     let unit = rates_in(reading.rows[headline].label());
     let mut load = Load::default();
     let width = reading.rows[headline].cells.len();
-    let named = |word: &str| NAMES.contains(&word.trim().to_lowercase().as_str());
+    let named = |word: &str| NAMES.has(word.trim().to_lowercase().as_str());
     let own = reading.rows.iter().find(|row| named(row.label()));
     let own = own.and_then(|row| row.cells.get(1)).filter(|_| width == 2);
     for row in reading.rows.iter().filter(|_| width == 2) {

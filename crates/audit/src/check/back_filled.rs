@@ -4,11 +4,10 @@
 //! ÷ connections), for the interval at which requests were due, and adds to every sample of at least
 //! twice that interval further ones, each an interval shorter (`stats_correct` in its `stats.c`).
 
-use super::{Seen, of_all, remark, time};
-use crate::audit::Remark;
+use super::{Raised, Seen, of_all, serious, time, warning};
 use crate::document::Output;
 use crate::tool::Tool;
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "back-filled",
@@ -25,7 +24,7 @@ const FILLED_FROM: f64 = 2.0;
 /// were in flight when they were counted.
 const MORE: f64 = 1.01;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let outputs = document.outputs.iter().filter(|output| !output.by_prony());
@@ -62,13 +61,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 (max.what.value / interval - 1.0).floor(),
             );
             let lines = filled.iter().map(|(.., mean)| mean.line);
-            remarks.push(remark(
-                EXPLANATION.name,
-                Severity::Warning,
-                document,
-                lines,
-                text,
-            ));
+            remarks.push(warning(document, lines, text));
         }
         for output in &document.outputs {
             let (Some(samples), Some(requests)) =
@@ -85,13 +78,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                     requests.what
                 );
                 let lines = [samples.line, requests.line];
-                remarks.push(remark(
-                    EXPLANATION.name,
-                    Severity::Serious,
-                    document,
-                    lines,
-                    text,
-                ));
+                remarks.push(serious(document, lines, text));
             }
         }
     }

@@ -2,12 +2,12 @@
 
 mod tables;
 
-use super::{Seen, remark, whole};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise, whole};
 use crate::document::{Document, Output};
-use crate::names::{System, words};
+use crate::names::System;
 use crate::read::command::parts_of;
 use crate::tool::Tool;
+use crate::words::Words;
 use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const FAR: f64 = 3.0;
 /// A system's bytes for each answer, its line, and what it is called.
 type Size<'a> = (f64, usize, &'a str);
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let nowhere = asks_nowhere(document);
@@ -69,9 +69,9 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             groups.entry(key).or_default().push(size);
         }
         let found = groups.values().filter_map(|sizes| apart(sizes)).collect();
-        remarks.extend(worst(found).map(|(severity, text, lines)| {
-            remark(EXPLANATION.name, severity, document, lines, text)
-        }));
+        remarks.extend(
+            worst(found).map(|(severity, text, lines)| raise(severity, document, lines, text)),
+        );
         remarks.extend(tables::check(seen, index));
     }
     remarks
@@ -141,44 +141,13 @@ fn asks_nowhere(document: &Document) -> bool {
 
 /// Does a name say what was asked for, so that the size of the answers may be a part of it?
 fn names_work(system: &System) -> bool {
-    const WORK: [&str; 34] = [
-        "json",
-        "plain",
-        "plaintext",
-        "text",
-        "html",
-        "static",
-        "file",
-        "files",
-        "image",
-        "page",
-        "payload",
-        "body",
-        "query",
-        "queries",
-        "db",
-        "database",
-        "sql",
-        "large",
-        "small",
-        "big",
-        "kb",
-        "mb",
-        "bytes",
-        "get",
-        "post",
-        "put",
-        "delete",
-        "upload",
-        "download",
-        "list",
-        "search",
-        "gzip",
-        "hello",
-        "dynamic",
-    ];
+    const WORK: Words = Words(
+        "json, plain, plaintext, text, html, static, file, files, image, page, payload, body, \
+        query, queries, db, database, sql, large, small, big, kb, mb, bytes, get, post, put, \
+        delete, upload, download, list, search, gzip, hello, dynamic",
+    );
     let name = system.name.to_lowercase();
-    words(&name).any(|word| WORK.contains(&word))
+    WORK.any_of(&name)
 }
 
 #[cfg(test)]

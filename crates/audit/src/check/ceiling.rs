@@ -1,11 +1,10 @@
 //! `ceiling`: a rate is that of what stands behind the system, or of something that all share.
 
-use super::{Seen, lines_in, of_all, remark, whole};
-use crate::audit::Remark;
+use super::{Raised, Seen, lines_in, of_all, serious, warning, whole};
 use crate::figures::Figure;
 use crate::load::{Kind, Load};
 use crate::names::System;
-use prony_checks::{Explanation, Severity, ceiling};
+use prony_checks::{Explanation, ceiling};
 use prony_stats::summary::average;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +30,7 @@ const SEVERAL: usize = 3;
 /// Systems that differ by this much under another load are not alike.
 const APART: f64 = 1.1;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for index in 0..seen.documents.len() {
         let cells: BTreeMap<(&System, Load), f64> = seen
@@ -75,7 +74,7 @@ fn is_upstream(system: &System) -> Option<bool> {
 }
 
 /// Systems that are as fast as their upstream.
-fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Remark> {
+fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Raised> {
     let (upstream, sure) = cells
         .keys()
         .filter(|(system, _)| !system.unsure)
@@ -137,13 +136,7 @@ fn behind(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
     let lines = at
         .iter()
         .flat_map(|(system, load, ..)| lines(seen, index, system, *load));
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        &seen.documents[index],
-        lines,
-        text,
-    ))
+    Some(serious(&seen.documents[index], lines, text))
 }
 
 fn lines(seen: &Seen<'_>, index: usize, system: &System, load: Load) -> Vec<usize> {
@@ -152,7 +145,7 @@ fn lines(seen: &Seen<'_>, index: usize, system: &System, load: Load) -> Vec<usiz
 }
 
 /// Systems that are equally fast under the same load and are not under another.
-fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Remark> {
+fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>) -> Option<Raised> {
     // section and load → systems with their rates
     let mut loads: BTreeMap<(&str, Load), Vec<(&System, f64)>> = BTreeMap::new();
     for ((system, load), rate) in cells.iter().filter(|((system, _), _)| !system.unsure) {
@@ -209,13 +202,7 @@ fn shared(seen: &Seen<'_>, index: usize, cells: &BTreeMap<(&System, Load), f64>)
             .iter()
             .flat_map(|system| lines(seen, index, system, *load))
     });
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        &seen.documents[index],
-        lines,
-        text,
-    ))
+    Some(warning(&seen.documents[index], lines, text))
 }
 
 #[cfg(test)]

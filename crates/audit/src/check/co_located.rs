@@ -1,12 +1,11 @@
 //! `co-located`: client and server on one machine.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, note};
 use crate::document::Output;
 use crate::quantity::is_other;
 use crate::read::command::{host_of, is_this_machine};
 use crate::table::Table;
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "co-located",
@@ -18,7 +17,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// A table of times with fewer figures is hardly one of results.
 const FIGURES: usize = 3;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let outputs = document.outputs.iter().filter_map(|output| {
@@ -63,13 +62,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             each other, and there is no network between them. A server that leaves more of them to the \
             client looks better than it is; give each its own CPUs and say so, or use two machines"
             .to_owned();
-        remarks.push(remark(
-            EXPLANATION.name,
-            Severity::Note,
-            document,
-            lines,
-            text,
-        ));
+        remarks.push(note(document, lines, text));
     }
     remarks
 }

@@ -2,8 +2,7 @@
 
 mod tables;
 
-use super::{Seen, of_all, remark, requests, share};
-use crate::audit::Remark;
+use super::{Raised, Seen, note, of_all, raise, requests, share};
 use crate::document::{Document, Output};
 use crate::tool::Tool;
 use prony_checks::{Explanation, Severity};
@@ -21,7 +20,7 @@ const TOLERABLE: f64 = 0.001;
 /// At most this many outputs are listed one by one.
 const TOLD: usize = 6;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(tables::check(seen, index));
@@ -72,7 +71,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         );
         let errors = failing.iter().flat_map(|output| &output.block.errors);
         let lines = errors.map(|error| error.line);
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+        remarks.push(raise(severity, document, lines, text));
     }
     remarks
 }
@@ -87,7 +86,7 @@ fn only_lengths(output: &Output) -> bool {
 }
 
 /// ab calls an answer failed whose length is not that of the first: a page with the time in it is.
-fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Remark> {
+fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Raised> {
     let output = outputs.first()?;
     let n = output
         .block
@@ -103,13 +102,7 @@ fn of_lengths(document: &Document, outputs: &[&Output]) -> Option<Remark> {
     );
     let lines = outputs.iter().flat_map(|output| &output.block.errors);
     let lines = lines.map(|error| error.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Note,
-        document,
-        lines,
-        text,
-    ))
+    Some(note(document, lines, text))
 }
 
 #[cfg(test)]

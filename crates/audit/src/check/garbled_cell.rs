@@ -1,10 +1,10 @@
 //! `garbled-cell`: something that is no number stands where one should.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, warning};
 use crate::quantity::{is_other, rate_unit};
 use crate::table::{Table, is_garbled};
-use prony_checks::{Explanation, Severity};
+use crate::words::Words;
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "garbled-cell",
@@ -16,7 +16,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Fewer rows may have the same word by chance.
 const ROWS: usize = 3;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let outputs = document
@@ -51,13 +51,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                  tool's output, and may have taken others",
                 table.name(column)
             );
-            Some(remark(
-                EXPLANATION.name,
-                Severity::Warning,
-                document,
-                lines,
-                text,
-            ))
+            Some(warning(document, lines, text))
         }));
         for (line, cell) in outputs.chain(tables) {
             let cell: String = cell.chars().take(40).collect();
@@ -65,13 +59,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 "`{cell}` is no number that a tool prints: it was changed on the way to this page, and \
                  other figures may have been as well"
             );
-            remarks.push(remark(
-                EXPLANATION.name,
-                Severity::Warning,
-                document,
-                [line],
-                text,
-            ));
+            remarks.push(warning(document, [line], text));
         }
     }
     remarks
@@ -79,10 +67,10 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 
 /// The column of a rate or a time that has the same word in every row, which stands for no value that is missing.
 fn words(table: &Table) -> Option<(usize, &str)> {
-    const MISSING: [&str; 14] = [
-        "n/a", "na", "none", "nan", "null", "tbd", "todo", "unknown", "failed", "error", "crashed",
-        "timeout", "skipped", "ok",
-    ];
+    const MISSING: Words = Words(
+        "n/a, na, none, nan, null, tbd, todo, unknown, failed, error, crashed, timeout, skipped, \
+        ok",
+    );
     let others = !table.numeric_columns().is_empty() && table.rows.len() >= ROWS;
     (1..table.header.len())
         .filter(|_| others)
@@ -95,7 +83,7 @@ fn words(table: &Table) -> Option<(usize, &str)> {
                 cell.is_some_and(|cell| cell.text == word)
             });
             let letters = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase());
-            (unit && same && letters && !MISSING.contains(&word)).then_some((column, word))
+            (unit && same && letters && !MISSING.has(word)).then_some((column, word))
         })
 }
 

@@ -1,9 +1,8 @@
 //! `hosts-mixed`: runs of one system on several machines.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, warning};
 use crate::read::command::{host_of, is_this_machine};
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -13,7 +12,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
     remedy: "Measure all rows on one machine, or all of them on each machine, and show both.",
 };
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         // system → host → lines
@@ -63,13 +62,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let lines = mixed
             .iter()
             .flat_map(|(_, hosts)| hosts.values().flatten().copied());
-        remarks.push(remark(
-            EXPLANATION.name,
-            Severity::Warning,
-            document,
-            lines,
-            text,
-        ));
+        remarks.push(warning(document, lines, text));
     }
     remarks
 }

@@ -1,10 +1,9 @@
 //! `inverse-latency`: a column of response times that is one divided by the rates.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, warning};
 use crate::quantity::{is_other, rate_unit};
 use crate::table::Table;
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "inverse-latency",
@@ -22,7 +21,7 @@ const DIGITS: f64 = 50.0;
 /// Among the best three, one may have fewer digits if others have more: no less than these.
 const FEWEST: f64 = 20.0;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for (table, _) in &document.tables {
@@ -34,13 +33,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                  two answers, not the time that a request takes",
                 table.name(time)
             );
-            remarks.push(remark(
-                EXPLANATION.name,
-                Severity::Warning,
-                document,
-                lines,
-                text,
-            ));
+            remarks.push(warning(document, lines, text));
         }
     }
     remarks

@@ -2,8 +2,7 @@
 
 mod rate;
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise, serious, warning};
 use crate::document::{Document, Output};
 use crate::load::Load;
 use crate::read::command::Command;
@@ -26,7 +25,7 @@ const LATE: f64 = 60.0;
 /// A run ends a little later than it was to; a tool that was to run for 30 s did not run for 60.
 const SECONDS: f64 = 0.05;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(one_protocol(document));
@@ -47,13 +46,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 parts.join("; ")
             );
             let lines = wrong.iter().flat_map(|(a, b, _)| [*a, *b]);
-            remarks.push(remark(
-                EXPLANATION.name,
-                Severity::Serious,
-                document,
-                lines,
-                text,
-            ));
+            remarks.push(serious(document, lines, text));
         }
     }
     remarks
@@ -67,7 +60,7 @@ fn results(seen: &Seen<'_>, index: usize) -> bool {
 
 /// wrk gives every thread as many connections, and drops the remainder: of 50 for 20 threads, ten. A command line
 /// without an output says so too, where the text has results.
-fn dropped(document: &Document, results: bool) -> Option<Remark> {
+fn dropped(document: &Document, results: bool) -> Option<Raised> {
     let outputs = document.outputs.iter().filter_map(|output| {
         let (said, opened) = (output.block.connections?, output.opened()?);
         let threads = output.block.threads?.what;
@@ -102,11 +95,11 @@ fn dropped(document: &Document, results: bool) -> Option<Remark> {
         Severity::Note
     };
     let lines = short.iter().map(|(_, line, ..)| *line);
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// A run that lasted less than half of what it was to, or more than twice as long, was stopped, or its clock was wrong.
-fn cut_short(document: &Document) -> Option<Remark> {
+fn cut_short(document: &Document) -> Option<Raised> {
     let wrong = document.outputs.iter().filter_map(|output| {
         let (planned, ran) = (output.block.planned?, output.block.seconds?);
         let part = ran.what.value / planned.what;
@@ -124,18 +117,12 @@ fn cut_short(document: &Document) -> Option<Remark> {
     let lines = wrong
         .iter()
         .flat_map(|(_, planned, ran)| [planned.line, ran.line]);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// wrk speaks HTTP/1.1 and nothing else, and h2load says how much smaller HTTP/2 has made the headers: what is called
 /// otherwise was not measured.
-fn one_protocol(document: &Document) -> Option<Remark> {
+fn one_protocol(document: &Document) -> Option<Raised> {
     let wrong = document.outputs.iter().filter_map(|output| {
         let heading = output.place.headings.last();
         let label = output.place.label.as_ref().or(heading)?;
@@ -172,18 +159,12 @@ fn one_protocol(document: &Document) -> Option<Remark> {
     let lines = wrong
         .iter()
         .flat_map(|(label, _, line, _)| [label.1, *line]);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// ab was asked to keep connections and kept none: it measured connecting, which its command line does not say. It asks over
 /// HTTP/1.0, where many servers close.
-fn kept_none(document: &Document) -> Option<Remark> {
+fn kept_none(document: &Document) -> Option<Raised> {
     let outputs = document.outputs.iter();
     let none: Vec<_> = outputs
         .filter_map(|output| {
@@ -200,13 +181,7 @@ fn kept_none(document: &Document) -> Option<Remark> {
         super::whole(*ended as f64),
     );
     let lines = none.iter().map(|(_, line, _)| *line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// What the label says otherwise: its line, the output's, and both in words.

@@ -3,8 +3,7 @@
 
 mod tables;
 
-use super::{Seen, of_all, remark, time};
-use crate::audit::Remark;
+use super::{Raised, Seen, of_all, raise, time, warning};
 use crate::document::{Document, Output};
 use crate::read::number::Printed;
 use crate::tool::{At, Tool};
@@ -34,7 +33,7 @@ type Looked<'a> = (&'a Output, f64, f64, At<Printed>);
 /// Below this number of requests those that were cut off at the end weigh too much.
 const ENOUGH: f64 = 1_000.0;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         remarks.extend(tables::check(seen, index));
@@ -95,7 +94,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             finding.text,
         );
         let lines = broken.iter().map(|(_, _, line, _)| *line);
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+        remarks.push(raise(severity, document, lines, text));
     }
     remarks
 }
@@ -104,7 +103,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 /// unless something else keeps them so. ab's times include connecting. wrk's do not, nor do they include requests that
 /// failed or were too late, nor those without an answer at the end: where it reports none of the former and kept its
 /// connections, some of them had no answer at all, or took very long to be opened.
-fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
+fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Raised> {
     let few = looked_at.iter().filter(|(output, depth, rate, mean)| {
         let many = output
             .block
@@ -156,13 +155,7 @@ fn idle(document: &Document, looked_at: &[Looked<'_>]) -> Option<Remark> {
         rate * mean.what.value,
     );
     let lines = few.iter().map(|(.., mean)| mean.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// Does nothing in its command line make wrk wait: a script, which may delay requests, or a header that has connections closed?

@@ -1,7 +1,6 @@
 //! `mean-disagrees`: a printed mean is not that of the figures it stands below, or beside.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise};
 use crate::axis::{Axis, axis};
 use crate::names::{is_mean, is_ordinal, is_summary};
 use crate::read::number::Printed;
@@ -31,7 +30,7 @@ struct Wrong<'a> {
     really: f64,
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for (table, place) in &document.tables {
@@ -65,7 +64,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             let lines = wrong
                 .iter()
                 .flat_map(|w| w.figures.iter().copied().chain([w.line]));
-            remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+            remarks.push(raise(severity, document, lines, text));
         }
     }
     remarks

@@ -78,33 +78,47 @@ impl<'a> Seen<'a> {
     }
 }
 
-type Check = fn(&Seen<'_>) -> Vec<Remark>;
+/// What a check says, and of which lines.
+struct Raised {
+    severity: Severity,
+    /// The document's name.
+    file: String,
+    /// From 1, in order.
+    lines: Vec<usize>,
+    text: String,
+}
 
-const CHECKS: [Check; 24] = [
-    repeated_rows::check,
-    mean_disagrees::check,
-    ratio_disagrees::check,
-    label_disagrees::check,
-    table_disagrees::check,
-    garbled_cell::check,
-    littles_law::check,
-    back_filled::check,
-    time_outs_missing::check,
-    samples_capped::check,
-    inverse_latency::check,
-    percentile_order::check,
-    errors::check,
-    bytes_differ::check,
-    ceiling::check,
-    spread_exceeds_effect::check,
-    too_few_runs::check,
-    too_few_samples::check,
-    too_short::check,
-    syn_retransmit::check,
-    sleep_in_window::check,
-    rate_is_connections::check,
-    hosts_mixed::check,
-    co_located::check,
+type Check = fn(&Seen<'_>) -> Vec<Raised>;
+
+/// The checks with their explanations; what they say of one line is told in this order.
+const CHECKS: [(Explanation, Check); 24] = [
+    (repeated_rows::EXPLANATION, repeated_rows::check),
+    (mean_disagrees::EXPLANATION, mean_disagrees::check),
+    (ratio_disagrees::EXPLANATION, ratio_disagrees::check),
+    (label_disagrees::EXPLANATION, label_disagrees::check),
+    (table_disagrees::EXPLANATION, table_disagrees::check),
+    (garbled_cell::EXPLANATION, garbled_cell::check),
+    (littles_law::EXPLANATION, littles_law::check),
+    (back_filled::EXPLANATION, back_filled::check),
+    (time_outs_missing::EXPLANATION, time_outs_missing::check),
+    (samples_capped::EXPLANATION, samples_capped::check),
+    (inverse_latency::EXPLANATION, inverse_latency::check),
+    (percentile_order::EXPLANATION, percentile_order::check),
+    (errors::EXPLANATION, errors::check),
+    (bytes_differ::EXPLANATION, bytes_differ::check),
+    (ceiling::EXPLANATION, ceiling::check),
+    (
+        spread_exceeds_effect::EXPLANATION,
+        spread_exceeds_effect::check,
+    ),
+    (too_few_runs::EXPLANATION, too_few_runs::check),
+    (too_few_samples::EXPLANATION, too_few_samples::check),
+    (too_short::EXPLANATION, too_short::check),
+    (syn_retransmit::EXPLANATION, syn_retransmit::check),
+    (sleep_in_window::EXPLANATION, sleep_in_window::check),
+    (rate_is_connections::EXPLANATION, rate_is_connections::check),
+    (hosts_mixed::EXPLANATION, hosts_mixed::check),
+    (co_located::EXPLANATION, co_located::check),
 ];
 
 /// What each check means, in the order of their names.
@@ -212,30 +226,49 @@ pub fn example(name: &str) -> Option<&'static str> {
 pub(crate) fn examine(documents: &[Document]) -> Vec<Remark> {
     let figures = figures(documents);
     let seen = Seen::new(documents, &figures);
-    CHECKS.iter().flat_map(|check| check(&seen)).collect()
+    let remarks = CHECKS.iter().flat_map(|(explanation, check)| {
+        let raised = check(&seen).into_iter();
+        raised.map(|raised| Remark {
+            finding: Finding {
+                name: explanation.name.to_owned(),
+                severity: raised.severity,
+                text: raised.text,
+            },
+            file: raised.file,
+            lines: raised.lines,
+        })
+    });
+    remarks.collect()
 }
 
-/// A remark on lines of a document.
-fn remark(
-    name: &'static str,
+/// Says something of lines of a document.
+fn raise(
     severity: Severity,
     document: &Document,
     lines: impl IntoIterator<Item = usize>,
     text: String,
-) -> Remark {
+) -> Raised {
     let mut lines: Vec<usize> = lines.into_iter().collect();
     lines.sort_unstable();
     lines.dedup();
-    let finding = Finding {
-        name: name.to_owned(),
+    Raised {
         severity,
-        text,
-    };
-    Remark {
-        finding,
         file: document.name.clone(),
         lines,
+        text,
     }
+}
+
+fn serious(document: &Document, lines: impl IntoIterator<Item = usize>, text: String) -> Raised {
+    raise(Severity::Serious, document, lines, text)
+}
+
+fn warning(document: &Document, lines: impl IntoIterator<Item = usize>, text: String) -> Raised {
+    raise(Severity::Warning, document, lines, text)
+}
+
+fn note(document: &Document, lines: impl IntoIterator<Item = usize>, text: String) -> Raised {
+    raise(Severity::Note, document, lines, text)
 }
 
 impl Output {

@@ -1,13 +1,12 @@
 //! `percentile-order`: percentiles that do not rise, or that the mean beside them forbids.
 
-use super::{Seen, remark, time};
-use crate::audit::Remark;
+use super::{Raised, Seen, serious, time, warning};
 use crate::document::{Document, Output};
 use crate::quantity::rate_unit;
 use crate::read::number::{Printed, leading};
 use crate::table::{Cell, Row, Table};
 use crate::tool::{At, Latency, Tool};
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "percentile-order",
@@ -26,7 +25,7 @@ const ENOUGH: f64 = 1_000.0;
 /// they call a percentile.
 const FAR: f64 = 1.2;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for output in &document.outputs {
@@ -41,7 +40,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
     remarks
 }
 
-fn order(document: &Document, output: &Output) -> Option<Remark> {
+fn order(document: &Document, output: &Output) -> Option<Raised> {
     let latency = &output.block.latency;
     let mut steps: Vec<(String, At<Printed>)> = Vec::new();
     steps.extend(latency.min.map(|min| ("minimum".to_owned(), min)));
@@ -65,17 +64,11 @@ fn order(document: &Document, output: &Output) -> Option<Remark> {
         time(higher.what.value),
     );
     let lines = [lower.line, higher.line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    Some(serious(document, lines, text))
 }
 
 /// A row of a table whose mean is below its minimum or above its maximum.
-fn row_order(document: &Document, table: &Table) -> Option<Remark> {
+fn row_order(document: &Document, table: &Table) -> Option<Raised> {
     let column = |names: &[&str]| {
         let is = |name: &String| names.contains(&name.trim().to_lowercase().as_str());
         let mut found = table.header.iter().enumerate().filter(|(_, name)| is(name));
@@ -118,13 +111,7 @@ fn row_order(document: &Document, table: &Table) -> Option<Remark> {
         row.label(),
     );
     let lines = [row.line_of(mean)];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    Some(serious(document, lines, text))
 }
 
 /// Its percentiles below the maximum, in order.
@@ -137,7 +124,7 @@ fn below_all(latency: &Latency) -> Vec<(f64, At<Printed>)> {
 
 /// Half of the requests take at least the median, and so on: the mean is at least the sum of the shares
 /// between the percentiles, each at its lower end.
-fn least_mean(document: &Document, output: &Output) -> Option<Remark> {
+fn least_mean(document: &Document, output: &Output) -> Option<Raised> {
     let latency = &output.block.latency;
     let mean = latency.mean.filter(|_| !output.block.capped())?;
     // Of few samples a percentile is any of several.
@@ -167,18 +154,12 @@ fn least_mean(document: &Document, output: &Output) -> Option<Remark> {
         time(mean.what.value),
     );
     let lines = percentiles.iter().map(|(_, time)| time.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines.chain([mean.line]),
-        text,
-    ))
+    Some(serious(document, lines.chain([mean.line]), text))
 }
 
 /// Half of the requests take at most the median, and so on, and the rest at most the maximum: the mean is at most the sum of
 /// the shares between the percentiles, each at its upper end.
-fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Option<Remark> {
+fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Option<Raised> {
     let latency = &output.block.latency;
     let max = latency.max?;
     (output.block.ended()? >= ENOUGH).then_some(())?;
@@ -202,17 +183,11 @@ fn greatest_mean(document: &Document, output: &Output, mean: At<Printed>) -> Opt
         time(mean.what.value),
     );
     let lines = percentiles.iter().map(|(_, time)| time.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines.chain([mean.line, max.line]),
-        text,
-    ))
+    Some(serious(document, lines.chain([mean.line, max.line]), text))
 }
 
 /// ghz, for one, counts a request that failed as one that took no time.
-fn below_minimum(document: &Document, output: &Output, mean: At<Printed>) -> Option<Remark> {
+fn below_minimum(document: &Document, output: &Output, mean: At<Printed>) -> Option<Raised> {
     let min = output.block.latency.min?;
     if mean.what.high() * BUCKET >= min.what.low() {
         return None;
@@ -225,16 +200,10 @@ fn below_minimum(document: &Document, output: &Output, mean: At<Printed>) -> Opt
         time(min.what.value),
     );
     let lines = [mean.line, min.line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    Some(serious(document, lines, text))
 }
 
-fn mean(document: &Document, output: &Output) -> Option<Remark> {
+fn mean(document: &Document, output: &Output) -> Option<Raised> {
     let latency = &output.block.latency;
     // The mean of a capped list of samples is a finding of its own.
     let mean = latency.mean.filter(|_| !output.block.capped())?;
@@ -249,13 +218,7 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
             time(max.what.value),
         );
         let lines = [mean.line, max.line];
-        return Some(remark(
-            EXPLANATION.name,
-            Severity::Serious,
-            document,
-            lines,
-            text,
-        ));
+        return Some(serious(document, lines, text));
     }
     if let Some(remark) = below_minimum(document, output, mean) {
         return Some(remark);
@@ -276,13 +239,7 @@ fn mean(document: &Document, output: &Output) -> Option<Remark> {
         time(p99.what.value),
     );
     let lines = [mean.line, p99.line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 #[cfg(test)]

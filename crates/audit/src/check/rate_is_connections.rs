@@ -1,9 +1,8 @@
 //! `rate-is-connections`: httperf's `--rate` counts connections, not requests.
 
-use super::{Seen, remark, time, whole};
-use crate::audit::Remark;
+use super::{Raised, Seen, time, warning, whole};
 use crate::tool::Tool;
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "rate-is-connections",
@@ -18,7 +17,7 @@ const IMPOSSIBLE: f64 = 200_000.0;
 /// A rate that is missed by more than this was not the load.
 const REACHED: f64 = 0.9;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for command in document.commands.iter().filter(|command| !command.by_prony) {
@@ -54,13 +53,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 whole(asked)
             );
             let lines = [command.line];
-            remarks.push(remark(
-                EXPLANATION.name,
-                Severity::Warning,
-                document,
-                lines,
-                text,
-            ));
+            remarks.push(warning(document, lines, text));
         }
     }
     remarks

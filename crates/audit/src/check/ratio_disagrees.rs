@@ -1,8 +1,7 @@
 //! `ratio-disagrees`: a printed ratio is not that of the figures it is of. A rate is one, too:
 //! requests divided by time.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise, serious};
 use crate::document::{Document, Output, Ratio};
 use crate::figures::Figure;
 use crate::read::number::Printed;
@@ -26,7 +25,7 @@ const LITTLE: f64 = 0.02;
 /// What was rounded on the way to the page.
 const ROUNDED: f64 = 0.000_5;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         for ratio in &document.ratios {
@@ -43,7 +42,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 }
 
 /// `A / B = 0.96` beside the last figures of both above it, or the means of all above.
-fn claimed(seen: &Seen<'_>, index: usize, claim: &Ratio) -> Option<Remark> {
+fn claimed(seen: &Seen<'_>, index: usize, claim: &Ratio) -> Option<Raised> {
     let (a, b, line, ratio) = (&*claim.over, &*claim.under, claim.line, claim.value);
     let above = |name: &str| -> Vec<&Figure> {
         let mut above = seen.called(index, name);
@@ -76,13 +75,7 @@ fn claimed(seen: &Seen<'_>, index: usize, claim: &Ratio) -> Option<Remark> {
     );
     let document = &seen.documents[index];
     let lines = [last_over.line, last_under.line, line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    Some(serious(document, lines, text))
 }
 
 /// May the printed number be one of the possible ones, or beside them by this share?
@@ -92,7 +85,7 @@ fn fits(printed: Printed, possible: &RangeInclusive<f64>, beside: f64) -> bool {
 }
 
 /// Requests ÷ time beside the rate.
-fn rate(document: &Document, output: &Output) -> Option<Remark> {
+fn rate(document: &Document, output: &Output) -> Option<Raised> {
     let block = &output.block;
     // Pieces without a head may be of two outputs.
     let headed = block.connections.is_some() || block.url.is_some();
@@ -113,13 +106,7 @@ fn rate(document: &Document, output: &Output) -> Option<Remark> {
         rate.what.value
     );
     let lines = [requests.line, seconds.line, rate.line];
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    Some(serious(document, lines, text))
 }
 
 /// A line, the ratio printed there, and the one that its figures give.
@@ -134,7 +121,7 @@ fn is_cut_off(printed: Printed, really: f64) -> bool {
     unit > 0.0 && behind > -1e-9 * really && behind < unit * (1.0 + 1e-9)
 }
 
-fn column(document: &Document, table: &Table) -> Option<Remark> {
+fn column(document: &Document, table: &Table) -> Option<Raised> {
     let columns = table.numeric_columns();
     let ratios = *columns.iter().find(|&&column| {
         let name = table.name(column).to_lowercase();
@@ -225,7 +212,7 @@ fn column(document: &Document, table: &Table) -> Option<Remark> {
     } else {
         Severity::Warning
     };
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// Are all cells of a column percentages, and one of them 100 %?

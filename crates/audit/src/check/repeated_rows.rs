@@ -1,7 +1,6 @@
 //! `repeated-rows`: the same figures stand for two different things.
 
-use super::{Seen, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise};
 use crate::document::{Output, Place};
 use crate::names::{is_ordinal, is_summary};
 use crate::read::number::Printed;
@@ -23,7 +22,7 @@ const NUMBERS: usize = 2;
 /// One row that stands in two tables may be the same measurement, shown twice on purpose.
 const COPIED: usize = 2;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = tables(seen);
     remarks.extend(outputs(seen));
     remarks
@@ -37,7 +36,7 @@ type Table = (usize, usize);
 /// Where a row stands: document, table, line.
 type At = (usize, usize, usize);
 
-fn tables(seen: &Seen<'_>) -> Vec<Remark> {
+fn tables(seen: &Seen<'_>) -> Vec<Raised> {
     let mut first: HashMap<Vec<u64>, At> = HashMap::new();
     // (where first, where again) → lines of both
     let mut again: BTreeMap<(Table, Table), Vec<(usize, usize)>> = BTreeMap::new();
@@ -114,7 +113,7 @@ fn tables(seen: &Seen<'_>) -> Vec<Remark> {
             let first = (d0 == d).then_some(a);
             first.into_iter().chain([b])
         });
-        remark(EXPLANATION.name, severity, document, lines, text)
+        raise(severity, document, lines, text)
     });
     found.collect()
 }
@@ -200,7 +199,7 @@ fn shown_twice(one: &(crate::table::Table, Place), other: &(crate::table::Table,
 
 /// Outputs whose count, rate and mean are the same. Where the same command line stands above them, the page may show one twice on
 /// purpose, below another heading.
-fn outputs(seen: &Seen<'_>) -> Vec<Remark> {
+fn outputs(seen: &Seen<'_>) -> Vec<Raised> {
     let mut first: HashMap<(u64, u64, u64), (usize, &Output)> = HashMap::new();
     let mut remarks = Vec::new();
     for (d, document) in seen.documents.iter().enumerate() {
@@ -249,7 +248,7 @@ fn outputs(seen: &Seen<'_>) -> Vec<Remark> {
             let first = (*d0 == d).then_some(first.block.first);
             first.into_iter().chain([output.block.first])
         });
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+        remarks.push(raise(severity, document, lines, text));
     }
     remarks
 }

@@ -1,11 +1,10 @@
 //! `samples-capped`: hey keeps a million response times, and divides the sum of all by that.
 
-use super::{Seen, remark, time, whole};
-use crate::audit::Remark;
+use super::{Raised, Seen, serious, time, whole};
 use crate::document::Output;
 use crate::read::command::Command;
 use crate::tool::{Block, Tool};
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "samples-capped",
@@ -40,7 +39,7 @@ fn few_were_asked(output: &Output) -> bool {
     asked.is_some_and(|asked| asked <= KEPT)
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         for output in document
@@ -69,13 +68,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             );
             let lines = block.latency.mean.map(|mean| mean.line);
             let lines = lines.into_iter().chain([rate.line]);
-            remarks.push(remark(
-                EXPLANATION.name,
-                Severity::Serious,
-                document,
-                lines,
-                text,
-            ));
+            remarks.push(serious(document, lines, text));
         }
     }
     remarks

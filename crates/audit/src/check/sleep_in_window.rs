@@ -4,11 +4,10 @@
 //! connect to after the last ended, and each of them sleeps for a second before it sends: a rate of
 //! r over n requests was really n ÷ (n ÷ r − 1 s).
 
-use super::{Seen, remark, whole};
-use crate::audit::Remark;
+use super::{Raised, Seen, serious, whole};
 use crate::document::{Document, Output};
 use crate::tool::Tool;
-use prony_checks::{Explanation, Severity};
+use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
     name: "sleep-in-window",
@@ -30,7 +29,7 @@ pub(crate) fn slept(document: &Document, output: &Output) -> Option<u64> {
     (n as f64 / output.block.rate?.what.value > SLEEP).then_some(n)
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let corrected: Vec<_> = document
@@ -58,13 +57,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             told(fastest)
         );
         let lines = corrected.iter().map(|(rate, _)| rate.line);
-        remarks.push(remark(
-            EXPLANATION.name,
-            Severity::Serious,
-            document,
-            lines,
-            text,
-        ));
+        remarks.push(serious(document, lines, text));
     }
     remarks
 }

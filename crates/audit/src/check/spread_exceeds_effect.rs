@@ -1,12 +1,11 @@
 //! `spread-exceeds-effect`: runs of one system differ by more than the systems do that are
 //! compared.
 
-use super::{Seen, lines_in, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, lines_in, note, serious};
 use crate::figures::Figure;
 use crate::load::Load;
 use crate::names::System;
-use prony_checks::{Explanation, Severity, spread_exceeds_effect};
+use prony_checks::{Explanation, spread_exceeds_effect};
 use prony_stats::summary::average;
 use std::collections::BTreeMap;
 
@@ -60,7 +59,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for index in 0..seen.documents.len() {
         let cells: Vec<(&System, Load, Cell<'_>)> = seen
@@ -80,7 +79,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
 }
 
 /// The text gives a ratio that the runs do not show.
-fn claimed(seen: &Seen<'_>, index: usize) -> Option<Remark> {
+fn claimed(seen: &Seen<'_>, index: usize) -> Option<Raised> {
     let document = &seen.documents[index];
     let mut lines = Vec::new();
     let mut claims = Vec::new();
@@ -112,17 +111,11 @@ fn claimed(seen: &Seen<'_>, index: usize) -> Option<Remark> {
         claims.join(", "),
         told?.replace("it differs from the baseline", "the two differ")
     );
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Serious,
-        document,
-        lines,
-        text,
-    ))
+    Some(serious(document, lines, text))
 }
 
 /// Systems next to each other in order whose order the runs do not show.
-fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Vec<Remark> {
+fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]) -> Vec<Raised> {
     let mut groups: BTreeMap<(&str, Load), Vec<&Cell<'_>>> = BTreeMap::new();
     for (system, load, cell) in cells.iter().filter(|(system, ..)| !system.unsure) {
         groups
@@ -165,13 +158,7 @@ fn neighbours(seen: &Seen<'_>, index: usize, cells: &[(&System, Load, Cell<'_>)]
         close[..close.len().min(TOLD)].join("; "),
     );
     let document = &seen.documents[index];
-    vec![remark(
-        EXPLANATION.name,
-        Severity::Note,
-        document,
-        lines,
-        text,
-    )]
+    vec![note(document, lines, text)]
 }
 
 #[cfg(test)]

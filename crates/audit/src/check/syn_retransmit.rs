@@ -3,8 +3,7 @@
 //! A SYN that finds the accept queue full is dropped; the client sends it again after 1 s, then
 //! after 2, 4, 8 and so on more (RFC 6298; before 2011 after 3 s and 6 more).
 
-use super::{Seen, remark, time};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise, time, warning};
 use crate::figures::Figure;
 use prony_checks::{Explanation, Severity};
 use std::collections::BTreeSet;
@@ -33,7 +32,7 @@ const SHARE: f64 = 0.15;
 /// them.
 const QUEUE: u64 = 128;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let late: Vec<_> = document
@@ -71,7 +70,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 output.called(),
             );
             let lines = late.iter().map(|(_, max, _)| max.line);
-            remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+            remarks.push(raise(severity, document, lines, text));
             continue;
         }
         // The rates of a fixed number of requests tell how long the runs took.
@@ -117,13 +116,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
             .iter()
             .map(|(figure, ..)| figure.line)
             .chain([command.line]);
-        remarks.push(remark(
-            EXPLANATION.name,
-            Severity::Warning,
-            document,
-            lines,
-            text,
-        ));
+        remarks.push(warning(document, lines, text));
     }
     remarks
 }

@@ -1,7 +1,6 @@
 //! `table-disagrees`: a table of results has another rate than the output of the same system.
 
-use super::{Seen, of_all, remark, whole};
-use crate::audit::Remark;
+use super::{Raised, Seen, of_all, raise, whole};
 use crate::figures::Figure;
 use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ const MEAN: f64 = 0.25;
 /// So many rows show that they are.
 const ALL: usize = 4;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         if document.repetitions.is_some() {
@@ -86,7 +85,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         let lines = differ
             .iter()
             .flat_map(|(output, row)| [output.line, row.line]);
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+        remarks.push(raise(severity, document, lines, text));
     }
     remarks
 }

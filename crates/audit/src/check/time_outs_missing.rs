@@ -1,7 +1,6 @@
 //! `time-outs-missing`: requests that timed out are not in the distribution of response times.
 
-use super::{Seen, remark, requests, time};
-use crate::audit::Remark;
+use super::{Raised, Seen, raise, requests, time};
 use crate::document::{Document, Output};
 use crate::read::command::{Command, WRK_TIMEOUT};
 use crate::tool::Tool;
@@ -17,7 +16,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// From this share on percentiles that are often read (p99.9) lie among what is missing.
 const SERIOUS: f64 = 0.001;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         let cut: Vec<_> = document
@@ -67,7 +66,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         );
         let errors = cut.iter().flat_map(|output| &output.block.errors);
         let lines = errors.filter(|e| e.what.timed_out).map(|e| e.line);
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+        remarks.push(raise(severity, document, lines, text));
     }
     remarks
 }

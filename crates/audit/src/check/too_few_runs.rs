@@ -1,7 +1,6 @@
 //! `too-few-runs`: systems are compared that were run once or twice.
 
-use super::{Seen, lines_in, remark};
-use crate::audit::Remark;
+use super::{Raised, Seen, lines_in, raise};
 use crate::document::Document;
 use crate::figures::Figure;
 use crate::load::{Kind, Load};
@@ -19,7 +18,7 @@ pub(super) const EXPLANATION: Explanation = Explanation {
 /// Two runs have a spread of which nothing is known: Student's factor is 12.7 for two, 4.3 for three.
 const LEAST: usize = 3;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let remarks = seen
         .documents
         .iter()
@@ -71,7 +70,7 @@ fn is_repeated(index: usize, all: &Cells<'_>) -> bool {
 }
 
 /// What there is to say of compared figures, if they are of few runs.
-fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option<Remark> {
+fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option<Raised> {
     // What nothing names may be several systems, one after another.
     let named = compared.iter().filter(|((system, _), _)| is_named(system));
     let named = named.map(|(_, runs)| runs.len()).max();
@@ -96,7 +95,7 @@ fn few(document: &Document, index: usize, compared: &Compared<'_, '_>) -> Option
          least three times, in changing order",
     );
     let lines = lines_in(index, compared.iter().flat_map(|(_, runs)| runs.iter()));
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// Is a system called by something in the text, and not by its file?

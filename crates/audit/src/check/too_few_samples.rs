@@ -1,7 +1,6 @@
 //! `too-few-samples`: percentiles of requests that are hardly there.
 
-use super::{Seen, of_all, remark, requests};
-use crate::audit::Remark;
+use super::{Raised, Seen, note, of_all, raise, requests};
 use crate::document::{Document, Output};
 use crate::quantity::counts_requests;
 use crate::read::number::{Printed, leading};
@@ -28,7 +27,7 @@ const FINEST: f64 = 99.99;
 /// A little less is no finding: tools count the requests at the end in different ways.
 const SLACK: f64 = 0.95;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for document in seen.documents {
         remarks.extend(of_tables(document));
@@ -99,7 +98,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
         } else {
             Severity::Note
         };
-        remarks.push(remark(EXPLANATION.name, severity, document, lines, text));
+        remarks.push(raise(severity, document, lines, text));
     }
     remarks
 }
@@ -146,7 +145,7 @@ fn thin(output: &Output, n: f64) -> Option<(f64, At<Printed>)> {
 }
 
 /// Percentiles beside the number of requests, or below it.
-fn of_tables(document: &Document) -> Option<Remark> {
+fn of_tables(document: &Document) -> Option<Raised> {
     let mut found: Vec<(u64, f64, usize)> = Vec::new();
     for (table, _) in &document.tables {
         let columns = 0..table.header.len();
@@ -181,13 +180,7 @@ fn of_tables(document: &Document) -> Option<Remark> {
         above(finest)
     );
     let lines = found.iter().map(|(.., line)| *line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Note,
-        document,
-        lines,
-        text,
-    ))
+    Some(note(document, lines, text))
 }
 
 /// Those with too few requests for this percentile. Where all are round they may be a load, such as requests at once.

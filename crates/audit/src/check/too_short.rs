@@ -1,14 +1,14 @@
 //! `too-short`: a run that was over before the server was warm, or before anything averaged out.
 
-use super::{Seen, remark, time};
-use crate::audit::Remark;
+use super::{Raised, Seen, note, time, warning};
 use crate::document::{Document, Output};
 use crate::figures::Figure;
 use crate::names::spaced;
 use crate::read::command::Command;
 use crate::read::number::seconds;
 use crate::table::Table;
-use prony_checks::{Explanation, Severity};
+use crate::words::Words;
+use prony_checks::Explanation;
 use std::collections::BTreeMap;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -29,7 +29,7 @@ const SLACK: f64 = 0.999;
 /// Longer than an hour, a figure divided into a number of requests was no rate.
 const LONGEST: f64 = 3_600.0;
 
-pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
+pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
     let mut remarks = Vec::new();
     for (index, document) in seen.documents.iter().enumerate() {
         let figures = seen
@@ -71,20 +71,14 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Remark> {
                 let text = "httperf samples the reply rate every 5 s and took no sample: its \
                     minimum, mean and deviation of the rate are meaningless; measure for 30 s or more"
                     .to_owned();
-                remarks.push(remark(
-                    EXPLANATION.name,
-                    Severity::Note,
-                    document,
-                    [line],
-                    text,
-                ));
+                remarks.push(note(document, [line], text));
             }
         }
     }
     remarks
 }
 
-fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -> Option<Remark> {
+fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -> Option<Raised> {
     let mut systems: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (figure, seconds) in runs {
         let (least, most) = systems
@@ -107,13 +101,7 @@ fn short(document: &Document, runs: &[(&Figure, f64)], what: &str, text: &str) -
     };
     let text = format!("{runs_are} ({what}): {}, {text}", systems.join(", "));
     let lines = runs.iter().map(|(figure, _)| figure.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// How long the run of a figure lasted, in seconds: by its output, or by the number of requests
@@ -148,18 +136,12 @@ fn lasted(document: &Document, figure: &Figure) -> Option<f64> {
 /// The time that a table has beside a rate: `Time To Complete`, `Total time in sec`. It is of the rate's own requests if
 /// the longest time of the table is that of its lowest rate.
 fn beside(document: &Document, figure: &Figure) -> Option<f64> {
-    const NAMES: [&str; 5] = [
-        "time to complete",
-        "total time",
-        "time taken",
-        "elapsed",
-        "duration",
-    ];
+    const NAMES: Words = Words("time to complete, total time, time taken, elapsed, duration");
     let rows = |table: &Table| table.rows.iter().any(|row| row.line() == figure.line);
     let (table, _) = document.tables.iter().find(|(table, _)| rows(table))?;
     let column = (1..table.header.len()).find(|column| {
         let name = table.name(*column).to_lowercase();
-        NAMES.iter().any(|it| name.contains(it)) && !name.contains("ms") && !name.contains("min")
+        NAMES.within(&name) && !name.contains("ms") && !name.contains("min")
     })?;
     let row = table.rows.iter().find(|row| row.line() == figure.line)?;
     let text = row.cells.get(column)?.text.as_str();
@@ -174,52 +156,13 @@ fn beside(document: &Document, figure: &Figure) -> Option<f64> {
 
 /// Does a system run on a virtual machine that compiles as it goes?
 fn is_compiled(name: &str) -> bool {
-    const NAMES: [&str; 44] = [
-        "java",
-        "jvm",
-        "scala",
-        "kotlin",
-        "clojure",
-        "finagle",
-        "finatra",
-        "netty",
-        "play",
-        "akka",
-        "pekko",
-        "spray",
-        "vertx",
-        "vert",
-        "undertow",
-        "jetty",
-        "tomcat",
-        "spring",
-        "micronaut",
-        "quarkus",
-        "helidon",
-        "graalvm",
-        "http4s",
-        "ktor",
-        "node",
-        "nodejs",
-        "deno",
-        "bun",
-        "javascript",
-        "typescript",
-        "express",
-        "fastify",
-        "pypy",
-        "luajit",
-        "openresty",
-        "dotnet",
-        "net",
-        "aspnet",
-        "aspnetcore",
-        "kestrel",
-        "csharp",
-        "jruby",
-        "truffleruby",
-        "julia",
-    ];
+    const NAMES: Words = Words(
+        "java, jvm, scala, kotlin, clojure, finagle, finatra, netty, play, akka, pekko, spray, \
+        vertx, vert, undertow, jetty, tomcat, spring, micronaut, quarkus, helidon, graalvm, \
+        http4s, ktor, node, nodejs, deno, bun, javascript, typescript, express, fastify, pypy, \
+        luajit, openresty, dotnet, net, aspnet, aspnetcore, kestrel, csharp, jruby, truffleruby, \
+        julia",
+    );
     // `SpringBootServer`
     let name = spaced(name).to_lowercase();
     let words = || name.split(|c: char| !c.is_alphanumeric());
@@ -235,7 +178,7 @@ fn is_compiled(name: &str) -> bool {
             before,
             "one" | "single" | "per" | "each" | "worker" | "master"
         );
-        if NAMES.contains(&bare) && !(word == "node" && machine) {
+        if NAMES.has(bare) && !(word == "node" && machine) {
             return true;
         }
         before = word;

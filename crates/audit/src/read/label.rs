@@ -143,9 +143,7 @@ fn is_generic_label(text: &str) -> bool {
     ];
     /// Where a link leads that stands alone.
     const LINKS: [&str; 4] = ["link", "source", "source code", "code"];
-    BEGINNINGS
-        .iter()
-        .any(|beginning| text.starts_with(beginning))
+    BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
         || LINKS.contains(&text.to_lowercase().as_str())
         // When it was measured is no name of what was.
         || text.to_lowercase().starts_with("date:")

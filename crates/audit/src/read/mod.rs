@@ -14,6 +14,7 @@ mod spaced;
 use crate::document::{Document, Output, Place};
 use crate::quantity::rate_unit;
 use crate::tool::Tool;
+use crate::words::Words;
 use crate::{table, tool};
 use command::Command;
 use heading::Headings;
@@ -331,24 +332,15 @@ fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<St
 
 /// Does JSON have keys of rates or response times?
 fn speaks_of_rates(value: &Value) -> bool {
-    const KEYS: [&str; 9] = [
-        "rps",
-        "qps",
-        "requests_per",
-        "requestsper",
-        "req_per",
-        "throughput",
-        "latency",
-        "latencies",
-        "p99",
-    ];
+    const KEYS: Words =
+        Words("rps, qps, requests_per, requestsper, req_per, throughput, latency, latencies, p99");
     let mut todo = vec![value];
     for _ in 0..1_000 {
         match todo.pop() {
             Some(Value::Object(map)) => {
                 for (key, value) in map {
                     let key = key.to_lowercase();
-                    if KEYS.iter().any(|word| key.contains(word)) {
+                    if KEYS.within(&key) {
                         return true;
                     }
                     todo.push(value);
@@ -381,7 +373,7 @@ fn repetitions(line: &str) -> Option<u64> {
         "rounds",
     ];
     let digit = line.bytes().any(|b| b.is_ascii_digit());
-    let words: Vec<&str> = crate::names::words(line).take(REPEATED).collect();
+    let words: Vec<&str> = crate::words::words(line).take(REPEATED).collect();
     let n = words
         .windows(2)
         .filter(|pair| RUNS.contains(&pair[1]))

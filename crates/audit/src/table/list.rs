@@ -2,9 +2,10 @@
 
 use super::{Cell, Row, Table, number};
 use crate::load::Load;
-use crate::names::{is_ordinal, is_summary, words};
+use crate::names::{is_ordinal, is_summary};
 use crate::quantity::is_other;
 use crate::read::lines::{Lines, without_markup};
+use crate::words::{Words, words};
 
 /// What an item of a list begins with.
 const MARKS: [char; 4] = ['-', '*', '+', '•'];
@@ -106,32 +107,16 @@ fn system(line: &str) -> Option<(String, &'static str, String)> {
 
 /// May a label be one of something that is compared with others? A quantity of one thing is none, nor is a setting.
 fn is_name(label: &str) -> bool {
-    const QUANTITIES: [&str; 18] = [
-        "average",
-        "peak",
-        "maximum",
-        "minimum",
-        "target",
-        "expected",
-        "throughput",
-        "rate",
-        "rps",
-        "qps",
-        "overall",
-        "sustained",
-        "current",
-        "requests",
-        "start",
-        "end",
-        "initial",
-        "final",
-    ];
+    const QUANTITIES: Words = Words(
+        "average, peak, maximum, minimum, target, expected, throughput, rate, rps, qps, overall, \
+        sustained, current, requests, start, end, initial, final",
+    );
     let lower = label.to_lowercase();
     let first = words(&lower).next().unwrap_or("");
     // `gRPC throughput` names something, `Throughput` does not.
     label.chars().any(char::is_alphabetic)
         && label.chars().count() <= NAME
-        && !QUANTITIES.contains(&first)
+        && !QUANTITIES.has(first)
         && !is_other(first)
         && !is_summary(label)
         && !is_ordinal(label)

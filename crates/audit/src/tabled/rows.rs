@@ -3,8 +3,9 @@
 use super::{Reading, is_metric};
 use crate::axis::load as load_named;
 use crate::load::Load;
-use crate::names::{bare, is_run, words};
+use crate::names::{bare, is_run};
 use crate::table::{Row, Table};
+use crate::words::{Words, words};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Do numbers say which percentile stands below each: `50 | 90 | 95 | 99`? No load is between 95 and 100.
@@ -21,23 +22,11 @@ pub(super) fn are_percentiles(names: &[&str]) -> bool {
 
 /// Does the name of a column say that pages of a server stand in it?
 pub(super) fn names_pages(name: &str) -> bool {
-    const PAGES: [&str; 14] = [
-        "endpoint",
-        "endpoints",
-        "api endpoint",
-        "route",
-        "path",
-        "request",
-        "request name",
-        "operation",
-        "page",
-        "ruta",
-        "rota",
-        "接口",
-        "エンドポイント",
-        "эндпоинт",
-    ];
-    PAGES.contains(&name.trim().to_lowercase().as_str())
+    const PAGES: Words = Words(
+        "endpoint, endpoints, api endpoint, route, path, request, request name, operation, page, \
+        ruta, rota, 接口, エンドポイント, эндпоинт",
+    );
+    PAGES.has(name.trim().to_lowercase().as_str())
 }
 
 /// What each row is called: the texts in front of its figures; where rows are then called alike, also

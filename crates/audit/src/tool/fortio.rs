@@ -4,6 +4,7 @@ use super::{Block, Found, Step, Tool, at, finish, walk};
 use crate::read::json::{line_of, number};
 use crate::read::lines::Lines;
 use crate::read::number::{Printed, count, leading, seconds, whole};
+use crate::words::Words;
 use serde_json::Value;
 
 /// From the first percentile to the last line there are no more lines than this.
@@ -118,19 +119,11 @@ fn failed(block: &mut Block, i: usize, code: &str, n: u64) {
 }
 
 fn is_known(line: &str, first: &str) -> bool {
-    const WORDS: [&str; 10] = [
-        "Error cases",
-        "Uniform",
-        "IP addresses",
-        "Response",
-        "Jitter",
-        "Sleep times",
-        "WARNING",
-        "Successfully wrote",
-        "Total Bytes",
-        "Aggregated Sleep",
-    ];
-    WORDS.iter().any(|word| line.starts_with(word))
+    const WORDS: Words = Words(
+        "Error cases, Uniform, IP addresses, Response, Jitter, Sleep times, WARNING, Successfully \
+        wrote, Total Bytes, Aggregated Sleep",
+    );
+    WORDS.begin(line)
         || line.starts_with(['#', '>', '[', '-', '{'])
         || line.contains(" : ")
         // A time: what it logs.

@@ -3,6 +3,7 @@
 use super::{At, Block, Found, Step, Tool, at, finish, walk};
 use crate::read::lines::Lines;
 use crate::read::number::{count, percent, seconds, whole};
+use crate::words::Words;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
@@ -69,25 +70,17 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
         block.compressed = saved.filter(|percent| *percent > 0.0).map(|_| i + 1);
     } else if line.starts_with("req/s ") {
         return Step::Last;
-    } else if !KNOWN.iter().any(|word| line.starts_with(word)) {
+    } else if !KNOWN.begin(line) {
         return Step::Unknown;
     }
     Step::Taken
 }
 
 /// Beginnings of lines that say nothing of what is looked for here.
-const KNOWN: [&str; 10] = [
-    "progress:",
-    "Warm-up",
-    "Main benchmark",
-    "Stopped all",
-    "Application protocol:",
-    "TLS Protocol:",
-    "Cipher:",
-    "Server Temp Key:",
-    "min ",
-    "time to 1st byte:",
-];
+const KNOWN: Words = Words(
+    "progress:, Warm-up, Main benchmark, Stopped all, Application protocol:, TLS Protocol:, \
+    Cipher:, Server Temp Key:, min , time to 1st byte:",
+);
 
 /// Time-outs are among the errored.
 fn timeout(block: &mut Block, i: usize, n: u64) {

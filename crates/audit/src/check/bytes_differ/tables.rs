@@ -1,16 +1,15 @@
 //! Bytes for each answer, worked out of a table's bytes per second and its rates.
 
-use super::{EXPLANATION, Size, apart, worst};
-use crate::audit::Remark;
-use crate::check::{Seen, remark};
+use super::{Size, apart, worst};
+use crate::check::{Raised, Seen, raise};
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::names::words;
 use crate::read::number::leading;
 use crate::table::{Row, Table};
+use crate::words::words;
 use std::collections::BTreeMap;
 
-pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
+pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
     let document = &seen.documents[index];
     let mut by_line: BTreeMap<usize, Vec<&Figure>> = BTreeMap::new();
     let own = |figure: &&Figure| {
@@ -36,7 +35,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
     let found = groups.values().filter_map(|sizes| apart(sizes)).collect();
     let (severity, text, lines) = worst(found)?;
     let text = format!("by the table's bytes per second {text}");
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// The bytes per second in a row, by the one column that is of these.

@@ -1,12 +1,11 @@
 //! Failures that the columns or the rows of a table tell of: `| Success | 87.4% |`, `| Num. failures | 732 (93.2%) |`.
 
-use super::{EXPLANATION, TOLERABLE};
-use crate::audit::Remark;
-use crate::check::{Seen, remark, share};
-use crate::names::words;
+use super::TOLERABLE;
+use crate::check::{Raised, Seen, raise, share};
 use crate::quantity::{counts_requests, is_aim, rates_in};
 use crate::read::number::leading;
 use crate::table::{Cell, Row, Table};
+use crate::words::{Words, words};
 use prony_checks::Severity;
 
 /// At most this many rows are told one by one.
@@ -20,7 +19,7 @@ struct Failing {
     share: Option<f64>,
 }
 
-pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
+pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
     let document = &seen.documents[index];
     let rates = |table: &Table| -> Vec<(usize, f64)> {
         let lines = || {
@@ -83,7 +82,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
             .join(", "),
     );
     let lines = failing.iter().map(|it| it.line);
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// A rate of nothing, beside rates of others, of which the lines and the values are known.
@@ -223,106 +222,35 @@ fn failing_per_second(table: &Table, row: &Row, column: usize) -> Option<f64> {
 
 /// Does a column say what was to be reached, or how far the others are apart?
 fn is_wanted(name: &str) -> bool {
-    const WANTED: [&str; 26] = [
-        "target",
-        "goal",
-        "threshold",
-        "limit",
-        "expected",
-        "slo",
-        "sla",
-        "requirement",
-        "meta",
-        "objetivo",
-        "目标",
-        "목표",
-        "difference",
-        "diff",
-        "delta",
-        "change",
-        "improvement",
-        "差异",
-        "差值",
-        "变化",
-        "차이",
-        "écart",
-        "diferencia",
-        "diferença",
-        "unterschied",
-        "разница",
-    ];
+    const WANTED: Words = Words(
+        "target, goal, threshold, limit, expected, slo, sla, requirement, meta, objetivo, 目标, 목표, \
+        difference, diff, delta, change, improvement, 差异, 差值, 变化, 차이, écart, diferencia, \
+        diferença, unterschied, разница",
+    );
     let name = name.to_lowercase();
-    words(&name).any(|word| WANTED.contains(&word))
+    WANTED.any_of(&name)
 }
 
 /// Is a column of failures, or (true) of success?
 fn is_of_failures(name: &str) -> Option<bool> {
-    const FAILED: [&str; 36] = [
-        "실패",
-        "에러",
-        "에러율",
-        "오류",
-        "gagal",
-        "error",
-        "errors",
-        "failed",
-        "failures",
-        "failure",
-        "fails",
-        "timeouts",
-        "non2xx",
-        "erro",
-        "erros",
-        "falhas",
-        "errores",
-        "fallos",
-        "fallidas",
-        "erreur",
-        "erreurs",
-        "échecs",
-        "fehler",
-        "fehlerrate",
-        "ошибка",
-        "ошибки",
-        "ошибок",
-        "错误",
-        "错误率",
-        "错误数",
-        "失败",
-        "失败率",
-        "失败数",
-        "エラー",
-        "エラー率",
-        "失敗",
-    ];
-    const SUCCEEDED: [&str; 16] = [
-        "passed",
-        "성공",
-        "성공률",
-        "成功",
-        "успешно",
-        "exitosas",
-        "berhasil",
-        "success",
-        "successful",
-        "succeeded",
-        "sucesso",
-        "succès",
-        "éxito",
-        "exito",
-        "успешных",
-        "成功率",
-    ];
-    const OTHER: [&str; 6] = ["std", "standard", "margin", "relative", "max", "avg"];
+    const FAILED: Words = Words(
+        "실패, 에러, 에러율, 오류, gagal, error, errors, failed, failures, failure, fails, timeouts, \
+        non2xx, erro, erros, falhas, errores, fallos, fallidas, erreur, erreurs, échecs, fehler, \
+        fehlerrate, ошибка, ошибки, ошибок, 错误, 错误率, 错误数, 失败, 失败率, 失败数, エラー, エラー率, 失敗",
+    );
+    const SUCCEEDED: Words = Words(
+        "passed, 성공, 성공률, 成功, успешно, exitosas, berhasil, success, successful, succeeded, \
+        sucesso, succès, éxito, exito, успешных, 成功率",
+    );
+    const OTHER: Words = Words("std, standard, margin, relative, max, avg");
     let lower = name.to_lowercase();
-    let has = |list: &[&str]| words(&lower).any(|word| list.contains(&word));
-    if has(&OTHER) || lower.contains('±') || lower.contains("/s") {
+    if OTHER.any_of(&lower) || lower.contains('±') || lower.contains("/s") {
         return None;
     }
-    if has(&FAILED) {
+    if FAILED.any_of(&lower) {
         return Some(false);
     }
-    has(&SUCCEEDED).then_some(true)
+    SUCCEEDED.any_of(&lower).then_some(true)
 }
 
 /// The percentage of a cell, as a share: `87.4%`, `732 (93.2%)`.

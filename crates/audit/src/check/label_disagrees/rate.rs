@@ -1,8 +1,7 @@
 //! A load generator that was to send at a rate and did not.
 
-use super::{EXPLANATION, HALF};
-use crate::audit::Remark;
-use crate::check::{remark, whole};
+use super::HALF;
+use crate::check::{Raised, raise, whole};
 use crate::document::{Document, Output};
 use crate::read::command::Command;
 use crate::tool::Tool;
@@ -14,7 +13,7 @@ const REACHED: f64 = 0.9;
 const ENOUGH: f64 = 100.0;
 
 /// An output that reached less than nine tenths of the rate that was asked for is of another load than its command line says.
-pub(super) fn fell_short(document: &Document) -> Option<Remark> {
+pub(super) fn fell_short(document: &Document) -> Option<Raised> {
     let short: Vec<_> = document.outputs.iter().filter_map(asked_and_sent).collect();
     let share = |(_, asked, sent, _): &(&Output, f64, f64, usize)| sent / asked;
     let worst = short.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
@@ -36,7 +35,7 @@ pub(super) fn fell_short(document: &Document) -> Option<Remark> {
         Severity::Note
     };
     let lines = short.iter().map(|(.., line)| *line);
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// The rate that was to be sent, the rate of answers, and its line, where the latter is too low.

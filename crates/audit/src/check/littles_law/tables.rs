@@ -1,17 +1,16 @@
 //! Rates and mean response times in tables.
 
-use super::{EXPLANATION, PLACES, SERIOUS};
-use crate::audit::Remark;
-use crate::check::{Seen, of_all, remark, time};
+use super::{PLACES, SERIOUS};
+use crate::check::{Raised, Seen, of_all, raise, time, warning};
 use crate::document::{Document, Place};
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::names::words;
 use crate::read::command::Command;
 use crate::read::number::Printed;
 use crate::read::number::seconds;
 use crate::table::Table;
 use crate::tool::Tool;
+use crate::words::{Words, words};
 use prony_checks::Severity;
 use std::collections::BTreeMap;
 
@@ -24,7 +23,7 @@ const APART: f64 = 1.5;
 
 /// Rates and mean response times beside each other in a table, where the load is known: from its rows, or from the
 /// command line that everything was measured with.
-pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Remark> {
+pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
     let document = &seen.documents[index];
     let depth = |figure: &Figure, heading: Option<u64>, place: &Place| {
         // A command line in the heading or the label above a table, or between these and the table, is that of the table.
@@ -159,7 +158,7 @@ fn is_closed(document: &Document) -> bool {
 }
 
 /// Rows with more requests in flight than there were places for.
-fn beyond(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
+fn beyond(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
     let known: Vec<(&Row<'_>, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.depth?)))
@@ -184,11 +183,11 @@ fn beyond(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
         Severity::Warning
     };
     let lines = broken.iter().map(|(row, _)| row.figure.line);
-    Some(remark(EXPLANATION.name, severity, document, lines, text))
+    Some(raise(severity, document, lines, text))
 }
 
 /// Rows with far fewer requests in flight than a closed loop keeps there.
-fn idle(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
+fn idle(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
     let known: Vec<(&Row<'_>, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.depth?)))
@@ -210,17 +209,11 @@ fn idle(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
         time(row.mean.value),
     );
     let lines = few.iter().map(|(row, _)| row.figure.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// Rows of one table and one load that have different numbers of requests in flight: a closed loop keeps the same for each system.
-fn apart(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
+fn apart(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
     let mut tables: BTreeMap<(usize, Load), Vec<&Row<'_>>> = BTreeMap::new();
     for row in rows
         .iter()
@@ -254,13 +247,7 @@ fn apart(document: &Document, rows: &[Row<'_>]) -> Option<Remark> {
         most.in_flight(),
     );
     let lines = [least, most].map(|row| row.figure.line);
-    Some(remark(
-        EXPLANATION.name,
-        Severity::Warning,
-        document,
-        lines,
-        text,
-    ))
+    Some(warning(document, lines, text))
 }
 
 /// The unit of time in a column's name, in seconds: `Latency (us)`.
@@ -276,48 +263,18 @@ fn unit(name: &str) -> Option<f64> {
 
 /// Is a column one of mean response times? A percentile, the longest and the deviation are none.
 fn is_mean(name: &str) -> bool {
-    const TIMES: [&str; 20] = [
-        "平均响应时间",
-        "平均延迟",
-        "平均耗时",
-        "平均レイテンシ",
-        "平均応答時間",
-        "평균 응답",
-        "평균응답",
-        "latencia media",
-        "latencia promedio",
-        "latência média",
-        "tempo médio",
-        "tiempo promedio",
-        "tiempo medio",
-        "temps moyen",
-        "среднее время",
-        "latency",
-        "response time",
-        "time per request",
-        "time/request",
-        "resp. time",
-    ];
-    const OTHER: [&str; 14] = [
-        "p50",
-        "p75",
-        "p90",
-        "p95",
-        "p99",
-        "p999",
-        "max",
-        "min",
-        "std",
-        "stdev",
-        "stddev",
-        "median",
-        "percentile",
-        "total",
-    ];
+    const TIMES: Words = Words(
+        "平均响应时间, 平均延迟, 平均耗时, 平均レイテンシ, 平均応答時間, 평균 응답, 평균응답, latencia media, latencia promedio, \
+        latência média, tempo médio, tiempo promedio, tiempo medio, temps moyen, среднее время, \
+        latency, response time, time per request, time/request, resp. time",
+    );
+    const OTHER: Words = Words(
+        "p50, p75, p90, p95, p99, p999, max, min, std, stdev, stddev, median, percentile, total",
+    );
     let name = name.to_lowercase();
-    TIMES.iter().any(|time| name.contains(time))
+    TIMES.within(&name)
         && !name.contains('%')
         && !name.contains("across")
         && !words(&name)
-            .any(|word| OTHER.contains(&word) || word.starts_with(|c: char| c.is_ascii_digit()))
+            .any(|word| OTHER.has(word) || word.starts_with(|c: char| c.is_ascii_digit()))
 }
