@@ -321,7 +321,7 @@ fn read(name: &str, output: &str, cpu_ns: u64) -> std::result::Result<Said, Stri
     if let Some(error) = errors.find(|error| error.count > u64::from(CONNECTIONS)) {
         return Err(format!("{} {}", error.count, error.how));
     }
-    let us = |time: Option<prony_audit::tool::At<prony_audit::Printed>>| {
+    let us = |time: Option<prony_audit::model::At<prony_audit::Printed>>| {
         time.map(|time| time.what.value * 1e6)
     };
     let rate = block.rate.ok_or("no rate in its output")?.what.value;

@@ -1,9 +1,9 @@
 //! Addresses and pages, which tell apart what headings do not: two servers on two ports, two pages of one server.
 
-use crate::document::Document;
+use crate::command::{Command, is_this_machine, parts_of};
 use crate::figures::Figure;
+use crate::model::Document;
 use crate::names::System;
-use crate::read::command::{Command, is_this_machine, parts_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where an output was asked for.

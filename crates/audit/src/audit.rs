@@ -3,8 +3,8 @@
 mod text;
 
 use crate::check;
-use crate::document::Document;
 use crate::figures::figures;
+use crate::model::Document;
 use crate::read::read;
 use crate::tabled::of_table;
 use prony_checks::{Finding, Severity};

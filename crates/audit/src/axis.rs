@@ -2,7 +2,7 @@
 
 use crate::load::{Kind, Load};
 use crate::names::{bare, is_ordinal};
-use crate::read::number::leading;
+use crate::text::number::leading;
 use crate::words::words;
 
 /// What a row of labels names.

@@ -2,13 +2,14 @@
 //! whether an output says so or a table.
 
 use crate::address::{by_page, tell_apart};
-use crate::document::{Document, Output, Place};
+use crate::command::Command;
 use crate::load::{Kind, Load};
-use crate::names::{System, is_generic, stem, system};
-use crate::read::command::Command;
-use crate::read::number::Printed;
+use crate::model::Tool;
+use crate::model::{Document, Output, Place};
+use crate::names::{System, stem, system};
 use crate::tabled::of_table;
-use crate::tool::Tool;
+use crate::text::number::Printed;
+use crate::words::is_generic;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rate.

@@ -1,11 +1,11 @@
 //! The figures of texts, as rows that can be kept and shown beside measurements.
 
 use crate::check::sleep_in_window::{SLEEP, slept};
-use crate::document::{Document, Output};
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use crate::read::read;
-use crate::tool::Tool;
 use prony_stats::summary::average;
 use schemars::JsonSchema;
 use serde::Serialize;

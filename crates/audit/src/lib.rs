@@ -1,12 +1,15 @@
 //! What is wrong with a benchmark, from its text alone.
 //!
 //! A text, whether the output of a load generator or a page that mixes sentences, command lines,
-//! tables and outputs, is read into a [`Document`]; checks look at documents and raise
+//! tables and outputs, is read into a [`model::Document`]; checks look at documents and raise
 //! [`Remark`]s with the lines they are about.
 //!
-//! - [`document`]: what is found in a text
-//! - [`tool`]: what load generators print, one file for each
-//! - [`table`]: Markdown, HTML, CSV
+//! - `text`: lines, numbers, JSON
+//! - [`model`]: what is found in a text
+//! - `tool`: readers of what load generators print, one file for each
+//! - `table`: readers of Markdown, HTML, CSV, tables drawn with lines, and lists
+//! - `read`: a whole text, with headings, labels and command lines
+//! - `figures`: the rates of all texts, by system and load
 //! - `check`: the checks, one file each, with their thresholds
 //! - [`import()`]: the figures, to be kept and shown beside measurements
 //!
@@ -30,25 +33,26 @@ mod address;
 mod audit;
 mod axis;
 mod check;
-pub mod document;
+mod command;
 mod figures;
 pub mod import;
 pub mod load;
+pub mod model;
 mod names;
 mod quantity;
 mod read;
-pub mod table;
+mod table;
 mod tabled;
-pub mod tool;
+mod text;
+mod tool;
 mod words;
 
 pub use audit::{Audit, ReadFile, Remark, Unread, audit};
 pub use check::{EXPLANATIONS, example};
-pub use document::{Document, Ratio};
+pub use command::Command;
 pub use import::{Figures, import};
-pub use read::command::Command;
-pub use read::number::Printed;
 pub use read::read;
+pub use text::number::Printed;
 
 #[doc(inline)]
 pub use prony_checks::{Explanation, Finding, Severity};

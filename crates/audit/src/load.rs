@@ -1,8 +1,8 @@
 //! The load that a figure was measured under.
 
-use crate::names::is_generic;
-use crate::read::number::whole;
+use crate::text::number::whole;
 use crate::words::Words;
+use crate::words::is_generic;
 use std::fmt;
 
 /// A load, as far as it is known.

@@ -1,9 +1,10 @@
 //! Names: what was measured, by the headings, labels and columns it stands under, and which of them
 //! only count runs or sum others up.
 
-use crate::document::Place;
 use crate::load::Load;
-use crate::words::{Words, words};
+use crate::model::Place;
+use crate::text::number::seconds;
+use crate::words::{Words, is_generic, words};
 use std::sync::Arc;
 
 /// What was measured.
@@ -76,47 +77,13 @@ pub(crate) fn system(place: &Place, column: Option<&str>, file: &str) -> System 
 
 /// Does a label only say how long it lasted: `Duration: 30 s`, `5 minutes`, `Длительность - 1 минута`, `时长 30 秒`?
 fn is_duration(label: &str) -> bool {
-    const UNITS: [&str; 19] = [
-        "s", "sec", "second", "m", "min", "minut", "мин", "сек", "segundo", "sekund", "seconde",
-        "h", "hour", "分钟", "秒", "分", "час", "stunde", "hora",
-    ];
     const NAMES: Words = Words(
         "duration, длительность, dauer, durée, duración, duração, durata, 时长, for, test, run, \
         время",
     );
     let label = label.to_lowercase();
-    let is_unit = |word: &str| {
-        let endings = [
-            "", "s", "e", "en", "a", "ы", "а", "у", "унд", "ут", "унда", "ута", "уты", "унды",
-            "es", "o", "os",
-        ];
-        UNITS.iter().any(|unit| {
-            word.strip_prefix(unit)
-                .is_some_and(|rest| endings.contains(&rest))
-        })
-    };
-    let mut long = false;
-    let only = words(&label).all(|word| {
-        let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
-        let counted = number.len() < word.len();
-        long |= counted;
-        NAMES.has(word) || counted && (number.is_empty() || is_unit(number)) || is_unit(word)
-    });
-    let united =
-        words(&label).any(|word| is_unit(word.trim_start_matches(|c: char| c.is_ascii_digit())));
-    only && long && united
-}
-
-/// Does a heading only say that results follow, and not of what?
-pub(crate) fn is_generic(heading: &str) -> bool {
-    const WORDS: Words = Words(
-        "and, benchmark, benchmarking, benchmarks, bench, data, details, figures, for, http, \
-        load, log, logs, measurement, measurements, my, number, numbers, of, on, our, output, \
-        outputs, performance, raw, report, result, results, run, some, summary, test, tests, \
-        the, value, values",
-    );
-    let heading = heading.to_lowercase();
-    words(&heading).all(|word| WORDS.has(word))
+    let rest: Vec<&str> = words(&label).filter(|word| !NAMES.has(word)).collect();
+    seconds(&rest.join(" ")).is_some()
 }
 
 /// Does a heading only say which run it is: `Results - Execution 2`, `Test 2`?

@@ -3,13 +3,14 @@
 mod rows;
 
 use crate::axis::{Axis, axis, load as load_named};
-use crate::document::Place;
+use crate::command::names_tool;
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::names::{System, is_generic, is_run, is_summary, system};
+use crate::model::Place;
+use crate::model::{Row, Table};
+use crate::names::{System, is_run, is_summary, system};
 use crate::quantity::{is_about_other, is_other, is_target, rate_unit, rates_in};
-use crate::read::command::names_tool;
-use crate::table::{Row, Table};
+use crate::words::is_generic;
 use crate::words::{Words, words};
 use rows::{are_percentiles, named_behind_loads, names_of, names_pages, without_ranks};
 

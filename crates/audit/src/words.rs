@@ -31,3 +31,15 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
 }
+
+/// Does a heading only say that results follow, and not of what?
+pub(crate) fn is_generic(heading: &str) -> bool {
+    const WORDS: Words = Words(
+        "and, benchmark, benchmarking, benchmarks, bench, data, details, figures, for, http, \
+        load, log, logs, measurement, measurements, my, number, numbers, of, on, our, output, \
+        outputs, performance, raw, report, result, results, run, some, summary, test, tests, \
+        the, value, values",
+    );
+    let heading = heading.to_lowercase();
+    words(&heading).all(|word| WORDS.has(word))
+}

@@ -5,8 +5,8 @@
 //! twice that interval further ones, each an interval shorter (`stats_correct` in its `stats.c`).
 
 use super::{Raised, Seen, of_all, serious, time, warning};
-use crate::document::Output;
-use crate::tool::Tool;
+use crate::model::Output;
+use crate::model::Tool;
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {

@@ -3,10 +3,10 @@
 mod tables;
 
 use super::{Raised, Seen, raise, whole};
-use crate::document::{Document, Output};
+use crate::command::parts_of;
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use crate::names::System;
-use crate::read::command::parts_of;
-use crate::tool::Tool;
 use crate::words::Words;
 use prony_checks::{Explanation, Severity};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! `co-located`: client and server on one machine.
 
 use super::{Raised, Seen, note};
-use crate::document::Output;
+use crate::command::{host_of, is_this_machine};
+use crate::model::Output;
+use crate::model::Table;
 use crate::quantity::is_other;
-use crate::read::command::{host_of, is_this_machine};
-use crate::table::Table;
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {

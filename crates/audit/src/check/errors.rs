@@ -3,8 +3,8 @@
 mod tables;
 
 use super::{Raised, Seen, note, of_all, raise, requests, share};
-use crate::document::{Document, Output};
-use crate::tool::Tool;
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {

@@ -1,8 +1,8 @@
 //! `garbled-cell`: something that is no number stands where one should.
 
 use super::{Raised, Seen, warning};
+use crate::model::{Table, is_garbled};
 use crate::quantity::{is_other, rate_unit};
-use crate::table::{Table, is_garbled};
 use crate::words::Words;
 use prony_checks::Explanation;
 

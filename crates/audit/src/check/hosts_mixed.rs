@@ -1,7 +1,7 @@
 //! `hosts-mixed`: runs of one system on several machines.
 
 use super::{Raised, Seen, warning};
-use crate::read::command::{host_of, is_this_machine};
+use crate::command::{host_of, is_this_machine};
 use prony_checks::Explanation;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! `inverse-latency`: a column of response times that is one divided by the rates.
 
 use super::{Raised, Seen, warning};
+use crate::model::Table;
 use crate::quantity::{is_other, rate_unit};
-use crate::table::Table;
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {

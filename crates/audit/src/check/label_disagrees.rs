@@ -3,10 +3,10 @@
 mod rate;
 
 use super::{Raised, Seen, raise, serious, warning};
-use crate::document::{Document, Output};
+use crate::command::Command;
 use crate::load::Load;
-use crate::read::command::Command;
-use crate::tool::Tool;
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {

@@ -4,9 +4,9 @@
 mod tables;
 
 use super::{Raised, Seen, of_all, raise, time, warning};
-use crate::document::{Document, Output};
-use crate::read::number::Printed;
-use crate::tool::{At, Tool};
+use crate::model::{At, Tool};
+use crate::model::{Document, Output};
+use crate::text::number::Printed;
 use prony_checks::{Explanation, Severity, littles_law};
 
 pub(super) const EXPLANATION: Explanation = Explanation {

@@ -2,9 +2,9 @@
 
 use super::{Raised, Seen, raise};
 use crate::axis::{Axis, axis};
+use crate::model::Table;
 use crate::names::{is_mean, is_ordinal, is_summary};
-use crate::read::number::Printed;
-use crate::table::Table;
+use crate::text::number::Printed;
 use prony_checks::{Explanation, Severity};
 use prony_stats::summary::{average, median};
 
@@ -87,7 +87,7 @@ fn rows(table: &Table) -> Vec<Wrong<'_>> {
             .unwrap_or(above.len());
         let above = &above[..end];
         // A list of quantities may have one that is called a mean, and a mean of loads is weighted.
-        let labels: Vec<&str> = above.iter().map(crate::table::Row::label).collect();
+        let labels: Vec<&str> = above.iter().map(crate::model::Row::label).collect();
         if is_mean(row.label()) && axis("", &labels) == Axis::Runs {
             for &column in columns.iter().filter(|column| **column > 0) {
                 let Some(printed) = row.number(column) else {

@@ -26,12 +26,13 @@ mod too_few_samples;
 mod too_short;
 
 use crate::audit::Remark;
-use crate::document::{Document, Output};
+use crate::command::Command;
 use crate::figures::{Figure, cells, figures};
 use crate::load::Load;
-use crate::names::{System, is_generic};
-use crate::read::command::Command;
-use crate::tool::Tool;
+use crate::model::Tool;
+use crate::model::{Document, Output};
+use crate::names::System;
+use crate::words::is_generic;
 use prony_checks::{Explanation, Finding, Severity};
 use std::collections::BTreeMap;
 

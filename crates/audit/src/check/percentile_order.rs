@@ -1,11 +1,11 @@
 //! `percentile-order`: percentiles that do not rise, or that the mean beside them forbids.
 
 use super::{Raised, Seen, serious, time, warning};
-use crate::document::{Document, Output};
+use crate::model::{At, Latency, Tool};
+use crate::model::{Cell, Row, Table};
+use crate::model::{Document, Output};
 use crate::quantity::rate_unit;
-use crate::read::number::{Printed, leading};
-use crate::table::{Cell, Row, Table};
-use crate::tool::{At, Latency, Tool};
+use crate::text::number::{Printed, leading};
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {

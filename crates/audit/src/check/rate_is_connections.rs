@@ -1,7 +1,7 @@
 //! `rate-is-connections`: httperf's `--rate` counts connections, not requests.
 
 use super::{Raised, Seen, time, warning, whole};
-use crate::tool::Tool;
+use crate::model::Tool;
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {

@@ -2,10 +2,10 @@
 //! requests divided by time.
 
 use super::{Raised, Seen, raise, serious};
-use crate::document::{Document, Output, Ratio};
 use crate::figures::Figure;
-use crate::read::number::Printed;
-use crate::table::Table;
+use crate::model::Table;
+use crate::model::{Document, Output, Ratio};
+use crate::text::number::Printed;
 use prony_checks::{Explanation, Severity};
 use prony_stats::summary::average;
 use std::collections::BTreeSet;

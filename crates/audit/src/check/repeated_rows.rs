@@ -1,10 +1,10 @@
 //! `repeated-rows`: the same figures stand for two different things.
 
 use super::{Raised, Seen, raise};
-use crate::document::{Output, Place};
+use crate::model::{Cell, Row};
+use crate::model::{Output, Place};
 use crate::names::{is_ordinal, is_summary};
-use crate::read::number::Printed;
-use crate::table::{Cell, Row};
+use crate::text::number::Printed;
 use prony_checks::{Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -177,7 +177,7 @@ fn significant(n: Printed) -> f64 {
 
 /// Do two tables stand under the same headings and have the same text in every cell? Such a table is
 /// shown twice: as a program printed it, and as the page shows it.
-fn shown_twice(one: &(crate::table::Table, Place), other: &(crate::table::Table, Place)) -> bool {
+fn shown_twice(one: &(crate::model::Table, Place), other: &(crate::model::Table, Place)) -> bool {
     let headings = |place: &Place| -> Vec<String> {
         let all = place.headings.iter();
         all.map(|heading| heading.0.clone()).collect()

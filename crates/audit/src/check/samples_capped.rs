@@ -1,9 +1,9 @@
 //! `samples-capped`: hey keeps a million response times, and divides the sum of all by that.
 
 use super::{Raised, Seen, serious, time, whole};
-use crate::document::Output;
-use crate::read::command::Command;
-use crate::tool::{Block, Tool};
+use crate::command::Command;
+use crate::model::Output;
+use crate::model::{Block, Tool};
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {

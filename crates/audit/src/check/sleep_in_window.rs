@@ -5,8 +5,8 @@
 //! r over n requests was really n ÷ (n ÷ r − 1 s).
 
 use super::{Raised, Seen, serious, whole};
-use crate::document::{Document, Output};
-use crate::tool::Tool;
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use prony_checks::Explanation;
 
 pub(super) const EXPLANATION: Explanation = Explanation {
@@ -45,7 +45,7 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
         else {
             continue;
         };
-        let told = |(printed, really): &(crate::tool::At<crate::Printed>, f64)| {
+        let told = |(printed, really): &(crate::model::At<crate::Printed>, f64)| {
             format!("{} is really {}", whole(printed.what.value), whole(*really))
         };
         let text = format!(

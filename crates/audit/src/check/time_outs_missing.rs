@@ -1,9 +1,9 @@
 //! `time-outs-missing`: requests that timed out are not in the distribution of response times.
 
 use super::{Raised, Seen, raise, requests, time};
-use crate::document::{Document, Output};
-use crate::read::command::{Command, WRK_TIMEOUT};
-use crate::tool::Tool;
+use crate::command::{Command, WRK_TIMEOUT};
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {

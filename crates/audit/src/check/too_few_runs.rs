@@ -1,9 +1,9 @@
 //! `too-few-runs`: systems are compared that were run once or twice.
 
 use super::{Raised, Seen, lines_in, raise};
-use crate::document::Document;
 use crate::figures::Figure;
 use crate::load::{Kind, Load};
+use crate::model::Document;
 use crate::names::System;
 use prony_checks::{Explanation, Severity};
 use std::collections::{BTreeMap, BTreeSet};

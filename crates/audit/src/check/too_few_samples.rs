@@ -1,11 +1,11 @@
 //! `too-few-samples`: percentiles of requests that are hardly there.
 
 use super::{Raised, Seen, note, of_all, raise, requests};
-use crate::document::{Document, Output};
+use crate::model::{At, Tool};
+use crate::model::{Document, Output};
+use crate::model::{Row, Table};
 use crate::quantity::counts_requests;
-use crate::read::number::{Printed, leading};
-use crate::table::{Row, Table};
-use crate::tool::{At, Tool};
+use crate::text::number::{Printed, leading};
 use prony_checks::{Explanation, Severity};
 
 pub(super) const EXPLANATION: Explanation = Explanation {

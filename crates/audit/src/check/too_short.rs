@@ -1,12 +1,12 @@
 //! `too-short`: a run that was over before the server was warm, or before anything averaged out.
 
 use super::{Raised, Seen, note, time, warning};
-use crate::document::{Document, Output};
+use crate::command::Command;
 use crate::figures::Figure;
+use crate::model::Table;
+use crate::model::{Document, Output};
 use crate::names::spaced;
-use crate::read::command::Command;
-use crate::read::number::seconds;
-use crate::table::Table;
+use crate::text::number::seconds;
 use crate::words::Words;
 use prony_checks::Explanation;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Headings: Markdown, reStructuredText, HTML, and lines in bold that serve as one.
 
-use super::lines::{Lines, without_markup};
+use crate::text::lines::{Lines, without_markup};
 use std::sync::Arc;
 
 /// The headings above a line, the outermost first.

@@ -1,8 +1,8 @@
 //! What a line is to what follows it: a name, a prompt, a figure, or nothing.
 
-use super::command::Command;
-use super::lines::{is_fence, without_markup};
-use super::number;
+use crate::command::Command;
+use crate::text::lines::{is_fence, without_markup};
+use crate::text::number;
 
 /// Does a line say something: is it neither a command, nor a mark, nor a name?
 pub(super) fn is_sentence(line: &str) -> bool {

@@ -1,25 +1,21 @@
 //! Reading: a text of any kind becomes a [`Document`] of outputs, tables and command lines, each
 //! with its line and the headings it stands under.
 
-pub(crate) mod command;
-pub(crate) mod json;
-pub(crate) mod lines;
-pub(crate) mod number;
-
 mod heading;
 mod label;
 mod ratio;
 mod spaced;
 
-use crate::document::{Document, Output, Place};
+use crate::command::Command;
+use crate::model::Tool;
+use crate::model::{At, Block, Document, Output, Place};
 use crate::quantity::rate_unit;
-use crate::tool::Tool;
+use crate::text::json::Finder;
+use crate::text::lines::{Lines, is_fence, without_markup};
 use crate::words::Words;
 use crate::{table, tool};
-use command::Command;
 use heading::Headings;
 use label::{Label, is_quantity, is_sentence, label, prompt};
-use lines::{Lines, is_fence, without_markup};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -36,7 +32,7 @@ pub fn read(name: &str, text: &str) -> Document {
         used: false,
         alone: false,
         after: None,
-        json: json::Finder::new(text.len()),
+        json: Finder::new(text.len()),
         fence: 0,
         above: None,
         label: None,
@@ -66,7 +62,7 @@ struct Reader {
     alone: bool,
     /// The line behind the last output under the same heading.
     after: Option<usize>,
-    json: json::Finder,
+    json: Finder,
     /// Where the last block of code began or ended.
     fence: usize,
     /// The label of the last output.
@@ -154,7 +150,7 @@ impl Reader {
         at + 1
     }
 
-    fn outputs(&mut self, blocks: Vec<tool::Block>, lines: &Lines<'_>, at: usize, next: usize) {
+    fn outputs(&mut self, blocks: Vec<Block>, lines: &Lines<'_>, at: usize, next: usize) {
         if blocks.is_empty() {
             // Lines that a tool has printed are no labels of what follows.
             self.since = next;
@@ -300,7 +296,7 @@ impl Reader {
         let text = without_markup(lines.get(line));
         let text = text.strip_suffix(':')?;
         // `Results:` above each of several tables tells none of them apart.
-        let names = text.chars().count() <= CAPTION && !crate::names::is_generic(text);
+        let names = text.chars().count() <= CAPTION && !crate::words::is_generic(text);
         names.then(|| Arc::new((text.to_owned(), line + 1)))
     }
 
@@ -313,7 +309,7 @@ impl Reader {
 }
 
 /// The address in the errors that tools in Go print: `Get "http://localhost:8000/": dial tcp …`.
-fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<String>> {
+fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<At<String>> {
     (first..next.min(first + ERRORS)).find_map(|i| {
         let line = lines.get(i);
         let at = line.find("://")?;
@@ -323,7 +319,7 @@ fn of_errors(lines: &Lines<'_>, first: usize, next: usize) -> Option<tool::At<St
         known.iter().any(|it| method.ends_with(it)).then_some(())?;
         let url = line[before.len()..].split(['"', ' ']).next()?;
         let url = url.trim_end_matches(':').to_owned();
-        Some(tool::At {
+        Some(At {
             what: url,
             line: i + 1,
         })

@@ -1,8 +1,8 @@
 //! Ratios that a line gives as a division: `A / B = 0.96`.
 
-use super::lines::without_markup;
-use super::number::leading;
-use crate::document::Ratio;
+use crate::model::Ratio;
+use crate::text::lines::without_markup;
+use crate::text::number::leading;
 
 /// A name in a ratio is no longer than this, in bytes.
 const NAME: usize = 60;

@@ -1,8 +1,8 @@
 //! Tables whose columns only spaces set apart. They are not read, so that a report has to name them.
 
-use super::lines::Lines;
-use super::number::leading;
 use crate::quantity::rate_unit;
+use crate::text::lines::Lines;
+use crate::text::number::leading;
 
 /// Fewer rows are no table.
 const ROWS: usize = 2;

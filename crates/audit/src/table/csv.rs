@@ -1,7 +1,7 @@
 //! Values between commas, semicolons or tabs: a file of them, or lines of them in a text.
 
-use super::{Cell, Row, Table, number};
-use crate::read::lines::{Lines, without_markup};
+use crate::model::{Cell, Row, Table, number};
+use crate::text::lines::{Lines, without_markup};
 
 /// Within a text, at least this many lines must look like a table to count as one.
 const LEAST: usize = 3;

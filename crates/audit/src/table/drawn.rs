@@ -1,7 +1,7 @@
 //! Tables that programs draw with lines: `│ Stat │ 50% │` between `├──────┼─────┤`, or `+---+`.
 
-use super::{Cell, Row, Table};
-use crate::read::lines::{Lines, without_markup};
+use crate::model::{Cell, Row, Table};
+use crate::text::lines::{Lines, without_markup};
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     is_rule(lines.get(at)).then_some(())?;

@@ -1,7 +1,8 @@
 //! Tables of HTML.
 
-use super::{Cell, LARGEST, Row, Table};
-use crate::read::lines::Lines;
+use super::LARGEST;
+use crate::model::{Cell, Row, Table};
+use crate::text::lines::Lines;
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     let line = lines.get(at);

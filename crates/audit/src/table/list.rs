@@ -1,10 +1,10 @@
 //! Lists below a heading: `- Echo: 84,166 req/s` for each system, or `c64-t8: 48000` for each load.
 
-use super::{Cell, Row, Table, number};
 use crate::load::Load;
+use crate::model::{Cell, Row, Table, number};
 use crate::names::{is_ordinal, is_summary};
 use crate::quantity::is_other;
-use crate::read::lines::{Lines, without_markup};
+use crate::text::lines::{Lines, without_markup};
 use crate::words::{Words, words};
 
 /// What an item of a list begins with.

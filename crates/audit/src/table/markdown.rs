@@ -1,7 +1,8 @@
 //! Tables of Markdown: cells between bars, dashes below the header.
 
-use super::{Cell, LARGEST, Row, Table};
-use crate::read::lines::{Lines, without_markup};
+use super::LARGEST;
+use crate::model::{Cell, Row, Table};
+use crate::text::lines::{Lines, without_markup};
 
 pub(super) fn read(lines: &Lines<'_>, at: usize) -> Option<(Table, usize)> {
     let header = lines.get(at);

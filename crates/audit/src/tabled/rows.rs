@@ -3,8 +3,8 @@
 use super::{Reading, is_metric};
 use crate::axis::load as load_named;
 use crate::load::Load;
+use crate::model::{Row, Table};
 use crate::names::{bare, is_run};
-use crate::table::{Row, Table};
 use crate::words::{Words, words};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
 //! ApacheBench.
 
-use super::{Block, Found, Step, Tool, at, finish, pair, walk};
-use crate::read::lines::Lines;
-use crate::read::number::{count, leading, whole};
+use super::{Found, Step, at, finish, pair, walk};
+use crate::model::{Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::{count, leading, whole};
 
 /// ab prints times in milliseconds.
 const MS: f64 = 1e-3;
@@ -159,7 +160,7 @@ fn take(block: &mut Block, address: &mut Address, i: usize, line: &str) -> Step 
 }
 
 /// A column of `min  mean[+/-sd] median   max`.
-fn column(value: &str, index: usize) -> Option<crate::read::number::Printed> {
+fn column(value: &str, index: usize) -> Option<crate::text::number::Printed> {
     count(value.split_whitespace().nth(index)?)
 }
 

@@ -1,9 +1,10 @@
 //! autocannon: its tables, and `--json`.
 
-use super::{Block, Found, Tool, at};
-use crate::read::json::{line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, seconds, whole};
+use super::{Found, at};
+use crate::model::{Block, Tool};
+use crate::text::json::{line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, seconds, whole};
 use serde_json::Value;
 
 /// JSON times are in milliseconds.
@@ -41,7 +42,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         if i > start && next || unknown > super::PATIENCE {
             break;
         }
-        if crate::read::lines::is_fence(line) {
+        if crate::text::lines::is_fence(line) {
             break;
         }
         if take(&mut block, &mut header, i, line) {
@@ -62,7 +63,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     }
     // It says how many requests are in flight only where there are several; tables alone do not tell.
     if let (Some(connections), None) = (block.connections, block.pipeline) {
-        block.pipeline = Some(super::At {
+        block.pipeline = Some(crate::model::At {
             what: 1,
             ..connections
         });
@@ -302,7 +303,8 @@ pub(super) fn read_json(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tool, one};
+    use super::super::one;
+    use crate::model::Tool;
 
     #[test]
     fn before_its_tables_were_drawn() {

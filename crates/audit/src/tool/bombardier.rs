@@ -1,9 +1,10 @@
 //! bombardier: its text, and its JSON.
 
-use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::json::{line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{Block, Tool};
+use crate::text::json::{line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, percent, seconds, whole};
 use serde_json::Value;
 
 /// JSON times are in microseconds.
@@ -167,7 +168,8 @@ fn number_map(value: Option<&Value>) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tool, one};
+    use super::super::one;
+    use crate::model::Tool;
 
     #[test]
     fn its_json() {

@@ -1,8 +1,9 @@
 //! The client of the published benchmark of TCP echo servers: a line for each run.
 
-use super::{Block, Found, Tool, at};
-use crate::read::lines::Lines;
-use crate::read::number::count;
+use super::{Found, at};
+use crate::model::{Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::count;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     throughput(lines.get(start))?;

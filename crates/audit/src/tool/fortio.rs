@@ -1,9 +1,10 @@
 //! fortio: what it prints, and the JSON file of a run.
 
-use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::json::{line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{Block, Tool};
+use crate::text::json::{line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, seconds, whole};
 use crate::words::Words;
 use serde_json::Value;
 
@@ -207,8 +208,9 @@ pub(super) fn read_json(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{At, Tool, one};
+    use super::super::one;
     use super::*;
+    use crate::model::{At, Tool};
 
     fn near(found: Option<At<Printed>>, expected: f64) {
         let found = found.unwrap().what.value;

@@ -1,8 +1,9 @@
 //! h2load.
 
-use super::{At, Block, Found, Step, Tool, at, finish, walk};
-use crate::read::lines::Lines;
-use crate::read::number::{count, percent, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{At, Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::{count, percent, seconds, whole};
 use crate::words::Words;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {

@@ -1,8 +1,9 @@
 //! hey, and oha's text, which is nearly the same.
 
-use super::{Block, Found, Step, Tool, at, finish, pair, walk};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, seconds, whole};
+use super::{Found, Step, at, finish, pair, walk};
+use crate::model::{Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
@@ -180,7 +181,8 @@ fn bracketed(line: &str) -> Option<(u64, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tool, one};
+    use super::super::one;
+    use crate::model::Tool;
 
     #[test]
     fn hey_with_errors() {

@@ -1,8 +1,9 @@
 //! httperf.
 
-use super::{Block, Found, Step, Tool, at, finish, pair, walk};
-use crate::read::lines::Lines;
-use crate::read::number::{leading, whole};
+use super::{Found, Step, at, finish, pair, walk};
+use crate::model::{Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::{leading, whole};
 
 /// httperf prints times in milliseconds.
 const MS: f64 = 1e-3;

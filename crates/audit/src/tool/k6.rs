@@ -1,9 +1,10 @@
 //! k6: the summary that ends a run, as text, and as JSON (`--summary-export`, `handleSummary`).
 
-use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::json::{line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{Block, Tool};
+use crate::text::json::{line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, percent, seconds, whole};
 use serde_json::Value;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
@@ -38,7 +39,7 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
 /// What only the end shows the meaning of.
 #[derive(Default)]
 struct Seen {
-    iterations: Option<super::At<u64>>,
+    iterations: Option<crate::model::At<u64>>,
     /// The share of the checks that failed, in percent, and the index of its line.
     failed_checks: Option<(f64, usize)>,
     /// How many checks failed, and how many there were.
@@ -141,7 +142,7 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
                 .find_map(|part| part.strip_prefix("avg="));
             if let Some(mean) = mean.and_then(seconds) {
                 let rate = block.iterations.map(|(rate, _)| rate);
-                let none = super::At {
+                let none = crate::model::At {
                     what: Printed::exact(0.0),
                     line: i + 1,
                 };

@@ -1,8 +1,9 @@
 //! Tools that end with a short list of `name: value` lines: siege, ghz, rewrk and Gatling.
 
-use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, bytes, count, leading, percent, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
 type Take = fn(&mut Block, usize, &str) -> Step;
 
@@ -235,9 +236,10 @@ fn gatling(block: &mut Block, i: usize, line: &str) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tool, one};
+    use super::super::one;
+    use crate::model::Tool;
 
-    fn near(found: Option<super::super::At<super::Printed>>, expected: f64) {
+    fn near(found: Option<crate::model::At<super::Printed>>, expected: f64) {
         let found = found.unwrap().what.value;
         assert!(
             (found - expected).abs() < 1e-9 * expected.max(1.0),

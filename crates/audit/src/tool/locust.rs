@@ -1,8 +1,9 @@
 //! Locust: the tables that it prints. Its CSV files are read with those of `JMeter`.
 
-use super::{At, Block, Found, Tool, at};
-use crate::read::lines::{Lines, is_fence};
-use crate::read::number::{Printed, count, leading, percent, whole};
+use super::{Found, at};
+use crate::model::{At, Block, Tool};
+use crate::text::lines::{Lines, is_fence};
+use crate::text::number::{Printed, count, leading, percent, whole};
 
 /// It prints times in milliseconds.
 const MS: f64 = 1e-3;

@@ -1,10 +1,11 @@
 //! oha's JSON. Its text is nearly hey's: see `hey.rs`.
 
+use super::at;
 use super::hey::failure;
-use super::{Block, Tool, at};
-use crate::read::json::{line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, leading};
+use crate::model::{Block, Tool};
+use crate::text::json::{line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, leading};
 use serde_json::Value;
 
 /// At most this many entries of a map are read: more than there are percentiles, statuses or errors.

@@ -1,8 +1,9 @@
 //! CSV files of whole runs: `JMeter`'s samples and its summary, Locust's statistics.
 
-use super::{At, Block, Found, Tool, at};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, percent, whole};
+use super::{Found, at};
+use crate::model::{At, Block, Tool};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, percent, whole};
 use std::collections::BTreeMap;
 
 /// Both give times in milliseconds.

@@ -1,9 +1,10 @@
 //! vegeta: `report` as text and as JSON.
 
-use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::json::{line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, percent, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{Block, Tool};
+use crate::text::json::{line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, percent, seconds, whole};
 use serde_json::Value;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
@@ -137,7 +138,8 @@ pub(super) fn read_json(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tool, one};
+    use super::super::one;
+    use crate::model::Tool;
 
     #[test]
     fn a_report() {

@@ -1,9 +1,10 @@
 //! weighttp: 0.3 and 0.4 as text, 0.5 as JSON behind the same beginning.
 
-use super::{At, Block, Found, Step, Tool, at, finish, walk};
-use crate::read::json::{Finder, line_of, number};
-use crate::read::lines::Lines;
-use crate::read::number::{Printed, count, leading, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{At, Block, Tool};
+use crate::text::json::{Finder, line_of, number};
+use crate::text::lines::Lines;
+use crate::text::number::{Printed, count, leading, seconds, whole};
 use serde_json::Value;
 
 /// JSON times are in microseconds.

@@ -2,15 +2,13 @@
 //!
 //! wrk2 prints what wrk does, and `Thread calibration` lines, finer percentiles and a spectrum.
 
-use super::{Block, Found, Step, Tool, at, finish, walk};
-use crate::read::lines::{Lines, is_fence};
-use crate::read::number::{Printed, bytes, count, leading, percent, seconds, whole};
+use super::{Found, Step, at, finish, walk};
+use crate::model::{Block, Tool};
+use crate::text::lines::{Lines, is_fence};
+use crate::text::number::{Printed, bytes, count, leading, percent, seconds, whole};
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
-    if let Some(found) = side_by_side(lines, start) {
-        return Some(found);
-    }
     // go-wrk begins and ends in the same way, and counts otherwise.
     if running(line).is_some() && lines.get(start + 1).contains("goroutine(s)") {
         let end = (start..lines.len())
@@ -41,14 +39,14 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let last = walk(lines, start, |i, line| take(&mut block, &mut part, i, line));
     // autocannon begins in the same way.
     if block.connections.is_none() && block.rate.is_none() && block.requests.is_none() {
-        block.latency = super::Latency::default();
+        block.latency = crate::model::Latency::default();
     }
     timeouts(&mut block);
     if let Some((bytes, requests)) = read_in(lines, &block)
         && requests > 0.0
     {
         let line = block.requests.map_or(block.first, |requests| requests.line);
-        block.response_bytes = Some(super::At {
+        block.response_bytes = Some(crate::model::At {
             what: bytes.times(requests.recip()),
             line,
         });
@@ -57,40 +55,6 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         block.response_bytes = super::at(last, each);
     }
     finish(block, last)
-}
-
-/// Outputs that a page has set beside each other, with or without `|` between them.
-fn side_by_side(lines: &Lines<'_>, start: usize) -> Option<Found> {
-    let first = lines.get(start);
-    let columns: Vec<usize> = first.match_indices("Running ").map(|(at, _)| at).collect();
-    let divided = first.contains('|');
-    if columns.len() < 2 || first.matches(" test @ ").count() != columns.len() {
-        return None;
-    }
-    let end = (start..lines.len())
-        .find(|&i| is_fence(lines.get(i)) || lines.get(i).trim().is_empty())
-        .unwrap_or(lines.len());
-    let cell = |line: &str, column: usize| -> String {
-        if divided {
-            return line.split('|').nth(column).unwrap_or("").to_owned();
-        }
-        // A column begins a little before its heading, where it is indented less than that.
-        let letters = line.chars().skip(columns[column]);
-        match columns.get(column + 1) {
-            Some(next) => letters.take(next - columns[column]).collect(),
-            None => letters.collect(),
-        }
-    };
-    let mut blocks = Vec::new();
-    for column in 0..columns.len() {
-        let text: Vec<String> = (start..end).map(|i| cell(lines.get(i), column)).collect();
-        let text = text.join("\n");
-        for mut block in read(&Lines::part(&text, start), start)?.blocks {
-            block.name = at(start, format!("column {}", column + 1));
-            blocks.push(block);
-        }
-    }
-    Some(Found { blocks, next: end })
 }
 
 /// The bytes of each answer, from bytes and answers per second.
@@ -111,7 +75,7 @@ fn is_heys(rate: &str) -> bool {
 /// distribution: nothing in that is longer. Its versions before 4 counted what was waiting.
 fn timeouts(block: &mut Block) {
     let longest = block.latency.max.map(|max| max.what.low());
-    let late = longest.is_some_and(|max| max > crate::read::command::WRK_TIMEOUT);
+    let late = longest.is_some_and(|max| max > crate::command::WRK_TIMEOUT);
     for error in &mut block.errors {
         if error.what.timed_out && block.tool == Tool::Wrk {
             error.what.uncounted = late;
@@ -163,9 +127,6 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
         }
         block.threads = at(i, threads);
         block.connections = at(i, connections);
-    } else if let Some(tasks) = line.strip_suffix(" task(s) running concurrently") {
-        // Of wrknet, which prints what wrk does.
-        block.connections = whole(tasks).and_then(|n| at(i, n));
     } else if line.starts_with("Thread calibration:") {
         block.tool = Tool::Wrk2;
     } else if is_header(line) {

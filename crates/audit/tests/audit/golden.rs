@@ -2,7 +2,7 @@
 //! ab 2.3, httperf 0.9, weighttp 0.3 and 0.5, h2load 1.52, oha 1.9, hey 0.1.4 and k6 0.57, as they
 //! came.
 
-use prony_audit::tool::{Block, Tool};
+use prony_audit::model::{Block, Tool};
 use prony_audit::{Printed, read};
 
 fn golden(name: &str) -> String {

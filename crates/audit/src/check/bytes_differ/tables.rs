@@ -4,8 +4,8 @@ use super::{Size, apart, worst};
 use crate::check::{Raised, Seen, raise};
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::read::number::leading;
-use crate::table::{Row, Table};
+use crate::model::{Row, Table};
+use crate::text::number::leading;
 use crate::words::words;
 use std::collections::BTreeMap;
 

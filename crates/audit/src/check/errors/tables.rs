@@ -2,9 +2,9 @@
 
 use super::TOLERABLE;
 use crate::check::{Raised, Seen, raise, share};
+use crate::model::{Cell, Row, Table};
 use crate::quantity::{counts_requests, is_aim, rates_in};
-use crate::read::number::leading;
-use crate::table::{Cell, Row, Table};
+use crate::text::number::leading;
 use crate::words::{Words, words};
 use prony_checks::Severity;
 

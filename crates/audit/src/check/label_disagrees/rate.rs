@@ -2,9 +2,9 @@
 
 use super::HALF;
 use crate::check::{Raised, raise, whole};
-use crate::document::{Document, Output};
-use crate::read::command::Command;
-use crate::tool::Tool;
+use crate::command::Command;
+use crate::model::Tool;
+use crate::model::{Document, Output};
 use prony_checks::Severity;
 
 /// A run that reaches this share of its rate has it: generators start and end a little late.

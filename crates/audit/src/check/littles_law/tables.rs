@@ -2,24 +2,21 @@
 
 use super::{PLACES, SERIOUS};
 use crate::check::{Raised, Seen, of_all, raise, time, warning};
-use crate::document::{Document, Place};
+use crate::command::Command;
 use crate::figures::Figure;
 use crate::load::Load;
-use crate::read::command::Command;
-use crate::read::number::Printed;
-use crate::read::number::seconds;
-use crate::table::Table;
-use crate::tool::Tool;
+use crate::model::Table;
+use crate::model::Tool;
+use crate::model::{Document, Place};
+use crate::text::number::Printed;
+use crate::text::number::seconds;
 use crate::words::{Words, words};
 use prony_checks::Severity;
-use std::collections::BTreeMap;
 
 /// A table may have rounded what it gives.
 const TABLED: f64 = 1.2;
 /// Fewer than this share of the places in use: the tool itself takes less than that, even where it is the limit.
 const EMPTY: f64 = 0.25;
-/// The numbers of requests in flight of a table's rows differ by less where some of the time is the tool's own.
-const APART: f64 = 1.5;
 
 /// Rates and mean response times beside each other in a table, where the load is known: from its rows, or from the
 /// command line that everything was measured with.
@@ -84,7 +81,6 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
             let depth = depth(figure, heading, place).filter(|depth| *depth > 0.0);
             looked_at.push(Row {
                 figure,
-                table: table.first,
                 mean,
                 depth,
             });
@@ -99,9 +95,7 @@ pub(super) fn check(seen: &Seen<'_>, index: usize) -> Option<Raised> {
         // It cuts times to whole milliseconds.
         looked_at.retain(|row| row.mean.value >= CUT);
     }
-    beyond(document, &looked_at)
-        .or_else(|| idle(document, &looked_at).filter(|_| closed))
-        .or_else(|| apart(document, &looked_at).filter(|_| closed))
+    beyond(document, &looked_at).or_else(|| idle(document, &looked_at).filter(|_| closed))
 }
 
 /// Seconds. What autocannon cuts off is little of a longer time.
@@ -110,8 +104,6 @@ const CUT: f64 = 0.004;
 /// A row with a rate and a mean response time.
 struct Row<'a> {
     figure: &'a Figure,
-    /// The first line of its table.
-    table: usize,
     mean: Printed,
     /// How many requests could be in flight, if that is known.
     depth: Option<f64>,
@@ -209,44 +201,6 @@ fn idle(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
         time(row.mean.value),
     );
     let lines = few.iter().map(|(row, _)| row.figure.line);
-    Some(warning(document, lines, text))
-}
-
-/// Rows of one table and one load that have different numbers of requests in flight: a closed loop keeps the same for each system.
-fn apart(document: &Document, rows: &[Row<'_>]) -> Option<Raised> {
-    let mut tables: BTreeMap<(usize, Load), Vec<&Row<'_>>> = BTreeMap::new();
-    for row in rows
-        .iter()
-        .filter(|row| row.depth.is_none() || row.figure.load == Load::default())
-    {
-        tables
-            .entry((row.table, row.figure.load))
-            .or_default()
-            .push(row);
-    }
-    let found = tables.values().find_map(|rows| {
-        let least = rows
-            .iter()
-            .min_by(|a, b| a.in_flight().total_cmp(&b.in_flight()))?;
-        let most = rows
-            .iter()
-            .max_by(|a, b| a.in_flight().total_cmp(&b.in_flight()))?;
-        let high = least.figure.rate.high() * least.mean.high();
-        let low = most.figure.rate.low() * most.mean.low();
-        (low >= APART * high && low >= 2.0).then_some((least, most))
-    });
-    let (least, most) = found?;
-    let text = format!(
-        "the rows of a table are of different loads, or the response times of some are wrong (Little's law): by its figures {} has \
-         {:.1} requests in flight ({:.0} per second of {} each), and {} {:.1}",
-        least.figure.system.name,
-        least.in_flight(),
-        least.rate(),
-        time(least.mean.value),
-        most.figure.system.name,
-        most.in_flight(),
-    );
-    let lines = [least, most].map(|row| row.figure.line);
     Some(warning(document, lines, text))
 }
 

@@ -179,23 +179,6 @@ fn a_table_with_hardly_anything_in_flight() {
 }
 
 #[test]
-fn rows_of_different_loads() {
-    let text = |beta: &str| {
-        format!(
-            "| server | Requests/sec | Transfer/sec | Latency |\n|--|--|--|--|\n| alpha | 25000.5 | 2.12MB | 8.00ms |\n\
-             | beta | 7000.5 | 0.60MB | {beta} |\n"
-        )
-    };
-    let found = of("littles-law", &text("57.20ms"));
-    assert_eq!(found[0].lines, [3, 4]);
-    assert!(
-        found[0].finding.text.contains("200.0 requests in flight"),
-        "{found:?}"
-    );
-    assert_eq!(of("littles-law", &text("28.50ms")), []);
-}
-
-#[test]
 fn tools_that_measure_less_than_requests_wait() {
     let text = |ms: &str| {
         format!(

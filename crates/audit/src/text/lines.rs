@@ -6,8 +6,6 @@ use std::borrow::Cow;
 pub(crate) struct Lines<'a> {
     source: &'a str,
     lines: Vec<Line<'a>>,
-    /// The index of the first: it is not 0 in a part of a text.
-    first: usize,
 }
 
 struct Line<'a> {
@@ -32,50 +30,36 @@ impl<'a> Lines<'a> {
         }
         unprefix(&mut lines);
         uncomment(&mut lines);
-        Self {
-            source,
-            lines,
-            first: 0,
-        }
-    }
-
-    /// Lines that stand in a longer text from this index on, in which something stands before each.
-    pub fn part(source: &'a str, first: usize) -> Self {
-        Self {
-            first,
-            ..Self::new(source)
-        }
+        Self { source, lines }
     }
 
     /// The index behind the last.
     pub fn len(&self) -> usize {
-        self.first + self.lines.len()
-    }
-
-    fn line(&self, index: usize) -> Option<&Line<'a>> {
-        self.lines.get(index.checked_sub(self.first)?)
+        self.lines.len()
     }
 
     /// A line without its end; empty beyond the last. The first has the index 0.
     pub fn get(&self, index: usize) -> &str {
-        self.line(index).map_or("", |line| &line.text)
+        self.lines.get(index).map_or("", |line| &line.text)
     }
 
     /// The text from the beginning of a line.
     pub fn from(&self, index: usize) -> &'a str {
-        self.line(index)
+        self.lines
+            .get(index)
             .map_or("", |line| &self.source[line.start..])
     }
 
     /// The index of the line in which a place in the text lies.
     pub fn line_of(&self, offset: usize) -> usize {
         let before = self.lines.partition_point(|line| line.start <= offset);
-        self.first + before.saturating_sub(1)
+        before.saturating_sub(1)
     }
 
     /// Where a line begins in the text.
     pub fn start(&self, index: usize) -> usize {
-        self.line(index)
+        self.lines
+            .get(index)
             .map_or(self.source.len(), |line| line.start)
     }
 }
@@ -299,8 +283,6 @@ mod tests {
         assert_eq!((breaks.get(0), breaks.get(1)), ("one", "two"));
         let returns = Lines::new("one\rtwo\r");
         assert_eq!((returns.len(), returns.get(1)), (2, "two"));
-        let part = Lines::part("a\nb\n", 7);
-        assert_eq!((part.len(), part.get(8), part.get(0)), (9, "b", ""));
         for line in [
             "Requests per second:    <strong>2601.55</strong> [#/sec] (mean)<br>",
             "Requests per second:    **2601.55** [#/sec] (mean)",

@@ -1,7 +1,7 @@
 //! The one shape that every tool's output is read into.
 
 use super::Tool;
-use crate::read::number::Printed;
+use crate::text::number::Printed;
 
 /// Something, and the line it stands in, from 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,7 +111,7 @@ pub struct Failed {
 const PERCENTILES: usize = 5;
 
 impl Block {
-    pub(super) fn new(tool: Tool, at: usize) -> Self {
+    pub(crate) fn new(tool: Tool, at: usize) -> Self {
         Self {
             tool,
             first: at + 1,
@@ -140,7 +140,7 @@ impl Block {
     }
 
     /// As [`Block::fail`], of requests that are not among those that it counts.
-    pub(super) fn lose(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
+    pub(crate) fn lose(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
         let before = self.errors.len();
         self.fail(at, how, count, timed_out);
         for error in &mut self.errors[before..] {
@@ -148,7 +148,7 @@ impl Block {
         }
     }
 
-    pub(super) fn fail(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
+    pub(crate) fn fail(&mut self, at: usize, how: impl Into<String>, count: u64, timed_out: bool) {
         if count == 0 {
             return;
         }
@@ -166,7 +166,7 @@ impl Block {
     }
 
     /// Keeps a field that should have been a number and is none.
-    pub(super) fn odd(&mut self, at: usize, text: &str) {
+    pub(crate) fn odd(&mut self, at: usize, text: &str) {
         self.garbled.push(At {
             what: text.to_owned(),
             line: at + 1,
@@ -174,7 +174,7 @@ impl Block {
     }
 
     /// Is there anything in it that can be looked at?
-    pub(super) fn says_something(&self) -> bool {
+    pub(crate) fn says_something(&self) -> bool {
         self.rate.is_some()
             || self.latency.mean.is_some()
             || self.latency.percentiles.len() >= PERCENTILES

@@ -143,7 +143,8 @@ fn unit(name: &str) -> Option<f64> {
         | "밀리초" => 1e-3,
         "s" | "sec" | "secs" | "second" | "seconds" | "secondes" | "seconde" | "segundos"
         | "sekunden" | "секунд" | "сек" | "с" | "秒" | "초" | "detik" => 1.0,
-        "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+        "m" | "min" | "mins" | "minute" | "minutes" | "minuten" | "minutos" | "минута"
+        | "минуты" | "минут" | "мин" | "分钟" | "分" => 60.0,
         "h" | "hour" | "hours" => 3600.0,
         _ => return None,
     })

@@ -1,9 +1,8 @@
 //! What is found in a text.
 
-use crate::read::command::Command;
-use crate::read::number::Printed;
-use crate::table::Table;
-use crate::tool::{Block, Tool};
+use super::{Block, Table, Tool};
+use crate::command::Command;
+use crate::text::number::Printed;
 use std::sync::Arc;
 
 /// A text, as what stands in it.

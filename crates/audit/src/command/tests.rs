@@ -115,26 +115,3 @@ fn this_machine() {
     assert_eq!(host_of("ftp://h/"), None);
     assert_eq!(host_of("http://"), None);
 }
-
-#[test]
-fn scripts_that_drive_autocannon() {
-    let command = |line: &str| Command::find(line, 1);
-    let found = command("$ node index.js -d 10 -c 2500 -p 4").unwrap();
-    assert_eq!(
-        (
-            found.tool,
-            found.connections(),
-            found.pipeline(),
-            found.host()
-        ),
-        (Tool::Autocannon, Some(2_500), Some(4), None)
-    );
-    for line in [
-        "node index.js -c 100 -d 10",
-        "node server.js -p 3000",
-        "node index.js -c config -d -p 4",
-        "python index.py -d 10 -c 2500 -p 4",
-    ] {
-        assert_eq!(command(line), None, "{line}");
-    }
-}

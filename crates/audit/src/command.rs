@@ -1,8 +1,8 @@
 //! Command lines of load generators, wherever they stand in a text.
 
-use super::lines::without_markup;
-use super::number::{leading, seconds_or_bare, whole};
-use crate::tool::Tool;
+use crate::model::Tool;
+use crate::text::lines::without_markup;
+use crate::text::number::{leading, seconds_or_bare, whole};
 use std::fmt;
 
 /// A command line that loads a server.
@@ -23,8 +23,10 @@ impl Command {
     /// The command line in a line of text, if there is one.
     pub(crate) fn find(line: &str, number: usize) -> Option<Self> {
         // Most lines name no load generator at all.
-        let script = line.contains(".js ") && line.contains(" -p");
-        (script || NAMES.iter().any(|(name, _)| line.contains(name))).then_some(())?;
+        NAMES
+            .iter()
+            .any(|(name, _)| line.contains(name))
+            .then_some(())?;
         // In Chinese no space sets `wrk -t1 …` apart.
         let spaced = line.contains('`').then(|| line.replace('`', " "));
         let plain = without_markup(spaced.as_deref().unwrap_or(line));
@@ -44,7 +46,7 @@ impl Command {
                 || matches!(*next, "attack" | "report") && *tool == Tool::Vegeta;
             (flag || address).then_some((at, *tool))
         });
-        let (at, tool) = named.or_else(|| Some((drives(&words)?, Tool::Autocannon)))?;
+        let (at, tool) = named?;
         let mut command = Self {
             line: number,
             tool,
@@ -337,22 +339,6 @@ pub(crate) fn names_tool(text: &str) -> bool {
     NAMES
         .iter()
         .any(|(name, _)| text.trim().eq_ignore_ascii_case(name))
-}
-
-/// Where a script stands that hands its options to autocannon, as the benchmarks of Node's frameworks do: `node index.js -c
-/// 100 -d 40 -p 10`. With all three they can hardly mean anything else.
-fn drives(words: &[&str]) -> Option<usize> {
-    let pair =
-        |pair: &&[&str]| matches!(pair[0], "node" | "bun" | "deno") && pair[1].ends_with(".js");
-    let at = words.windows(2).position(|words| pair(&words))? + 1;
-    let number = |flag: &str| {
-        let mut pairs = words[at..].windows(2);
-        pairs.any(|pair| pair[0] == flag && whole(pair[1]).is_some())
-    };
-    ["-c", "-d", "-p"]
-        .iter()
-        .all(|flag| number(flag))
-        .then_some(at)
 }
 
 /// The host of an address, without its port.
