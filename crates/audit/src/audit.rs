@@ -12,30 +12,30 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is wrong with some texts.
+/// The result of an audit of some texts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Audit {
-    /// What was read.
+    /// The files that were read.
     pub files: Vec<ReadFile>,
-    /// What is wrong, the most serious first.
+    /// The remarks, the most serious first.
     pub remarks: Vec<Remark>,
     /// How many rates were found.
     pub figures: u64,
 }
 
-/// Something that looks like figures, and was not understood.
+/// Figures that were seen and not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unread {
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What it is.
+    /// A description of the figures.
     pub what: String,
 }
 
-/// What was found in a text.
+/// Counts of what was found in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReadFile {
-    /// Its name.
+    /// The name of the file.
     pub name: String,
     /// Outputs of load generators, by tool.
     pub outputs: BTreeMap<String, u32>,
@@ -43,19 +43,19 @@ pub struct ReadFile {
     pub tables: u32,
     /// Command lines of load generators.
     pub commands: u32,
-    /// Figures that were seen and not understood.
+    /// Figures that were seen and not read.
     pub unread: Vec<Unread>,
 }
 
-/// What a check says, and of which lines.
+/// A finding with the lines that it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remark {
-    /// What it says.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
     /// The file.
     pub file: String,
-    /// Its lines, from 1, in order.
+    /// The lines, from 1, in order.
     pub lines: Vec<usize>,
 }
 

@@ -8,11 +8,11 @@ use std::fmt;
 /// A command line that loads a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
     /// The load generator.
     pub tool: Tool,
-    /// It is prony that speaks that tool's language.
+    /// True when prony runs under that tool's name.
     pub by_prony: bool,
     words: Vec<String>,
     /// Addresses in front of the program: `echo GET http://a/ | vegeta attack`.

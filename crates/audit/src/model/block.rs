@@ -6,20 +6,20 @@ use crate::text::number::Printed;
 /// Something, and the line it stands in, from 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct At<T> {
-    /// What.
+    /// The value.
     pub what: T,
-    /// Where.
+    /// The line, from 1.
     pub line: usize,
 }
 
 /// The output of one run of a load generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
-    /// What printed it.
+    /// The tool that printed it.
     pub tool: Tool,
-    /// Its first line, from 1.
+    /// The first line, from 1.
     pub first: usize,
-    /// Its last line.
+    /// The last line, from 1.
     pub last: usize,
     /// The address that was loaded.
     pub url: Option<At<String>>,
@@ -42,13 +42,13 @@ pub struct Block {
     /// Requests that were sent on a connection that an earlier one had used, or the first on one that was kept; only of a tool
     /// that was asked to keep connections, and says so.
     pub kept: Option<At<u64>>,
-    /// What went wrong, by kind; only what did.
+    /// Failed requests, by kind; kinds with a count of 0 are left out.
     pub errors: Vec<At<Failed>>,
     /// Fields that hold no number where there should be one.
     pub garbled: Vec<At<String>>,
     /// The tool's own sampling of the rate yielded nothing.
     pub unsampled: Option<usize>,
-    /// What it calls what it measured, where several are in one output.
+    /// The name of the system or page, where several are in one output.
     pub name: Option<At<String>>,
     /// Requests in flight on each connection, as it says.
     pub pipeline: Option<At<u64>>,
@@ -80,6 +80,16 @@ pub struct Latency {
 }
 
 impl Latency {
+    /// Adds a percentile of this percentage, if there is a time.
+    pub(crate) fn add(&mut self, percent: f64, time: Option<At<Printed>>) {
+        self.percentiles.extend(time.map(|time| (percent, time)));
+    }
+
+    /// Sorts the percentiles by their percentages.
+    pub(crate) fn sort(&mut self) {
+        self.percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+
     /// The percentile of this percentage, if it was printed.
     pub fn percentile(&self, percent: f64) -> Option<At<Printed>> {
         let found = self
@@ -101,9 +111,9 @@ pub struct Failed {
     pub how: String,
     /// How many.
     pub count: u64,
-    /// They took too long.
+    /// True when the requests took too long.
     pub timed_out: bool,
-    /// They are not among the requests that the output counts.
+    /// True when the requests are not among those that the output counts.
     pub uncounted: bool,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A text, as what stands in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// Its name: a file's path.
+    /// The name: a file's path.
     pub name: String,
     /// Outputs of load generators, in order.
     pub outputs: Vec<Output>,
@@ -27,7 +27,7 @@ pub struct Document {
 /// A ratio of two systems: `A / B = 0.96`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ratio {
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
     /// The system whose figure is divided.
     pub over: String,

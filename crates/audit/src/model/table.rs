@@ -5,27 +5,27 @@ use crate::text::number::{Printed, leading};
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Its first line, from 1.
+    /// The first line, from 1.
     pub first: usize,
     /// The names of its columns; empty texts where they have none.
     pub header: Vec<String>,
-    /// Its rows without the header.
+    /// The rows without the header.
     pub rows: Vec<Row>,
 }
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Its cells.
+    /// The cells, from left to right.
     pub cells: Vec<Cell>,
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What stands in it, without markup.
+    /// The text without markup.
     pub text: String,
     /// The number that it is: `12,345.6`, `12.3k`, `7 ms`, `5 ± 1`.
     pub number: Option<Printed>,
@@ -39,7 +39,7 @@ impl Cell {
 }
 
 impl Row {
-    /// Its line: that of its first cell.
+    /// The line of the first cell, from 1; 0 without cells.
     pub fn line(&self) -> usize {
         self.cells.first().map_or(0, |cell| cell.line)
     }

@@ -1,11 +1,10 @@
 //! autocannon: its tables, and `--json`.
 
+use super::object::Object;
 use super::{Found, at};
 use crate::model::{Block, Tool};
-use crate::text::json::{line_of, number};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, seconds, whole};
-use serde_json::Value;
 
 /// JSON times are in milliseconds.
 const MS: f64 = 1e-3;
@@ -245,34 +244,28 @@ fn errors(block: &mut Block, lines: &Lines<'_>, from: usize) -> Option<usize> {
     last
 }
 
-pub(super) fn read_json(
-    lines: &Lines<'_>,
-    start: usize,
-    next: usize,
-    value: &Value,
-) -> Option<Block> {
-    let (requests, latency) = (value.get("requests")?, value.get("latency")?);
+pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
     // Its results are also kept in parts, as `requests` and `latency`.
-    if value.get("pipelining").is_none() {
-        number(requests, &["p97_5"])?;
-        number(latency, &["p97_5"])?;
+    if json.get(&["pipelining"]).is_none() {
+        json.number(&["requests", "p97_5"])?;
+        json.number(&["latency", "p97_5"])?;
     }
-    let mut block = Block::new(Tool::Autocannon, start);
-    let line = |key: &str| line_of(lines, start, next, key);
-    let get = |value: &Value, key: &str| number(value, &[key]);
-    let exact = |key: &str, n: f64| at(line(key), Printed::exact(n));
-    block.rate = get(requests, "average").and_then(|n| exact("requests", n));
-    block.requests = get(requests, "total").and_then(|n| at(line("requests"), n as u64));
-    block.seconds = get(value, "duration").and_then(|n| exact("duration", n));
-    block.connections = get(value, "connections").and_then(|n| at(line("connections"), n as u64));
-    block.pipeline = get(value, "pipelining").and_then(|n| at(line("pipelining"), n as u64));
-    let url = value.get("url").and_then(Value::as_str);
-    block.url = url.and_then(|url| at(line("url"), url.to_owned()));
-    let place = line("latency");
+    json.get(&["requests"]).and(json.get(&["latency"]))?;
+    let mut block = json.block(Tool::Autocannon);
+    let requests = json.line(&["requests"]);
+    let average = json.number(&["requests", "average"]);
+    block.rate = average.and_then(|n| at(requests, Printed::exact(n)));
+    let total = json.number(&["requests", "total"]);
+    block.requests = total.and_then(|n| at(requests, n as u64));
+    block.seconds = json.figure(&["duration"], 1.0);
+    block.connections = json.whole(&["connections"]);
+    block.pipeline = json.whole(&["pipelining"]);
+    block.url = json.text(&["url"]);
+    let place = json.line(&["latency"]);
     // It rounds its samples to whole milliseconds.
     let ms = |key: &str| {
         let half = if key == "average" { 0.005 } else { 0.5 };
-        let value = get(latency, key)?;
+        let value = json.number(&["latency", key])?;
         at(place, Printed { value, half }.times(MS))
     };
     block.latency.mean = ms("average");
@@ -284,20 +277,13 @@ pub(super) fn read_json(
         ("p99", 99.0),
         ("p99_9", 99.9),
     ] {
-        block
-            .latency
-            .percentiles
-            .extend(ms(key).map(|time| (p, time)));
+        block.latency.add(p, ms(key));
     }
-    let n = |key: &str| get(value, key).unwrap_or(0.0) as u64;
-    block.fail(line("non2xx"), "not 2xx", n("non2xx"), false);
-    block.lose(
-        line("errors"),
-        "errors",
-        n("errors").saturating_sub(n("timeouts")),
-        false,
-    );
-    block.lose(line("timeouts"), "timeouts", n("timeouts"), true);
+    let line = |key| json.line(&[key]);
+    let (errors, late) = (json.count(&["errors"]), json.count(&["timeouts"]));
+    block.fail(line("non2xx"), "not 2xx", json.count(&["non2xx"]), false);
+    block.lose(line("errors"), "errors", errors.saturating_sub(late), false);
+    block.lose(line("timeouts"), "timeouts", late, true);
     Some(block)
 }
 

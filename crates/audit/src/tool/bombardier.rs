@@ -1,8 +1,8 @@
 //! bombardier: its text, and its JSON.
 
+use super::object::Object;
 use super::{Found, Step, at, finish, walk};
 use crate::model::{Block, Tool};
-use crate::text::json::{line_of, number};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, percent, seconds, whole};
 use serde_json::Value;
@@ -94,59 +94,42 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
 }
 
 /// `-o json`: everything in one line, unless something has set it in several.
-pub(super) fn read_json(
-    lines: &Lines<'_>,
-    start: usize,
-    next: usize,
-    value: &Value,
-) -> Option<Block> {
-    let result = value.get("result")?;
-    result.get("req2xx")?;
-    let line = |key: &str| line_of(lines, start, next, key);
-    let mut block = Block::new(Tool::Bombardier, start);
-    let spec = |key: &str| value.get("spec").and_then(|spec| spec.get(key));
-    let url = spec("url").and_then(Value::as_str);
-    block.url = url.and_then(|url| at(line("url"), url.to_owned()));
-    let connections = spec("numberOfConnections").and_then(Value::as_u64);
-    block.connections = connections.and_then(|n| at(line("numberOfConnections"), n));
-    let planned = spec("testDurationSeconds").and_then(Value::as_f64);
-    block.planned = planned.and_then(|s| at(line("testDurationSeconds"), s));
-    let asked = spec("rate").and_then(Value::as_f64);
-    block.asked = asked.and_then(|rate| at(line("rate"), rate));
-    let figure = |path: &[&str], factor: f64| {
-        let figure = number(result, path).filter(|figure| *figure > 0.0)?;
-        at(line(path[path.len() - 1]), Printed::exact(figure * factor))
+pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
+    json.get(&["result", "req2xx"])?;
+    let mut block = json.block(Tool::Bombardier);
+    let number = |path: &[&str]| at(json.line(path), json.number(path)?);
+    block.url = json.text(&["spec", "url"]);
+    block.connections = json.whole(&["spec", "numberOfConnections"]);
+    block.planned = number(&["spec", "testDurationSeconds"]);
+    block.asked = number(&["spec", "rate"]);
+    let figure = |path: &[&str], unit: f64| {
+        let figure = json.figure(&[&["result"], path].concat(), unit);
+        figure.filter(|figure| figure.what.value > 0.0)
     };
+    let count = |key: &str| json.count(&["result", key]);
+    let line = |key: &str| json.line(&["result", key]);
     block.seconds = figure(&["timeTakenSeconds"], 1.0);
-    let n = |key: &str| number(result, &[key]).unwrap_or(0.0) as u64;
     let classes = ["req1xx", "req2xx", "req3xx", "req4xx", "req5xx"];
-    block.requests = at(line("req2xx"), classes.iter().map(|class| n(class)).sum());
-    block.rate = figure(&["rps", "mean"], 1.0).map(|mut rate| {
-        rate.line = line_of(lines, line("rps"), next, "mean") + 1;
-        rate
-    });
+    let requests = classes.iter().map(|class| count(class)).sum();
+    block.requests = at(line("req2xx"), requests);
+    block.rate = figure(&["rps", "mean"], 1.0);
     block.latency.mean = figure(&["latency", "mean"], US);
     block.latency.max = figure(&["latency", "max"], US);
-    let listed = number_map(
-        result
-            .get("latency")
-            .and_then(|times| times.get("percentiles")),
-    );
-    for (p, time) in listed {
-        let own = line_of(lines, line("percentiles"), next, &p);
-        let time = at(own, Printed::exact(time * US));
-        let p = count(&p).map(|p| p.value);
-        block.latency.percentiles.extend(p.zip(time));
+    for (p, time, line) in json.numbers(&["result", "latency", "percentiles"]) {
+        if let Some(p) = whole(p) {
+            block
+                .latency
+                .add(p as f64, at(line, Printed::exact(time * US)));
+        }
     }
     for class in ["req4xx", "req5xx"] {
-        block.fail(line(class), &class[3..], n(class), false);
+        block.fail(line(class), &class[3..], count(class), false);
     }
     // What is among the others is listed once more, by what it was.
-    let mut others = n("others");
-    let errors = result.get("errors").and_then(Value::as_array);
-    for error in errors.into_iter().flatten().take(100) {
+    let mut others = count("others");
+    for error in json.items(&["result", "errors"]) {
         let how = error.get("description").and_then(Value::as_str);
-        let count = number(error, &["count"]).unwrap_or(0.0) as u64;
+        let count = error.get("count").and_then(Value::as_u64).unwrap_or(0);
         if how.is_some_and(is_timeout) {
             others = others.saturating_sub(count);
             block.lose(line("errors"), "timeout", count, true);
@@ -158,12 +141,6 @@ pub(super) fn read_json(
 
 fn is_timeout(how: &str) -> bool {
     how.contains("timeout") || how.contains("timed out")
-}
-
-fn number_map(value: Option<&Value>) -> Vec<(String, f64)> {
-    let map = value.and_then(Value::as_object).into_iter().flatten();
-    map.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?)))
-        .collect()
 }
 
 #[cfg(test)]

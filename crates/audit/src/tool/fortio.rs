@@ -1,7 +1,8 @@
 //! fortio: what it prints, and the JSON file of a run.
 
+use super::object::Object;
 use super::{Found, Step, at, finish, walk};
-use crate::model::{Block, Tool};
+use crate::model::{At, Block, Tool};
 use crate::text::json::{line_of, number};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, seconds, whole};
@@ -141,66 +142,52 @@ fn float(text: &str) -> Option<Printed> {
     ((-30..30).contains(&power)).then(|| number.times(10_f64.powi(power)))
 }
 
-pub(super) fn read_json(
-    lines: &Lines<'_>,
-    start: usize,
-    next: usize,
-    value: &Value,
-) -> Option<Block> {
-    let times = value.get("DurationHistogram")?;
-    let rate = number(value, &["ActualQPS"])?;
-    let line = |key: &str| line_of(lines, start, next, key);
-    let mut block = Block::new(Tool::Fortio, start);
-    block.rate = at(line("ActualQPS"), Printed::exact(rate));
-    let lasted = number(value, &["ActualDuration"]).filter(|lasted| *lasted > 0.0);
-    block.seconds = lasted.and_then(|n| at(line("ActualDuration"), Printed::exact(n * 1e-9)));
-    asked(
-        &mut block,
-        line("RequestedQPS"),
-        value.get("RequestedQPS").and_then(Value::as_str),
-    );
-    let threads = number(value, &["NumThreads"]);
-    block.connections = threads.and_then(|n| at(line("NumThreads"), n as u64));
-    let url = value.get("URL").or_else(|| value.get("Destination"));
-    let url = url.and_then(Value::as_str).filter(|url| !url.is_empty());
-    block.url = url.and_then(|url| at(line("URL"), url.to_owned()));
-    let place = line("DurationHistogram");
-    let time = |key: &str| {
-        let time = Printed::exact(number(times, &[key])?);
-        at(line_of(lines, place, next, key), time)
-    };
-    let requests = number(times, &["Count"]);
-    block.requests = requests.and_then(|n| at(line_of(lines, place, next, "Count"), n as u64));
+pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
+    const TIMES: &str = "DurationHistogram";
+    json.get(&[TIMES])?;
+    json.number(&["ActualQPS"])?;
+    let mut block = json.block(Tool::Fortio);
+    block.rate = json.figure(&["ActualQPS"], 1.0);
+    let lasted = json.figure(&["ActualDuration"], 1e-9);
+    block.seconds = lasted.filter(|lasted| lasted.what.value > 0.0);
+    let rate = json.get(&["RequestedQPS"]).and_then(Value::as_str);
+    asked(&mut block, json.line(&["RequestedQPS"]), rate);
+    block.connections = json.whole(&["NumThreads"]);
+    let url = json.text(&["URL"]);
+    block.url = url.or_else(|| json.text(&["Destination"]));
+    block.requests = json.whole(&[TIMES, "Count"]);
     // Of nothing it writes zeros.
     if block.requests.is_some_and(|requests| requests.what > 0) {
+        let time = |key| json.figure(&[TIMES, key], 1.0);
         block.latency.min = time("Min");
         block.latency.mean = time("Avg");
         block.latency.max = time("Max");
-        let listed = times.get("Percentiles").and_then(Value::as_array);
-        let mut own = line_of(lines, place, next, "Percentiles");
-        for one in listed.into_iter().flatten().take(100) {
-            let Some((p, time)) = number(one, &["Percentile"]).zip(number(one, &["Value"])) else {
+        let mut own = json.line(&[TIMES, "Percentiles"]);
+        for one in json.items(&[TIMES, "Percentiles"]) {
+            let of = |key| number(one, &[key]);
+            let Some((p, time)) = of("Percentile").zip(of("Value")) else {
                 continue;
             };
             // Each in lines of its own, unless everything is in one.
-            if own + 1 < next {
-                own = line_of(lines, own + 1, next, "Value");
+            if own + 1 < json.next {
+                own = line_of(json.lines, own + 1, json.next, "Value");
             }
-            let time = at(own, Printed::exact(time));
-            block.latency.percentiles.extend(time.map(|time| (p, time)));
+            block.latency.add(p, at(own, Printed::exact(time)));
         }
     }
-    let connect = number(value, &["ConnectionStats", "Max"]).filter(|time| *time > 0.0);
-    block.connect_max = connect.and_then(|time| at(line("ConnectionStats"), Printed::exact(time)));
-    let size = number(value, &["Sizes", "Avg"]).filter(|size| *size > 0.0);
-    block.response_bytes = size.and_then(|size| at(line("Sizes"), Printed::exact(size)));
-    let codes = value.get("RetCodes").and_then(Value::as_object);
-    let place = line("RetCodes");
-    for (code, n) in codes.into_iter().flatten() {
+    let connect = json.figure(&["ConnectionStats", "Max"], 1.0);
+    let connect = connect.filter(|time| time.what.value > 0.0);
+    block.connect_max = connect.map(|time| At {
+        line: json.line(&["ConnectionStats"]) + 1,
+        ..time
+    });
+    let size = json.number(&["Sizes", "Avg"]).filter(|size| *size > 0.0);
+    let place = json.line(&["Sizes"]);
+    block.response_bytes = size.and_then(|size| at(place, Printed::exact(size)));
+    for (code, n, line) in json.numbers(&["RetCodes"]) {
         // gRPC's and TCP's codes are words.
-        if !matches!(code.as_str(), "SERVING" | "OK") {
-            let own = line_of(lines, place, next, code);
-            failed(&mut block, own, code, n.as_u64().unwrap_or(0));
+        if !matches!(code, "SERVING" | "OK") {
+            failed(&mut block, line, code, n as u64);
         }
     }
     Some(block)
@@ -210,7 +197,6 @@ pub(super) fn read_json(
 mod tests {
     use super::super::one;
     use super::*;
-    use crate::model::{At, Tool};
 
     fn near(found: Option<At<Printed>>, expected: f64) {
         let found = found.unwrap().what.value;

@@ -67,10 +67,7 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
             if p <= 0.0 {
                 return true;
             }
-            block
-                .latency
-                .percentiles
-                .extend(at(i, time).map(|t| (p, t)));
+            block.latency.add(p, at(i, time));
             true
         }),
         Part::Details => details(block, i, line),

@@ -1,11 +1,10 @@
 //! k6: the summary that ends a run, as text, and as JSON (`--summary-export`, `handleSummary`).
 
+use super::object::Object;
 use super::{Found, Step, at, finish, walk};
 use crate::model::{Block, Tool};
-use crate::text::json::{line_of, number};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, percent, seconds, whole};
-use serde_json::Value;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     metric(lines.get(start).trim())?;
@@ -203,49 +202,31 @@ fn metric(line: &str) -> Option<(&str, &str)> {
     ((dots >= 3 || own) && (word || tagged)).then_some((bare, value.trim()))
 }
 
-/// At most this many figures of a metric are read: more than k6 has.
-const KEYS: usize = 32;
-
-pub(super) fn read_json(
-    lines: &Lines<'_>,
-    start: usize,
-    next: usize,
-    value: &Value,
-) -> Option<Block> {
-    let metrics = value.get("metrics")?;
-    // handleSummary's data has the figures of a metric one level deeper.
-    let figures = |name: &str| {
-        let metric = metrics.get(name)?;
-        Some(metric.get("values").unwrap_or(metric))
+pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
+    // The data of handleSummary has the figures of a metric one level deeper.
+    let path = |name: &'static str| {
+        let deep = json.get(&["metrics", name, "values"]).is_some();
+        let path = ["metrics", name, "values"];
+        path[..if deep { 3 } else { 2 }].to_vec()
     };
-    let line = |name| line_of(lines, start, next, name);
-    let mut block = Block::new(Tool::K6, start);
-    let requests = figures("http_reqs")?;
-    block.rate = number(requests, &["rate"]).and_then(|n| at(line("http_reqs"), Printed::exact(n)));
-    block.requests = number(requests, &["count"]).and_then(|n| at(line("http_reqs"), n as u64));
-    if let Some(Value::Object(map)) = figures("http_req_duration") {
-        let first = line("http_req_duration");
-        for (key, ms) in map.iter().take(KEYS) {
-            if let Some(ms) = ms.as_f64().filter(|ms| ms.is_finite()) {
-                let place = line_of(lines, first, next, key);
-                duration(&mut block, place, key, Printed::exact(ms * 1e-3));
-            }
-        }
-        block
-            .latency
-            .percentiles
-            .sort_by(|a, b| a.0.total_cmp(&b.0));
+    let own = |name, key| [path(name), vec![key]].concat();
+    json.get(&path("http_reqs"))?;
+    let mut block = json.block(Tool::K6);
+    let place = json.line(&["http_reqs"]);
+    let rate = json.number(&own("http_reqs", "rate"));
+    block.rate = rate.and_then(|n| at(place, Printed::exact(n)));
+    let count = json.number(&own("http_reqs", "count"));
+    block.requests = count.and_then(|n| at(place, n as u64));
+    for (key, ms, line) in json.numbers(&path("http_req_duration")) {
+        duration(&mut block, line, key, Printed::exact(ms * 1e-3));
     }
-    if let Some(connecting) = figures("http_req_connecting") {
-        let place = line("http_req_connecting");
-        block.connect_max =
-            number(connecting, &["max"]).and_then(|ms| at(place, Printed::exact(ms * 1e-3)));
-    }
-    if let Some(failed) = figures("http_req_failed") {
-        // A rate metric passes when it is true: here, when a request failed.
-        let n = number(failed, &["passes"]).unwrap_or(0.0);
-        block.fail(line("http_req_failed"), "failed", n as u64, false);
-    }
+    block.latency.sort();
+    let connecting = json.number(&own("http_req_connecting", "max"));
+    let line = json.line(&["http_req_connecting"]);
+    block.connect_max = connecting.and_then(|ms| at(line, Printed::exact(ms * 1e-3)));
+    // A rate metric passes when it is true: here, when a request failed.
+    let failed = json.count(&own("http_req_failed", "passes"));
+    block.fail(json.line(&["http_req_failed"]), "failed", failed, false);
     Some(block)
 }
 

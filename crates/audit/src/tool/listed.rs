@@ -179,10 +179,7 @@ fn rewrk(block: &mut Block, i: usize, line: &str) -> Step {
             } else if let (Some(p), Some(time)) =
                 (percent(first), words.last().and_then(|t| seconds(t)))
             {
-                block
-                    .latency
-                    .percentiles
-                    .extend(at(i, time).map(|time| (p, time)));
+                block.latency.add(p, at(i, time));
             } else if !line.starts_with(['+', '|']) {
                 return Step::Unknown;
             }

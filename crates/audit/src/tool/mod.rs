@@ -11,6 +11,7 @@ mod httperf;
 mod k6;
 mod listed;
 mod locust;
+mod object;
 mod oha;
 mod samples;
 mod vegeta;
@@ -19,6 +20,7 @@ mod wrk;
 
 use crate::model::{At, Block};
 use crate::text::lines::{Lines, is_fence};
+use object::Object;
 use serde_json::Value;
 
 /// A value found in the line of this index.
@@ -106,13 +108,22 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
         }
         return (!blocks.is_empty()).then_some(Found { blocks, next });
     }
-    let mut block = oha::read_json(lines, at, next, value)
-        .or_else(|| weighttp::read_json(lines, at, next, value))
-        .or_else(|| autocannon::read_json(lines, at, next, value))
-        .or_else(|| vegeta::read_json(lines, at, next, value))
-        .or_else(|| fortio::read_json(lines, at, next, value))
-        .or_else(|| bombardier::read_json(lines, at, next, value))
-        .or_else(|| k6::read_json(lines, at, next, value))?;
+    let json = Object {
+        lines,
+        start: at,
+        next,
+        value,
+    };
+    let readers = [
+        oha::read_json,
+        weighttp::read_json,
+        autocannon::read_json,
+        vegeta::read_json,
+        fortio::read_json,
+        bombardier::read_json,
+        k6::read_json,
+    ];
+    let mut block = readers.iter().find_map(|read| read(&json))?;
     block.last = next;
     block.says_something().then(|| Found {
         blocks: vec![block],

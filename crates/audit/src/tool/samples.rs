@@ -120,10 +120,7 @@ fn block_of(label: &str, mut sampled: Sampled, several: bool, next: usize) -> Op
         if n as f64 * (1.0 - p / 100.0) >= 10.0 {
             let rank = (n as f64 * p / 100.0).ceil() as usize;
             let value = time(sampled.times[rank.clamp(1, n) - 1]);
-            block
-                .latency
-                .percentiles
-                .extend(at(i, value).map(|time| (p, time)));
+            block.latency.add(p, at(i, value));
         }
     }
     block.connect_max = at(i, time(sampled.connect)).filter(|at| at.what.value > 0.0);

@@ -1,11 +1,13 @@
 //! vegeta: `report` as text and as JSON.
 
+use super::object::Object;
 use super::{Found, Step, at, finish, walk};
 use crate::model::{Block, Tool};
-use crate::text::json::{line_of, number};
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, percent, seconds, whole};
-use serde_json::Value;
+
+/// JSON times are in nanoseconds.
+const NS: f64 = 1e-9;
 
 pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
     let line = lines.get(start).trim();
@@ -91,30 +93,17 @@ fn take(block: &mut Block, i: usize, line: &str) -> Step {
     Step::Taken
 }
 
-pub(super) fn read_json(
-    lines: &Lines<'_>,
-    start: usize,
-    next: usize,
-    value: &Value,
-) -> Option<Block> {
-    let latencies = value.get("latencies")?;
-    latencies.get("99th")?;
-    let mut block = Block::new(Tool::Vegeta, start);
-    let line = |key: &str| line_of(lines, start, next, key);
-    let get = |path: &[&str]| number(value, path);
-    block.requests = get(&["requests"]).and_then(|n| at(line("requests"), n as u64));
-    block.asked = get(&["rate"]).and_then(|n| at(line("rate"), n));
-    let rate = get(&["throughput"]).or_else(|| get(&["rate"]));
-    block.rate = rate.and_then(|n| at(line("throughput"), Printed::exact(n)));
-    let nanoseconds = |n: f64| Printed::exact(n * 1e-9);
-    block.seconds = get(&["duration"]).and_then(|n| at(line("duration"), nanoseconds(n)));
-    let place = line("latencies");
-    let time = |key: &str| {
-        at(
-            line_of(lines, place, next, key),
-            nanoseconds(number(latencies, &[key])?),
-        )
-    };
+pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
+    json.get(&["latencies", "99th"])?;
+    let mut block = json.block(Tool::Vegeta);
+    block.requests = json.whole(&["requests"]);
+    block.asked = json
+        .number(&["rate"])
+        .and_then(|n| at(json.line(&["rate"]), n));
+    let rate = json.figure(&["throughput"], 1.0);
+    block.rate = rate.or_else(|| json.figure(&["rate"], 1.0));
+    block.seconds = json.figure(&["duration"], NS);
+    let time = |key| json.figure(&["latencies", key], NS);
     block.latency.min = time("min");
     block.latency.mean = time("mean");
     block.latency.max = time("max");
@@ -124,14 +113,12 @@ pub(super) fn read_json(
         ("95th", 95.0),
         ("99th", 99.0),
     ] {
-        block
-            .latency
-            .percentiles
-            .extend(time(key).map(|time| (p, time)));
+        block.latency.add(p, time(key));
     }
-    if let (Some(share), Some(requests)) = (get(&["success"]), block.requests) {
+    if let (Some(share), Some(requests)) = (json.number(&["success"]), block.requests) {
         let failed = requests.what as f64 * (1.0 - share);
-        block.fail(line("success"), "failed", failed.round() as u64, false);
+        let line = json.line(&["success"]);
+        block.fail(line, "failed", failed.round() as u64, false);
     }
     Some(block)
 }

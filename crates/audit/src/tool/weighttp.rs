@@ -1,11 +1,11 @@
 //! weighttp: 0.3 and 0.4 as text, 0.5 as JSON behind the same beginning.
 
+use super::object::Object;
 use super::{Found, Step, at, finish, walk};
 use crate::model::{At, Block, Tool};
-use crate::text::json::{Finder, line_of, number};
+use crate::text::json::Finder;
 use crate::text::lines::Lines;
 use crate::text::number::{Printed, count, leading, seconds, whole};
-use serde_json::Value;
 
 /// JSON times are in microseconds.
 const US: f64 = 1e-6;
@@ -30,7 +30,12 @@ pub(super) fn read(lines: &Lines<'_>, start: usize) -> Option<Found> {
         let rest = lines.from(json);
         // The object is the last thing in the output: it is read once, here.
         let (value, next) = Finder::new(rest.len()).object(lines, json)?;
-        let mut found = read_json(lines, json, next, &value)?;
+        let mut found = read_json(&Object {
+            lines,
+            start: json,
+            next,
+            value: &value,
+        })?;
         (found.first, found.connections) = (block.first, block.connections);
         found.threads = block.threads;
         return finish(found, next - 1);
@@ -95,69 +100,34 @@ fn counted(text: &str) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-pub(super) fn read_json(
-    lines: &Lines<'_>,
-    start: usize,
-    next: usize,
-    value: &Value,
-) -> Option<Block> {
-    value.get("reqs_per_sec")?;
-    let line = |key| line_of(lines, start, next, key);
-    let mut block = Block::new(Tool::Weighttp, start);
-    let get = |path: &[&str]| number(value, path);
-    block.rate = get(&["reqs_per_sec"]).and_then(|n| {
-        at(
-            line("reqs_per_sec"),
-            Printed {
-                value: n,
-                half: 0.5,
-            },
-        )
-    });
-    block.seconds =
-        get(&["secs_elapsed"]).and_then(|n| at(line("secs_elapsed"), Printed::exact(n)));
-    block.requests =
-        get(&["request_counts", "retired"]).and_then(|n| at(line("retired"), n as u64));
-    for (group, how) in [
-        ("response_counts", "fail"),
-        ("response_counts", "errs"),
-        ("status_codes", "4xx"),
-        ("status_codes", "5xx"),
-    ] {
-        block.fail(
-            line(how),
-            how,
-            get(&[group, how]).unwrap_or(0.0) as u64,
-            false,
-        );
-    }
-    let times = line("response_times");
-    let inside = |key: &str| line_of(lines, times, next, key);
-    let time = |key: &str| {
-        let printed = Printed {
-            value: get(&["response_times", key])?,
-            half: 0.5,
-        };
-        at(inside(key), printed.times(US))
+pub(super) fn read_json(json: &Object<'_>) -> Option<Block> {
+    json.get(&["reqs_per_sec"])?;
+    let mut block = json.block(Tool::Weighttp);
+    // It rounds to whole numbers.
+    let rounded = |path: &[&str], unit: f64| {
+        let value = json.number(path)?;
+        at(json.line(path), Printed { value, half: 0.5 }.times(unit))
     };
+    block.rate = rounded(&["reqs_per_sec"], 1.0);
+    block.seconds = json.figure(&["secs_elapsed"], 1.0);
+    block.requests = json.whole(&["request_counts", "retired"]);
+    for path in [
+        ["response_counts", "fail"],
+        ["response_counts", "errs"],
+        ["status_codes", "4xx"],
+        ["status_codes", "5xx"],
+    ] {
+        block.fail(json.line(&path), path[1], json.count(&path), false);
+    }
+    let time = |key| rounded(&["response_times", key], US);
     block.latency.mean = time("avg");
     block.latency.min = time("0%");
     block.latency.max = time("100%");
     for key in ["50%", "66%", "75%", "80%", "90%", "95%", "98%", "99%"] {
-        let p = leading(key).map(|(p, _)| p.value);
-        block.latency.percentiles.extend(p.zip(time(key)));
+        let p = leading(key).map_or(0.0, |(p, _)| p.value);
+        block.latency.add(p, time(key));
     }
-    block.connect_max = get(&["connect_times", "100%"]).and_then(|n| {
-        let at_line = line_of(lines, line("connect_times"), next, "100%");
-        at(
-            at_line,
-            Printed {
-                value: n,
-                half: 0.5,
-            }
-            .times(US),
-        )
-    });
+    block.connect_max = rounded(&["connect_times", "100%"], US);
     Some(block)
 }
 

@@ -185,10 +185,7 @@ fn take(block: &mut Block, part: &mut Part, i: usize, line: &str) -> Step {
         block.seconds = seconds(time).and_then(|time| at(i, time));
     } else if let Some((p, time)) = percentile(line) {
         if *part == Part::Distribution && time.value > 0.0 {
-            block
-                .latency
-                .percentiles
-                .extend(at(i, time).map(|t| (p, t)));
+            block.latency.add(p, at(i, time));
         }
     } else {
         return Step::Unknown;
