@@ -131,7 +131,6 @@ impl Load {
             Field::Connections => &mut self.connections,
             Field::Threads => &mut self.threads,
             Field::Amount => return Some(()),
-            Field::Rate => return self.other.replace((Kind::Rate, n)).is_none().then_some(()),
         };
         field.replace(n).is_none().then_some(())
     }
@@ -142,8 +141,6 @@ impl Load {
 enum Field {
     Connections,
     Threads,
-    /// Requests, or users, that begin in a second: Artillery's.
-    Rate,
     /// How long it lasted, or how many requests were sent: not how many at once.
     Amount,
 }
@@ -155,7 +152,6 @@ impl Field {
             "t" => Some(Self::Threads),
             name if THREADS.has(name) => Some(Self::Threads),
             "n" | "requests" | "duration" => Some(Self::Amount),
-            "arrivalrate" => Some(Self::Rate),
             name => CONNECTIONS.has(name).then_some(Self::Connections),
         }
     }

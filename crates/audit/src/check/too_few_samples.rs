@@ -53,43 +53,22 @@ pub(super) fn check(seen: &Seen<'_>) -> Vec<Raised> {
             continue;
         };
         let tiny = *n < FEW;
-        let text = if tiny {
-            format!(
-                "{}{} has {}: chance decides its rate and every percentile",
-                of_all(
-                    few.len(),
-                    document.outputs.len(),
-                    "outputs have few requests"
-                ),
-                output.called(),
-                requests(*n as u64),
-            )
+        let why = if tiny {
+            ": chance decides its rate and every percentile".to_owned()
         } else if each_once(output) {
-            format!(
-                "{}{} has {}, of as many connections: each sent one, so all of them begin at once, and what was measured is how the \
-                 server opens them",
-                of_all(
-                    few.len(),
-                    document.outputs.len(),
-                    "outputs have few requests"
-                ),
-                output.called(),
-                requests(*n as u64),
-            )
+            ", of as many connections: each sent one, so all of them begin at once, and what was measured is how the server \
+             opens them"
+                .to_owned()
         } else {
-            let percent = thin.map_or(99.0, |(percent, _)| percent);
-            format!(
-                "{}{} has {}: {}",
-                of_all(
-                    few.len(),
-                    document.outputs.len(),
-                    "outputs have few requests"
-                ),
-                output.called(),
-                requests(*n as u64),
-                above(percent),
-            )
+            format!(": {}", above(thin.map_or(99.0, |(percent, _)| percent)))
         };
+        let what = "outputs have few requests";
+        let text = format!(
+            "{}{} has {}{why}",
+            of_all(few.len(), document.outputs.len(), what),
+            output.called(),
+            requests(*n as u64),
+        );
         let lines = few.iter().flat_map(|(_, _, line, thin)| {
             thin.map(|(_, thin)| thin.line).into_iter().chain([*line])
         });

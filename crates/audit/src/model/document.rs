@@ -90,9 +90,4 @@ impl Document {
             output.command = Some(only.clone());
         }
     }
-
-    /// Is there anything in it that an audit can look at?
-    pub fn says_something(&self) -> bool {
-        !(self.outputs.is_empty() && self.tables.is_empty() && self.commands.is_empty())
-    }
 }
