@@ -48,6 +48,11 @@ impl Headings {
         Some(next)
     }
 
+    /// Is there no heading above?
+    pub fn is_empty(&self) -> bool {
+        self.stack.is_empty()
+    }
+
     /// The headings above, the outermost first.
     pub fn above(&self) -> Vec<Arc<(String, usize)>> {
         self.stack

@@ -100,6 +100,16 @@ impl Reader {
             match tool::read_json(lines, at, next, &value) {
                 Some(found) => {
                     self.outputs(found.blocks, lines, at, next);
+                    let results = value.as_array().map_or(0, Vec::len);
+                    if results > tool::LISTED {
+                        self.unread(
+                            at,
+                            &format!(
+                                "{results} results in a list, but the first {}",
+                                tool::LISTED
+                            ),
+                        );
+                    }
                 }
                 None if speaks_of_rates(&value) => {
                     self.unread(at, "JSON with figures in a form that prony cannot read");
@@ -285,7 +295,7 @@ impl Reader {
     fn is_headed(&self, lines: &Lines<'_>, at: usize) -> bool {
         let mut above = (self.since..at).rev();
         let line = above.find(|i| !lines.get(*i).trim().is_empty());
-        !self.headings.above().is_empty()
+        !self.headings.is_empty()
             || line.is_some_and(|i| without_markup(lines.get(i)).ends_with(':'))
     }
 

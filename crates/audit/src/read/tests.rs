@@ -65,8 +65,13 @@ fn what_is_not_understood_is_kept() {
     );
     let lines: Vec<usize> = document.unread.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [1, 2]);
-    let document = read("x.json", "{\"rps\": 12000, \"mine\": true}\n");
-    assert_eq!(document.unread.len(), 1);
+    let unread = |json: &str| read("x.json", json).unread.len();
+    assert_eq!(unread("{\"rps\": 12000, \"mine\": true}\n"), 1);
+    let suite = "{\"rawData\": {\"json\": {\"a\": [{\"latencyAvg\": \"1.00ms\", \"totalRequests\": 9}]}}}\n";
+    assert_eq!(unread(suite), 1);
+    let result = "{\"requests\": 5000, \"throughput\": 500.0, \"duration\": 1e10, \"latencies\": {\"99th\": 1e6}}";
+    let list = |n: usize| format!("[{}]\n", vec![result; n].join(",\n"));
+    assert_eq!((unread(&list(200)), unread(&list(201))), (0, 1));
 }
 
 #[test]

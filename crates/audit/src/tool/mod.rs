@@ -132,7 +132,7 @@ pub(crate) fn read_json(lines: &Lines<'_>, at: usize, next: usize, value: &Value
 }
 
 /// More results than this in one list are data of a whole suite: the others are left out.
-const LISTED: usize = 200;
+pub(crate) const LISTED: usize = 200;
 
 /// The line in which an object of a list begins: the next one with its first key.
 fn json_item(lines: &Lines<'_>, from: usize, next: usize, item: &Value) -> Option<usize> {
