@@ -74,6 +74,8 @@ pub struct Capacity<'a, H, G> {
     pub max_connections: u32,
     /// What is to be kept.
     pub limits: Limits,
+    /// Starts of the server whose capacity is bracketed, at least 1.
+    pub starts: u32,
     /// Up to which share of the capacity, above 1, it is loaded beyond it; none: not beyond it.
     pub beyond: Option<f64>,
 }
@@ -239,7 +241,8 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             // One trial shows it: more of them, at lower rates, would take long and show the same.
             true => Search::from(guess, guess),
             false => Search::from(guess, lowest_rate(percentile, longest)),
-        };
+        }
+        .of_starts(self.capacity.starts);
         let mut whole = self.search(&mut search)?;
         let (mut curve, mut after_overload) = (Vec::new(), None);
         let top = |search: &Search| {

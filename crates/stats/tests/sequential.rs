@@ -66,8 +66,19 @@ fn at_most_five_percent(runs: u32) -> f64 {
 /// every kind of spending; with tails as heavy as those of t with 5 degrees of freedom in no more.
 #[test]
 fn equal_servers_are_called_different_in_five_percent() {
+    equal_servers(&[(100, 3), (101, 5), (102, 10)]);
+}
+
+/// The same with more rounds.
+#[test]
+#[ignore = "scripts/campaign statistics: a minute of simulation"]
+fn equal_servers_are_called_different_in_five_percent_of_many_rounds() {
+    equal_servers(&[(103, 30), (104, 60)]);
+}
+
+fn equal_servers(of: &[(u64, u32)]) {
     const RUNS: u32 = 2_000;
-    for (seed, most) in [(100, 3), (101, 5), (102, 10), (103, 30), (104, 60)] {
+    for &(seed, most) in of {
         for spending in [Spending::OBrienFleming, Spending::Quadratic, Spending::Even] {
             let looks: Vec<u32> = (FIRST_LOOK..=most).collect();
             let plan = Plan::new(&looks, spending).expect("a plan");
@@ -92,6 +103,7 @@ fn equal_servers_are_called_different_in_five_percent() {
 /// On a host that spoils one round in twenty, equal servers are called different no more often, and a
 /// difference is found that those rounds would hide.
 #[test]
+#[ignore = "scripts/campaign statistics: a quarter of a minute of simulation"]
 fn spoilt_rounds_hide_little() {
     const RUNS: u32 = 2_000;
     const MOST: u32 = 60;

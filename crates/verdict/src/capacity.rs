@@ -19,7 +19,7 @@ pub use known::{brackets, known};
 
 use prony_record::service::{Known, Outcome, RateStep, Unclear};
 
-/// Starts whose capacity is bracketed.
+/// Starts whose capacity is bracketed, unless [`Search::of_starts`] says otherwise.
 pub const STARTS: u32 = 5;
 /// Starts in all, with those whose first rate was broken, or that noise has spoilt.
 const MOST_STARTS: u32 = 16;
@@ -95,6 +95,8 @@ pub enum Next {
 pub struct Search {
     /// The lowest rate that can be tried.
     floor: f64,
+    /// Starts whose capacity is bracketed.
+    starts: u32,
     start: u32,
     next: Next,
     /// By which factor this start goes up.
@@ -120,6 +122,7 @@ impl Search {
     pub fn from(guess: f64, floor: f64) -> Self {
         Self {
             floor,
+            starts: STARTS,
             start: 0,
             next: Next::Try(round(guess.max(floor))),
             step: FIRST,
@@ -130,6 +133,15 @@ impl Search {
             blind: 0,
             hidden: 0,
             trials: Vec::new(),
+        }
+    }
+
+    /// The same over this many starts, at least 1: fewer are quicker, and leave a wider interval.
+    #[must_use]
+    pub fn of_starts(self, starts: u32) -> Self {
+        Self {
+            starts: starts.max(1),
+            ..self
         }
     }
 
@@ -218,8 +230,8 @@ impl Search {
             .iter()
             .filter_map(|start| start.held)
             .reduce(f64::max);
-        let over = closed >= STARTS
-            || self.start + 1 >= MOST_STARTS
+        let over = closed >= self.starts
+            || self.start + 1 >= MOST_STARTS.max(self.starts)
             || (held.is_none() && rate <= self.floor)
             || self.hidden >= HIDDEN;
         if over {

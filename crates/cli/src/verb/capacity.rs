@@ -103,6 +103,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         manner: &manner,
         max_connections: args.max_connections,
         limits: limits.clone(),
+        starts: args.starts,
         beyond: args.beyond,
     };
     let outcome = search.carry_out(&mut kept, &mut |event| hear(&live, &event));

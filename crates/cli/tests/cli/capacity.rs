@@ -6,10 +6,11 @@ use serde_json::Value;
 
 /// Searches a server of which each answer takes 2 ms of the only loop: at most 500 per second, whatever
 /// the machine.
-fn search(place: &Place, more: &[&str]) -> Done {
+fn search(place: &Place, starts: &str, more: &[&str]) -> Done {
     let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
     let usual = [
-        "capacity", &server, "--get", "/", "-d", "300ms", "--warmup", "300ms", "--json",
+        "capacity", &server, "--get", "/", "-d", "200ms", "--warmup", "100ms", "--json",
+        "--starts", starts,
     ];
     place.prony(&[&usual, more].concat())
 }
@@ -37,7 +38,7 @@ fn bounds(report: &Value) -> (f64, f64) {
 #[test]
 fn a_capacity_or_its_bounds_and_the_curve_below_it() {
     let place = Place::new();
-    let done = search(&place, &["--percentile", "90", "--within", "30ms"]);
+    let done = search(&place, "3", &["--percentile", "90", "--within", "30ms"]);
     let report = done.json();
     let (low, high) = bounds(&report);
     assert!(low <= 510.0 && high >= 100.0, "{report:#}");
@@ -61,7 +62,7 @@ fn a_capacity_or_its_bounds_and_the_curve_below_it() {
 fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
     let place = Place::new();
     let more = ["--p90", "30ms", "--at-least", "100000000"];
-    let done = search(&place, &more);
+    let done = search(&place, "1", &more);
     // A rate that high is never sent; where noise leaves no upper bound, it is not known.
     let known = done.json()["known"]["high"].is_number();
     let expected = if known { "below" } else { "not known" };
@@ -73,7 +74,7 @@ fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
 fn several_limits_and_what_happens_beyond() {
     let place = Place::new();
     let limits = ["--p50", "20ms", "--p90", "40ms", "--errors", "1%"];
-    let report = search(&place, &[&limits[..], &["--beyond", "125%"]].concat()).json();
+    let report = search(&place, "1", &[&limits[..], &["--beyond", "125%"]].concat()).json();
     bounds(&report);
     let latency = report["limits"]["latency"].as_array().unwrap();
     assert_eq!(latency.len(), 2, "{report:#}");

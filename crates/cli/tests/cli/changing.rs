@@ -60,7 +60,9 @@ fn a_rate_that_changes_is_shown_over_time() {
     }
     let markdown = load(&["--rate", "100..900", "-d", "1s", "--markdown", "-"]).with(0);
     for said in [
-        " of 500/s asked over 4 connections; p99",
+        // More than the four where the machine is busy.
+        " of 500/s asked over ",
+        " connections; p99",
         "Target rate: 100..900 for 1s: 500/s on average, constant.",
     ] {
         assert!(markdown.stdout.contains(said), "{said}: {markdown}");

@@ -171,7 +171,7 @@ fn servers_run_on_one_machine_and_the_load_comes_from_others() {
     let place = Place::with_references();
     let done = place
         .prony(&words(
-            "duel --json --rounds 2 --duration 200ms --warmup 200ms --contract tcp-echo \
+            "duel --json --rounds 2 --duration 100ms --warmup 100ms --contract tcp-echo \
              --server-on a --load-from b,c --host a=env --host b=env --host c=env quick plain",
             &[],
         ))

@@ -242,12 +242,12 @@ while True:
     threading.Thread(target=serve, args=(client,), daemon=True).start()
 ";
 
-const SHORT: [&str; 7] = ["--rounds", "2", "-d", "200ms", "--warmup", "200ms", "-c"];
+const SHORT: [&str; 7] = ["--rounds", "2", "-d", "100ms", "--warmup", "0s", "-c"];
 
 #[test]
 fn duels_are_fought_over_http2() {
     let place = Place::new();
-    let duel = [&["duel", "--json"][..], &SHORT, &["2"]].concat();
+    let duel = [&["duel", "--json", "--no-rate"][..], &SHORT, &["2"]].concat();
     let url = format!("h2c://127.0.0.1:{}/", serves(serve));
     place
         .prony(&[&duel[..], &["--streams", "4", &url, &url]].concat())
@@ -283,7 +283,7 @@ fn a_capacity_is_found_over_http2() {
     let place = Place::new();
     let url = format!("h2c://127.0.0.1:{}/", serves(serve));
     let search = [
-        "capacity", "--json", "--p99", "20ms", "-d", "300ms", "-c", "2",
+        "capacity", "--json", "--p99", "20ms", "-d", "200ms", "-c", "2", "--starts", "1",
     ];
     let report = place
         .prony(&[&search[..], &["--warmup", "100ms", "--streams", "4", &url]].concat())

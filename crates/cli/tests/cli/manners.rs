@@ -29,7 +29,7 @@ fn a_name_and_a_password_go_with_every_request() {
     for (verb, more, sides) in [
         ("load", &["-n", "10", "-q"][..], 1),
         ("duel", &[&SOON[..], &duel].concat(), 2),
-        ("capacity", &SOON, 1),
+        ("capacity", &[&SOON[..], &["--within", "1ns"]].concat(), 1),
     ] {
         let (server, url) = server();
         let words = [&[verb, "-u", "ada:secret"], more, &vec![&*url; sides]].concat();
@@ -112,15 +112,16 @@ fn connections_go_elsewhere_and_requests_keep_the_name() {
     let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
     let file = file.display().to_string();
     let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
-    let capacity = [&["capacity"], &SOON[..]].concat();
+    let capacity = [&["capacity", "--within", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "10"];
     let away = [&load[..], &["--load-from", "a", "--host", "a=env"]].concat();
-    for (verb, sides) in [
-        (&load[..], 1),
-        (&duel, 2),
-        (&capacity, 1),
-        (&["verify", &file], 1),
-        (&away, 1),
+    // What takes longer tries one of the ways.
+    for (verb, sides, ways) in [
+        (&load[..], 1, 3),
+        (&duel, 2, 1),
+        (&capacity, 1, 1),
+        (&["verify", &file], 1, 3),
+        (&away, 1, 1),
     ] {
         for (url, option) in [
             (
@@ -132,7 +133,10 @@ fn connections_go_elsewhere_and_requests_keep_the_name() {
                 "http://shop.test/",
                 "--connect-to=shop.test:80:127.0.0.1:PORT",
             ),
-        ] {
+        ]
+        .into_iter()
+        .take(ways)
+        {
             let server = Constant::new(OK, After::Keep);
             let port = server.tcp().port().to_string();
             let [url, option] = [url, option].map(|text| text.replace("PORT", &port));
@@ -259,7 +263,7 @@ fn noting() -> (String, Arc<Mutex<BTreeSet<IpAddr>>>) {
 fn connections_come_from_the_addresses_that_are_given() {
     let place = Place::new();
     let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
-    let capacity = [&["capacity"], &SOON[..]].concat();
+    let capacity = [&["capacity", "--within", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "100", "-c", "4"];
     let by = |transport| [&load[..], &["--transport", transport]].concat();
     let away = [&load[..], &["--load-from", "a", "--host", "a=env"]].concat();

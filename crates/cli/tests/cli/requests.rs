@@ -307,7 +307,9 @@ fn a_duel_asks_the_requests_of_a_file_and_compares_them_by_name() {
     let (place, file) = shop(ECHOED);
     let duel = |more: &[&str]| {
         let (a, b) = (one.http(""), two.http(""));
-        let first = ["duel", "--quiet", "-f", &file, "-d", "200ms", "-c", "4"];
+        let first = [
+            "duel", "--quiet", "-f", &file, "-d", "100ms", "--warmup", "100ms", "-c", "4",
+        ];
         place.prony(&[&first, more, &[a.as_str(), b.as_str()]].concat())
     };
     let report = duel(&["--rounds", "2", "--rate", "200", "--json"])
@@ -365,6 +367,8 @@ fn a_capacity_search_and_a_run_ask_the_requests_of_a_file() {
     // A rate that no server keeps within a nanosecond: the search is short, and ends unknown.
     let capacity = place.prony(&[
         "capacity",
+        "--starts",
+        "1",
         "--quiet",
         "--json",
         "-f",

@@ -305,7 +305,9 @@ fn sessions_take_part_in_duels_searches_and_experiments() {
     let (one, two) = (shop(), shop());
     let (place, file) = place("name\nann\nbob\ncy\n", BUYER);
     let (one, two) = (format!("http://{one}"), format!("http://{two}"));
-    let first = ["duel", "--quiet", "--json", "-f", &file, "-d", "300ms"];
+    let first = [
+        "duel", "--quiet", "--json", "-f", &file, "-d", "200ms", "--warmup", "100ms",
+    ];
     let more = ["-c", "8", "--rounds", "2", "--rate", "400", &one, &two];
     let done = place.prony(&[&first[..], &more].concat()).with(0);
     assert!(
@@ -346,7 +348,9 @@ fn sessions_take_part_in_duels_searches_and_experiments() {
         // Not nearly the 400 that they would be if the rate were one of sessions; fewer on a busy machine.
         assert!(sessions < 300.0, "{trial:#}");
     }
-    let capacity = ["capacity", "--quiet", "--json", "-f", &file, "-d", "100ms"];
+    let capacity = [
+        "capacity", "--starts", "1", "--quiet", "--json", "-f", &file, "-d", "100ms",
+    ];
     let capacity = [&capacity[..], &["-c", "2", "--within", "1ns", &one]].concat();
     let capacity = place.prony(&capacity);
     assert!(capacity.stdout.contains("\"server\""), "{capacity}");

@@ -16,7 +16,7 @@ fn a_run_that_the_notebook_cannot_take_is_shown_and_saved_beside_it() {
     let server = Served::start(&["http-echo"]);
     let url = server.http("/");
     let load = ["load", "-d", "300ms", "-c", "2", &url];
-    let quick = ["--rounds", "2", "-d", "300ms", "--warmup", "200ms"];
+    let quick = ["--rounds", "2", "-d", "100ms", "--warmup", "0s"];
     let duel = [
         "duel",
         "quick",
@@ -79,11 +79,12 @@ fn a_run_whose_beginning_is_in_the_notebook_is_put_in_whole() {
         "-c",
         "2",
         "--rounds",
-        "8",
+        "3",
+        "--no-rate",
         "-d",
         "100ms",
         "--warmup",
-        "100ms",
+        "0s",
     ];
     let going = Background::start(&mut place.command(&duel));
     until("the first trial", || trials(&other) > 0);
@@ -97,7 +98,7 @@ fn a_run_whose_beginning_is_in_the_notebook_is_put_in_whole() {
     other.execute_batch("ROLLBACK").unwrap();
     place.prony(&["import", &saved(&place)]).with(0);
     let all = trials(&other) - begun;
-    assert_eq!(all, 8 * 2 * 2, "what the notebook had is in the file too");
+    assert_eq!(all, 3 * 2, "what the notebook had is in the file too");
     let runs = place.prony(&["runs", "--json"]).with(0).json();
     assert_eq!(runs[0]["status"], "finished", "{runs:#}");
     assert_eq!(runs[1]["status"], "interrupted", "{runs:#}");

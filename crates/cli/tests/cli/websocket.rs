@@ -134,8 +134,16 @@ fn what_cannot_work_over_websocket_is_said() {
     }
 }
 
-const SHORT: [&str; 8] = [
-    "--json", "--rounds", "2", "-d", "200ms", "--warmup", "200ms", "-c",
+const SHORT: [&str; 9] = [
+    "--json",
+    "--rounds",
+    "2",
+    "--no-rate",
+    "-d",
+    "100ms",
+    "--warmup",
+    "0s",
+    "-c",
 ];
 
 #[test]
@@ -177,7 +185,8 @@ fn a_capacity_is_found_over_websocket() {
     let server = Served::start(&["ws-echo"]);
     let url = ws(&server, "/");
     let search = [
-        "capacity", "--json", "--p99", "20ms", "-d", "300ms", "-c", "2", "--warmup", "100ms", &url,
+        "capacity", "--json", "--p99", "20ms", "-d", "200ms", "-c", "2", "--warmup", "100ms",
+        "--starts", "1", &url,
     ];
     let report = place.prony(&search).json();
     assert!(

@@ -259,9 +259,9 @@ fn a_duel_says_why_and_keeps_it() {
         "--why-rounds",
         "3",
         "-d",
-        "200ms",
+        "100ms",
         "--warmup",
-        "200ms",
+        "100ms",
         "-c",
         "4",
     ];
@@ -353,7 +353,7 @@ fn a_run_says_why_against_its_baseline() {
     let experiment = place.experiment(
         "two",
         "title = 'Two'\ncontract = 'http-echo'\nservers = ['plain', 'quick']\nbaseline = 'quick'\nrounds = 2\n\
-         [load]\nconnections = 2\nrate = 200\nduration = '300ms'\nwarmup = '100ms'\n",
+         [load]\nconnections = 2\nrate = 200\nduration = '100ms'\nwarmup = '100ms'\n",
     );
     let done = place.prony(&[
         "run",
@@ -406,7 +406,7 @@ fn a_run_without_why_has_no_stacks() {
     let experiment = place.experiment(
         "one",
         "title = 'One'\ncontract = 'http-echo'\nservers = ['quick']\nrounds = 1\n\
-         [load]\nconnections = 2\nrate = 200\nduration = '300ms'\nwarmup = '100ms'\n",
+         [load]\nconnections = 2\nrate = 200\nduration = '100ms'\nwarmup = '100ms'\n",
     );
     place
         .prony(&["run", &experiment, "--quiet", "--no-html"])

@@ -265,7 +265,7 @@ fn judge(case: &Case, plan: &Plan) {
 
 #[test]
 fn what_was_not_asked_for_is_no_right_answer() {
-    at_once(6, &cases(), |case| {
+    at_once(16, &cases(), |case| {
         for plan in shapes(&case.dialogue) {
             judge(case, &plan);
         }

@@ -312,7 +312,7 @@ fn once(name: &'static str, said: Said) -> Hostile {
 }
 
 fn survive(all: &[Hostile], plans: fn(&Server, &Dialogue) -> Vec<Plan>) {
-    at_once(12, all, |it| {
+    at_once(24, all, |it| {
         for plan in plans(&it.server, &messages(SIZE, false)) {
             let plan = match it.name.ends_with("silence") {
                 true => plan.timeout(Duration::from_millis(200)),

@@ -51,6 +51,7 @@ fn search_within(
             latency,
             errors: 0.001,
         },
+        starts: STARTS,
         beyond,
     };
     let mut journal = Vec::new();

@@ -9,6 +9,7 @@ use prony_lab::side::{Side, What};
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_record::{Backlog, ByHost, Distributions, Load, Observation, Pool, Recording};
+use prony_verdict::capacity::STARTS;
 use prony_verdict::design::Given;
 use std::time::Duration;
 
@@ -264,6 +265,7 @@ fn each_that_applies_is_raised_in_a_capacity_search() {
                 }],
                 errors: 0.5,
             },
+            starts: STARTS,
             beyond: None,
         };
         let mut journal: Vec<Recording> = Vec::new();

@@ -201,17 +201,27 @@ impl Queue {
 /// Of servers whose trials say clearly what they keep, and of such whose short trials mostly look better than they are. Of 150
 /// searches 142 are expected to be right, and 134 or fewer in one series of a hundred.
 #[test]
-fn the_interval_holds_however_starts_and_trials_differ() {
-    let queues = [
-        Queue::constant(0.002, 0.0),
+fn the_interval_holds_where_starts_differ() {
+    covered(&[
         Queue::constant(0.002, 0.05),
+        Queue::exponential(0.005, 0.1, 0.1),
+    ]);
+}
+
+#[test]
+#[ignore = "scripts/campaign statistics: half a minute of simulation"]
+fn the_interval_holds_however_starts_and_trials_differ() {
+    covered(&[
+        Queue::constant(0.002, 0.0),
         Queue::constant(0.002, 0.15),
         Queue::exponential(0.002, 0.05, 0.15),
         Queue::exponential(0.002, 0.05, 0.0),
         Queue::exponential(0.002, 0.05, 0.05),
         Queue::exponential(0.005, 0.1, 0.0),
-        Queue::exponential(0.005, 0.1, 0.1),
-    ];
+    ]);
+}
+
+fn covered(queues: &[Queue]) {
     std::thread::scope(|scope| {
         for queue in queues {
             scope.spawn(move || {

@@ -213,14 +213,8 @@ mod tests {
                 json!({ "id": "7" }),
                 "/id: want integer, but got string, found \"7\"",
             ),
-            (
-                json!({ "id": 0 }),
-                "/id: must be >=1, but got 0, found 0",
-            ),
-            (
-                json!({}),
-                "the whole: missing properties 'id', found {}",
-            ),
+            (json!({ "id": 0 }), "/id: must be >=1, but got 0, found 0"),
+            (json!({}), "the whole: missing properties 'id', found {}"),
             (
                 json!([1]),
                 "the whole: want object, but got array, found [1]",
@@ -258,10 +252,7 @@ mod tests {
                 "http://localhost:1/a.json#/b",
                 "a $ref leads to http://localhost:1/a.json, and only the schema itself is read",
             ),
-            (
-                "#/$defs/none",
-                "a $ref leads nowhere: #/$defs/none",
-            ),
+            ("#/$defs/none", "a $ref leads nowhere: #/$defs/none"),
         ] {
             assert_eq!(wrong(json!({ "$ref": other })), expected);
         }
