@@ -1,7 +1,6 @@
 //! prony's engine as a contestant: what is asked, what must be answered, and a warm-up that is not
 //! measured.
 
-use crate::bare::Span;
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use prony_engine::protocol::h2::{H2Exchange, WINDOW};
@@ -28,6 +27,15 @@ pub fn transports() -> Vec<Transport> {
         eprintln!("{kind} is not available on this kernel, and is left out");
     }
     offered
+}
+
+/// How long: unmeasured first, then measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// Before it is measured.
+    pub warmup: Duration,
+    /// While it is measured.
+    pub measured: Duration,
 }
 
 /// How long each measurement takes: a fifth more than what is measured, for a warm-up.

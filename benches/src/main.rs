@@ -1,80 +1,27 @@
 //! prony against bare loops and against its peers, in one run.
 //!
-//! | benchmark | question |
-//! |---|---|
-//! | [`peers`] | how much does prony cost, compared with a bare loop, wrk, h2load and ab? |
-//! | [`over`] | and over TLS, HTTP/2 and WebSocket? |
-//! | [`others`] | what do other load generators say of the same server? |
-//! | [`send_delay`] | does it send when it should? |
-//! | [`memory`] | what does a connection cost? |
-//! | [`truth`] | does it report what happened? |
-//! | [`compat`] | what does another tool's command line cost? |
-//! | [`mix`] | what does a mix of requests with values in them cost? |
-//! | [`verdicts`] | can its verdicts be relied on? |
-//! | [`power`] | is a known slowdown found? |
-//! | [`referee`] | are its verdicts right of servers that are slow, or wait for something? |
-//! | [`busy`] | is more work ever called an improvement, on a busy machine too? |
-//! | [`attribution`] | does it say what is wrong? |
-//! | [`audit`] | how long does it take to read a benchmark? |
-//! | [`pages`] | how long does a report take, and how large is it? |
-//! | [`view`] | how soon does `prony view` answer, with many trials in the notebook? |
-//! | [`siege`] | and with a thousand connections held against it? |
-//! | [`display`] | what does the live view cost? |
-//! | [`instructions`] | does a change of the load loop make it more expensive? |
-//! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
-//! | [`hostile`] | is what hostile servers do told as it is? |
-//! | [`faults`] | is anything lost or left behind when prony, or what it needs, fails? |
-//! | [`hosts`] | what do generators on several machines cost, and do they act together? |
-//! | [`soak`] | does anything grow, drift or get lost in a load of hours? |
-//! | [`why`] | does `duel --why` name what makes a server cost more? |
-//! | [`verify`] | does a verification fail because the machine is busy? |
+//! [`claims`] measures the figures that the documents claim; [`campaigns`] tries what might break.
 
-mod attribution;
-mod audit;
-mod bare;
-mod busy;
-mod capacity;
+mod campaigns;
 mod child;
-mod compat;
-mod display;
+mod claims;
 mod error;
-mod external;
-mod faults;
-mod gaps;
-mod hostile;
-mod hosts;
-mod instructions;
-mod k6;
 mod load;
-mod memory;
-mod mix;
-mod others;
-mod over;
-mod pages;
-mod peers;
 mod place;
-mod plant;
-mod power;
 mod prony;
-mod pty;
 mod quiet;
-mod referee;
-mod send_delay;
 mod server;
-mod siege;
-mod soak;
 mod spread;
 mod status;
 mod table;
-mod truth;
-mod verdicts;
-mod verify;
-mod view;
-mod why;
 
+use campaigns::{faults, hostile, hosts, soak};
+use claims::{
+    attribution, busy, capacity, compat, instructions, memory, others, over, peers, plant, power,
+    referee, send_delay, truth, verdicts, view, why,
+};
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
-use gaps::Gaps;
 use place::Rig;
 use prony_record::load::Over;
 use quiet::Quiet;
@@ -93,23 +40,17 @@ Examples:
   prony-benches send-delay --seconds 5         longer measurements, for the far percentiles
   prony-benches truth
   prony-benches compat                         after `cargo build --release`; two minutes
-  prony-benches mix                            after `cargo build --release`; two minutes
-  prony-benches audit                          half a minute
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches power --busy --hogs 0,3 --planted 5 --loads 0 --seconds 180
   prony-benches attribution --times 20
-  prony-benches pages
   prony-benches view                           after `cargo build --release`; half a minute
-  prony-benches siege                          after `cargo build --release`; some ten minutes
-  prony-benches display                        after `cargo build --release`; a minute and a half
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
   prony-benches why --repeat 3 --only work     after `cargo build --release`; a minute for each duel; needs root and cc
   prony-benches hostile --short
   prony-benches hostile --tls                  through TLS; seven minutes
   prony-benches faults --signals 20            after `cargo build --release`; some 20 faults in a minute
   prony-benches soak --minutes 10
-  prony-benches verify --under-load 6          after `cargo build --release` and `prony servers setup`
   prony-benches instructions --before OLD      after `cargo build --release`; ten minutes; needs valgrind
   prony-benches memory --connections 5000      where fewer file descriptors are available
   prony-benches memory --over tls --connections 2000
@@ -125,12 +66,12 @@ The machine should be quiet; every result says how quiet it was.";
 struct Cli {
     #[command(subcommand)]
     what: What,
-    /// Rounds: each repeats everything once [default: peers, others and send-delay 5, memory, truth and audit 3,
-    /// compat 10, display 30 pairs, instructions 5]
+    /// Rounds: each repeats everything once [default: peers, others and send-delay 5, memory and truth 3,
+    /// compat 10, instructions 5]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Length of each measurement, after a warm-up of a fifth of it [default: peers, send-delay and
-    /// compat 2, others 3, display 1, memory 3, truth 5]
+    /// compat 2, others 3, memory 3, truth 5]
     #[arg(long, global = true, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// Connections of `memory`'s larger process
@@ -166,8 +107,6 @@ enum What {
     /// `prony wrk` compared with `prony load`, and with a script compared with wrk
     #[command(alias = "faces")]
     Compat,
-    /// A mix of 10 requests with values, compared with one fixed request and with the same as a Lua script and, if k6 is installed, as one of k6
-    Mix,
     /// Loads from 3 and from many agents: the coordinator's CPU time, bytes, windows, starts; the clockwork from 2; and more
     /// connections than one process may have
     Hosts {
@@ -212,25 +151,11 @@ enum What {
         #[arg(long, value_name = "QUESTION", value_enum)]
         only: Vec<referee::Question>,
     },
-    /// Classes of planted series of windows
-    Warmups {
-        /// Number of series of each shape
-        #[arg(long, value_name = "N", default_value_t = 200)]
-        series: u32,
-    },
     /// Planted faults: is the right check raised, and no check without a fault?
     Attribution {
         /// How often to run each situation
         #[arg(long, value_name = "N", default_value_t = 5)]
         times: u32,
-    },
-    /// Time to audit a megabyte of outputs, of pages, and of texts made to take long
-    Audit,
-    /// The report of a long run as a page: time and size
-    Pages {
-        /// Trials of the run
-        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        trials: u32,
     },
     /// The first page of `prony view`, and others, cold and warm
     View {
@@ -238,17 +163,6 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         trials: u32,
     },
-    /// Clients that hold connections to `prony view`, in seven ways and in all of them at once: how soon does it answer others?
-    Siege {
-        /// Connections that are held
-        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        held: u32,
-        /// Questions of the client whose answers are timed, beside each kind of clients
-        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        questions: u32,
-    },
-    /// A load with and without its live view: throughput and CPU per request
-    Display,
     /// Instructions per request of two builds of the command, counted by valgrind
     Instructions {
         /// The command as it was before; what it is compared with lies beside this program
@@ -282,15 +196,6 @@ enum What {
         /// Requests per second
         #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(1..))]
         rate: u32,
-    },
-    /// Checks of the whole catalog beside processes that never sleep: does a server fail that should not?
-    Verify {
-        /// Checks
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-        times: u32,
-        /// Processes that never sleep
-        #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=1_000))]
-        under_load: u32,
     },
     /// Some 400 servers that break the protocol, in ten ways each: is what they do told as it is? Six minutes
     Hostile {
@@ -402,7 +307,6 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     }
     match cli.what {
         What::Compat => bench.run("compat", |rig| compat::run(rig, rounds(10), seconds(2.0)))?,
-        What::Mix => bench.run("mix", |rig| mix::run(rig, rounds(10), seconds(2.0)))?,
         What::Hosts {
             agents,
             connections,
@@ -443,13 +347,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
         }
         What::Others => bench.run("others", |rig| others::run(rig, rounds(5), seconds(3.0)))?,
-        What::Audit => bench.run("audit", |_| audit::run(rounds(3)))?,
-        What::Pages { trials } => bench.run("pages", |_| pages::run(trials, rounds(5)))?,
-        What::Siege { held, questions } => {
-            bench.run("siege", |rig| siege::run(rig, held as usize, questions))?;
-        }
         What::View { trials } => bench.run("view", |rig| view::run(rig, trials, rounds(5)))?,
-        What::Display => bench.run("display", |rig| display::run(rig, rounds(30), seconds(1.0)))?,
         What::Instructions { ref before } => bench.run("instructions", |rig| {
             instructions::run(rig, before, rounds(5))
         })?,
@@ -509,10 +407,6 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             };
             bench.run("soak", |rig| soak::run(rig, options))?;
         }
-        What::Verify { times, under_load } => {
-            bench.run("verify", |rig| verify::run(rig, times, under_load))?;
-        }
-        What::Warmups { series } => bench.run("warmups", |rig| verdicts::warmups(rig, series))?,
         _ => {}
     }
     bench.finish()
@@ -545,8 +439,7 @@ impl Bench {
         let unseen = || Error::io("cannot see what else the machine does");
         let before = quiet::now(self.rig).map_err(unseen())?;
         eprintln!("{name}: {}", self.rig);
-        let gaps = gaps::look(self.rig).map_err(unseen())?;
-        eprintln!("{name}: before: {}; {gaps}", before.line(false));
+        eprintln!("{name}: before: {}", before.line(false));
         let watch = quiet::Watch::begin(self.rig).map_err(unseen())?;
         let result = bench(self.rig);
         let during = watch.end().map_err(unseen())?;
@@ -556,14 +449,13 @@ impl Bench {
             self.failed = true;
         }
         if let Some(json) = &mut self.json {
-            let entry = entry(self.rig, before, gaps, during, &result);
+            let entry = entry(self.rig, before, during, &result);
             let entry = entry.map_err(|error| Error::Unusable(error.to_string()))?;
             json.insert(name.into(), entry);
         } else if let Ok(shown) = result {
             println!("{}: {}\n", name.to_uppercase(), self.rig);
             println!("{shown}");
             println!("Machine before: {}", before.line(false));
-            println!("               {gaps}");
             println!("Machine during: {}\n", during.line(true));
         }
         Ok(())
@@ -585,7 +477,6 @@ impl Bench {
 fn entry<T: Serialize>(
     rig: Rig,
     before: Quiet,
-    gaps: Gaps,
     during: Quiet,
     result: &Result<T>,
 ) -> serde_json::Result<Value> {
@@ -593,7 +484,6 @@ fn entry<T: Serialize>(
     entry.insert("server_cpu".into(), rig.server.into());
     entry.insert("client_cpu".into(), rig.client.into());
     entry.insert("quiet_before".into(), serde_json::to_value(before)?);
-    entry.insert("gaps_before".into(), serde_json::to_value(gaps)?);
     entry.insert("quiet_during".into(), serde_json::to_value(during)?);
     match result {
         Ok(shown) => entry.insert("result".into(), serde_json::to_value(shown)?),

@@ -1,6 +1,5 @@
 //! Large texts: outputs of every tool over and over, and what is made to make a reader look at
-//! everything again and again. The tests read each to its end; `prony-benches audit` says how long
-//! that takes.
+//! everything again and again. The tests read each to its end.
 
 /// What the tools print.
 pub const OUTPUTS: [(&str, &str); 14] = [

@@ -148,8 +148,8 @@ proptest! {
     }
 }
 
-/// A quarter of a megabyte of each is read to its end. How long that takes is for `prony-benches audit` to say:
-/// a text that is looked at again and again would keep this test from ever ending.
+/// A quarter of a megabyte of each is read to its end: a text that is looked at again and again would keep this test from ever
+/// ending.
 #[test]
 fn large_texts_are_read_to_their_end() {
     for (name, text) in large::texts(1 << 18) {

@@ -2,8 +2,8 @@
 //! every request compared with wrk running the same script.
 
 use crate::child::Child;
+use crate::claims::external::{self, Tool};
 use crate::error::{Error, Result};
-use crate::external::{self, Tool};
 use crate::load;
 use crate::place::{self, Rig};
 use crate::prony;
@@ -18,7 +18,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-pub const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 64;
 /// Between two contestants: the server closes the connections of the one before meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How much longer than its duration `prony load` may take.
@@ -35,7 +35,7 @@ end
 
 /// Two who do the same, taking turns.
 #[derive(Debug, Serialize)]
-pub struct Pair {
+struct Pair {
     question: &'static str,
     /// What the ratio is asked to be.
     asked: &'static str,
@@ -51,14 +51,14 @@ pub struct Pair {
 /// What this benchmark has shown.
 #[derive(Debug, Serialize)]
 pub struct Compat {
-    pub connections: usize,
-    pub seconds: u64,
-    pub pairs: Vec<Pair>,
-    pub missing: Option<String>,
+    connections: usize,
+    seconds: u64,
+    pairs: Vec<Pair>,
+    missing: Option<String>,
 }
 
 /// What one contestant used per request, in µs.
-pub type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
+type Contestant<'a> = &'a dyn Fn(SocketAddr) -> Result<f64>;
 
 /// Runs every pair once per round, each round in another order.
 ///
@@ -80,7 +80,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
             wrk(command, script, address, seconds, rig)
         }
     };
-    let load = |address| load_command(&prony, &[], address, seconds, rig);
+    let load = |address| load_command(&prony, address, seconds, rig);
     let mut pairs = vec![measure(
         "prony wrk compared with prony load, without a script",
         "0.98 to 1.02",
@@ -115,7 +115,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<Compat> {
 ///
 /// # Errors
 /// When one of them fails.
-pub fn measure(
+fn measure(
     question: &'static str,
     asked: &'static str,
     (ours, our): (&'static str, Contestant<'_>),
@@ -156,7 +156,7 @@ pub fn measure(
 ///
 /// # Errors
 /// When it fails.
-pub fn wrk(
+fn wrk(
     mut command: Command,
     script: Option<&Path>,
     address: SocketAddr,
@@ -184,21 +184,14 @@ struct Outcomes {
     ok: u64,
 }
 
-/// `prony load` with more arguments.
+/// `prony load`.
 ///
 /// # Errors
 /// When it fails.
-pub fn load_command(
-    prony: &Path,
-    more: &[&str],
-    address: SocketAddr,
-    seconds: u64,
-    rig: Rig,
-) -> Result<f64> {
+fn load_command(prony: &Path, address: SocketAddr, seconds: u64, rig: Rig) -> Result<f64> {
     let mut command = Command::new(prony);
     command
         .args(["load", "--json", "-t", "1", "-c", &CONNECTIONS.to_string()])
-        .args(more)
         .args(["--no-keep", "-d", &format!("{seconds}s"), &url(address)]);
     let mut child = Child::start(command, rig.client)?;
     let ended = child.end(Duration::from_secs(seconds) + GRACE)?;

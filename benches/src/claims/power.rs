@@ -1,12 +1,12 @@
 //! Is a known slowdown found? Duels of the reference server with itself, one side slowed by planted work;
 //! compared with the usual method: run wrk twice and compare the numbers.
 
+use crate::claims::external::Tool;
+use crate::claims::verdicts::{Drawn, RESAMPLED, duel};
 use crate::error::{Error, Result};
-use crate::external::Tool;
 use crate::place::Rig;
 use crate::prony;
 use crate::table::Table;
-use crate::verdicts::{Drawn, RESAMPLED, duel};
 use prony_record::verdict::{Bands, Quantity, Values};
 use serde::Serialize;
 use std::fmt;

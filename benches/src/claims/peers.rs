@@ -1,10 +1,10 @@
 //! prony compared with bare loops and with other load generators: closed loop, keep-alive, against
 //! prony's own epoll server, at several numbers of connections.
 
-use crate::bare::{self, Exchange, Loop, Span};
+use crate::claims::bare::{self, Exchange, Loop};
+use crate::claims::external::{self, Tool};
 use crate::error::{Error, Result};
-use crate::external::{self, Tool};
-use crate::load;
+use crate::load::{self, Span};
 use crate::place::{self, Rig};
 use crate::server::Ceiling;
 use crate::spread::{Spread, better, paired, show};

@@ -1,7 +1,7 @@
 //! Where answers end: lengths, chunks, and what may not have a body.
 
 use super::{BODY, Case, Say, bytes, http};
-use crate::hostile::script::Step;
+use crate::campaigns::hostile::script::Step;
 
 /// Another length.
 pub fn lengths() -> Vec<Case> {

@@ -1,7 +1,7 @@
 //! What heads begin with and what stands in them.
 
 use super::{Case, Say, bytes, http};
-use crate::hostile::script::Step;
+use crate::campaigns::hostile::script::Step;
 
 /// The right answer with another first line.
 pub fn status_lines() -> Vec<Case> {

@@ -1,7 +1,7 @@
 //! When what is sent, and when the connection ends.
 
 use super::{Case, LONG, RIGHT, SHORT, Say, bytes, http, with_method};
-use crate::hostile::script::Step;
+use crate::campaigns::hostile::script::Step;
 use std::time::Duration;
 
 /// The connection ends within the answer, at each of its bytes.

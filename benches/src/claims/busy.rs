@@ -2,11 +2,11 @@
 //! little more work for each request, at several loads, on a quiet machine and beside CPU hogs.
 
 use crate::child::Child;
+use crate::claims::verdicts::{Asked, duel_of};
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::server;
 use crate::table::Table;
-use crate::verdicts::{Asked, duel_of};
 use prony_record::verdict::{Quantity, Values};
 use serde::Serialize;
 use std::fmt;

@@ -287,13 +287,13 @@ mod tests {
     use super::*;
 
     // Captured from wrk 4.1.0, h2load of nghttp2 1.52 and ab 2.3.
-    const WRK: &str = include_str!("../samples/wrk.txt");
-    const WRK_ERRORS: &str = include_str!("../samples/wrk-errors.txt");
-    const H2LOAD: &str = include_str!("../samples/h2load.txt");
-    const H2LOAD_ERRORS: &str = include_str!("../samples/h2load-errors.txt");
-    const H2LOAD_REFUSED: &str = include_str!("../samples/h2load-refused.txt");
-    const AB: &str = include_str!("../samples/ab.txt");
-    const AB_ERRORS: &str = include_str!("../samples/ab-errors.txt");
+    const WRK: &str = include_str!("../../samples/wrk.txt");
+    const WRK_ERRORS: &str = include_str!("../../samples/wrk-errors.txt");
+    const H2LOAD: &str = include_str!("../../samples/h2load.txt");
+    const H2LOAD_ERRORS: &str = include_str!("../../samples/h2load-errors.txt");
+    const H2LOAD_REFUSED: &str = include_str!("../../samples/h2load-refused.txt");
+    const AB: &str = include_str!("../../samples/ab.txt");
+    const AB_ERRORS: &str = include_str!("../../samples/ab-errors.txt");
 
     #[test]
     fn real_outputs_are_understood() {

@@ -14,6 +14,7 @@ mod uring;
 pub use epoll::epoll;
 pub use uring::uring;
 
+use crate::load::Span;
 use prony_engine::clock;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,15 +26,6 @@ const LOOK: u32 = 16;
 
 /// A way to run the floor: a bare loop.
 pub type Loop = fn(SocketAddr, usize, &Exchange, Span) -> io::Result<Floor>;
-
-/// How long: unmeasured first, then measured.
-#[derive(Debug, Clone, Copy)]
-pub struct Span {
-    /// Before it is measured.
-    pub warmup: Duration,
-    /// While it is measured.
-    pub measured: Duration,
-}
 
 /// What a bare loop has done while it was measured.
 #[derive(Debug, Clone, Copy)]

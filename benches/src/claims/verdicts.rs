@@ -1,5 +1,5 @@
-//! Can prony's verdicts be relied on? Duels of a server with itself; classes of planted warm-ups. What is
-//! planted into one side of a duel is in [`power`](crate::power).
+//! Can prony's verdicts be relied on? Duels of a server with itself. What is planted into one side of a duel is in
+//! [`power`](crate::claims::power).
 
 use crate::error::{Error, Result};
 use crate::place::Rig;
@@ -264,66 +264,5 @@ impl fmt::Display for Equal {
             self.resampled_called,
             share(self.resampled_called, self.resampled)
         )
-    }
-}
-
-/// Planted series of windows: how often is the class right?
-#[derive(Debug, Serialize)]
-pub struct Warmups {
-    planted: u32,
-    right: u32,
-    by_shape: Vec<(String, u32, u32)>,
-}
-
-pub fn warmups(_rig: Rig, series: u32) -> Result<Warmups> {
-    use prony_stats::compare::Better;
-    use prony_stats::warmup_class::planted::{Shape, plant};
-    use prony_stats::warmup_class::{Class, classify};
-    // Another seed than that of the tests, on which nothing was tuned.
-    let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(20_261_121);
-    let mut shown = Warmups {
-        planted: 0,
-        right: 0,
-        by_shape: Vec::new(),
-    };
-    for shape in Shape::ALL {
-        let mut right = 0;
-        for number in 0..series {
-            let windows = [40, 60, 100][number as usize % 3];
-            let noise = rng.random_range(0.01..0.08);
-            let it = plant(shape, windows, noise, number as usize % 3, &mut rng);
-            let class = classify(&it.rates, Better::Higher)
-                .map_err(|error| Error::Unusable(error.to_string()))?;
-            let fits = matches!(
-                (shape, class),
-                (Shape::Flat, Class::Flat)
-                    | (Shape::Step | Shape::Ramp, Class::WarmUp { .. })
-                    | (Shape::Slowdown, Class::Slowdown { .. })
-                    | (
-                        Shape::Cycle | Shape::Wave | Shape::Drift,
-                        Class::NoSteadyState
-                    )
-            );
-            right += u32::from(fits);
-        }
-        shown.by_shape.push((format!("{shape:?}"), right, series));
-        shown.right += right;
-        shown.planted += series;
-    }
-    Ok(shown)
-}
-
-impl fmt::Display for Warmups {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 * f64::from(self.right) / f64::from(self.planted);
-        writeln!(
-            f,
-            "{} of {} planted series have the right class ({share:.1} %)",
-            self.right, self.planted
-        )?;
-        for (shape, right, all) in &self.by_shape {
-            writeln!(f, "  {shape}: {right} of {all}")?;
-        }
-        Ok(())
     }
 }

@@ -2,9 +2,9 @@
 //! raised, and is none raised where nothing is wrong?
 
 use crate::child::Child;
+use crate::claims::plant::Plant;
 use crate::error::{Error, Result};
 use crate::place::Rig;
-use crate::plant::Plant;
 use crate::prony;
 use crate::server;
 use crate::table::Table;

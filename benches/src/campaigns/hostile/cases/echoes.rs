@@ -1,7 +1,7 @@
 //! Echoes that are none.
 
 use super::{Case, ECHO, LONG, RIGHT, SHORT, Say, echo, echo_bytes};
-use crate::hostile::script::Step;
+use crate::campaigns::hostile::script::Step;
 use std::time::Duration;
 
 /// Servers that are to send back what they get.

@@ -2,8 +2,8 @@
 //! audit` reads them.
 
 use crate::child::Child;
+use crate::claims::external;
 use crate::error::{Error, Result};
-use crate::external;
 use crate::load;
 use crate::place::{self, Rig};
 use crate::server::{Ceiling, Clockwork, Clockworks};
@@ -400,14 +400,14 @@ mod tests {
 
     #[test]
     fn outputs_are_read() {
-        let said = read("ab", include_str!("../samples/ab.txt"), 2_758_690_000).unwrap();
+        let said = read("ab", include_str!("../../samples/ab.txt"), 2_758_690_000).unwrap();
         assert!((said.requests_per_second - 137_916.92).abs() < 1e-6);
         assert!((said.cpu_us_per_request - 10.0).abs() < 1e-6);
         assert_eq!(said.p50_us, Some(0.0), "ab prints whole milliseconds");
-        let hey = include_str!("../../crates/audit/tests/audit/golden/hey.txt");
+        let hey = include_str!("../../../crates/audit/tests/audit/golden/hey.txt");
         let said = read("hey", hey, 1_000_000).unwrap();
         assert!(said.p50_us.is_some() && said.mean_us.is_some());
-        let oha = include_str!("../../crates/audit/tests/audit/golden/oha.txt");
+        let oha = include_str!("../../../crates/audit/tests/audit/golden/oha.txt");
         let said = read("oha", oha, 1_000_000).unwrap();
         let near = |time: Option<f64>, us: f64| time.is_some_and(|it| (it - us).abs() < 1e-6);
         assert!(
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn requests_that_fail_are_no_figures() {
-        let failed = include_str!("../samples/wrk-errors.txt");
+        let failed = include_str!("../../samples/wrk-errors.txt");
         assert!(read("wrk", failed, 1).is_err());
     }
 }

@@ -1,10 +1,10 @@
 //! prony over TLS, HTTP/2 and WebSocket, beside wrk, oha, h2load, gcannon and a bare loop: the same server, in turns, each on a CPU
 //! of its own.
 
-use crate::bare::{self, Exchange};
 use crate::child::Child;
+use crate::claims::bare::{self, Exchange};
+use crate::claims::external::{self, Tool};
 use crate::error::{Error, Result};
-use crate::external::{self, Tool};
 use crate::load;
 use crate::place::{self, Rig};
 use crate::prony;

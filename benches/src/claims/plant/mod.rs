@@ -1,4 +1,4 @@
-//! Servers and neighbours with a known fault, for [`attribution`](crate::attribution): each is a
+//! Servers and neighbours with a known fault, for [`attribution`](crate::claims::attribution): each is a
 //! process of its own, this program with a hidden subcommand.
 
 mod echo;

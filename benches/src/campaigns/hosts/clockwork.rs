@@ -1,12 +1,12 @@
 //! The clockwork, loaded from two agents: is what they report together what it did?
 
 use super::registry;
+use crate::claims::truth::{done, due_until};
 use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::server::{Clockwork, Clockworks, Kept};
 use crate::spread::{Spread, number};
 use crate::table::Table;
-use crate::truth::{done, due_until};
 use prony_engine::schedule::{Constant, Share};
 use prony_engine::{Dialogue, Nanos, Plan, Target, clock};
 use prony_lab::generator::{Generator, Steer, Wheel};

@@ -57,13 +57,13 @@ struct Page {
 }
 
 /// An answer's times in milliseconds, and its size.
-pub struct Timed {
+struct Timed {
     /// To the first byte.
-    pub first_byte: f64,
+    first_byte: f64,
     /// To the last byte, without the time for connecting.
-    pub whole: f64,
+    whole: f64,
     /// Of head and body.
-    pub bytes: usize,
+    bytes: usize,
 }
 
 /// Requests each page of a view over about `trials` trials: `times` times cold, ten times as often warm.
@@ -106,7 +106,7 @@ pub fn run(rig: Rig, trials: u32, times: u32) -> Result<View> {
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn open(rig: Rig, notebook: &Path) -> Result<(Child, String)> {
+fn open(rig: Rig, notebook: &Path) -> Result<(Child, String)> {
     let mut command = Command::new(prony::program()?);
     command
         .args(["view", "--port", "0", "--notebook"])
@@ -121,7 +121,7 @@ pub fn open(rig: Rig, notebook: &Path) -> Result<(Child, String)> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook::NotebookError> {
+fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook::NotebookError> {
     let mut plan = Plan::of(&[]);
     let server = |i: u32| (format!("server-{i}"), 1, 10_000.0 + 3_000.0 * f64::from(i));
     plan.servers = (0..SERVERS).map(server).collect();
@@ -142,7 +142,7 @@ pub fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook
 ///
 /// # Errors
 /// When there is no answer, or another than a page.
-pub fn ask(at: &str, page: &str) -> Result<Timed> {
+fn ask(at: &str, page: &str) -> Result<Timed> {
     let io = |what: &'static str| Error::io(what);
     let mut stream = TcpStream::connect(at).map_err(io("cannot reach the view"))?;
     stream
