@@ -3,15 +3,18 @@
 
 #![no_main]
 
+#[path = "../../crates/pages/tests/sample/mod.rs"]
+mod sample;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, Uri};
 use libfuzzer_sys::fuzz_target;
 use prony_notebook::Notebook;
-use prony_pages::sample::{Plan, write};
 use prony_view::door::Door;
 use prony_view::route::routes;
 use prony_view::shelf::Shelf;
+use sample::{Plan, write};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;

@@ -52,11 +52,6 @@ impl Warming {
         }
     }
 
-    /// Is it still going on?
-    pub fn is_on(&self) -> bool {
-        self.over.is_none()
-    }
-
     /// A window has ended, when the load has lasted for `elapsed`. When this ends the warm-up: from when
     /// until when to measure, since the load's start; from the end of the first window of which every
     /// worker can still be told.
@@ -175,6 +170,6 @@ mod tests {
         let late = 250 * MS;
         let (from, until) = warming.after(&window, late).unwrap();
         assert_eq!((from, until), (300 * MS, Nanos::MAX));
-        assert!(!warming.is_on() && warming.after(&window, late).is_none());
+        assert!(warming.after(&window, late).is_none());
     }
 }

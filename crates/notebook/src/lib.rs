@@ -3,7 +3,7 @@
 //! A run is begun before its first trial, each trial is written in one transaction before the next
 //! begins, and the run is finished last. Whatever way a process ends, at most the trial under way
 //! is lost, and a run that its process did not finish can be told from one still going on
-//! ([`Notebook::abandoned`]). Several processes may use one file at once.
+//! ([`Run::is_abandoned`]). Several processes may use one file at once.
 //!
 //! It keeps the types of [`prony_record`]: their main figures as columns, for queries, and the rest as
 //! JSON beside them; `src/schema` explains both.

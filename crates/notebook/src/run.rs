@@ -184,17 +184,6 @@ impl Notebook {
         self.select_runs("WHERE name = ?1 ORDER BY id DESC", &[&name])
     }
 
-    /// Runs marked as running whose process is gone, the latest first.
-    ///
-    /// # Errors
-    ///
-    /// If the notebook cannot be read.
-    pub fn abandoned(&self) -> Result<Vec<Run>, NotebookError> {
-        let mut runs = self.select_runs("WHERE status = 'running' ORDER BY id DESC", &[])?;
-        runs.retain(Run::is_abandoned);
-        Ok(runs)
-    }
-
     fn select_runs(
         &self,
         which: &str,

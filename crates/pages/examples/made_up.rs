@@ -1,15 +1,18 @@
 //! Writes pages of made-up runs into a folder, for the browser tests: each with a JSON file of what its
 //! page must show.
 
+#[path = "../tests/sample/mod.rs"]
+mod sample;
+
 use prony_notebook::Notebook;
 use prony_pages::material::Material;
 use prony_pages::page::html;
-use prony_pages::sample::{Plan, write};
 use prony_record::Load;
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_record::published::Published;
 use prony_record::service::{LatencyLimit, Limits};
 use prony_verdict::why::Anatomy;
+use sample::{Plan, write};
 use serde_json::json;
 use std::error::Error;
 use std::path::Path;

@@ -6,7 +6,6 @@
 //! - [`raw`]: the run as JSON, from which everything can be made again
 //! - [`restore`]: the same, read back into a notebook
 //! - [`export`]: the formats of other tools
-//! - [`sample`]: made-up runs, for tests and benchmarks
 //!
 //! Whatever comes from outside (names, titles, outputs, versions) is escaped where it is written:
 //! HTML and SVG are made by [`maud`], which escapes every value, and by nothing else.
@@ -20,7 +19,6 @@ pub mod material;
 pub mod page;
 pub mod raw;
 pub mod restore;
-pub mod sample;
 pub mod scale;
 pub mod series;
 pub mod why;

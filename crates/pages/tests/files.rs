@@ -1,5 +1,7 @@
 //! What is exported can be read: by the crates of those formats, and by prony itself.
 
+mod sample;
+
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use prony_notebook::Notebook;
 use prony_pages::export;
@@ -7,10 +9,10 @@ use prony_pages::material::Material;
 use prony_pages::page::html;
 use prony_pages::raw::Raw;
 use prony_pages::restore::{RestoreError, is_run, read, restore};
-use prony_pages::sample::{Plan, write};
 use prony_record::Load;
 use prony_record::times::{Kind, decode};
 use proptest::prelude::*;
+use sample::{Plan, write};
 
 fn material(plan: &Plan) -> Material {
     let mut notebook = Notebook::in_memory().unwrap();

@@ -53,20 +53,6 @@ pub fn due_in(stages: &[Stage], seconds: f64) -> f64 {
     due + left * stages.last().map_or(0.0, |stage| stage.to)
 }
 
-/// The rate, or the number of connections, after so many seconds.
-#[must_use]
-pub fn rate_at(stages: &[Stage], seconds: f64) -> f64 {
-    let mut left = seconds;
-    for stage in stages {
-        let length = stage.duration.0.as_secs_f64();
-        if left < length {
-            return stage.from + (stage.to - stage.from) * left / length;
-        }
-        left -= length;
-    }
-    stages.last().map_or(0.0, |stage| stage.to)
-}
-
 /// The length of all stages, in seconds.
 #[must_use]
 pub fn seconds(stages: &[Stage]) -> f64 {
@@ -94,16 +80,15 @@ mod tests {
             duration: Span(Duration::from_secs(seconds)),
         };
         let all = [stage(100.0, 100.0, 10), stage(100.0, 500.0, 10)];
-        for (seconds, due, rate) in [
-            (0.0, 0.0, 100.0),
-            (5.0, 500.0, 100.0),
-            (10.0, 1_000.0, 100.0),
-            (15.0, 2_000.0, 300.0),
-            (20.0, 4_000.0, 500.0),
-            (21.0, 4_500.0, 500.0),
+        for (seconds, due) in [
+            (0.0, 0.0),
+            (5.0, 500.0),
+            (10.0, 1_000.0),
+            (15.0, 2_000.0),
+            (20.0, 4_000.0),
+            (21.0, 4_500.0),
         ] {
             assert!((due_in(&all, seconds) - due).abs() < 1e-9, "{seconds}");
-            assert!((rate_at(&all, seconds) - rate).abs() < 1e-9, "{seconds}");
         }
         assert_eq!(shown(&all), "100 for 10s, 100..500 for 10s");
     }

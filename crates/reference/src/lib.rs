@@ -26,7 +26,6 @@ pub mod ceiling;
 pub mod clockwork;
 mod contract;
 mod date;
-mod duration;
 mod error;
 mod over;
 mod session;

@@ -78,12 +78,6 @@ impl Interval {
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
-
-    /// Do the two have a point in common?
-    #[must_use]
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.low <= other.high && other.low <= self.high
-    }
 }
 
 /// A value, its interval, the number of independent observations behind it, and its unit.

@@ -4,11 +4,11 @@
 //!
 //! - [`estimate`]: a value that cannot be separated from its interval and its n
 //! - [`mean`]: the mean with Student's t interval
-//! - [`percentile`], [`order_interval`]: percentiles and their intervals by order statistics; from
-//!   independent samples, from series and from histograms
+//! - [`percentile`], [`order_interval`]: the ranks between which a percentile lies, and what
+//!   dependent samples are worth for it
 //! - [`autocorrelation`]: how many independent samples a series is worth
 //! - [`throughput`]: the rate of one run from its windows
-//! - [`summary`]: median, standard deviation, coefficient of variation
+//! - [`summary`]: mean, median, variance, standard deviation
 //!
 //! Two servers:
 //!

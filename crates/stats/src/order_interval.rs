@@ -1,7 +1,4 @@
-//! Percentiles with intervals, in values, from whatever holds the samples.
-//!
-//! [`percentile`](crate::percentile) knows the ranks and takes sorted, independent samples. Here are
-//! the other two forms in which samples come: a series in the order of time, and a histogram.
+//! How many independent samples dependent ones are worth for a percentile.
 //!
 //! Samples that follow each other are not independent, and an interval that takes them for it is too
 //! narrow. What counts for a percentile is not how the *values* hang together but how their being
@@ -10,9 +7,7 @@
 //! worth (Heidelberger & Lewis, "Quantile estimation in dependent sequences", *Operations Research*
 //! 32 (1984)).
 
-use crate::autocorrelation::{MIN_BLOCKS, autocorrelation_factor};
-use crate::percentile::{percentile_of_dependent, percentile_ranks, rank};
-use crate::{Estimate, Interval, StatsError, Unit};
+use crate::autocorrelation::MIN_BLOCKS;
 
 /// How many samples of a window lie beyond a value, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,94 +16,6 @@ pub struct Beyond {
     pub above: u64,
     /// All samples of the window.
     pub all: u64,
-}
-
-/// The percentile `p` (from 0 to 1) of samples in the order of time, with its interval. The
-/// estimate's n is what they are worth as independent samples, rounded down.
-///
-/// # Errors
-///
-/// If there are no samples, one is not finite, or p is not from 0 to 1.
-pub fn percentile_of_series(series: &[f64], p: f64, unit: Unit) -> Result<Estimate, StatsError> {
-    let mut sorted = series.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = series.len() as f64;
-    let value = percentile_of_dependent(&sorted, n, p, unit)?.value();
-    let beyond: Vec<f64> = series
-        .iter()
-        .map(|sample| f64::from(u8::from(*sample > value)))
-        .collect();
-    percentile_of_dependent(&sorted, n / autocorrelation_factor(&beyond), p, unit)
-}
-
-/// The percentile `p` (from 0 to 1) of a histogram's values with their counts, in ascending order of
-/// values, worth `n_eff` independent samples (see [`effective_samples`]). It is walked through
-/// twice. The estimate's n is `n_eff`, rounded down.
-///
-/// A histogram's value stands for all samples of its cell: the interval is exact up to the width of
-/// a cell.
-///
-/// # Errors
-///
-/// If there are no samples, a value is not finite or below the one before it, or p is not from 0 to
-/// 1.
-pub fn percentile_of_counts<I>(
-    counts: I,
-    n_eff: f64,
-    p: f64,
-    unit: Unit,
-) -> Result<Estimate, StatsError>
-where
-    I: IntoIterator<Item = (f64, u64)>,
-    I::IntoIter: Clone,
-{
-    let counts = counts.into_iter();
-    let n = total(counts.clone())?;
-    if n == 0 {
-        return Err(StatsError::Empty("a percentile"));
-    }
-    let middle = rank(n, p).ok_or(StatsError::OutOfRange {
-        what: "a percentile from 0 to 1",
-        value: p,
-    })?;
-    let ranks = percentile_ranks(n, n_eff, p);
-    let (low, high) = ranks.unwrap_or((middle, middle));
-    let [low, value, high] = at_ranks(counts, [low, middle, high]);
-    let interval = ranks.and_then(|_| Interval::new(low, high));
-    Estimate::new(value, interval, n_eff as u64, unit)
-}
-
-/// All samples; checks the values and their order.
-fn total(counts: impl Iterator<Item = (f64, u64)>) -> Result<u64, StatsError> {
-    let mut last = f64::NEG_INFINITY;
-    let mut n = 0_u64;
-    for (at, (value, count)) in counts.enumerate() {
-        if !value.is_finite() {
-            return Err(StatsError::NotFinite { at, value });
-        }
-        if value < last {
-            return Err(StatsError::Unordered { at });
-        }
-        last = value;
-        n = n.saturating_add(count);
-    }
-    Ok(n)
-}
-
-/// The values at three ranks, which are in order and not above the number of samples.
-fn at_ranks(counts: impl Iterator<Item = (f64, u64)>, ranks: [u64; 3]) -> [f64; 3] {
-    let mut found = [f64::NAN; 3];
-    let mut so_far = 0_u64;
-    for (value, count) in counts {
-        let before = so_far;
-        so_far = so_far.saturating_add(count);
-        for (found, rank) in found.iter_mut().zip(ranks) {
-            if (before + 1..=so_far).contains(&rank) {
-                *found = value;
-            }
-        }
-    }
-    found
 }
 
 /// How many times more the number beyond a value spreads from window to window than it would with
@@ -158,38 +65,6 @@ pub fn effective_samples(windows: &[Beyond]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::percentile::percentile;
-
-    #[test]
-    fn a_histogram_gives_what_its_samples_give() {
-        let counts = [(1.0, 700_u64), (2.0, 250), (2.5, 0), (5.0, 40), (9.0, 10)];
-        let sorted: Vec<f64> = counts
-            .iter()
-            .flat_map(|&(value, count)| vec![value; count as usize])
-            .collect();
-        for p in [0.0, 0.3, 0.5, 0.7, 0.95, 0.99, 1.0] {
-            assert_eq!(
-                percentile_of_counts(counts, 1_000.0, p, Unit::Seconds),
-                percentile(&sorted, p, Unit::Seconds),
-                "{p}"
-            );
-        }
-    }
-
-    #[test]
-    fn histograms_that_are_none() {
-        let of = |counts: &[(f64, u64)], p| {
-            percentile_of_counts(counts.iter().copied(), 10.0, p, Unit::Seconds)
-        };
-        assert_eq!(of(&[], 0.5), Err(StatsError::Empty("a percentile")));
-        assert_eq!(of(&[(1.0, 0)], 0.5), Err(StatsError::Empty("a percentile")));
-        assert_eq!(
-            of(&[(1.0, 1), (0.5, 1)], 0.5),
-            Err(StatsError::Unordered { at: 1 })
-        );
-        assert!(of(&[(f64::NAN, 1)], 0.5).is_err());
-        assert!(of(&[(1.0, 1)], 1.5).is_err());
-    }
 
     #[test]
     fn a_pause_is_worth_one_sample() {
@@ -215,17 +90,5 @@ mod tests {
         assert_eq!(dispersion_factor(&[window(1, 100); 20]), 1.0);
         assert_eq!(dispersion_factor(&[window(0, 100), window(90, 100)]), 1.0);
         assert_eq!(effective_samples(&[]), 0.0);
-    }
-
-    #[test]
-    fn a_series_of_blocks_is_worth_its_blocks() {
-        let mixed: Vec<f64> = (0..1_000).map(|i| f64::from(i * 37 % 1_000)).collect();
-        let mut sorted = mixed.clone();
-        sorted.sort_by(f64::total_cmp);
-        let independent = percentile_of_series(&mixed, 0.9, Unit::Seconds).expect("samples");
-        let dependent = percentile_of_series(&sorted, 0.9, Unit::Seconds).expect("samples");
-        assert_eq!(independent.value(), dependent.value());
-        assert!(independent.n() > 20 * dependent.n(), "{dependent:?}");
-        assert!(independent.interval().is_some());
     }
 }

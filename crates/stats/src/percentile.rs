@@ -6,7 +6,7 @@
 //! (Le Boudec, *Performance Evaluation of Computer and Communication Systems*, 2010, theorem 2.1
 //! and appendix A).
 
-use crate::{Estimate, Interval, StatsError, Unit, Z, finite};
+use crate::Z;
 
 /// The fewest samples that must lie beyond a percentile for it to be shown. With fewer, the upper
 /// rank of its interval comes close to the maximum, which is a single sample: at ten the normal
@@ -22,17 +22,6 @@ const ROUNDING: f64 = 1e-9;
 #[must_use]
 pub fn supported(n: f64, p: f64) -> bool {
     (0.0..1.0).contains(&p) && n - n * p >= MIN_SAMPLES_BEYOND * (1.0 - ROUNDING)
-}
-
-/// The rank, from 1, of the sample that is the percentile `p`: the first that has a share of at
-/// least p at or below it (nearest rank, ⌈np⌉). None without samples or unless 0 ≤ p ≤ 1.
-#[must_use]
-pub fn rank(n: u64, p: f64) -> Option<u64> {
-    if n == 0 || !(0.0..=1.0).contains(&p) {
-        return None;
-    }
-    let product = n as f64 * p;
-    Some(((product * (1.0 - ROUNDING)).ceil() as u64).clamp(1, n))
 }
 
 /// The ranks, from 1 to `n`, between which the true percentile `p` lies, for a caller that has the
@@ -57,53 +46,9 @@ pub fn percentile_ranks(n: u64, n_eff: f64, p: f64) -> Option<(u64, u64)> {
     (low >= 1.0 && high <= samples).then_some((low as u64, high as u64))
 }
 
-/// The percentile `p` (from 0 to 1) of independent samples in ascending order.
-///
-/// # Errors
-///
-/// As for [`percentile_of_dependent`].
-pub fn percentile(sorted: &[f64], p: f64, unit: Unit) -> Result<Estimate, StatsError> {
-    percentile_of_dependent(sorted, sorted.len() as f64, p, unit)
-}
-
-/// The percentile `p` (from 0 to 1) of samples in ascending order that are worth `n_eff`
-/// independent ones. The estimate's n is `n_eff`, rounded down.
-///
-/// # Errors
-///
-/// If there are no samples, one is not finite, or p is not from 0 to 1.
-pub fn percentile_of_dependent(
-    sorted: &[f64],
-    n_eff: f64,
-    p: f64,
-    unit: Unit,
-) -> Result<Estimate, StatsError> {
-    finite(sorted, "a percentile")?;
-    let n = sorted.len() as u64;
-    let at = |rank: u64| sorted[rank as usize - 1];
-    let value = rank(n, p)
-        .map(at)
-        .ok_or(StatsError::NotFinite { at: 0, value: p })?;
-    let interval =
-        percentile_ranks(n, n_eff, p).and_then(|(low, high)| Interval::new(at(low), at(high)));
-    Estimate::new(value, interval, n_eff as u64, unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nearest_rank() {
-        assert_eq!(rank(100, 0.99), Some(99));
-        assert_eq!(rank(100, 0.07), Some(7));
-        assert_eq!(rank(1_000_000, 0.999), Some(999_000));
-        assert_eq!(rank(5, 0.0), Some(1));
-        assert_eq!(rank(5, 1.0), Some(5));
-        assert_eq!(rank(5, 0.41), Some(3));
-        assert_eq!(rank(0, 0.5), None);
-        assert_eq!(rank(5, 1.5), None);
-    }
 
     #[test]
     fn a_percentile_needs_ten_samples_beyond() {

@@ -25,14 +25,6 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     variance(values).map(f64::sqrt)
 }
 
-/// The standard deviation as a share of the mean; None of fewer than two values or around zero.
-#[must_use]
-pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
-    let mean = average(values)?;
-    (mean != 0.0).then_some(())?;
-    Some(standard_deviation(values)? / mean.abs())
-}
-
 /// The middle value, or the mean of the two middle ones; None of nothing.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -70,10 +62,5 @@ mod tests {
     fn too_little_to_tell() {
         assert_eq!(average(&[]), None);
         assert_eq!(variance(&[1.0]), None);
-        assert_eq!(coefficient_of_variation(&[1.0, -1.0]), None);
-        assert_eq!(
-            coefficient_of_variation(&[9.0, 11.0]),
-            Some(2_f64.sqrt() / 10.0)
-        );
     }
 }

@@ -18,7 +18,7 @@
 //! | slow beginnings | as many steps | also a line that becomes level, and one to four cold windows |
 //!
 //! Measured (`tests/warmup.rs`) on 2,688 planted series of 40 to 240 windows, with noise of 1 to 8 %,
-//! without and with outliers ([`planted`]): 99.8 % are right, 98.9 % or more of each shape. With
+//! without and with outliers (`tests/common/planted.rs`): 99.8 % are right, 98.9 % or more of each shape. With
 //! noise of which each window keeps half of the one before, 94 % of flat series of 100 windows are
 //! found flat, of 40 some 85 %. Series of 20 windows are enough for steps, not for swings or a short
 //! phase.
@@ -31,7 +31,6 @@
 
 mod models;
 mod outliers;
-pub mod planted;
 
 use crate::change_points::{SHORTEST, change_points, penalty};
 use crate::compare::Better;
@@ -82,18 +81,6 @@ pub enum Class {
         /// How many there are; twice [`SHORTEST`] are needed.
         have: usize,
     },
-}
-
-impl Class {
-    /// The first window that may be measured; None if none may.
-    #[must_use]
-    pub fn steady_from(self) -> Option<usize> {
-        match self {
-            Self::Flat => Some(0),
-            Self::WarmUp { ends_at } | Self::Slowdown { ends_at } => Some(ends_at),
-            Self::NoSteadyState | Self::TooFew { .. } => None,
-        }
-    }
 }
 
 /// Classifies a series of windows, all equally long, in the order of time: rates, for which higher is

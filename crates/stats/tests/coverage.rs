@@ -2,10 +2,9 @@
 
 mod common;
 
-use common::Source;
+use common::{Source, percentile};
 use prony_stats::autocorrelation::{autocorrelation_factor, effective_samples};
 use prony_stats::mean::mean;
-use prony_stats::percentile::{percentile, percentile_of_dependent};
 use prony_stats::ratio::paired_log_ratio;
 use prony_stats::steady::steadiness;
 use prony_stats::throughput::{Count, throughput};
@@ -74,7 +73,7 @@ fn percentile_intervals_cover_in_at_least_95_percent() {
         let share = coverage(truth, || {
             let mut values: Vec<f64> = (0..n).map(|_| -source.uniform().ln()).collect();
             values.sort_by(f64::total_cmp);
-            percentile(&values, p, Unit::Seconds).expect("values")
+            percentile(&values, f64::from(n), p)
         });
         assert!((0.94..0.99).contains(&share), "n = {n}, p = {p}: {share}");
     }
@@ -91,9 +90,9 @@ fn the_factor_restores_the_coverage_of_dependent_samples() {
         let n_eff = effective_samples(&values);
         let mut sorted = values;
         sorted.sort_by(f64::total_cmp);
-        let plain = percentile(&sorted, 0.5, Unit::Seconds).expect("values");
+        let plain = percentile(&sorted, n as f64, 0.5);
         naive += usize::from(plain.interval().expect("enough").contains(0.0));
-        percentile_of_dependent(&sorted, n_eff, 0.5, Unit::Seconds).expect("values")
+        percentile(&sorted, n_eff, 0.5)
     });
     let naive = naive as f64 / SIMULATIONS as f64;
     assert!(naive < 0.85, "the plain interval covers in {naive}");

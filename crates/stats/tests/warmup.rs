@@ -3,13 +3,22 @@
 mod common;
 
 use common::Source;
+use common::planted::{Planted, Shape, plant};
 use prony_stats::change_points::SHORTEST;
 use prony_stats::compare::Better;
-use prony_stats::warmup_class::planted::{Planted, Shape, plant};
 use prony_stats::warmup_class::{Class, classify};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The first window that may be measured; None if none may.
+fn steady_from(class: Class) -> Option<usize> {
+    match class {
+        Class::Flat => Some(0),
+        Class::WarmUp { ends_at } | Class::Slowdown { ends_at } => Some(ends_at),
+        Class::NoSteadyState | Class::TooFew { .. } => None,
+    }
+}
 
 fn is_right(shape: Shape, class: Class) -> bool {
     match shape {
@@ -49,7 +58,7 @@ fn planted_series_are_recognised() {
                         let class = classify(&planted.rates, Better::Higher).expect("a class");
                         series += 1;
                         right += i32::from(is_right(shape, class));
-                        if let Some(from) = class.steady_from().filter(|_| is_right(shape, class)) {
+                        if let Some(from) = steady_from(class).filter(|_| is_right(shape, class)) {
                             settled += 1;
                             biased += i32::from(bias(&planted, noise, from) > 1.0);
                         }
@@ -176,7 +185,7 @@ proptest! {
         match classify(&values, Better::Higher).unwrap() {
             Class::TooFew { have } => prop_assert!(have == values.len() && have < 2 * SHORTEST),
             class => {
-                let from = class.steady_from().unwrap_or(0);
+                let from = steady_from(class).unwrap_or(0);
                 prop_assert!(values.len() - from >= SHORTEST.max(values.len() / 4));
                 prop_assert_eq!(from == 0, matches!(class, Class::Flat | Class::NoSteadyState));
             }
@@ -194,7 +203,7 @@ proptest! {
         let class = classify(&planted.rates, Better::Higher).unwrap();
         prop_assert_eq!(class, classify(&scaled, Better::Higher).unwrap());
         let other = classify(&planted.rates, Better::Lower).unwrap();
-        prop_assert_eq!(class.steady_from(), other.steady_from());
+        prop_assert_eq!(steady_from(class), steady_from(other));
         if matches!(class, Class::WarmUp { .. }) {
             prop_assert!(matches!(other, Class::Slowdown { .. }), "{:?}", other);
         }

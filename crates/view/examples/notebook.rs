@@ -4,13 +4,16 @@
 //! begins a run and puts a trial in for each line that it reads; `finish` finishes the run, and the end
 //! of its input leaves it behind as a process does that is killed.
 
+#[path = "../../pages/tests/sample/mod.rs"]
+mod sample;
+
 use jiff::Timestamp;
 use prony_notebook::{Notebook, RunId};
-use prony_pages::sample::{Plan, begin, trials, write};
 use prony_record::RunStatus;
 use prony_report::compare::CompareReport;
 use prony_report::history::change::History;
 use prony_report::history::{Measure, cells};
+use sample::{Plan, begin, trials, write};
 use serde_json::json;
 use std::env;
 use std::error::Error;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::duration::{self, Show};
 use crate::{Error, ParseError};
+use prony_record::Span;
 
 /// When requests are answered. The rules are [`Timeline`](super::Timeline)'s.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,14 +93,14 @@ impl fmt::Display for Delay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::None => f.write_str("none"),
-            Self::Constant(delay) => Show(delay).fmt(f),
-            Self::Uniform { min, max } => write!(f, "uniform:{}..{}", Show(min), Show(max)),
+            Self::Constant(delay) => Span(delay).fmt(f),
+            Self::Uniform { min, max } => write!(f, "uniform:{}..{}", Span(min), Span(max)),
             Self::Bimodal {
                 fast,
                 slow,
                 slow_share,
-            } => write!(f, "bimodal:{},{},{slow_share}", Show(fast), Show(slow)),
-            Self::Exponential(mean) => write!(f, "exponential:{}", Show(mean)),
+            } => write!(f, "bimodal:{},{},{slow_share}", Span(fast), Span(slow)),
+            Self::Exponential(mean) => write!(f, "exponential:{}", Span(mean)),
         }
     }
 }
@@ -114,11 +114,9 @@ impl FromStr for Delay {
             return Ok(Self::None);
         }
         let Some((shape, numbers)) = text.split_once(':') else {
-            return duration::parse(text).map(Self::Constant).map_err(|_| {
-                error(
-                    "none, a duration such as 1ms, uniform:MIN..MAX, bimodal:FAST,SLOW,SHARE or exponential:MEAN",
-                )()
-            });
+            return duration(text).map(Self::Constant).ok_or_else(error(
+                "none, a duration such as 1ms, uniform:MIN..MAX, bimodal:FAST,SLOW,SHARE or exponential:MEAN",
+            ));
         };
         match shape {
             "uniform" => uniform(numbers).ok_or_else(error(
@@ -128,7 +126,7 @@ impl FromStr for Delay {
                 "bimodal:FAST,SLOW,SHARE, SHARE from 0 to 1, such as bimodal:1ms,10ms,0.1",
             )),
             "exponential" => {
-                let mean = duration::parse(numbers).ok().map(Self::Exponential);
+                let mean = duration(numbers).map(Self::Exponential);
                 mean.ok_or_else(error("exponential:MEAN, such as exponential:2ms"))
             }
             _ => Err(error(
@@ -138,9 +136,13 @@ impl FromStr for Delay {
     }
 }
 
+fn duration(text: &str) -> Option<Duration> {
+    text.parse().ok().map(|Span(duration)| duration)
+}
+
 fn uniform(text: &str) -> Option<Delay> {
     let (min, max) = text.split_once("..")?;
-    let (min, max) = (duration::parse(min).ok()?, duration::parse(max).ok()?);
+    let (min, max) = (duration(min)?, duration(max)?);
     (min <= max).then_some(Delay::Uniform { min, max })
 }
 
@@ -149,8 +151,8 @@ fn bimodal(text: &str) -> Option<Delay> {
     let (slow, share) = rest.split_once(',')?;
     let slow_share = share.parse().ok()?;
     (0.0..=1.0).contains(&slow_share).then_some(Delay::Bimodal {
-        fast: duration::parse(fast).ok()?,
-        slow: duration::parse(slow).ok()?,
+        fast: duration(fast)?,
+        slow: duration(slow)?,
         slow_share,
     })
 }
@@ -167,7 +169,7 @@ pub struct Stall {
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", Show(self.length), Show(self.every))
+        write!(f, "{}/{}", Span(self.length), Span(self.every))
     }
 }
 
@@ -176,8 +178,8 @@ impl FromStr for Stall {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let stall = text.split_once('/').and_then(|(length, every)| {
-            let length = duration::parse(length).ok()?;
-            let every = duration::parse(every).ok()?;
+            let length = duration(length)?;
+            let every = duration(every)?;
             (length < every).then_some(Self { every, length })
         });
         stall.ok_or_else(|| {
@@ -263,7 +265,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_advice() {
         for text in [
             "",
-            "1",
+            "1parsec",
             "uniform:3ms..1ms",
             "uniform:1ms",
             "bimodal:1ms,2ms",

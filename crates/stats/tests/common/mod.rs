@@ -3,6 +3,10 @@
 // Each test program uses a part of it.
 #![allow(dead_code)]
 
+pub mod planted;
+
+use prony_stats::percentile::percentile_ranks;
+use prony_stats::{Estimate, Interval, Unit};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -51,4 +55,15 @@ impl Source {
             })
             .collect()
     }
+}
+
+/// The percentile `p` (from 0 to 1) of samples in ascending order, worth `n_eff` independent ones, in seconds: the sample
+/// at rank ⌈np⌉, between those at the ranks of its interval.
+pub fn percentile(sorted: &[f64], n_eff: f64, p: f64) -> Estimate {
+    let n = sorted.len() as u64;
+    let at = |rank: u64| sorted[rank as usize - 1];
+    let value = at(((n as f64 * p).ceil() as u64).clamp(1, n));
+    let interval =
+        percentile_ranks(n, n_eff, p).and_then(|(low, high)| Interval::new(at(low), at(high)));
+    Estimate::new(value, interval, n_eff as u64, Unit::Seconds).expect("an estimate")
 }

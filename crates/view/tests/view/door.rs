@@ -1,8 +1,8 @@
 //! Who comes in, and what leaves.
 
+use crate::sample::write;
 use crate::support::{Scene, plan};
 use prony_notebook::Notebook;
-use prony_pages::sample::write;
 use prony_view::{View, ViewError};
 
 const LOCAL: (&str, &str) = ("host", "localhost");

@@ -1,9 +1,9 @@
 //! What is told to those who listen.
 
+use crate::sample::{begin, trials, write};
 use crate::support::{Scene, plan};
 use jiff::Timestamp;
 use prony_notebook::Notebook;
-use prony_pages::sample::{begin, trials, write};
 use prony_record::RunStatus;
 use serde_json::{Value, json};
 use std::process::Command;

@@ -1,9 +1,9 @@
 //! What the pages say.
 
+use crate::sample::{begin, write};
 use crate::support::{Answer, Scene, on, plan};
 use prony_notebook::{RunId, TrialId};
 use prony_pages::material::Material;
-use prony_pages::sample::{begin, write};
 use prony_pages::{chart, export, page};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_report::compare::CompareReport;

@@ -1,7 +1,7 @@
 //! A view in this process, and a client that sends whatever it is told to.
 
+use crate::sample::Plan;
 use prony_notebook::Notebook;
-use prony_pages::sample::Plan;
 use prony_view::View;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! Made-up runs: for tests and benchmarks, made from a number.
+//! Made-up runs: for tests, examples and benchmarks of several crates, made from a number.
 
 use jiff::{SignedDuration, Timestamp};
 use prony_notebook::{Notebook, NotebookError, RunId};

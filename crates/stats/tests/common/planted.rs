@@ -1,4 +1,4 @@
-//! Series whose class is known, to measure how often [`classify`](super::classify) is right.
+//! Series whose class is known, to measure how often `classify` is right.
 
 use std::f64::consts::TAU;
 
