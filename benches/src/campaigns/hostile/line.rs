@@ -1,9 +1,9 @@
 //! The server's side of a connection, in the clear or through TLS.
 
+use super::breaking;
 use rustls::{ServerConfig, ServerConnection, Stream};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 /// Closed when it is dropped, as sockets are: with data that has not been read, the kernel makes a reset of that.
@@ -54,31 +54,12 @@ impl Line {
 
     /// The end of this connection becomes a reset.
     pub fn reset(&self) {
-        let linger = libc::linger {
-            l_onoff: 1,
-            l_linger: 0,
-        };
-        // SAFETY: the option is valid for the call, and its size is given.
-        unsafe {
-            libc::setsockopt(
-                self.stream.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_LINGER,
-                (&raw const linger).cast(),
-                size_of::<libc::linger>() as libc::socklen_t,
-            );
-        }
+        breaking::reset(&self.stream);
     }
 
     /// Until the other side has closed.
     pub fn wait_until_closed(&self) {
-        let mut poll = libc::pollfd {
-            fd: self.stream.as_raw_fd(),
-            events: libc::POLLRDHUP,
-            revents: 0,
-        };
-        // SAFETY: one valid pollfd, and its number.
-        unsafe { libc::poll(&raw mut poll, 1, -1) };
+        breaking::wait_until_closed(&self.stream);
     }
 }
 

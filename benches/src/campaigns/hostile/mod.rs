@@ -4,6 +4,8 @@
 //! request is accounted for, and no more answers are right than the server has read requests; what else must be said
 //! stands beside each server ([`cases::Say`]). The same servers speak through TLS as well.
 
+#[path = "../../../../crates/engine/tests/load/breaking.rs"]
+mod breaking;
 mod cases;
 mod line;
 mod script;

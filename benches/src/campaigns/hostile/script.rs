@@ -1,10 +1,10 @@
 //! A server that follows a script, whatever it is asked, and counts what it was asked.
 
+use super::breaking;
 use super::line::Line;
 use rustls::ServerConfig;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -69,8 +69,8 @@ impl Scripted {
     /// When it cannot listen.
     pub fn start(script: Script, tls: Option<Arc<ServerConfig>>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // SAFETY: a plain system call; listening again changes the backlog, which 128 connections at once fill.
-        unsafe { libc::listen(listener.as_raw_fd(), 4_096) };
+        // 128 connections at once fill the standard library's backlog.
+        breaking::listen_with_backlog(&listener, 4_096);
         let this = Self {
             at: listener.local_addr()?,
             requests: Arc::default(),

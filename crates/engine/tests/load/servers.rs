@@ -1,5 +1,6 @@
 //! Servers in threads of the test: blocking, one thread per connection.
 
+use crate::breaking;
 use prony_engine::Target;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -89,31 +90,12 @@ impl Connection {
 
     /// Reads nothing, until the client closes.
     pub fn ignore(&self) {
-        let mut poll = libc::pollfd {
-            fd: self.stream.as_raw_fd(),
-            events: libc::POLLRDHUP,
-            revents: 0,
-        };
-        // SAFETY: one valid pollfd, and its number.
-        unsafe { libc::poll(&raw mut poll, 1, -1) };
+        breaking::wait_until_closed(&self.stream);
     }
 
     /// Breaks the connection: the client gets a reset instead of an end.
     pub fn reset(&self) {
-        let linger = libc::linger {
-            l_onoff: 1,
-            l_linger: 0,
-        };
-        // SAFETY: the option is valid for the call, and its size is given.
-        unsafe {
-            libc::setsockopt(
-                self.stream.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_LINGER,
-                (&raw const linger).cast(),
-                size_of::<libc::linger>() as libc::socklen_t,
-            );
-        }
+        breaking::reset(&self.stream);
     }
 }
 
@@ -267,8 +249,7 @@ impl Drop for Server {
 }
 
 fn with_backlog(length: libc::c_int, listener: OwnedFd) -> OwnedFd {
-    // SAFETY: a plain system call on an open descriptor; listening again changes the backlog.
-    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), length) }, 0);
+    breaking::listen_with_backlog(&listener, length);
     listener
 }
 
