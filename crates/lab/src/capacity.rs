@@ -239,7 +239,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let guess = GUESS * highest(&self.pilot);
         let mut search = match self.is_impossible() {
             // One trial shows it: more of them, at lower rates, would take long and show the same.
-            true => Search::from(guess, guess),
+            true => Search::once(guess),
             false => Search::from(guess, lowest_rate(percentile, longest)),
         }
         .of_starts(self.capacity.starts);

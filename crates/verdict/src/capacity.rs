@@ -97,6 +97,8 @@ pub struct Search {
     floor: f64,
     /// Starts whose capacity is bracketed.
     starts: u32,
+    /// Trials after which it is over.
+    most: usize,
     start: u32,
     next: Next,
     /// By which factor this start goes up.
@@ -123,6 +125,7 @@ impl Search {
         Self {
             floor,
             starts: STARTS,
+            most: MOST,
             start: 0,
             next: Next::Try(round(guess.max(floor))),
             step: FIRST,
@@ -133,6 +136,15 @@ impl Search {
             blind: 0,
             hidden: 0,
             trials: Vec::new(),
+        }
+    }
+
+    /// One trial at `guess`, whatever it shows: for limits that one request alone exceeds.
+    #[must_use]
+    pub fn once(guess: f64) -> Self {
+        Self {
+            most: 1,
+            ..Self::from(guess, guess)
         }
     }
 
@@ -178,7 +190,7 @@ impl Search {
             return;
         };
         self.note(self.start, rate, trial);
-        if self.trials.len() >= MOST {
+        if self.trials.len() >= self.most {
             self.next = Next::Over;
             return;
         }
