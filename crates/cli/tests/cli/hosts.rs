@@ -167,6 +167,7 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn servers_run_on_one_machine_and_the_load_comes_from_others() {
     let place = Place::with_references();
     let done = place

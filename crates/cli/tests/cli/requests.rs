@@ -302,6 +302,7 @@ expect.matches = '^/number/\d+ at '
 "#;
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn a_duel_asks_the_requests_of_a_file_and_compares_them_by_name() {
     let (one, two) = (Served::start(&["http-echo"]), Served::start(&["http-echo"]));
     let (place, file) = shop(ECHOED);

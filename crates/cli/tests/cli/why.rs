@@ -78,6 +78,7 @@ fn what_a_request_costs_a_server() {
 
 /// Threads that each read a message and send it back: two calls for each, and no other.
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn system_calls_are_counted_exactly() {
     let place = Place::new();
     let server = format!("{PRONY} serve tcp-echo --model threads --port {{port}}");
@@ -183,6 +184,7 @@ fn a_server_that_runs_already_is_looked_at_and_left_alone() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn another_programs_process_is_said_to_be_one() {
     let place = Place::new();
     let served = Served::start(&["http-echo"]);
@@ -356,6 +358,7 @@ fn profiled(place: &Place, name: &str, samples: u64) {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn a_run_says_why_against_its_baseline() {
     let place = Place::with_references();
     let experiment = place.experiment(
