@@ -326,7 +326,7 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
         let [before, after] = ["0s", "200us"].map(|busy| {
             let file = experiment(busy);
             let run = place.prony(&["run", &file, "--json"]).json();
-            run["run"].to_string()
+            run["run"]["id"].to_string()
         });
         let compare = ["compare", &before, &after, "--json"];
         let report = place.prony(&compare).json();

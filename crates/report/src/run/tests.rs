@@ -161,6 +161,30 @@ fn one_round_is_said_to_prove_nothing() {
 }
 
 #[test]
+fn a_tie_in_front_says_who_is_behind() {
+    let rates = [("a", 100.0), ("b", 101.0), ("slow", 50.0), ("slower", 10.0)];
+    let trials: Vec<_> = (0..4)
+        .flat_map(|round| {
+            rates.map(|(name, rate)| {
+                let wide = if name == "b" { 0.05 } else { 0.01 };
+                trial(name, round, rate * (1.0 + wide * (f64::from(round) - 1.5)))
+            })
+        })
+        .collect();
+    let text = report_of(head("a"), &trials, Vec::new()).text(false, UNLIMITED);
+    let sentence = text
+        .lines()
+        .find(|line| line.contains("no significant"))
+        .unwrap();
+    assert!(
+        sentence.contains("between b and a: ")
+            && sentence.contains("; slow has 0.500× the throughput of the baseline (")
+            && sentence.contains(", slower has 0.100× the throughput of the baseline ("),
+        "{text}"
+    );
+}
+
+#[test]
 fn gateways_at_their_upstreams_rate_measure_the_upstream() {
     let trials = [
         trial("nginx", 0, 100.0),

@@ -82,7 +82,12 @@ impl RunReport {
             return format!("{name} gives {rate}.");
         }
         if name == *base {
-            return format!("{name}, the baseline, has the highest throughput.");
+            return match behind(cells) {
+                None => format!("{name}, the baseline, has the highest throughput."),
+                Some(others) => {
+                    format!("{name}, the baseline, has the highest throughput; {others}.")
+                }
+            };
         }
         let Some(ratio) = &first.ratio else {
             return format!(
@@ -102,11 +107,14 @@ impl RunReport {
                 ratio.n()
             ),
             Some(interval) => format!(
-                "no significant difference between {name} and {base}: {} (95 % interval {:.3} to {:.3}, {} rounds).",
+                "no significant difference between {name} and {base}: {} (95 % interval {:.3} to {:.3}, {} rounds){}.",
                 show::ratio(ratio.value()),
                 interval.low(),
                 interval.high(),
-                ratio.n()
+                ratio.n(),
+                behind(cells)
+                    .map(|others| format!("; {others}"))
+                    .unwrap_or_default()
             ),
         }
     }
@@ -295,4 +303,27 @@ fn table(cells: &[&CellReport]) -> Table {
 /// A text of others: no line of it but the first begins where prony's own lines begin.
 fn indented(text: &str) -> String {
     text.replace('\n', "\n    ")
+}
+
+/// The fastest and the slowest of the servers that are significantly slower than the baseline; none where no server is.
+fn behind(cells: &[&CellReport]) -> Option<String> {
+    let slower: Vec<String> = cells
+        .iter()
+        .filter_map(|cell| {
+            let ratio = cell.ratio.as_ref()?;
+            let interval = ratio.interval().filter(|interval| interval.high() < 1.0)?;
+            Some(format!(
+                "{} has {} the throughput of the baseline ({:.3} to {:.3})",
+                cell.label(),
+                show::ratio(ratio.value()),
+                interval.low(),
+                interval.high()
+            ))
+        })
+        .collect();
+    match slower.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        [first, .., last] => Some(format!("{first}, {last}")),
+    }
 }
