@@ -150,7 +150,10 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         }
     }
     let path = notebook.path().display();
-    let words = format!("run {id} is kept in {path}: `prony report {id}`");
+    let mut words = format!("run {id} is kept in {path}: `prony report {id}`");
+    if experiment.rounds < FEW && report.complete() {
+        words += &format!("; narrower intervals: --rounds {}", 4 * experiment.rounds);
+    }
     say_where(&notebook, id, (!args.json).then_some(&words));
     Ok(verdict.ended(if report.complete() && !interrupt.fired() {
         Ended::Done
@@ -158,6 +161,9 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         Ended::Incomplete
     }))
 }
+
+/// Fewer rounds than this leave intervals that more of them would narrow a good deal.
+const FEW: u32 = 10;
 
 /// The machines that measure: one rig without a name, or those that `--rigs` names.
 fn raise(
