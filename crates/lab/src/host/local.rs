@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 
 /// Where a server listens unless asked otherwise: on a free port.
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+/// Ports that are drawn for a server before that is given up.
+const TRIES: u32 = 20;
 /// More connections at once than a verification makes.
 const VERIFIER_CONNECTIONS: u64 = 256;
 /// Sockets of a connection that goes through the relay that takes TLS off.
@@ -179,16 +181,24 @@ impl LocalHost {
     }
 
     /// Where a server is to listen: there, or on a free port when it is 0.
-    fn address(&self, mut addr: SocketAddr) -> Result<SocketAddr, Failure> {
+    fn address(&self, addr: SocketAddr) -> Result<SocketAddr, Failure> {
         let failed = |message: String| Failure::new(Step::Start, message);
-        if addr.port() == 0 {
-            let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
-            addr.set_port(free_port(&mut rng).map_err(|error| failed(error.to_string()))?);
-        }
         // A server that is there already would answer in this one's place.
-        TcpListener::bind(addr)
-            .map_err(|error| failed(format!("{addr} cannot be used: {error}")))?;
-        Ok(addr)
+        let unused = |addr: SocketAddr| TcpListener::bind(addr).map(drop);
+        if addr.port() != 0 {
+            unused(addr).map_err(|error| failed(format!("{addr} cannot be used: {error}")))?;
+            return Ok(addr);
+        }
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
+        for _ in 0..TRIES {
+            let mut addr = addr;
+            addr.set_port(free_port(&mut rng).map_err(|error| failed(error.to_string()))?);
+            // Another prony may look at the same port at this moment.
+            if unused(addr).is_ok() {
+                return Ok(addr);
+            }
+        }
+        Err(failed(format!("no port of {} can be used", addr.ip())))
     }
 
     fn wait_for(
