@@ -99,7 +99,7 @@ pub(crate) fn tell_apart(document: &Document, figures: &mut [Figure]) {
     }
 }
 
-/// What is called by a page of a server is compared with the same page of others only.
+/// Moves the page in the name of a figure to its section, so that only figures for the same page are compared.
 pub(crate) fn by_page(figures: &mut [Figure]) {
     for figure in figures {
         let system = &mut figure.system;

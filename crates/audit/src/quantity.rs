@@ -10,7 +10,7 @@ pub(crate) fn rate_unit(text: &str) -> Option<f64> {
         requests per s, req per s, reqs per s, request per s, #/sec, ops/s, echoes/s, answers/s, \
         responses/s, replies/s, transactions/s, messages/s",
     );
-    /// The same in the languages in which results are published most.
+    /// "Requests per second" in other languages.
     const ELSEWHERE: Words = Words(
         "초당, 每秒请求, 每秒處理, 每秒处理, 毎秒, 秒間リクエスト, запросов/с, запросов в сек, anfragen pro s, \
         anfragen/s, requêtes par s, requêtes/s, requisições por s, peticiones por s",
@@ -108,7 +108,7 @@ pub(crate) fn is_aim(name: &str) -> bool {
     AIMS.any_of(&name)
 }
 
-/// Does a column have what was wanted, what changed, or what is said of a row, and nothing that was measured?
+/// Is it the name of a column without measurements: targets, changes or notes?
 pub(crate) fn is_target(name: &str) -> bool {
     const WORDS: Words = Words(
         "expected, limit, change, improvement, diff, difference, delta, status, unit, description, \

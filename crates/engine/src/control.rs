@@ -6,7 +6,9 @@ use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+// With its path, since the workspace `models` includes this file by path.
 #[cfg(all(test, loom))]
+#[path = "control/models.rs"]
 mod models;
 
 /// How long before something is to happen it must be said: the length of a turn of a worker's loop,

@@ -79,7 +79,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What a check says, and of which lines.
+/// A finding of one check, before its name is added.
 struct Raised {
     severity: Severity,
     /// The document's name.
@@ -91,7 +91,7 @@ struct Raised {
 
 type Check = fn(&Seen<'_>) -> Vec<Raised>;
 
-/// The checks with their explanations; what they say of one line is told in this order.
+/// All checks with their explanations, in the order in which findings on the same line are reported.
 const CHECKS: [(Explanation, Check); 24] = [
     (repeated_rows::EXPLANATION, repeated_rows::check),
     (mean_disagrees::EXPLANATION, mean_disagrees::check),

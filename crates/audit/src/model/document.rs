@@ -1,4 +1,4 @@
-//! What is found in a text.
+//! One audited text, and everything that was read from it.
 
 use super::{Block, Table, Tool};
 use crate::command::Command;

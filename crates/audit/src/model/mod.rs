@@ -1,4 +1,4 @@
-//! What is found in a text, whoever reads it.
+//! The data model of audited texts: outputs, tables and the figures in them.
 
 mod block;
 mod document;

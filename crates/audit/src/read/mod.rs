@@ -397,7 +397,7 @@ fn repetitions(line: &str) -> Option<u64> {
     n.filter(|_| !compared)
 }
 
-/// So many words of a line are looked at for how often something was run.
+/// Words at the start of a line that are searched for a number of runs.
 const REPEATED: usize = 200;
 
 /// Is an output one in a terminal: does a prompt stand above it?

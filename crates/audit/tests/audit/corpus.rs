@@ -1,6 +1,5 @@
-//! Is the audit right? Each text of `corpus/` has beside it the findings that were expected of it before the audit was first
-//! run on it: outputs of tools, and pages made for this. A remark that is not expected is false, an expected one that is not
-//! made is missed.
+//! Precision and recall of the audit on the texts in `corpus/`: outputs of tools, and pages made for this test. The expected
+//! findings of each text were written down before the audit first read it.
 //!
 //! A text begins with `@@@ NAME`, followed by `@@@ expect FINDING…` (`!` behind one that is to be serious) and, where that
 //! helps, `@@@ why …`.
@@ -10,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-/// What begins a line that is not of a text.
+/// Prefix of lines that carry expectations and belong to no text.
 const MARK: &str = "@@@ ";
 /// The least share of remarks that are right.
 const PRECISION: f64 = 0.98;
@@ -104,7 +103,7 @@ impl Corpus {
         for name in names {
             let (said, wanted) = (made.get(name).copied(), expected.get(name).copied());
             self.all.add(said.is_some(), wanted.is_some());
-            // Called serious, and not expected to be: that is a mistake of its own.
+            // A finding that is wrongly serious counts as a second mistake.
             self.serious
                 .add(said.unwrap_or(false), wanted.unwrap_or(false));
             let how = match (said, wanted) {

@@ -55,7 +55,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \
     prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
     prony capacity http://localhost:8000/ --beyond 200%       overload, and how soon it recovers\n  \
-    prony capacity http://localhost:8000/ --starts 3          a first look, in some half of the time\n  \
+    prony capacity http://localhost:8000/ --starts 3          fewer starts, a wider interval\n  \
     prony capacity http://localhost:8000/ --at-least 5000     for CI: exit status 3 when below")]
 pub struct Capacity {
     /// A URL, a server of the catalog (`name` or `name@workers`), or a command line with {port}
@@ -71,7 +71,7 @@ pub struct Capacity {
     /// answers still come in time, and how soon it recovers
     #[arg(long, value_name = "SHARE", value_parser = more_than_all)]
     pub beyond: Option<f64>,
-    /// Bracket the capacity on this many starts of the server; fewer are quicker, and leave a wider interval
+    /// Starts of the server to search on. Fewer than 3 give a range instead of an estimate
     #[arg(long, value_name = "N", default_value_t = STARTS, value_parser = count::<u32>)]
     pub starts: u32,
     /// Exit with 3 when the capacity is below this many requests per second

@@ -23,7 +23,7 @@ pub fn same_shape(args: &[&str]) -> Option<[Ran; 2]> {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn a_plain_load() {
     let at = format!("http://{}/path?query", reference());
     for args in [
@@ -51,7 +51,7 @@ fn a_plain_load() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn bytes_behind_an_answer_are_failed_reads() {
     let server = Server::new(|_, nth| {
         let more: &[u8] = if nth % 5 == 4 { b"XXXX" } else { b"" };
@@ -67,7 +67,7 @@ fn bytes_behind_an_answer_are_failed_reads() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn every_answer_with_another_status_is_counted() {
     for status in ["404 Not Found", "503 Busy", "400 Bad"] {
         let server = Server::always(answer(status, "no"));
@@ -87,7 +87,7 @@ fn every_answer_with_another_status_is_counted() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn a_redirection_is_no_failure() {
     let server = Server::always(answer("302 Found", ""));
     if let Some(ran) = same_shape(&["-t1", "-c1", "-d1", &server.url("/")]) {
@@ -99,7 +99,7 @@ fn a_redirection_is_no_failure() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn a_connection_that_is_closed_as_it_was_announced_is_no_error() {
     let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     let server = Server::new(|_, _| (closing.to_vec(), false));
@@ -112,7 +112,7 @@ fn a_connection_that_is_closed_as_it_was_announced_is_no_error() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn a_connection_that_is_closed_instead_of_an_answer_is_a_read_error() {
     let server = Server::new(|_, _| (Vec::new(), false));
     if let Some(ran) = same_shape(&["-t1", "-c2", "-d1", &server.url("/")]) {
@@ -129,7 +129,7 @@ fn a_connection_that_is_closed_instead_of_an_answer_is_a_read_error() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn bytes_that_are_no_answer_are_read_errors() {
     let server = Server::new(|_, _| (b"SSH-2.0-x\r\n\r\n".to_vec(), false));
     if let Some(ran) = same_shape(&["-t1", "-c1", "-d1", &server.url("/")]) {
@@ -141,7 +141,7 @@ fn bytes_that_are_no_answer_are_read_errors() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn the_same_bytes_are_sent() {
     let place = tempfile::tempdir().unwrap();
     let scripts = [
@@ -194,7 +194,7 @@ fn the_same_bytes_are_sent() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn a_script_that_stops_its_thread_gets_as_many_answers() {
     let at = format!("http://{}/", reference());
     let args = ["-t1", "-c1", "-d1", "-s", &script("stop.lua"), &at];
@@ -206,7 +206,7 @@ fn a_script_that_stops_its_thread_gets_as_many_answers() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn requests_with_a_rest_between_them() {
     let at = format!("http://{}/", reference());
     let args = ["-t1", "-c1", "-d1", "-s", &script("rest.lua"), &at];
@@ -220,7 +220,7 @@ fn requests_with_a_rest_between_them() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn a_counter_counts_every_request() {
     for name in ["counter.lua", "batch.lua", "replace.lua"] {
         let server = Server::new(|request, _| {
@@ -258,7 +258,7 @@ fn a_counter_counts_every_request() {
 }
 
 #[test]
-#[ignore = "scripts/campaign compat: beside wrk itself"]
+#[ignore = "scripts/campaign compat: compares with wrk itself"]
 fn mistakes_of_the_command_line() {
     for args in [
         &[][..],

@@ -179,7 +179,7 @@ fn a_tie_in_front_says_who_is_behind() {
     assert!(
         sentence.contains("between b and a: ")
             && sentence.contains("; slow has 0.500× the throughput of the baseline (")
-            && sentence.contains(", slower has 0.100× the throughput of the baseline ("),
+            && sentence.contains(", and slower has 0.100× the throughput of the baseline ("),
         "{text}"
     );
 }

@@ -324,6 +324,6 @@ fn behind(cells: &[&CellReport]) -> Option<String> {
     match slower.as_slice() {
         [] => None,
         [only] => Some(only.clone()),
-        [first, .., last] => Some(format!("{first}, {last}")),
+        [first, .., last] => Some(format!("{first}, and {last}")),
     }
 }
