@@ -72,6 +72,7 @@ fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn several_limits_and_what_happens_beyond() {
     let place = Place::new();
     let limits = ["--p50", "20ms", "--p90", "40ms", "--errors", "1%"];

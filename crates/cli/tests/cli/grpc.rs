@@ -252,6 +252,7 @@ fn what_cannot_work_is_said() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn a_duel_makes_calls() {
     let it = world();
     let url = it.url("Greet");

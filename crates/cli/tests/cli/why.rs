@@ -141,6 +141,7 @@ fn system_calls_are_counted_exactly() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn without_a_rate_it_is_half_of_what_the_server_reaches() {
     let place = Place::new();
     let short = [
@@ -167,6 +168,7 @@ fn without_a_rate_it_is_half_of_what_the_server_reaches() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn a_server_that_runs_already_is_looked_at_and_left_alone() {
     let place = Place::new();
     let served = Served::start(&["http-echo", "--busy", "1ms"]);
@@ -247,6 +249,7 @@ fn a_process_that_cannot_be_meant_is_refused() {
 }
 
 #[test]
+#[ignore = "scripts/campaign commands: loads for long"]
 fn a_duel_says_why_and_keeps_it() {
     let place = Place::new();
     let (first, second) = (server(), format!("{} --workers 2", server()));
