@@ -196,6 +196,17 @@ pub struct Measurement {
     pub checks: Vec<Finding>,
 }
 
+impl Measurement {
+    /// Was the load generator at its limit, while the server was not? A note says that both were.
+    #[must_use]
+    pub fn limited(&self) -> bool {
+        let saturated = |check: &Finding| {
+            check.name == "generator-saturated" && check.severity > crate::Severity::Note
+        };
+        self.checks.iter().any(saturated)
+    }
+}
+
 /// A trial with its windows and distributions: what the notebook takes, and what one host sends to
 /// another. Where many are held at once, the distributions stay as they are kept:
 /// [`Encoded`](crate::times::Encoded).

@@ -1,5 +1,6 @@
 //! What a duel compares, and by which terms it is decided.
 
+use crate::Measurement;
 use prony_stats::compare::Better;
 use prony_stats::{Estimate, Unit};
 use schemars::JsonSchema;
@@ -115,6 +116,9 @@ pub struct Values {
     /// compared, and is null here.
     #[serde(default)]
     pub missed: bool,
+    /// The load generator was at its limit: throughput was at least this.
+    #[serde(default)]
+    pub limited: bool,
 }
 
 impl Values {
@@ -142,6 +146,7 @@ impl Values {
         self.memory = self.memory.into_iter().chain(memory).reduce(f64::max);
         let Some(rate) = trial.load.rate else {
             self.throughput = figures.throughput;
+            self.limited = trial.observation.as_ref().is_some_and(Measurement::limited);
             return;
         };
         self.rate = Some(rate);
@@ -185,9 +190,53 @@ pub struct Comparison {
     /// find, judged by how much these rounds spread: the minimum detectable effect. Of throughput that was
     /// left out after some rounds: what all rounds would have found. Null before two rounds.
     pub detectable: Option<f64>,
-    /// Why there is no verdict although the interval would allow one, in words.
+    /// The load generator was the limit of the faster side: the true difference is at least this one.
+    pub at_least: bool,
+    /// Why there is no verdict although the interval would allow one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub withheld: Option<String>,
+    pub withheld: Option<Withheld>,
+}
+
+/// Why a verdict is withheld.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Withheld {
+    /// The kind of reason.
+    pub cause: Cause,
+    /// The reason, in words that follow a colon.
+    pub why: String,
+}
+
+/// What else than the servers' code explains a difference, or hides one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The better side answers more requests per wake-up.
+    WakeUps,
+    /// The load generator was at its limit, so that its speed was measured.
+    GeneratorLimit,
+    /// The better side failed more of its requests.
+    Failures,
+    /// A side did not keep the common rate in more rounds than the other.
+    MissedRate,
+    /// A few starts differ much from all others.
+    RareStarts,
+    /// The user ended it, who had seen what it said so far.
+    EndedByHand,
+}
+
+impl Cause {
+    /// In a table, where there is no room for the reason.
+    #[must_use]
+    pub const fn short(self) -> &'static str {
+        match self {
+            Self::WakeUps => "wake-ups differ",
+            Self::GeneratorLimit => "generator was the limit",
+            Self::Failures => "failures differ",
+            Self::MissedRate => "rate was missed",
+            Self::RareStarts => "some starts differ",
+            Self::EndedByHand => "ended by hand",
+        }
+    }
 }
 
 /// How a duel is to be decided; kept with its run.

@@ -4,6 +4,7 @@ use crate::kept::{ReportError, why};
 use crate::show::{self, findings};
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
+use prony_record::RunStatus;
 use prony_record::verdict::{Comparison, Quantity, Values};
 use prony_verdict::outlook::Outlook;
 use prony_verdict::seen::{DuelReport, Seen, SideReport};
@@ -50,7 +51,7 @@ pub fn read(notebook: &Notebook, run: &Run) -> Result<Option<DuelReport>, Report
     if seen.rounds.is_empty() {
         return Ok(None);
     }
-    let report = seen.report(run.id.0, terms);
+    let report = seen.report(run.id.0, terms, run.status == RunStatus::Finished);
     let report = report.map_err(|error| ReportError::Unreadable {
         run: run.id.0,
         what: error.to_string(),
@@ -312,7 +313,7 @@ pub fn in_table(quantity: Quantity) -> String {
 #[must_use]
 pub fn verdict(one: &Comparison) -> String {
     match (one.verdict.as_str(), &one.withheld, one.detectable) {
-        ("inconclusive", Some(_), _) => "no verdict: wake-ups differ".to_owned(),
+        ("inconclusive", Some(withheld), _) => format!("no verdict: {}", withheld.cause.short()),
         ("inconclusive", None, Some(effect)) if effect < 1.0 => {
             format!("no verdict (±{:.1} %)", effect * 100.0)
         }

@@ -25,6 +25,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::compare::MOST_ROUNDS;
 use crate::mean::{t_quantile, upper_quantile};
 use crate::ratio::log_ratios;
+use crate::summary::standard_deviation;
 use crate::trimmed::{Trimmed, trimmed_mean};
 use crate::{CONFIDENCE, Estimate, Interval, StatsError, Unit};
 use crossing::Paths;
@@ -214,6 +215,19 @@ impl Plan {
                 });
         let center = mean.map_or(first, |mean| mean.center);
         Estimate::new(center.exp(), interval, u64::from(n), Unit::Ratio)
+    }
+}
+
+impl Plan {
+    /// The interval of [`ratio`](Self::ratio) with no round left out, of as many logarithms of ratios: what rare rounds
+    /// do to it. None if no look is due then, or of fewer than two.
+    #[must_use]
+    pub fn untrimmed(&self, logs: &[f64]) -> Option<Interval> {
+        let n = logs.len();
+        let look = self.looks.iter().find(|look| look.rounds as usize == n)?;
+        let center = logs.iter().sum::<f64>() / n as f64;
+        let half = look.critical? * standard_deviation(logs)? / (n as f64).sqrt();
+        Interval::new((center - half).exp(), (center + half).exp())
     }
 }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is compared by name, at the common rate.
-const QUANTITIES: [Quantity; 2] = [Quantity::P50, Quantity::P99];
+pub(crate) const QUANTITIES: [Quantity; 2] = [Quantity::P50, Quantity::P99];
 
 /// The requests of one name so far.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,8 +31,7 @@ pub struct NamedReport {
     pub name: String,
     /// The sides in their order.
     pub sides: Vec<NamedSide>,
-    /// Every other side against the first. The intervals do not allow for the number of names: of many
-    /// names, some differ by chance.
+    /// Every other side against the first. The intervals of all names and quantities hold together in 95 %.
     pub comparisons: Vec<Comparison>,
 }
 

@@ -1,6 +1,6 @@
 //! How the sides of a duel compare, at which rate, and when it may end.
 
-use crate::doubt::{PerRequest, withhold};
+use crate::doubt;
 use crate::outlook::{Outlook, nothing_left_to_find, prospect};
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values};
 use prony_stats::StatsError;
@@ -101,6 +101,7 @@ pub fn compare(
     }
     let mut all = Vec::new();
     for (side, name) in names.iter().enumerate().skip(1) {
+        let begun = all.len();
         for &quantity in &shown {
             let ours = column(rounds, side, quantity);
             let theirs = column(rounds, 0, quantity);
@@ -124,29 +125,13 @@ pub fn compare(
                 band,
                 verdict: word(said, quantity).to_owned(),
                 detectable,
+                at_least: false,
                 withheld: None,
             });
         }
-        if let Some(seen) = per_request(rounds, side) {
-            withhold(&mut all, name, seen);
-        }
+        doubt::of_rounds(&mut all[begun..], rounds, side, plan);
     }
     Ok(all)
-}
-
-/// CPU time and wake-ups per request of a side and the first, over the rounds that both have.
-fn per_request(rounds: &[Vec<Values>], side: usize) -> Option<PerRequest> {
-    let both = |quantity: Quantity| {
-        let pair = |round: &Vec<Values>| round[0].of(quantity).zip(round[side].of(quantity));
-        let pairs: Vec<(f64, f64)> = rounds.iter().filter_map(pair).collect();
-        let n = pairs.len() as f64;
-        let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
-        (n > 0.0).then(|| (sum(|pair| pair.0) / n, sum(|pair| pair.1) / n))
-    };
-    Some(PerRequest {
-        cpu: both(Quantity::Cpu)?,
-        wakeups: both(Quantity::Wakeups)?,
-    })
 }
 
 fn word(said: Verdict, quantity: Quantity) -> &'static str {

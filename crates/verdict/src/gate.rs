@@ -6,7 +6,7 @@
 //! makes a condition that would be held not known. It does not excuse one that is broken: a server that
 //! cannot keep its rate any more must not pass for that reason.
 
-use prony_record::verdict::{Comparison, Quantity};
+use prony_record::verdict::{Cause, Comparison, Quantity, Withheld};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -408,11 +408,15 @@ pub fn worst(all: &[Judged]) -> Outcome {
     outcomes.max().unwrap_or(Outcome::Held)
 }
 
-/// The ratios of a duel's comparisons. One that has been withheld has no interval to judge by.
+/// The ratios of a duel's comparisons. One that has been withheld has no interval to judge by, unless wake-ups explain it:
+/// they may be the change's doing, and what they cost was measured.
 pub fn ratios<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Vec<(Metric, Reading)> {
     let reading = |one: &Comparison| {
         let reading = Reading::of(&one.ratio);
-        let interval = reading.interval.filter(|_| one.withheld.is_none());
+        let stands = |it: &Withheld| it.cause == Cause::WakeUps;
+        let interval = reading
+            .interval
+            .filter(|_| one.withheld.as_ref().is_none_or(stands));
         Some((
             Metric::of(one.quantity)?,
             Reading {

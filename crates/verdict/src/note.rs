@@ -1,11 +1,17 @@
 //! What has to be known to read a duel's figures: rates that were missed or lowered, and parts of rounds
 //! that were left out.
 
-use prony_record::verdict::{Quantity, Terms, Values};
+use crate::doubt::unseen;
+use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 
 /// In sentences. `rounds` has for each round the values of all sides, in the order of `names`.
 #[must_use]
-pub fn notes(names: &[String], rounds: &[Vec<Values>], terms: &Terms) -> Vec<String> {
+pub fn notes(
+    names: &[String],
+    rounds: &[Vec<Values>],
+    terms: &Terms,
+    comparisons: &[Comparison],
+) -> Vec<String> {
     let mut notes = Vec::new();
     for (side, name) in names.iter().enumerate() {
         let missed: Vec<(usize, f64)> = rounds
@@ -43,7 +49,19 @@ pub fn notes(names: &[String], rounds: &[Vec<Values>], terms: &Terms) -> Vec<Str
     }
     notes.extend(left_out(rounds, terms));
     notes.extend(without_p99(rounds, terms));
+    notes.extend(not_looked_for(comparisons));
     notes
+}
+
+/// Something is called the same, after so many starts of each side.
+fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
+    let same = comparisons.iter().filter(|one| one.verdict == "same");
+    let starts = same.map(|one| one.ratio.n()).min()?;
+    Some(format!(
+        "\"The same\" is known of {starts} starts of each side: what happens in fewer than {:.0} % of starts \
+         may not have been seen.",
+        100.0 * unseen(starts)
+    ))
 }
 
 /// The rounds have too few requests for a 99th percentile.
@@ -97,7 +115,7 @@ mod tests {
             round(9_000.0, true, Some(1.0)),
             round(6_300.0, false, Some(1.0)),
         ];
-        let told = notes(&names, &rounds, &terms());
+        let told = notes(&names, &rounds, &terms(), &[]);
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(
             told[0]
@@ -107,9 +125,9 @@ mod tests {
             told[1],
             "The common rate was lowered from 9000 to 6300 requests/s after round 3."
         );
-        assert_eq!(notes(&names, &rounds[..1], &terms()), [""; 0]);
+        assert_eq!(notes(&names, &rounds[..1], &terms(), &[]), [""; 0]);
         let again = [&rounds[..], &[round(6_300.0, true, Some(1.0))]].concat();
-        let told = notes(&names, &again, &terms());
+        let told = notes(&names, &again, &terms(), &[]);
         assert!(
             told[1].contains("of 6300 requests/s in round 5:"),
             "{told:?}"
@@ -120,13 +138,16 @@ mod tests {
     fn what_was_left_out_is_told() {
         let names = ["old".to_owned(), "new".to_owned()];
         let rounds = [round(9.0, false, Some(1.0)), round(9.0, false, None)];
-        let told = notes(&names, &rounds, &terms());
+        let told = notes(&names, &rounds, &terms(), &[]);
         assert!(told[0].starts_with("Throughput was measured in the first 1 rounds only"));
         let only = Terms {
             quantities: vec![Quantity::Cpu],
             ..terms()
         };
-        assert_eq!(notes(&names, &[round(9.0, false, None)], &only), [""; 0]);
+        assert_eq!(
+            notes(&names, &[round(9.0, false, None)], &only, &[]),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -137,12 +158,12 @@ mod tests {
             quantities: vec![Quantity::P50, Quantity::Cpu],
             ..terms()
         };
-        let told = notes(&names, &rounds, &without);
+        let told = notes(&names, &rounds, &without, &[]);
         assert!(told[0].contains("fewer than the 1000 requests"), "{told:?}");
-        assert_eq!(notes(&names, &rounds, &terms()), [""; 0]);
+        assert_eq!(notes(&names, &rounds, &terms(), &[]), [""; 0]);
         let mut shown = rounds;
         shown[0][0].p99 = Some(1e6);
-        assert_eq!(notes(&names, &shown, &without), [""; 0]);
-        assert_eq!(notes(&names, &[], &without), [""; 0]);
+        assert_eq!(notes(&names, &shown, &without, &[]), [""; 0]);
+        assert_eq!(notes(&names, &[], &without, &[]), [""; 0]);
     }
 }

@@ -1,6 +1,7 @@
 //! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
 
 use crate::by_name::{self, Named, NamedReport};
+use crate::doubt;
 use crate::duel::{compare, may_end, plan};
 use crate::note::notes;
 use crate::sentence::sentences;
@@ -226,26 +227,47 @@ impl Seen {
         let Terms {
             quantities, bands, ..
         } = terms;
-        compare(&self.names, quantities, &self.rounds, plan, bands)
+        let mut all = compare(&self.names, quantities, &self.rounds, plan, bands)?;
+        doubt::of_failures(&mut all, &self.names, &self.failed);
+        Ok(all)
     }
 
-    /// What it says if it ends here. A duel that has neither all its rounds nor what it was to end for was
-    /// cut short: by its user or its time, which has nothing to do with what was seen, or because nothing
-    /// more was to be found, which makes a difference less likely to be called. So the last look may spend
-    /// all the rest.
+    /// What it says if it ends here. `finished`: no user ended it.
+    ///
+    /// A duel that has neither all its rounds nor what it was to end for was cut short. If its time was over, or nothing
+    /// more was to be found, that has nothing to do with what was seen, or makes a difference less likely to be called: so
+    /// the last look may spend all the rest. A user has seen the figures, and may have waited for good ones: the
+    /// interval is that of the planned look, which holds whenever one stops. Where rounds had been said there is
+    /// no such look.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
-    pub fn report(&self, run: i64, terms: &Terms) -> Result<DuelReport, StatsError> {
+    pub fn report(
+        &self,
+        run: i64,
+        terms: &Terms,
+        finished: bool,
+    ) -> Result<DuelReport, StatsError> {
         let rounds = self.rounds.len() as u32;
-        let plan = plan(terms, self.names.len())?;
+        let mut plan = plan(terms, self.names.len())?;
         let mut comparisons = self.compare(&plan, terms)?;
-        let requests = self.requests.iter();
-        let requests = requests.map(|named| named.report(&self.names, &plan, terms));
         let cut_short = rounds < terms.most && !may_end(terms, rounds, &comparisons);
-        if cut_short && rounds >= 2 {
-            comparisons = self.compare(&plan.ended_at(rounds)?, terms)?;
+        if cut_short && rounds >= 2 && (finished || terms.exact) {
+            plan = plan.ended_at(rounds)?;
+            comparisons = self.compare(&plan, terms)?;
         }
+        if cut_short && terms.exact && !finished {
+            doubt::of_the_end(&mut comparisons);
+        }
+        let names = self.requests.len() as u32;
+        let by_name = plan.among(names * by_name::QUANTITIES.len() as u32);
+        let requests = self.requests.iter();
+        let requests = requests.map(|named| named.report(&self.names, &by_name, terms));
+        let noisy = self.noisy();
+        let mut sentences = sentences(&self.names, &comparisons, rounds, noisy);
+        let missed = (1..self.names.len())
+            .filter_map(|side| doubt::missed_rates(&self.names, &self.rounds, side));
+        sentences.extend(missed.map(|sentence| format!("{sentence}.")));
         let side = |(i, name): (usize, &String)| SideReport {
             name: name.clone(),
             command: self.commands[i].clone(),
@@ -261,8 +283,8 @@ impl Seen {
             rounds,
             rate: self.rate,
             band: terms.band,
-            sentences: sentences(&self.names, &comparisons, rounds, self.noisy()),
-            notes: notes(&self.names, &self.rounds, terms),
+            sentences,
+            notes: notes(&self.names, &self.rounds, terms, &comparisons),
             comparisons,
             cut_short,
             checks: self.findings(),
@@ -306,22 +328,77 @@ mod tests {
 
     #[test]
     fn an_end_for_what_was_seen_is_not_cut_short() {
-        let report = seen(8, 1.5).report(1, &terms()).unwrap();
+        let report = seen(8, 1.5).report(1, &terms(), true).unwrap();
         assert_eq!(report.comparisons[0].verdict, "faster");
         assert!(!report.cut_short);
-        let report = seen(20, 1.0).report(1, &terms()).unwrap();
+        let report = seen(20, 1.0).report(1, &terms(), true).unwrap();
         assert!(!report.cut_short, "it had all its rounds");
     }
 
     #[test]
     fn the_last_look_of_a_duel_cut_short_spends_the_rest() {
         let seen = seen(8, 1.0);
-        let report = seen.report(1, &terms()).unwrap();
+        let report = seen.report(1, &terms(), true).unwrap();
         assert!(report.cut_short);
         let plan = plan(&terms(), 2).unwrap();
         let planned = seen.compare(&plan, &terms()).unwrap();
         let half = |comparison: &Comparison| comparison.ratio.relative_half_width().unwrap();
         assert!(half(&report.comparisons[0]) < half(&planned[0]));
+    }
+
+    #[test]
+    fn the_last_look_of_a_duel_that_its_user_ended_is_the_planned_one() {
+        let seen = seen(8, 1.0);
+        let report = seen.report(1, &terms(), false).unwrap();
+        assert!(report.cut_short);
+        let plan = plan(&terms(), 2).unwrap();
+        assert_eq!(report.comparisons, seen.compare(&plan, &terms()).unwrap());
+    }
+
+    #[test]
+    fn rounds_that_were_said_and_not_waited_for_have_no_verdict() {
+        let exact = Terms {
+            exact: true,
+            ..terms()
+        };
+        let report = seen(8, 1.5).report(1, &exact, false).unwrap();
+        let one = &report.comparisons[0];
+        assert_eq!(one.verdict, "inconclusive");
+        assert!(one.ratio.interval().is_some(), "it says what was measured");
+        assert!(report.sentences[0].contains("ended by hand"), "{report:?}");
+        // Nobody ended this one.
+        let report = seen(20, 1.5).report(1, &exact, false).unwrap();
+        assert_eq!(report.comparisons[0].verdict, "faster");
+    }
+
+    #[test]
+    fn what_fails_is_not_faster() {
+        let mut seen = seen(8, 1.5);
+        seen.failed = vec![(0, 90_000), (3_000, 90_000)];
+        let report = seen.report(1, &terms(), true).unwrap();
+        let told = &report.sentences[0];
+        assert!(
+            told.contains("no verdict on throughput: b failed 3.33 % of its requests and a none"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_tie_says_what_it_cannot_have_seen() {
+        let mut seen = seen(20, 1.0);
+        for round in &mut seen.rounds {
+            round[1] = round[0];
+        }
+        let report = seen.report(1, &terms(), true).unwrap();
+        assert_eq!(report.comparisons[0].verdict, "same");
+        assert!(
+            report
+                .notes
+                .iter()
+                .any(|note| note.contains("in fewer than 15 % of starts")),
+            "{:?}",
+            report.notes
+        );
     }
 
     #[test]
@@ -332,7 +409,7 @@ mod tests {
             ..terms()
         };
         let half = |terms: &Terms| {
-            let report = seen.report(1, terms).unwrap();
+            let report = seen.report(1, terms, true).unwrap();
             report.comparisons[0].ratio.relative_half_width().unwrap()
         };
         assert!(half(&only) < half(&terms()));
@@ -340,7 +417,7 @@ mod tests {
             quantities: vec![Quantity::Cpu],
             ..terms()
         };
-        assert!(seen.report(1, &cpu).unwrap().comparisons.is_empty());
+        assert!(seen.report(1, &cpu, true).unwrap().comparisons.is_empty());
     }
 
     #[test]
@@ -350,9 +427,9 @@ mod tests {
             ..terms()
         };
         let seen = seen(8, 1.5);
-        assert!(seen.report(1, &exact).unwrap().cut_short);
+        assert!(seen.report(1, &exact, true).unwrap().cut_short);
         let exact = Terms { most: 8, ..exact };
-        assert!(!seen.report(1, &exact).unwrap().cut_short);
+        assert!(!seen.report(1, &exact, true).unwrap().cut_short);
     }
 
     #[test]
@@ -361,13 +438,13 @@ mod tests {
             precision: Some(0.001),
             ..terms()
         };
-        let all = seen(8, 1.5).report(1, &wide).unwrap();
+        let all = seen(8, 1.5).report(1, &wide, true).unwrap();
         assert!(all.cut_short, "half-width {:?}", all.comparisons[0].ratio);
         let narrow = Terms {
             precision: Some(0.5),
             ..terms()
         };
-        assert!(!seen(8, 1.0).report(1, &narrow).unwrap().cut_short);
+        assert!(!seen(8, 1.0).report(1, &narrow, true).unwrap().cut_short);
     }
 
     #[test]

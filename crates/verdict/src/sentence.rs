@@ -81,7 +81,10 @@ fn headline(name: &str, first: &str, one: &Comparison, counted: &str) -> String 
         || counted.to_owned(),
         |interval| format!("95 % interval {interval}; {counted}"),
     );
-    let by = change(one);
+    let by = match one.at_least {
+        true => format!("at least {}", change(one)),
+        false => change(one),
+    };
     let higher = one.ratio.value() > 1.0;
     let said = match (one.quantity, higher) {
         (Quantity::Throughput, true) => {
@@ -121,7 +124,11 @@ fn told(one: &Comparison) -> String {
 fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
     let withheld = open.iter().filter_map(|one| {
         let why = one.withheld.as_ref()?;
-        Some(format!("no verdict on {}: {why}", short(one.quantity)))
+        Some(format!(
+            "no verdict on {}: {}",
+            short(one.quantity),
+            why.why
+        ))
     });
     let mut all: Vec<String> = withheld.collect();
     let unknown: Vec<&&Comparison> = open.iter().filter(|one| one.withheld.is_none()).collect();

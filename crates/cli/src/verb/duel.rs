@@ -88,7 +88,9 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         eprintln!("no round was finished: there is nothing to compare");
         return Ok(Ended::Incomplete);
     }
-    let mut report = seen.report(id.0, &terms).into_diagnostic()?;
+    let mut report = seen
+        .report(id.0, &terms, !interrupt.fired())
+        .into_diagnostic()?;
     if let Some(seen) = &dissected {
         keep(&notebook, id, seen);
     }

@@ -85,7 +85,7 @@ fn it_ends_as_soon_as_everything_is_settled() {
     let seen = seen.unwrap();
     assert!((3..20).contains(&rounds), "{rounds}");
     assert_eq!(seen.rounds.len() as u32, rounds);
-    let report = seen.report(1, &terms(60, false)).unwrap();
+    let report = seen.report(1, &terms(60, false), true).unwrap();
     assert_eq!(report.comparisons[0].verdict, "faster");
     assert!(!report.cut_short);
     // Half of the slower one's rate is common to both.
@@ -100,7 +100,7 @@ fn it_ends_as_soon_as_everything_is_settled() {
 fn equals_are_not_called_different_in_all_their_rounds() {
     let servers = [("a", noisy(10_000.0)), ("b", noisy(10_000.0))];
     let (seen, _, rounds) = duel(&servers, &terms(12, false));
-    let report = seen.unwrap().report(1, &terms(12, false)).unwrap();
+    let report = seen.unwrap().report(1, &terms(12, false), true).unwrap();
     assert!(rounds <= 12);
     for comparison in &report.comparisons {
         let calm = ["same", "inconclusive"].contains(&comparison.verdict.as_str());
@@ -276,7 +276,7 @@ fn a_common_rate_that_is_missed_is_lowered_and_what_was_measured_at_it_is_not_co
         [20_000.0, 20_000.0, 5_000.0, 5_000.0].map(Some),
         "half of what it reaches now"
     );
-    let report = seen.report(1, &terms(4, true)).unwrap();
+    let report = seen.report(1, &terms(4, true), true).unwrap();
     assert_eq!(report.rate, Some(5_000.0));
     let told = report.notes.join(" ");
     for part in [
@@ -346,7 +346,7 @@ fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
         .iter()
         .filter(|round| round[0].throughput.is_some());
     assert_eq!(measured.count(), 4);
-    let report = seen.report(1, &terms).unwrap();
+    let report = seen.report(1, &terms, true).unwrap();
     assert!(
         report.sentences[0].starts_with("new needs 6.0 % more CPU per request than old"),
         "{:?}",
@@ -386,7 +386,7 @@ fn servers_that_wait_for_something_are_compared_by_what_they_wait() {
     };
     for (old, new) in [(0.01, 0.012), (0.2, 0.24), (1.0, 1.2)] {
         let (seen, journal, _) = by_default(&[("old", waits(old)), ("new", waits(new))]);
-        let report = seen.report(1, &terms(3, true)).unwrap();
+        let report = seen.report(1, &terms(3, true), true).unwrap();
         let throughput = &report.comparisons[0];
         assert_eq!(
             (throughput.quantity, throughput.verdict.as_str()),
@@ -429,7 +429,7 @@ fn a_slow_application_gets_the_connections_that_it_can_use() {
     assert_eq!(design.saturation.connections, 2, "{design:?}");
     assert_eq!(design.rate, Some(22.0));
     assert_eq!(design.given, [""; 0]);
-    let report = seen.report(1, &terms(3, true)).unwrap();
+    let report = seen.report(1, &terms(3, true), true).unwrap();
     let throughput = report.comparisons[0].ratio.value();
     assert!((throughput - 0.9).abs() < 0.01, "{throughput}");
     assert!(

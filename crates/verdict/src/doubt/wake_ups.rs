@@ -1,4 +1,4 @@
-//! Verdicts that are withheld because something else than the servers' code explains the difference.
+//! Wake-ups that explain a difference.
 //!
 //! A server that has more work to do for each request is busy longer, finds more requests waiting when
 //! it looks again, and answers them in one wake-up. That saves system calls and switches, so that it may
@@ -6,7 +6,7 @@
 //! it wakes less often per request and does not spend less time in its own code. Code that really does
 //! less makes a server wake *more* often.
 
-use prony_record::verdict::{Comparison, Quantity};
+use prony_record::verdict::{Comparison, Quantity, Values};
 use prony_stats::compare::Better;
 
 /// Wake-ups that differ by less than this share explain nothing.
@@ -23,29 +23,43 @@ const SMALL: f64 = 1.25;
 
 /// What both sides of a comparison have per request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PerRequest {
+pub(super) struct PerRequest {
     /// CPU time, in nanoseconds: of the first side, and of this one.
-    pub cpu: (f64, f64),
+    pub(super) cpu: (f64, f64),
     /// Wake-ups: of the first side, and of this one.
-    pub wakeups: (f64, f64),
+    pub(super) wakeups: (f64, f64),
 }
 
-/// Withholds the verdicts on `side` that wake-ups explain.
-pub fn withhold(all: &mut [Comparison], side: &str, seen: PerRequest) {
-    let own_code = all
-        .iter()
-        .find(|one| one.side == side && one.quantity == Quantity::User)
-        .map(|one| one.verdict.clone());
-    for one in all.iter_mut().filter(|one| one.side == side) {
-        if explained(one, own_code.as_deref(), seen) {
-            let (first, this) = seen.wakeups;
-            one.withheld = Some(format!(
-                "{side} woke {this:.3} times per request and the other {first:.3} times: answering more \
-                 requests per wake-up, and not the code, may make this difference"
-            ));
-            "inconclusive".clone_into(&mut one.verdict);
-        }
+impl PerRequest {
+    /// Of a side and the first, over the rounds that both have.
+    pub(super) fn of(rounds: &[Vec<Values>], side: usize) -> Option<Self> {
+        let both = |quantity: Quantity| {
+            let pair = |round: &Vec<Values>| round[0].of(quantity).zip(round[side].of(quantity));
+            let pairs: Vec<(f64, f64)> = rounds.iter().filter_map(pair).collect();
+            let n = pairs.len() as f64;
+            let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+            (n > 0.0).then(|| (sum(|pair| pair.0) / n, sum(|pair| pair.1) / n))
+        };
+        Some(Self {
+            cpu: both(Quantity::Cpu)?,
+            wakeups: both(Quantity::Wakeups)?,
+        })
     }
+}
+
+/// Why wake-ups may make this difference, in words. `own_code`: the verdict on CPU time in the side's own code.
+pub(super) fn explain(
+    one: &Comparison,
+    own_code: Option<&str>,
+    seen: PerRequest,
+) -> Option<String> {
+    explained(one, own_code, seen).then(|| {
+        let (side, (first, this)) = (&one.side, seen.wakeups);
+        format!(
+            "{side} woke {this:.3} times per request and the other {first:.3} times: answering more \
+             requests per wake-up, and not the code, may make this difference"
+        )
+    })
 }
 
 fn explained(one: &Comparison, own_code: Option<&str>, seen: PerRequest) -> bool {
@@ -78,27 +92,14 @@ fn explained(one: &Comparison, own_code: Option<&str>, seen: PerRequest) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_stats::{Estimate, Interval, Unit};
+    use crate::made_up::found;
 
-    fn found(quantity: Quantity, ratio: f64, verdict: &str) -> Comparison {
-        let interval = Interval::new(ratio - 0.005, ratio + 0.005);
-        Comparison {
-            side: "new".into(),
-            quantity,
-            ratio: Estimate::new(ratio, interval, 10, Unit::Ratio).unwrap(),
-            band: 0.01,
-            verdict: verdict.into(),
-            detectable: None,
-            withheld: None,
-        }
-    }
-
-    /// The verdict on `quantity` after doubt, with the own code's verdict and wake-ups per request.
+    /// The verdict after doubt, with the own code's verdict and wake-ups per request.
     fn after(one: Comparison, own: &str, cpu: (f64, f64), wakeups: (f64, f64)) -> String {
-        let mut all = vec![one, found(Quantity::User, 1.0, own)];
-        withhold(&mut all, "new", PerRequest { cpu, wakeups });
-        assert_eq!(all[0].withheld.is_some(), all[0].verdict == "inconclusive");
-        all[0].verdict.clone()
+        match explain(&one, Some(own), PerRequest { cpu, wakeups }) {
+            Some(_) => "inconclusive".to_owned(),
+            None => one.verdict,
+        }
     }
 
     #[test]
