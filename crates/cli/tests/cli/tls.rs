@@ -1,8 +1,7 @@
 //! Servers that speak TLS: what is measured is measured over TLS, in every command.
 
 use crate::support::Place;
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use prony_engine::protocol::tls::SelfSigned;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,14 +17,14 @@ fn https() -> (u16, String) {
 /// An HTTPS server in threads of this process, for as long as it lives; gives its port and its certificate,
 /// which is for this name.
 pub fn https_for(name: &str) -> (u16, String) {
-    let made = rcgen::generate_simple_self_signed(vec![name.into()]).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let made = SelfSigned::new(&[name]).unwrap();
+    let pem = made.certificate_pem();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![made.certificate], made.key.into())
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -36,7 +35,7 @@ pub fn https_for(name: &str) -> (u16, String) {
             thread::spawn(move || serve(client, config));
         }
     });
-    (port, pem(made.cert.der()))
+    (port, pem)
 }
 
 /// Answers every head until the client goes.
@@ -138,10 +137,4 @@ fn what_cannot_work_is_said_before_the_load() {
             assert!(!done.stderr.contains("panicked"), "{done}");
         }
     }
-}
-
-/// A certificate as a file has it (RFC 7468).
-fn pem(certificate: &[u8]) -> String {
-    let encoded = BASE64_STANDARD.encode(certificate);
-    format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n")
 }

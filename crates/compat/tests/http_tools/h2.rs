@@ -1,7 +1,7 @@
 //! A small server of HTTP/2, with and without TLS.
 
+use prony_engine::protocol::tls::SelfSigned;
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -99,13 +99,12 @@ pub fn secure_http1(answer: &'static str) -> SocketAddr {
 }
 
 fn config(alpn: &[u8]) -> Arc<ServerConfig> {
-    let own = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
+    let own = SelfSigned::new(&["localhost"]).unwrap();
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![own.cert.der().clone()], key)
+        .with_single_cert(vec![own.certificate], own.key.into())
         .unwrap();
     config.alpn_protocols = vec![alpn.to_vec()];
     Arc::new(config)

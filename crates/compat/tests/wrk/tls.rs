@@ -3,8 +3,8 @@
 use crate::differential::same_shape;
 use crate::shape::number;
 use crate::support::{Ran, prony, script};
+use prony_engine::protocol::tls::SelfSigned;
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -21,14 +21,12 @@ struct Server {
 }
 
 fn server(answer: &'static [u8], stays: bool) -> Server {
-    let own = rcgen::generate_simple_self_signed(vec!["example.org".to_owned()]).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
-    let chain = vec![CertificateDer::from(own.cert.der().to_vec())];
+    let own = SelfSigned::new(&["example.org"]).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(chain, key)
+        .with_single_cert(vec![own.certificate], own.key.into())
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -1,11 +1,8 @@
 //! Servers over TLS, on rustls, that do what a test says.
 
 use crate::servers::{Connection, Server};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use prony_engine::protocol::tls::TlsOptions;
-use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd};
+use prony_engine::protocol::tls::{SelfSigned, TlsOptions};
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion, version};
 use std::io::{self, Read, Write};
@@ -14,25 +11,15 @@ use std::sync::Arc;
 pub const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 pub const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
-/// A certificate for `localhost`, valid until this year, and its key.
-fn certificate(name: &str, until: i32) -> CertifiedKey<KeyPair> {
-    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    params.not_before = date_time_ymd(2020, 1, 1);
-    params.not_after = date_time_ymd(until, 1, 1);
-    let signing_key = KeyPair::generate().unwrap();
-    let cert = params.self_signed(&signing_key).unwrap();
-    CertifiedKey { cert, signing_key }
-}
-
 pub struct Identity {
     pub pem: String,
     pub config: Arc<ServerConfig>,
 }
 
-/// A server of these versions with a certificate of its own.
+/// A server of these versions with a certificate of its own, which is valid until this year.
 pub fn identity(
     name: &str,
-    until: i32,
+    until: u16,
     versions: &[&'static SupportedProtocolVersion],
 ) -> Identity {
     identity_for(name, until, versions, false)
@@ -40,13 +27,13 @@ pub fn identity(
 
 pub fn identity_for(
     name: &str,
-    until: i32,
+    until: u16,
     versions: &[&'static SupportedProtocolVersion],
     clients_too: bool,
 ) -> Identity {
-    let own = certificate(name, until);
-    let chain = vec![CertificateDer::from(own.cert.der().to_vec())];
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
+    let own = SelfSigned::valid(&[name], 2020..until).unwrap();
+    let pem = own.certificate_pem();
+    let chain = vec![own.certificate];
     let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(versions)
         .unwrap();
@@ -61,8 +48,8 @@ pub fn identity_for(
         }
     };
     Identity {
-        pem: pem(own.cert.der()),
-        config: Arc::new(builder.with_single_cert(chain, key).unwrap()),
+        pem,
+        config: Arc::new(builder.with_single_cert(chain, own.key.into()).unwrap()),
     }
 }
 
@@ -179,10 +166,4 @@ pub fn blurting(bytes: &'static [u8], closes: bool) -> Server {
             false => it.swallow(),
         }
     })
-}
-
-/// A certificate as a file has it (RFC 7468).
-fn pem(certificate: &[u8]) -> String {
-    let encoded = BASE64_STANDARD.encode(certificate);
-    format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n")
 }

@@ -1,10 +1,7 @@
 //! The certificates that servers are given over TLS: made afresh by every process, and trusted by nothing else.
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use prony_engine::protocol::tls::TlsOptions;
+use prony_engine::protocol::tls::{SelfSigned, TlsOptions};
 use prony_record::load::KeyKind;
-use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
-use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,9 +10,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// The name that the certificate is for, and that connections ask for: the server may listen on any address, and some
+/// The name that the certificate is for before all others, and that connections ask for: the server may listen on any address, and some
 /// servers choose a certificate by a name, which an address is not.
 const NAME: &str = "localhost";
+const NAMES: [&str; 3] = [NAME, "127.0.0.1", "::1"];
 
 /// A certificate and its key, in files.
 #[derive(Debug)]
@@ -41,8 +39,8 @@ impl Certificate {
         static ECDSA: OnceLock<Result<Pair, String>> = OnceLock::new();
         static RSA: OnceLock<Result<Pair, String>> = OnceLock::new();
         let made = match kind {
-            KeyKind::EcdsaP256 => ECDSA.get_or_init(|| pair(&ecdsa()?)),
-            KeyKind::Rsa2048 => RSA.get_or_init(|| pair(&rsa()?)),
+            KeyKind::EcdsaP256 => ECDSA.get_or_init(|| pair(None)),
+            KeyKind::Rsa2048 => RSA.get_or_init(|| pair(Some(&rsa()?))),
         };
         let pair = made.clone()?;
         let cannot = |error: io::Error| format!("the certificate cannot be written: {error}");
@@ -91,38 +89,21 @@ pub fn authority(port: u16) -> String {
     format!("{NAME}:{port}")
 }
 
-/// A certificate that a key signs for itself.
-fn pair(key: &KeyPair) -> Result<Pair, String> {
-    let names = [NAME, "127.0.0.1", "::1"].map(str::to_owned);
-    let certificate = CertificateParams::new(names)
-        .and_then(|params| params.self_signed(key))
-        .map_err(|error| format!("no certificate can be made: {error}"))?;
+/// A certificate that a key signs for itself: this one, or a new one.
+fn pair(key: Option<&str>) -> Result<Pair, String> {
+    let made = match key {
+        None => SelfSigned::new(&NAMES),
+        Some(key) => SelfSigned::with_key(key, &NAMES),
+    };
+    let made = made.map_err(|error| error.to_string())?;
     Ok(Pair {
-        certificate: pem("CERTIFICATE", certificate.der()),
-        key: pem("PRIVATE KEY", key.serialized_der()),
+        certificate: made.certificate_pem(),
+        key: made.key_pem(),
     })
 }
 
-/// Lines of 64 characters between two that name what they are (RFC 7468).
-fn pem(label: &str, der: &[u8]) -> String {
-    let mut out = format!("-----BEGIN {label}-----\n");
-    let mut rest = BASE64_STANDARD.encode(der);
-    while !rest.is_empty() {
-        let after = rest.split_off(rest.len().min(64));
-        out += &rest;
-        out.push('\n');
-        rest = after;
-    }
-    out + &format!("-----END {label}-----\n")
-}
-
-fn ecdsa() -> Result<KeyPair, String> {
-    KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)
-        .map_err(|error| format!("no key can be made: {error}"))
-}
-
-/// By the program `openssl`: ring signs with RSA keys, and makes none.
-fn rsa() -> Result<KeyPair, String> {
+/// As PEM, by the program `openssl`: ring signs with RSA keys, and makes none.
+fn rsa() -> Result<String, String> {
     let words = [
         "genpkey",
         "-algorithm",
@@ -141,13 +122,7 @@ fn rsa() -> Result<KeyPair, String> {
     if !made.status.success() {
         return Err(format!("openssl made no RSA key: {}", said()));
     }
-    let pem = String::from_utf8_lossy(&made.stdout);
-    let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
-    let cannot = |error: &dyn Display| format!("openssl's RSA key cannot be used: {error}");
-    let der = BASE64_STANDARD
-        .decode(base64)
-        .map_err(|error| cannot(&error))?;
-    KeyPair::try_from(der).map_err(|error| cannot(&error))
+    String::from_utf8(made.stdout).map_err(|_| "openssl's RSA key is no text".to_owned())
 }
 
 #[cfg(test)]

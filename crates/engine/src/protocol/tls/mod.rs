@@ -8,12 +8,14 @@ mod certificate;
 mod connector;
 mod fault;
 mod probe;
+mod self_signed;
 mod stream;
 
 pub(crate) use connector::Connector;
 pub use connector::{TlsInvalid, TlsOptions, openssl_name};
 pub use fault::TlsFault;
 pub use probe::{ProbeError, probe, speaks_tls};
+pub use self_signed::{CannotSign, SelfSigned};
 pub use stream::TlsStream;
 
 use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Session};
