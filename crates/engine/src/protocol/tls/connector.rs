@@ -1,6 +1,7 @@
 //! From what the user says about TLS to the library's configuration.
 
 use super::certificate::Verifier;
+use super::roots::Roots;
 use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -236,11 +237,10 @@ fn trust(
                 })?;
         }
     } else {
-        let found = rustls_native_certs::load_native_certs();
-        let (added, _) = roots.add_parsable_certificates(found.certs);
+        let found = Roots::of_system();
+        let (added, _) = roots.add_parsable_certificates(found.certificates);
         if added == 0 {
-            let why = found.errors.first().map(ToString::to_string);
-            let why = why.unwrap_or_else(|| "none was found".into());
+            let why = found.trouble.unwrap_or_else(|| "none was found".into());
             return Err(TlsInvalid::Roots(why));
         }
     }

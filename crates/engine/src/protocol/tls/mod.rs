@@ -8,6 +8,7 @@ mod certificate;
 mod connector;
 mod fault;
 mod probe;
+mod roots;
 mod self_signed;
 mod stream;
 
