@@ -1,12 +1,13 @@
 //! How things are answered: headers, pages, files, and what went wrong.
 
-use axum::body::Body;
-use axum::http::header::{
+use crate::body::Body;
+use crate::live::Events;
+use hyper::body::Bytes;
+use hyper::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
-    IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use hyper::{HeaderMap, StatusCode};
 use maud::Markup;
 use prony_notebook::NotebookError;
 use prony_pages::PageError;
@@ -21,6 +22,12 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; style-src-attr 'unsa
 const UNFRAMED: &str = "frame-ancestors 'none'";
 /// Of files: should a browser show one all the same, it is dead.
 const DEAD: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
+
+/// An answer.
+pub type Response = hyper::Response<Body>;
+
+/// The type of pages.
+const HTML: &str = "text/html; charset=utf-8";
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -39,19 +46,14 @@ impl Trouble {
         Self::Nothing("There is no page at this address.".into())
     }
 
-    fn parts(&self) -> (StatusCode, &str) {
-        match self {
+    /// The page that says so.
+    pub fn page(&self) -> Response {
+        let (status, text) = match self {
             Self::Nothing(text) => (StatusCode::NOT_FOUND, text),
             Self::Question(text) => (StatusCode::BAD_REQUEST, text),
             Self::Broken(text) => (StatusCode::INTERNAL_SERVER_ERROR, text),
-        }
-    }
-}
-
-impl IntoResponse for Trouble {
-    fn into_response(self) -> Response {
-        let (status, text) = self.parts();
-        (status, page(&crate::page::problem(status, text))).into_response()
+        };
+        problem(status, text)
     }
 }
 
@@ -83,30 +85,61 @@ impl From<PageError> for Trouble {
     }
 }
 
+/// Any answer. What cannot stand in a header does not.
+pub fn made<const N: usize>(
+    status: StatusCode,
+    headers: [(HeaderName, &str); N],
+    body: impl Into<Body>,
+) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
 /// A page of the view.
 pub fn page(markup: &Markup) -> Response {
-    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8")];
-    (headers, markup.0.clone()).into_response()
+    made(StatusCode::OK, [(CONTENT_TYPE, HTML)], markup.0.clone())
+}
+
+/// A page that says why there is no other.
+pub fn problem(status: StatusCode, text: &str) -> Response {
+    let mut response = page(&crate::page::problem(status, text));
+    *response.status_mut() = status;
+    response
+}
+
+/// What is new, as it comes.
+pub fn events(events: Events) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    made(StatusCode::OK, headers, Body::Events(events))
 }
 
 /// A text that changes when its tag does: a browser that has it already is told that it has not changed.
-pub fn tagged(asked: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Body>) -> Response {
+pub fn tagged(asked: &HeaderMap, kind: &str, tag: &str, text: impl Into<Bytes>) -> Response {
     let tag = format!("\"{tag}\"");
     let has = asked.get_all(IF_NONE_MATCH).iter().any(|known| {
         let known = known.to_str().unwrap_or_default();
         known.split(',').any(|one| one.trim() == tag)
     });
-    let headers = [(CONTENT_TYPE, kind.to_owned()), (ETAG, tag)];
+    let headers = [(CONTENT_TYPE, kind), (ETAG, tag.as_str())];
     match has {
-        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
-        false => (headers, text.into()).into_response(),
+        true => made(StatusCode::NOT_MODIFIED, headers, ""),
+        false => made(StatusCode::OK, headers, text.into()),
     }
 }
 
 /// A run's report. It has a policy of its own in it, which stays as it is.
 pub fn report(asked: &HeaderMap, report: &crate::shelf::Report) -> Response {
     let text = report.html.to_string();
-    let mut response = tagged(asked, "text/html; charset=utf-8", &report.tag, text);
+    let mut response = tagged(asked, HTML, &report.tag, text);
     let policy = HeaderValue::from_static(UNFRAMED);
     response
         .headers_mut()
@@ -115,16 +148,14 @@ pub fn report(asked: &HeaderMap, report: &crate::shelf::Report) -> Response {
 }
 
 /// A file to be kept. Its name is made of numbers and of words of ours.
-pub fn file(kind: &'static str, name: &str, text: String) -> Response {
+pub fn file(kind: &str, name: &str, text: String) -> Response {
+    let kept = format!("attachment; filename=\"{name}\"");
     let headers = [
-        (CONTENT_TYPE, kind.to_owned()),
-        (
-            CONTENT_DISPOSITION,
-            format!("attachment; filename=\"{name}\""),
-        ),
-        (CONTENT_SECURITY_POLICY, DEAD.to_owned()),
+        (CONTENT_TYPE, kind),
+        (CONTENT_DISPOSITION, kept.as_str()),
+        (CONTENT_SECURITY_POLICY, DEAD),
     ];
-    (headers, text).into_response()
+    made(StatusCode::OK, headers, text)
 }
 
 /// What every answer says, unless it says otherwise.

@@ -2,10 +2,9 @@
 //! request, or does not read its answer, holds a connection; enough of them would lock all other clients out, before the
 //! door has seen them.
 
+use crate::route::Routes;
 use crate::turns::{Asked, Turns};
-use axum::Router;
-use axum::body::Body;
-use axum::http::Request;
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,7 +18,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 use tokio_io_timeout::TimeoutStream;
-use tower::ServiceExt;
 
 /// The most connections, whatever the system allows: their heads and buffers take 64 MiB at most.
 const MOST: usize = 512;
@@ -36,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers all who come, without end. When there are too many connections, the one that has been without a request
 /// for the longest is closed for a new one. No more than `makers` answers are made at the same time.
-pub async fn serve(listener: TcpListener, routes: Router, makers: usize) -> Infallible {
+pub async fn serve(listener: TcpListener, routes: Routes, makers: usize) -> Infallible {
     let crowd = Crowd::new(room(descriptors()), makers);
     loop {
         match listener.accept().await {
@@ -104,7 +102,7 @@ impl Crowd {
         act(&mut guests)
     }
 
-    fn let_in(&self, stream: TcpStream, routes: Router) {
+    fn let_in(&self, stream: TcpStream, routes: Routes) {
         if self.with(|guests| guests.all.len() >= self.most) {
             self.make_room();
         }
@@ -138,22 +136,19 @@ impl Crowd {
     }
 
     /// Answers the requests of a connection, as long as it lasts.
-    async fn attend(self, id: u64, stream: TcpStream, routes: Router) {
+    async fn attend(self, id: u64, stream: TcpStream, routes: Routes) {
         let asked = Mutex::new(Asked::new(Instant::now()));
-        let answer = service_fn(|request: Request<Incoming>| {
-            let routes = routes.clone();
-            async {
-                self.note(id, true);
-                let often = asked
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .again(Instant::now());
-                let turn = self.turns.take(often).await;
-                let answer = routes.oneshot(request.map(Body::new)).await;
-                drop(turn);
-                self.note(id, false);
-                answer
-            }
+        let answer = service_fn(|request: Request<Incoming>| async {
+            self.note(id, true);
+            let often = asked
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .again(Instant::now());
+            let turn = self.turns.take(often).await;
+            let answer = routes.answer(&request.map(drop)).await;
+            drop(turn);
+            self.note(id, false);
+            Ok::<_, Infallible>(answer)
         });
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(UNREAD));

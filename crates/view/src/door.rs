@@ -6,9 +6,9 @@
 //! token is needed, drawn anew at each start, which a browser keeps as a cookie after its first use.
 
 use crate::query::Query;
-use axum::http::header::{COOKIE, HOST};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, Request};
+use hyper::header::{COOKIE, HOST};
+use hyper::http::uri::Authority;
+use hyper::{HeaderMap, Method, Request};
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
 

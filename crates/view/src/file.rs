@@ -1,9 +1,8 @@
 //! A run as a file of another tool: all formats of `prony export`.
 
-use crate::answer::{self, Trouble};
+use crate::answer::{self, Response, Trouble};
 use crate::page::run::choice;
 use crate::query::Query;
-use axum::response::Response;
 use prony_notebook::{Notebook, Overview};
 use prony_pages::material::Material;
 use prony_pages::{chart, export};

@@ -9,7 +9,7 @@
 //! - [`live`]: one task that looks for what is new, for all who listen
 //! - [`route`]: from an address to an answer
 //! - [`page`]: the pages
-//! - [`query`], [`answer`]: what is asked, and how it is answered
+//! - [`query`], [`answer`], [`body`]: what is asked, and how it is answered
 //!
 //! It only reads. Nothing in an address becomes the name of a file: runs and trials are numbers, and
 //! everything else is compared with what is known. All pages are made by [`maud`], which escapes
@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod body;
 mod crowd;
 pub mod door;
 pub mod file;
@@ -30,6 +31,7 @@ mod turns;
 
 use door::Door;
 use prony_notebook::{Notebook, NotebookError};
+use route::Routes;
 use shelf::Shelf;
 use std::convert::Infallible;
 use std::io;
@@ -125,7 +127,7 @@ impl View {
                 .map_err(ViewError::Serve)?;
             let listener =
                 tokio::net::TcpListener::from_std(self.listener).map_err(ViewError::Serve)?;
-            let routes = route::routes(Arc::new(self.shelf), Arc::new(self.door));
+            let routes = Routes::new(Arc::new(self.shelf), Arc::new(self.door));
             Ok(crowd::serve(listener, routes, READERS).await)
         })
     }

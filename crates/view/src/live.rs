@@ -7,19 +7,20 @@
 
 use crate::page::state::State;
 use crate::shelf::Shelf;
-use axum::response::sse::{Event, KeepAlive, Sse};
 use prony_notebook::{Notebook, NotebookError, Overview, Wanted};
 use serde::Serialize;
-use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval};
-use tokio_stream::wrappers::WatchStream;
-use tokio_stream::{Stream, StreamExt};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// How often it looks. A trial takes seconds.
 const EVERY: Duration = Duration::from_secs(1);
+/// After so long without news a listener is sent a comment, so that nothing in between takes the connection for dead.
+const SILENCE: Duration = Duration::from_secs(15);
 /// The most runs marked as running that are told of.
 const TOLD: u32 = 20;
 
@@ -66,15 +67,10 @@ impl Live {
     }
 
     /// The state at once, and again whenever it has changed.
-    pub fn events(&self) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
-        let pulses = WatchStream::new(self.0.subscribe());
-        let events = pulses.map(|pulse| {
-            let event = Event::default()
-                .event("notebook")
-                .id(pulse.number.to_string());
-            Ok(event.data(serde_json::to_string(&*pulse).expect("plain data")))
-        });
-        Sse::new(events).keep_alive(KeepAlive::default())
+    pub fn events(&self) -> Events {
+        let mut pulses = self.0.subscribe();
+        pulses.mark_changed();
+        Events(Box::pin(following(pulses)))
     }
 
     async fn look(self, shelf: Arc<Shelf>) {
@@ -112,6 +108,43 @@ impl Live {
             };
         }
     }
+}
+
+type Pulses = watch::Receiver<Arc<Pulse>>;
+/// An event as it is sent, and where the next comes from.
+type Following = dyn Future<Output = Option<(String, Pulses)>> + Send;
+
+/// What one listener is sent, as an event stream of HTML.
+pub struct Events(Pin<Box<Following>>);
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Events")
+    }
+}
+
+impl Events {
+    /// The next event; none when nobody looks any more.
+    pub fn next(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
+        let next = ready!(self.0.as_mut().poll(context));
+        Poll::Ready(next.map(|(text, pulses)| {
+            self.0 = Box::pin(following(pulses));
+            text
+        }))
+    }
+}
+
+async fn following(mut pulses: Pulses) -> Option<(String, Pulses)> {
+    let text = match timeout(SILENCE, pulses.changed()).await {
+        Err(_) => ":\n\n".to_owned(),
+        Ok(changed) => {
+            changed.ok()?;
+            let pulse = Arc::clone(&pulses.borrow_and_update());
+            let data = serde_json::to_string(&*pulse).expect("plain data");
+            format!("event: notebook\nid: {}\ndata: {data}\n\n", pulse.number)
+        }
+    };
+    Some((text, pulses))
 }
 
 /// A connection of its own, since SQLite counts changes for each connection, and what it saw last.

@@ -1,6 +1,6 @@
 //! From an address to an answer.
 
-use crate::answer::{self, Trouble};
+use crate::answer::{self, Response, Trouble};
 use crate::door::{Door, Welcome};
 use crate::live::Live;
 use crate::page::list::List;
@@ -8,13 +8,8 @@ use crate::page::run::{CELLS, Shown, TRIALS};
 use crate::page::{self, compare, history, list};
 use crate::query::Query;
 use crate::shelf::Shelf;
-use axum::Router;
-use axum::extract::{Path, RawQuery, Request, State};
-use axum::http::header::{ALLOW, LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
+use hyper::{HeaderMap, Method, Request, StatusCode};
 use prony_notebook::{Notebook, Overview, RunId, TrialId, Wanted};
 use prony_report::compare::CompareReport;
 use prony_report::history::change::History;
@@ -40,55 +35,78 @@ struct Room {
 }
 
 /// All addresses, behind their door.
-pub fn routes(shelf: Arc<Shelf>, door: Arc<Door>) -> Router {
-    let room = Room {
-        live: Live::begin(Arc::clone(&shelf)),
-        shelf,
-    };
-    Router::new()
-        .route("/", get(runs))
-        .route("/run/{run}", get(run))
-        .route("/run/{run}/report", get(report))
-        .route("/run/{run}/export/{format}", get(export))
-        .route("/compare", get(compare))
-        .route("/histories", get(histories))
-        .route("/history/{trial}", get(one_history))
-        .route("/events", get(events))
-        .route("/style.css", get(style))
-        .route("/script.js", get(script))
-        .fallback(|| async { Trouble::unknown() })
-        .with_state(room)
-        .layer(from_fn_with_state(door, guard))
+#[derive(Debug, Clone)]
+pub struct Routes {
+    room: Room,
+    door: Arc<Door>,
 }
 
-/// Nothing is answered without a look at the door, and nothing leaves without its headers.
-async fn guard(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let refused = |status: StatusCode, why: &str| {
-        (status, answer::page(&page::problem(status, why))).into_response()
-    };
-    answer::guarded(match door.welcome(&request) {
-        Welcome::In => next.run(request).await,
-        Welcome::Key { cookie, to } => (
-            StatusCode::SEE_OTHER,
-            [(SET_COOKIE, cookie), (LOCATION, to)],
-        )
-            .into_response(),
-        Welcome::Method => {
-            let answer = refused(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "There is nothing here to be changed.",
-            );
-            ([(ALLOW, "GET, HEAD")], answer).into_response()
+impl Routes {
+    /// Of this notebook. Needs a runtime to run in.
+    pub fn new(shelf: Arc<Shelf>, door: Arc<Door>) -> Self {
+        let room = Room {
+            live: Live::begin(Arc::clone(&shelf)),
+            shelf,
+        };
+        Self { room, door }
+    }
+
+    /// Nothing is answered without a look at the door, and nothing leaves without its headers.
+    pub async fn answer(&self, request: &Request<()>) -> Response {
+        answer::guarded(match self.door.welcome(request) {
+            Welcome::In => {
+                let answer = self.find(request).await;
+                answer.unwrap_or_else(|trouble| trouble.page())
+            }
+            Welcome::Key { cookie, to } => answer::made(
+                StatusCode::SEE_OTHER,
+                [(SET_COOKIE, &cookie), (LOCATION, &to)],
+                "",
+            ),
+            Welcome::Method => {
+                let mut answer = answer::problem(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "There is nothing here to be changed.",
+                );
+                let allowed = HeaderValue::from_static("GET, HEAD");
+                answer.headers_mut().insert(ALLOW, allowed);
+                answer
+            }
+            Welcome::Host => answer::problem(
+                StatusCode::MISDIRECTED_REQUEST,
+                "This view answers under localhost, 127.0.0.1 and [::1] alone; for another name: prony view --listen.",
+            ),
+            Welcome::Token => answer::problem(
+                StatusCode::UNAUTHORIZED,
+                "Open the address that prony view has printed, whole: it holds a token.",
+            ),
+        })
+    }
+
+    async fn find(&self, request: &Request<()>) -> Answer {
+        let room = self.room.clone();
+        let query = Query::of(request.uri().query());
+        let path: Vec<&str> = request.uri().path().split('/').collect();
+        match path[..] {
+            ["", ""] => runs(room, query).await,
+            ["", "run", id] => run(room, id).await,
+            ["", "run", id, "report"] => report(room, id, request.headers().clone()).await,
+            ["", "run", id, "export", format] => export(room, id, format.to_owned(), query).await,
+            ["", "compare"] => compare(room, &query).await,
+            ["", "histories"] => histories(room).await,
+            ["", "history", trial] => one_history(room, trial, query).await,
+            // A head alone listens to nothing.
+            ["", "events"] if request.method() == Method::HEAD => Ok(answer::made(
+                StatusCode::OK,
+                [(CONTENT_TYPE, "text/event-stream")],
+                "",
+            )),
+            ["", "events"] => Ok(answer::events(room.live.events())),
+            ["", "style.css"] => Ok(fixed(request, "text/css; charset=utf-8", &STYLE)),
+            ["", "script.js"] => Ok(fixed(request, "text/javascript; charset=utf-8", &SCRIPT)),
+            _ => Err(Trouble::unknown()),
         }
-        Welcome::Host => refused(
-            StatusCode::MISDIRECTED_REQUEST,
-            "This view answers under localhost, 127.0.0.1 and [::1] alone; for another name: prony view --listen.",
-        ),
-        Welcome::Token => refused(
-            StatusCode::UNAUTHORIZED,
-            "Open the address that prony view has printed, whole: it holds a token.",
-        ),
-    })
+    }
 }
 
 /// Reads the notebook, away from the task that answers.
@@ -124,8 +142,7 @@ fn overview(notebook: &Notebook, id: i64) -> Result<Overview, Trouble> {
     found.ok_or_else(|| Trouble::Nothing(format!("The notebook has no run {id}.")))
 }
 
-async fn runs(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer {
-    let query = Query::of(query.as_deref());
+async fn runs(room: Room, query: Query) -> Answer {
     if ["q", "name"]
         .iter()
         .any(|key| query.one(key).is_some_and(|text| text.len() > LONGEST_TEXT))
@@ -164,8 +181,8 @@ async fn runs(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer {
     .await
 }
 
-async fn run(State(room): State<Room>, Path(id): Path<String>) -> Answer {
-    let id = number(&id)?;
+async fn run(room: Room, id: &str) -> Answer {
+    let id = number(id)?;
     read(room, move |shelf, notebook| {
         let run = overview(notebook, id)?;
         let found = shelf.findings(notebook, std::slice::from_ref(&run))?;
@@ -187,8 +204,8 @@ async fn run(State(room): State<Room>, Path(id): Path<String>) -> Answer {
     .await
 }
 
-async fn report(State(room): State<Room>, Path(id): Path<String>, asked: HeaderMap) -> Answer {
-    let id = number(&id)?;
+async fn report(room: Room, id: &str, asked: HeaderMap) -> Answer {
+    let id = number(id)?;
     read(room, move |shelf, notebook| {
         let report = shelf.report(notebook, &overview(notebook, id)?)?;
         Ok(answer::report(&asked, &report))
@@ -196,21 +213,15 @@ async fn report(State(room): State<Room>, Path(id): Path<String>, asked: HeaderM
     .await
 }
 
-async fn export(
-    State(room): State<Room>,
-    Path((id, format)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    let id = number(&id)?;
-    let query = Query::of(query.as_deref());
+async fn export(room: Room, id: &str, format: String, query: Query) -> Answer {
+    let id = number(id)?;
     read(room, move |_, notebook| {
         crate::file::answer(notebook, &overview(notebook, id)?, &format, &query)
     })
     .await
 }
 
-async fn compare(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer {
-    let query = Query::of(query.as_deref());
+async fn compare(room: Room, query: &Query) -> Answer {
     let mut chosen = query
         .all("run")
         .map(number)
@@ -234,7 +245,7 @@ async fn compare(State(room): State<Room>, RawQuery(query): RawQuery) -> Answer 
     .await
 }
 
-async fn histories(State(room): State<Room>) -> Answer {
+async fn histories(room: Room) -> Answer {
     read(room, |_, notebook| {
         let cells = cells(&notebook.past_trials(None)?, &notebook.past_runs()?);
         Ok(answer::page(&history::all(&cells)))
@@ -242,13 +253,8 @@ async fn histories(State(room): State<Room>) -> Answer {
     .await
 }
 
-async fn one_history(
-    State(room): State<Room>,
-    Path(trial): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    let id = number(&trial)?;
-    let query = Query::of(query.as_deref());
+async fn one_history(room: Room, trial: &str, query: Query) -> Answer {
+    let id = number(trial)?;
     read(room, move |_, notebook| {
         let measure = match query.one("value") {
             None => Some(Measure::Throughput),
@@ -274,10 +280,6 @@ async fn one_history(
     .await
 }
 
-async fn events(State(room): State<Room>) -> Response {
-    room.live.events().into_response()
-}
-
 static STYLE: LazyLock<(String, String)> = LazyLock::new(|| with_tag(page::style()));
 static SCRIPT: LazyLock<(String, String)> = LazyLock::new(|| with_tag(page::script()));
 
@@ -290,12 +292,6 @@ fn with_tag(text: String) -> (String, String) {
     (text, tag)
 }
 
-async fn style(asked: HeaderMap) -> Response {
-    let (text, tag) = &*STYLE;
-    answer::tagged(&asked, "text/css; charset=utf-8", tag, text.as_str())
-}
-
-async fn script(asked: HeaderMap) -> Response {
-    let (text, tag) = &*SCRIPT;
-    answer::tagged(&asked, "text/javascript; charset=utf-8", tag, text.as_str())
+fn fixed(request: &Request<()>, kind: &str, (text, tag): &'static (String, String)) -> Response {
+    answer::tagged(request.headers(), kind, tag, text.as_str())
 }

@@ -6,7 +6,7 @@ pub mod list;
 pub mod run;
 pub mod state;
 
-use axum::http::StatusCode;
+use hyper::StatusCode;
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 use prony_notebook::{Found, Overview};
