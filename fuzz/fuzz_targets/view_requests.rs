@@ -6,22 +6,19 @@
 #[path = "../../crates/pages/tests/sample/mod.rs"]
 mod sample;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Method, Request, Uri};
+use hyper::{Method, Request, Uri};
 use libfuzzer_sys::fuzz_target;
 use prony_notebook::Notebook;
 use prony_view::door::Door;
-use prony_view::route::routes;
+use prony_view::route::Routes;
 use prony_view::shelf::Shelf;
 use sample::{Plan, write};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
-use tower::ServiceExt;
 
 struct View {
     runtime: Runtime,
-    routes: Router,
+    routes: Routes,
     _folder: tempfile::TempDir,
 }
 
@@ -42,7 +39,7 @@ impl View {
         let at = ([127, 0, 0, 1], 7766).into();
         let routes = {
             let _entered = runtime.enter();
-            routes(Arc::new(Shelf::new(notebook)), Arc::new(Door::new(at)))
+            Routes::new(Arc::new(Shelf::new(notebook)), Arc::new(Door::new(at)))
         };
         Self {
             runtime,
@@ -81,14 +78,13 @@ fuzz_target!(|input: &[u8]| {
     }) {
         request = request.header(name, value);
     }
-    let Ok(request) = request.body(Body::empty()) else {
+    let Ok(request) = request.body(()) else {
         return;
     };
     let mut hosts = request.headers().get_all("host").iter();
     let local = matches!((hosts.next(), hosts.next()), (Some(_), None));
     VIEW.with(|view| {
-        let answer = view.runtime.block_on(view.routes.clone().oneshot(request));
-        let answer = answer.expect("routes do not fail");
+        let answer = view.runtime.block_on(view.routes.answer(&request));
         let status = answer.status();
         assert!(!status.is_server_error(), "{status}");
         let reads = method == Method::GET || method == Method::HEAD;
