@@ -1,6 +1,7 @@
 //! Everything around a load: what a server must answer ([`contract`]), which servers there are
 //! ([`catalog`], [`manifest`]), how they are built ([`builder`]), started and stopped ([`process`],
-//! [`supervisor`]), on which CPUs everything runs ([`placement`]), what it uses ([`watch`],
+//! [`supervisor`]), on which CPUs everything runs ([`placement`], by the machine's
+//! [`topology`]), what it uses ([`watch`],
 //! [`machine`]), and how measurements are made of all this.
 //!
 //! Measurements ask two things of the world, each behind a small trait: a [`generator`] that carries
@@ -45,6 +46,7 @@ pub mod sources;
 mod spread;
 mod starting;
 pub mod supervisor;
+pub mod topology;
 pub mod tree;
 pub mod trial;
 pub mod warmup;
