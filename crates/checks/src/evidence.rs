@@ -88,6 +88,12 @@ pub struct Evidence {
     pub server_cpus: Option<u32>,
     /// Server and generator share a CPU.
     pub co_located: Option<bool>,
+    /// CPUs of the server, each with one of the generator that is another thread of the same core.
+    pub shared_cores: Vec<[usize; 2]>,
+    /// The NUMA nodes of the server's CPUs; empty when they are not known.
+    pub server_nodes: Vec<usize>,
+    /// Those of the generator's; empty when it is on another machine, too.
+    pub generator_nodes: Vec<usize>,
     /// Length of a window, in seconds.
     pub window: f64,
     /// Bytes per second that the load moved between the machines, in the direction that had more.
@@ -310,6 +316,8 @@ impl Evidence {
             others_busy: Some(0.01),
             stolen: Some(0.0),
             co_located: Some(false),
+            server_nodes: vec![0],
+            generator_nodes: vec![0],
             ..Self::default()
         }
     }

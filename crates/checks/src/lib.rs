@@ -19,12 +19,14 @@ mod listen_overflow;
 mod littles_law;
 mod noisy_host;
 mod not_steady;
+mod numa_crossed;
 mod oversubscribed;
 mod rate_missed;
 mod retransmits;
 mod rigs_differ;
 mod schedule_lag;
 mod server_idle;
+mod smt_shared;
 mod spread_exceeds_effect;
 mod start_skew;
 mod too_few_samples;
@@ -46,7 +48,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 26] = [
+const CHECKS: [(Explanation, Option<Check>); 28] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -75,6 +77,8 @@ const CHECKS: [(Explanation, Option<Check>); 26] = [
     (not_steady::EXPLANATION, Some(not_steady::check)),
     (noisy_host::EXPLANATION, Some(noisy_host::check)),
     (co_located::EXPLANATION, Some(co_located::check)),
+    (smt_shared::EXPLANATION, Some(smt_shared::check)),
+    (numa_crossed::EXPLANATION, Some(numa_crossed::check)),
     (oversubscribed::EXPLANATION, Some(oversubscribed::check)),
     (
         uneven_connections::EXPLANATION,

@@ -326,23 +326,21 @@ fn placed(
     upstream: bool,
     server_cpus: Option<u32>,
 ) -> Result<Placement> {
-    let cpus = match link.host().cpus.as_slice() {
-        [] => &link.hello().cpus,
-        cpus => cpus,
+    let topology = &link.hello().topology;
+    let cpus = &match link.host().cpus.as_slice() {
+        [] => topology.clone(),
+        cpus => topology.only(cpus),
     };
     let placement = match (shared, upstream) {
         (true, _) => Sharing::Split.of(cpus, upstream),
-        (false, false) => Placement {
-            server: cpus.to_vec(),
-            generator: Vec::new(),
-            upstream: Vec::new(),
-        },
+        (false, false) => Placement::alone(cpus),
         (false, true) => {
             let halves = Placement::split(cpus);
             Placement {
                 server: halves.server,
                 upstream: halves.generator,
                 generator: Vec::new(),
+                topology: halves.topology,
             }
         }
     };
@@ -385,7 +383,7 @@ pub fn rig(
         let (host, scratch) = local_host(places, interrupt, placement)?;
         return Ok(Rig {
             placement: host.placement.to_string(),
-            host: ServerPlace::Here(host),
+            host: ServerPlace::Here(Box::new(host)),
             generator: SentFrom {
                 generator: LoadPlace::Here(Local),
                 sources: Sources::default(),
@@ -398,7 +396,7 @@ pub fn rig(
         Some(host) => (ServerPlace::There(Box::new(host)), None),
         None => {
             let (host, scratch) = local_host(places, interrupt, placement)?;
-            (ServerPlace::Here(host), Some(scratch))
+            (ServerPlace::Here(Box::new(host)), Some(scratch))
         }
     };
     Ok(Rig {

@@ -6,6 +6,7 @@ use crate::machines::{Rig, rig};
 use miette::{Result, miette};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
+use prony_lab::topology::Topology;
 use prony_remote::Registry;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -113,7 +114,7 @@ pub fn rigs(
                 let apart = spec.apart(machines, apart.server_cpus);
                 let elsewhere = apart.reach_by(registry, true, upstream)?;
                 // Nothing runs on this machine: how its CPUs are divided does not matter.
-                let placement = Placement::shared(&[]);
+                let placement = Placement::shared(&Topology::default());
                 let rig = rig(places, interrupt, placement, threads, Some(elsewhere), None)?;
                 Ok((spec.name, rig))
             })

@@ -33,11 +33,13 @@ use std::time::{Duration, Instant};
 
 /// Checks about the host and the generator. Of a trial that the server broke only these are told: the
 /// others say in their own way that it was too much, as it was meant to be.
-const OF_THE_HOST: [&str; 6] = [
+const OF_THE_HOST: [&str; 8] = [
     "noisy-host",
     "schedule-lag",
     "generator-saturated",
     "co-located",
+    "smt-shared",
+    "numa-crossed",
     "wrong-answers",
     "unsolicited",
 ];

@@ -12,6 +12,7 @@ use crate::placement::{Placement, Sharing, allowed_cpus};
 use crate::requests::Folder;
 use crate::requests::verify::Asked;
 use crate::source::{Mistake, Source, Unreadable, did_you_mean};
+use crate::topology::Topology;
 use over::Unspoken;
 use prony_record::Load;
 use prony_record::bounds::MOST_ROUNDS;
@@ -336,7 +337,8 @@ impl Experiment {
 
     /// Who runs on which of this process's CPUs.
     pub fn placement(&self) -> Placement {
-        self.placement.of(&allowed_cpus(), self.upstream.is_some())
+        self.placement
+            .of(&Topology::here(), self.upstream.is_some())
     }
 
     /// The trials in their order: each round has every cell once, in an order of its own

@@ -58,11 +58,15 @@ pub fn findings(
     whole: Whole,
 ) -> Vec<Finding> {
     let cpus = placement.server.len().min(workers as usize) as f64;
+    let [server_nodes, generator_nodes] = placement.nodes();
     let mut evidence = Evidence {
         warmed_up: Some(measured.warm_up.steady),
         workers: Some(workers),
         server_cpus: Some(placement.server.len() as u32),
         co_located: Some(placement.co_located()),
+        shared_cores: placement.shared_cores(),
+        server_nodes,
+        generator_nodes,
         ..Evidence::of(load, &measured.seen).with_resources(&measured.used, cpus)
     };
     if whole == Whole::Part {

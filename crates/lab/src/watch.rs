@@ -261,6 +261,7 @@ impl Eye {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Topology;
     use std::process::{Command, Stdio};
 
     #[test]
@@ -270,12 +271,7 @@ mod tests {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let cpus = crate::placement::allowed_cpus();
-        let placement = Placement {
-            server: cpus.clone(),
-            generator: cpus,
-            upstream: Vec::new(),
-        };
+        let placement = Placement::shared(&Topology::here());
         // The tree below this test process is the child (and whatever other tests have started).
         let watch = ProcWatch::start(
             Roots {
@@ -317,7 +313,11 @@ mod tests {
             upstream: None,
             port: 1,
         };
-        let watch = ProcWatch::start(roots, Placement::split(&[0]), Duration::from_secs(1));
+        let watch = ProcWatch::start(
+            roots,
+            Placement::split(&Topology::unknown(&[0])),
+            Duration::from_secs(1),
+        );
         assert_eq!(watch.finish(), Watched::default());
     }
 }

@@ -6,9 +6,9 @@ use crate::reach::addresses;
 use crate::servers::Servers;
 use prony_engine::protocol::tls::probe;
 use prony_engine::{Control, Nanos, clock, descriptors, run_part};
-use prony_lab::placement::allowed_cpus;
 use prony_lab::process::any_free_port;
 use prony_lab::relay::Forward;
+use prony_lab::topology::Topology;
 use std::collections::HashMap;
 use std::io::{self, Stdout, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -59,7 +59,7 @@ pub fn main(
     output.send(&FromAgent::Hello(Box::new(Hello {
         version: version.to_owned(),
         machine: prony_lab::machine::this_machine(),
-        cpus: allowed_cpus(),
+        topology: Topology::here(),
         descriptors: descriptors::most(),
     })));
     let heard = Arc::new(AtomicU64::new(clock::now()));

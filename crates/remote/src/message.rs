@@ -12,6 +12,7 @@ use prony_lab::placement::Placement;
 use prony_lab::requests::verify::Asked as Requests;
 use prony_lab::side::{Http2, Role};
 use prony_lab::socket::Socket;
+use prony_lab::topology::Topology;
 use prony_record::load::KeyKind;
 use prony_record::{Failure, Load, Step};
 use serde::{Deserialize, Serialize};
@@ -263,8 +264,8 @@ pub struct Hello {
     pub version: String,
     /// The machine.
     pub machine: prony_record::Host,
-    /// CPUs that the agent may use.
-    pub cpus: Vec<usize>,
+    /// The CPUs that the agent may use.
+    pub topology: Topology,
     /// The most descriptors that it may have open.
     pub descriptors: u64,
 }

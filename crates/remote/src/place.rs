@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Where servers run.
 pub enum ServerPlace {
     /// On this machine.
-    Here(LocalHost),
+    Here(Box<LocalHost>),
     /// On another one.
     There(Box<RemoteHost>),
 }

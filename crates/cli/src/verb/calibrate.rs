@@ -13,8 +13,9 @@ use prony_lab::contract::Contract;
 use prony_lab::event::Event;
 use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::placement::Placement;
 use prony_lab::side::Side;
+use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
 use prony_record::calibration::{AGAIN, RUN};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use std::time::Instant;
 pub fn main(places: &Places, args: &Calibrate) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let placement = Placement::split(&allowed_cpus());
+    let placement = Placement::split(&Topology::here());
     let elsewhere = args.apart.reach(true, false)?;
     let rig = rig(
         places,

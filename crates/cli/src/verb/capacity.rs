@@ -15,7 +15,8 @@ use prony_lab::duel::WINDOW;
 use prony_lab::event::Event;
 use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::placement::Placement;
+use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
 use prony_record::service::{CapacityReport, Known};
 use prony_record::{Load, Span, Subject};
@@ -58,7 +59,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         },
     };
     let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;
-    let placement = Placement::split(&allowed_cpus());
+    let placement = Placement::split(&Topology::here());
     let rig = rig(
         places,
         &interrupt,

@@ -19,7 +19,8 @@ use miette::{IntoDiagnostic, Result, miette};
 use prony_lab::duel::DuelError;
 use prony_lab::host::Host;
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::placement::Placement;
+use prony_lab::topology::Topology;
 use prony_lab::trial::Lab;
 use prony_notebook::{Notebook, RunId};
 use prony_pages::material::Material;
@@ -34,7 +35,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     args.apart.without_why(args.why.why)?;
     let elsewhere = args.apart.reach(sides::any_starts(args), false)?;
     let chosen = sides::choose(places, args, elsewhere.as_ref())?;
-    let placement = Placement::split(&allowed_cpus());
+    let placement = Placement::split(&Topology::here());
     let rig = rig(
         places,
         &interrupt,

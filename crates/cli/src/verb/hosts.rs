@@ -103,7 +103,7 @@ impl Found {
             let hello = &seen.hello;
             table.row([
                 name.clone(),
-                show::count(hello.cpus.len() as u64),
+                show::count(hello.topology.cpus().len() as u64),
                 format!(
                     "{:.0} GiB",
                     hello.machine.memory as f64 / f64::from(1 << 30)
@@ -152,7 +152,7 @@ impl Found {
                 "host": name,
                 "version": seen.hello.version,
                 "machine": seen.hello.machine,
-                "cpus": seen.hello.cpus,
+                "cpus": seen.hello.topology.numbers(),
                 "connections": seen.hello.descriptors,
                 "started_ns": seen.started.as_nanos() as u64,
                 "clock": {

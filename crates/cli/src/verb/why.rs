@@ -17,8 +17,9 @@ use prony_lab::duel::Manner;
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::pilot::survey;
-use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::placement::Placement;
 use prony_lab::side::Side;
+use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
 use prony_lab::why::{LENGTH, LocalAnatomist, Outcome};
 use prony_notebook::{Notebook, RunId};
@@ -34,7 +35,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     let sources = args.origin.sources(&[])?;
     attach::fits(args)?;
     let (side, manner) = choose(places, args)?;
-    let placement = Placement::split(&allowed_cpus());
+    let placement = Placement::split(&Topology::here());
     let rig = rig(
         places,
         &interrupt,

@@ -5,7 +5,9 @@ use crate::fakes::{Behaviour, ask, lab, side, world};
 use prony_lab::capacity::Capacity;
 use prony_lab::duel::{Duel, Manner, Time};
 use prony_lab::interrupt::Interrupt;
+use prony_lab::placement::Placement;
 use prony_lab::side::{Side, What};
+use prony_lab::topology::Topology;
 use prony_record::service::{LatencyLimit, Limits};
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_record::{Backlog, ByHost, Distributions, Load, Observation, Pool, Recording};
@@ -24,12 +26,14 @@ const NOT_IN_A_DUEL: [&str; 5] = [
 ];
 
 /// Of those of a duel, checks that look at closed loops, or at the side's place, alone.
-const NOT_IN_A_SEARCH: [&str; 5] = [
+const NOT_IN_A_SEARCH: [&str; 7] = [
     "co-located",
     "littles-law",
+    "numa-crossed",
     "oversubscribed",
     "rate-missed",
     "server-idle",
+    "smt-shared",
 ];
 
 /// The cause of each check.
@@ -101,9 +105,20 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
         (
             "co-located",
             Behaviour {
-                co_located: true,
+                placement: Some(Placement::shared(&Topology::unknown(&[0]))),
                 ..clean()
             },
+        ),
+        (
+            "smt-shared",
+            placed(&[
+                ("cpu/cpu0/topology/core_cpus_list", "0-1"),
+                ("cpu/cpu1/topology/core_cpus_list", "0-1"),
+            ]),
+        ),
+        (
+            "numa-crossed",
+            placed(&[("node/node0/cpulist", "0"), ("node/node1/cpulist", "1")]),
         ),
         ("oversubscribed", clean()),
         (
@@ -141,6 +156,20 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             used(|it| it.resources.connections_per_loop = vec![60, 4]),
         ),
     ]
+}
+
+/// On two CPUs of a machine that has these files below `/sys/devices/system`.
+fn placed(files: &[(&str, &str)]) -> Behaviour {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join("sys/devices/system").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    Behaviour {
+        placement: Some(Placement::split(&Topology::read(root.path(), &[0, 1]))),
+        ..Behaviour::default()
+    }
 }
 
 /// As if half of what was due had not been answered.
@@ -210,7 +239,8 @@ fn the_table_is_complete() {
 #[test]
 fn each_is_raised_in_a_duel() {
     for (check, behaviour) in planted() {
-        let shared = behaviour.co_located;
+        // How CPUs are shared out is the same for all.
+        let shared = behaviour.placement.is_some();
         let (_world, host, generator) =
             world(&[("calm", Behaviour::default()), ("planted", behaviour)]);
         let interrupt = Interrupt::default();

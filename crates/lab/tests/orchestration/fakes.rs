@@ -10,6 +10,7 @@ use prony_lab::host::{Host, Looks, Proof, Started, Watched};
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::side::{Ask, Candidate, Role, Running, Side, What};
+use prony_lab::topology::Topology;
 use prony_lab::tree::Root;
 use prony_lab::trial::Lab;
 use prony_record::{
@@ -84,8 +85,8 @@ pub struct Behaviour {
     pub seen: fn(&mut Observation),
     /// What is wrong with what it uses.
     pub used: fn(&mut Watched),
-    /// It shares its CPU with the generator.
-    pub co_located: bool,
+    /// Its host, and that of all servers beside it, has these CPUs instead of two of which nothing is known.
+    pub placement: Option<Placement>,
 }
 
 impl Default for Behaviour {
@@ -105,7 +106,7 @@ impl Default for Behaviour {
             stays_overloaded: false,
             seen: |_| {},
             used: |_| {},
-            co_located: false,
+            placement: None,
         }
     }
 }
@@ -143,10 +144,10 @@ pub fn world(servers: &[(&str, Behaviour)]) -> (Arc<World>, FakeHost, FakeGenera
     }
     let host = FakeHost {
         world: Arc::clone(&world),
-        placement: match servers.iter().any(|(_, it)| it.co_located) {
-            true => Placement::shared(&[0]),
-            false => Placement::split(&[0, 1]),
-        },
+        placement: servers
+            .iter()
+            .find_map(|(_, it)| it.placement.clone())
+            .unwrap_or_else(|| Placement::split(&Topology::unknown(&[0, 1]))),
     };
     let generator = FakeGenerator(Arc::clone(&world));
     (world, host, generator)

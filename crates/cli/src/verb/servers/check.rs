@@ -11,8 +11,9 @@ use prony_lab::catalog::Server;
 use prony_lab::contract::{Contract, Verified};
 use prony_lab::host::LocalHost;
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::placement::Placement;
 use prony_lab::side::{Candidate, Role};
+use prony_lab::topology::Topology;
 use prony_record::Failure;
 use prony_record::load::{KeyKind, Over};
 use prony_report::table::{Align, Table};
@@ -55,7 +56,7 @@ pub fn check(
     on_signal(&interrupt)?;
     let stopped = || interrupt.fired();
     // Nothing is measured, so all may have all CPUs.
-    let (host, _scratch) = local_host(places, &interrupt, Placement::shared(&allowed_cpus()))?;
+    let (host, _scratch) = local_host(places, &interrupt, Placement::shared(&Topology::here()))?;
     let tasks: Vec<_> = each
         .into_iter()
         .map(|of @ (server, contract, over)| Task {

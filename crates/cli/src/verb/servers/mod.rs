@@ -15,8 +15,9 @@ use prony_lab::contract::Contract;
 use prony_lab::experiment::{self, Experiment};
 use prony_lab::host::Started;
 use prony_lab::interrupt::Interrupt;
-use prony_lab::placement::{Placement, allowed_cpus};
+use prony_lab::placement::Placement;
 use prony_lab::side::{Candidate, Role};
+use prony_lab::topology::Topology;
 use prony_record::Failure;
 use prony_record::load::{KeyKind, Over};
 use prony_report::table::{Align, Table};
@@ -226,7 +227,7 @@ fn start(
         .build(server)
         .map_err(Failure::from)
         .map_err(|failure| explain(&failure))?;
-    let (host, _scratch) = local_host(places, &interrupt, Placement::split(&allowed_cpus()))?;
+    let (host, _scratch) = local_host(places, &interrupt, Placement::split(&Topology::here()))?;
     let candidate = Candidate {
         server,
         built: &built,
