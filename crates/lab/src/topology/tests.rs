@@ -1,5 +1,5 @@
-//! What is read of other machines. Each file of `machines` has a machine's files below `/sys` and `/proc`, as a
-//! path and a line; they were written by what `lscpu` prints there.
+//! Topologies of other machines. Each file of `machines` has a machine's files below `/sys` and `/proc`, as a path
+//! and a line. They were not copied there, but written after what `lscpu` prints on such machines.
 
 use super::*;
 
@@ -17,9 +17,9 @@ pub(crate) fn machine(name: &str) -> &'static str {
 }
 
 /// Files by their paths.
-struct Recorded(BTreeMap<String, String>);
+struct Listed(BTreeMap<String, String>);
 
-impl Files for Recorded {
+impl Files for Listed {
     fn text(&self, path: &str) -> String {
         self.0.get(path).cloned().unwrap_or_default()
     }
@@ -37,12 +37,12 @@ impl Files for Recorded {
 /// Reads a machine of which these CPUs are allowed.
 pub(crate) fn read(files: &str, allowed: &str) -> Topology {
     let lines = files.lines().filter(|line| !line.starts_with('#'));
-    let recorded = lines.map(|line| {
+    let listed = lines.map(|line| {
         let (path, text) = line.split_once('\t').unwrap();
         (path.to_owned(), format!("{text}\n"))
     });
-    let recorded = Recorded(recorded.collect());
-    Topology::of(&recorded, &parse_cpus(allowed).unwrap())
+    let listed = Listed(listed.collect());
+    Topology::of(&listed, &parse_cpus(allowed).unwrap())
 }
 
 /// For each value that some CPUs have, these CPUs.
