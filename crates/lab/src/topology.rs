@@ -1,7 +1,7 @@
 //! Where CPUs are in the machine: which of them are threads of one core, and which cores share a cache, a
 //! package and a NUMA node.
 //!
-//! Everything is read from [`Files`], so that tests read what other machines have below `/sys` and `/proc`.
+//! Everything is read from `Files`, so that tests read what other machines have below `/sys` and `/proc`.
 //! Virtual machines and containers leave files out. What they do not say is unknown, and then each CPU is a
 //! core of its own, and all are on one node.
 
