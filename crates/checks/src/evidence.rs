@@ -94,6 +94,8 @@ pub struct Evidence {
     pub server_nodes: Vec<usize>,
     /// Those of the generator's; empty when it is on another machine, too.
     pub generator_nodes: Vec<usize>,
+    /// CPUs that it used while others were loaded, in a duel.
+    pub at_rest: Option<f64>,
     /// Length of a window, in seconds.
     pub window: f64,
     /// Bytes per second that the load moved between the machines, in the direction that had more.

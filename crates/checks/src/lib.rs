@@ -26,6 +26,7 @@ mod retransmits;
 mod rigs_differ;
 mod schedule_lag;
 mod server_idle;
+mod side_not_idle;
 mod smt_shared;
 mod spread_exceeds_effect;
 mod start_skew;
@@ -48,7 +49,7 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 28] = [
+const CHECKS: [(Explanation, Option<Check>); 29] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
@@ -76,6 +77,7 @@ const CHECKS: [(Explanation, Option<Check>); 28] = [
     (server_idle::EXPLANATION, Some(server_idle::check)),
     (not_steady::EXPLANATION, Some(not_steady::check)),
     (noisy_host::EXPLANATION, Some(noisy_host::check)),
+    (side_not_idle::EXPLANATION, Some(side_not_idle::check)),
     (co_located::EXPLANATION, Some(co_located::check)),
     (smt_shared::EXPLANATION, Some(smt_shared::check)),
     (numa_crossed::EXPLANATION, Some(numa_crossed::check)),

@@ -12,8 +12,9 @@ use crate::host::Host;
 use crate::pilot::survey;
 use crate::recording::{Slot, Whole, findings};
 use crate::side::{Ask, Side};
-use crate::trial::{Doing, Lab, Measured, Progress, Up};
+use crate::trial::{Doing, Lab, Measured, Progress, Rest, Up};
 use jiff::Timestamp;
+use prony_engine::clock;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Design, Durations, Failure, Load, Span};
 use prony_stats::StatsError;
@@ -490,6 +491,7 @@ pub fn round<H: Host, G: Generator>(
         up[i].warm_up(&warm, &mut told).map_err(failed(i))?;
     }
     let mut measured: Vec<Vec<Part>> = sides.iter().map(|_| Vec::new()).collect();
+    let mut rested = vec![Rest::default(); sides.len()];
     let wanted = [
         parts.saturation.then_some((None, Doing::Saturation)),
         parts.rate.map(|rate| (Some(rate), Doing::CommonRate)),
@@ -509,7 +511,18 @@ pub fn round<H: Host, G: Generator>(
                 let name = &sides[i].name;
                 observer(Event::Progress(name, Progress::Doing(doing)));
                 let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
+                let before: Vec<Option<u64>> = up.iter().map(Up::cpu_time).collect();
+                let began = Instant::now();
                 let segment = up[i].measure(&load, &mut told).map_err(failed(i))?;
+                let length_ns = clock::nanos(began.elapsed());
+                for (other, rest) in rested.iter_mut().enumerate().filter(|(at, _)| *at != i) {
+                    // Of processes that have ended meanwhile nothing is known any more.
+                    let used = up[other].cpu_time().zip(before[other]);
+                    if let Some(cpu_ns) = used.and_then(|(after, before)| after.checked_sub(before))
+                    {
+                        rest.add(Rest { cpu_ns, length_ns });
+                    }
+                }
                 match measured[i].get_mut(kind) {
                     Some(part) => part.add(&segment),
                     None => measured[i].push(Part {
@@ -518,6 +531,11 @@ pub fn round<H: Host, G: Generator>(
                         measured: segment,
                     }),
                 }
+            }
+        }
+        for (parts, rested) in measured.iter_mut().zip(&mut rested) {
+            if let Some(part) = parts.get_mut(kind) {
+                part.measured.rested = std::mem::take(rested);
             }
         }
     }

@@ -67,6 +67,7 @@ pub fn findings(
         shared_cores: placement.shared_cores(),
         server_nodes,
         generator_nodes,
+        at_rest: measured.rested.cpus(),
         ..Evidence::of(load, &measured.seen).with_resources(&measured.used, cpus)
     };
     if whole == Whole::Part {

@@ -112,6 +112,31 @@ pub struct Measured {
     pub used: Resources,
     /// How the warm-up went.
     pub warm_up: WarmUp,
+    /// What the server used meanwhile, when others were loaded.
+    pub rested: Rest,
+}
+
+/// A side's rest, while others are loaded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// CPU time of its processes, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The length of the rest, in nanoseconds.
+    pub length_ns: u64,
+}
+
+impl Rest {
+    /// Adds another rest.
+    pub fn add(&mut self, other: Self) {
+        self.cpu_ns += other.cpu_ns;
+        self.length_ns += other.length_ns;
+    }
+
+    /// CPUs that it used on average; none if it never rested, or nothing is known of its processes.
+    #[must_use]
+    pub fn cpus(self) -> Option<f64> {
+        (self.length_ns > 0).then(|| self.cpu_ns as f64 / self.length_ns as f64)
+    }
 }
 
 impl Measured {
@@ -119,6 +144,7 @@ impl Measured {
     pub fn merge(&mut self, other: &Self) {
         self.seen.merge(&other.seen);
         self.used.merge(&other.used);
+        self.rested.add(other.rested);
     }
 
     /// CPU time of the server per request that was served, in nanoseconds.
@@ -226,6 +252,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         self.server.root()
     }
 
+    /// CPU time that its processes have used so far, in nanoseconds; None when they are not known.
+    pub fn cpu_time(&self) -> Option<u64> {
+        self.server.cpu_time()
+    }
+
     /// The end of what it printed.
     pub fn output(&self) -> String {
         self.server.output()
@@ -321,6 +352,7 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             seen,
             used,
             warm_up,
+            rested: Rest::default(),
         })
     }
 

@@ -12,7 +12,7 @@ use crate::catalog::Server;
 use crate::contract::Depth;
 use crate::placement::Placement;
 use crate::side::{Ask, Candidate, Http2, Running};
-use crate::tree::Root;
+use crate::tree::{Root, cpu_time};
 use crate::watch::Sample;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
@@ -115,6 +115,12 @@ pub trait Started {
 
     /// The process that all of its processes come from; None when it is not known.
     fn root(&self) -> Option<Root>;
+
+    /// CPU time that its present processes have used so far, in nanoseconds; None when they are not known.
+    fn cpu_time(&self) -> Option<u64> {
+        let processes = self.root()?.processes();
+        Some(processes.into_iter().filter_map(cpu_time).sum())
+    }
 
     /// How it ended, if it did: `with status 1`, `by signal 9`.
     fn exited(&mut self) -> Option<String>;

@@ -26,13 +26,14 @@ const NOT_IN_A_DUEL: [&str; 5] = [
 ];
 
 /// Of those of a duel, checks that look at closed loops, or at the side's place, alone.
-const NOT_IN_A_SEARCH: [&str; 7] = [
+const NOT_IN_A_SEARCH: [&str; 8] = [
     "co-located",
     "littles-law",
     "numa-crossed",
     "oversubscribed",
     "rate-missed",
     "server-idle",
+    "side-not-idle",
     "smt-shared",
 ];
 
@@ -43,6 +44,13 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
     let used = |used| Behaviour { used, ..clean() };
     vec![
         ("wrong-answers", seen(|it| it.outcomes.wrong_answer = 10)),
+        (
+            "side-not-idle",
+            Behaviour {
+                never_rests: true,
+                ..clean()
+            },
+        ),
         ("unsolicited", seen(|it| it.outcomes.unsolicited = 1)),
         (
             "flow-control-stalls",

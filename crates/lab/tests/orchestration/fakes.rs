@@ -81,6 +81,8 @@ pub struct Behaviour {
     pub recovers_in: u32,
     /// Once it was overloaded, it gives a third of what it could until it is started anew.
     pub stays_overloaded: bool,
+    /// It works while others are loaded.
+    pub never_rests: bool,
     /// What is wrong with what the generator sees of it.
     pub seen: fn(&mut Observation),
     /// What is wrong with what it uses.
@@ -104,6 +106,7 @@ impl Default for Behaviour {
             others_in: |_| 0.0,
             recovers_in: 0,
             stays_overloaded: false,
+            never_rests: false,
             seen: |_| {},
             used: |_| {},
             placement: None,
@@ -214,6 +217,7 @@ pub struct FakeServer {
     behaviour: Behaviour,
     start: u32,
     command: Vec<String>,
+    cpu_time: Shared<u64>,
 }
 
 impl FakeServer {
@@ -277,6 +281,7 @@ impl Host for FakeHost {
         let server = FakeServer {
             world: Arc::clone(&self.world),
             command: vec![name.clone(), start.to_string()],
+            cpu_time: Shared::default(),
             name: name.clone(),
             behaviour,
             start: *start,
@@ -343,6 +348,16 @@ impl Started for FakeServer {
 
     fn root(&self) -> Option<Root> {
         Some(Root::above(1))
+    }
+
+    fn cpu_time(&self) -> Option<u64> {
+        let more = if self.behaviour.never_rests {
+            SECOND
+        } else {
+            0
+        };
+        self.cpu_time.set(self.cpu_time.get() + more);
+        Some(self.cpu_time.get())
     }
 
     fn exited(&mut self) -> Option<String> {

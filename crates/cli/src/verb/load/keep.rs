@@ -9,7 +9,7 @@ use prony_engine::{Dialogue, Plan};
 use prony_lab::event::Journal;
 use prony_lab::machine::this_machine;
 use prony_lab::recording::Slot;
-use prony_lab::trial::Measured;
+use prony_lab::trial::{Measured, Rest};
 use prony_lab::warmup::WarmUp;
 use prony_record::{Durations, Finding, Observation, Resources, Subject};
 use std::convert::Infallible;
@@ -78,6 +78,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
             length: 0,
             steady: true,
         },
+        rested: Rest::default(),
     };
     let recording = slot.recording(
         &measured,

@@ -1,0 +1,41 @@
+//! `side-not-idle`: a side of a duel worked while it was not loaded.
+
+use crate::{Evidence, Explanation, Finding, Severity, finding};
+
+pub(crate) const EXPLANATION: Explanation = Explanation {
+    name: "side-not-idle",
+    cause: "While the other sides of a duel were loaded, this one was to rest, and used the CPU all the same: it polls, collects garbage, compiles, or does work that it has put off. On shared CPUs that slows the others down, and makes them look worse.",
+    evidence: "CPU time of all processes of the side during the segments of the others.",
+    remedy: "Configure the server not to poll, give it a longer warm-up (--warmup) so that its compiler is done, or give each side CPUs of its own (--server-cpus with more CPUs); else compare CPU per request, which others' work changes least.",
+};
+
+/// Share of one CPU. The timers of interpreters and the housekeeping of virtual machines stay below it; more would
+/// change the others' throughput by more than what duels are to find.
+const IDLE: f64 = 0.02;
+
+pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
+    let used = seen.at_rest.filter(|used| *used > IDLE)?;
+    let text = format!(
+        "it used {:.0} % of a CPU while the others were loaded, which slows them down: let it rest, or compare CPU per \
+         request",
+        100.0 * used
+    );
+    finding("side-not-idle", Severity::Warning, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_that_works_while_others_are_loaded() {
+        let with = |at_rest| Evidence {
+            at_rest,
+            ..Evidence::clean()
+        };
+        assert_eq!(check(&with(None)), None);
+        assert_eq!(check(&with(Some(0.01))), None);
+        let found = check(&with(Some(0.5))).unwrap();
+        assert!(found.text.contains("50 % of a CPU"), "{}", found.text);
+    }
+}
