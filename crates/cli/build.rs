@@ -5,8 +5,10 @@ use std::process::Command;
 fn main() {
     // Lua modules written in C look up Lua's functions in the program that loads them. Only these:
     // whatever is exported must be linked, whether it is used or not.
-    for functions in ["lua_*", "luaL_*"] {
-        println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={functions}");
+    if std::env::var_os("CARGO_FEATURE_LUA").is_some() {
+        for functions in ["lua_*", "luaL_*"] {
+            println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={functions}");
+        }
     }
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;

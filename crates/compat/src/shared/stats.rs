@@ -61,7 +61,8 @@ impl Stats {
         whole.into_iter().map(|rate| (rate, 1)).collect()
     }
 
-    /// The values with their counts, ascending.
+    /// The values with their counts, ascending: for scripts.
+    #[cfg(any(feature = "lua", test))]
     pub(crate) fn values(&self) -> &[(u64, u64)] {
         &self.values
     }

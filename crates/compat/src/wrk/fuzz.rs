@@ -3,7 +3,8 @@
 use super::args::Parsed;
 use super::protocol::{Alarm, Parts, Scripted};
 use super::report;
-use super::script::{Bench, split};
+use super::requests::split;
+use super::script::Bench;
 use prony_engine::Control;
 use prony_engine::protocol::{Answer, Booked, Events, Fifo, Session};
 use std::ffi::OsString;

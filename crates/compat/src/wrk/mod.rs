@@ -1,13 +1,19 @@
 //! `prony wrk`: the command line of wrk 4.2, and with a rate that of wrk2.
 
 mod args;
+mod failure;
 #[cfg(fuzzing)]
 pub mod fuzz;
+mod place;
 mod protocol;
 mod report;
+mod requests;
+#[cfg(feature = "lua")]
+mod script;
+#[cfg(not(feature = "lua"))]
+#[path = "script_absent.rs"]
 mod script;
 mod spectrum;
-
 mod units;
 mod url;
 
@@ -15,6 +21,7 @@ use crate::console::Console;
 use crate::shared::flags::take_quiet;
 use crate::shared::remarks::remark;
 use args::{Args, Parsed, USAGE};
+use failure::Failure;
 use prony_checks::Evidence;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::protocol::{Expect, Http, HttpExchange, Limits};
@@ -24,7 +31,8 @@ use prony_engine::{
 use prony_record::{Load, Observation, Span, Window};
 use protocol::{Alarm, Parts, Scripted};
 use report::Outcome;
-use script::{Failure, Script, split};
+use requests::split;
+use script::Script;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;

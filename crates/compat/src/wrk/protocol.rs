@@ -1,6 +1,8 @@
 //! What a thread says whose script has a word in each request or answer.
 
-use super::script::{Failure, Functions, StopFlag, split};
+use super::failure::Failure;
+use super::requests::split;
+use super::script::{Functions, StopFlag};
 use prony_engine::protocol::{
     Answer, Events, Expect, Fault, Fifo, HttpReader, HttpState, Keep, Limits, Pace, Session,
 };

@@ -7,8 +7,13 @@
 mod command;
 mod differential;
 mod golden;
+#[cfg(feature = "lua")]
+mod scripted;
+#[cfg(feature = "lua")]
 mod scripts;
 mod server;
 mod shape;
 mod support;
 mod tls;
+#[cfg(not(feature = "lua"))]
+mod without_lua;

@@ -4,7 +4,7 @@ use prony_compat::{Console, wrk};
 use prony_engine::Control;
 use prony_reference::{Contract, ceiling};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -54,13 +54,6 @@ pub fn script(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/wrk/scripts")
         .join(name);
-    path.to_str().unwrap().to_owned()
-}
-
-/// A script made for one test, kept as long as the directory.
-pub fn written(place: &tempfile::TempDir, text: &str) -> String {
-    let path: PathBuf = place.path().join("script.lua");
-    std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::differential::same_shape;
 use crate::shape::number;
-use crate::support::{Ran, prony, script};
+use crate::support::{Ran, prony};
 use prony_engine::protocol::tls::SelfSigned;
 use rustls::crypto::ring::default_provider;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
@@ -125,11 +125,19 @@ fn a_connection_for_each_request_resumes_as_the_real_one_does() {
     }
 }
 
+#[cfg(feature = "lua")]
 #[test]
 fn scripts_speak_through_tls_too() {
     let server = server(KEPT, true);
     let url = format!("https://{}/", server.address);
-    let ran = prony(&["-t1", "-c2", "-d1", "-s", &script("counter.lua"), &url]);
+    let ran = prony(&[
+        "-t1",
+        "-c2",
+        "-d1",
+        "-s",
+        &crate::support::script("counter.lua"),
+        &url,
+    ]);
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert!(number(&ran.out, " requests in").unwrap() > 0, "{}", ran.out);
 }

@@ -1,9 +1,9 @@
 //! Addresses as scripts see them: `wrk.lookup`, `wrk.connect`, `tostring(addr)`.
 
-use super::PATIENCE;
-use super::state::plain;
+use crate::wrk::failure::plain;
+use crate::wrk::place;
 use mlua::{AnyUserData, Lua, MetaMethod, Table, UserData, UserDataMethods, Value};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An address that a connection can be made to.
@@ -56,29 +56,17 @@ pub(super) fn provide(lua: &Lua, wrk: &Table) -> mlua::Result<()> {
 }
 
 fn lookup(lua: &Lua, (host, service): (String, String)) -> mlua::Result<Vec<AnyUserData>> {
-    let unknown =
-        |why: &str| mlua::Error::runtime(format!("unable to resolve {host}:{service} {why}"));
-    let port = match service.as_str() {
-        "http" => 80,
-        "https" => 443,
-        number => number
-            .parse::<u16>()
-            .map_err(|_| unknown("a service is a port, http or https here"))?,
-    };
-    let found = (host.as_str(), port).to_socket_addrs().map_err(|error| {
-        let text = error.to_string();
-        let why = text.strip_prefix("failed to lookup address information: ");
-        unknown(why.unwrap_or(&text))
-    })?;
+    let found = place::lookup(&host, &service).map_err(mlua::Error::runtime)?;
     found
+        .into_iter()
         .map(|address| lua.create_userdata(Address(address)))
         .collect()
 }
 
 fn connect(lua: &Lua, address: &Value) -> mlua::Result<bool> {
     let Address(address) = Address::of(address)?;
-    match TcpStream::connect_timeout(&address, PATIENCE) {
-        Ok(_) => Ok(true),
+    match place::connect(&address) {
+        Ok(()) => Ok(true),
         Err(error) => {
             lua.set_app_data(Refusal(plain(&error)));
             Ok(false)

@@ -4,23 +4,22 @@
 mod address;
 #[cfg(fuzzing)]
 mod bench;
-mod requests;
 mod results;
 mod state;
 mod thread;
 
 #[cfg(fuzzing)]
 pub(super) use bench::Bench;
-pub(super) use requests::split;
-pub(super) use state::{Failure, Functions};
+pub(super) use state::Functions;
 pub(super) use thread::StopFlag;
 
 use super::args::Args;
+use super::failure::{Failure, plain};
 use super::report::Outcome;
 use mlua::Lua;
 use state::state;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::path::Path;
 use thread::Thread;
 
 /// A script, ready to run, or the plain requests of a command line without one.
@@ -39,9 +38,7 @@ impl Script {
     pub(super) fn load(args: &Args) -> Result<Self, Failure> {
         let source = match &args.script {
             None => None,
-            Some(path) => {
-                Some(std::fs::read(path).map_err(|error| Failure::unreadable(path, &error))?)
-            }
+            Some(path) => Some(std::fs::read(path).map_err(|error| unreadable(path, &error))?),
         };
         let source = source.as_deref();
         let main = state(args, source)?;
@@ -91,6 +88,10 @@ impl Script {
     }
 }
 
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("cannot open {}: {}", path.display(), plain(error)))
+}
+
 /// Looks the server up and keeps the addresses that accept a connection.
 fn reach(lua: &Lua, args: &Args) -> Result<(), Failure> {
     let wrk: mlua::Table = lua.globals().get("wrk")?;
@@ -104,6 +105,3 @@ fn reach(lua: &Lua, args: &Args) -> Result<(), Failure> {
     let why = address::last_refusal(lua).unwrap_or_default();
     Err(Failure::unreached(host, service, &why))
 }
-
-/// Before an address that does not answer is given up, by `wrk.connect`.
-const PATIENCE: Duration = Duration::from_secs(5);

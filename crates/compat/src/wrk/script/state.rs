@@ -2,39 +2,14 @@
 
 use super::address;
 use crate::wrk::args::Args;
+use crate::wrk::failure::Failure;
 use mlua::{Function, Lua, Table, Value};
-use std::path::Path;
 
 /// What is shown in the place of a file for the prelude, which no message shall blame.
 const PRELUDE: &str = "=[wrk]";
 
 /// How places that are not in a script begin: in C, in the prelude, in what holds userdata up.
 const NOT_SCRIPT: [&str; 3] = ["[C]", "[wrk]", "__mlua"];
-
-/// Why a script, or the search for its server, has failed: one line, which names file and line
-/// where there is one to blame.
-#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-#[error("{0}")]
-pub(in crate::wrk) struct Failure(String);
-
-impl Failure {
-    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
-        Self(format!("cannot open {}: {}", path.display(), plain(error)))
-    }
-
-    pub(super) fn unreached(host: &str, service: &str, why: &str) -> Self {
-        Self(format!("unable to connect to {host}:{service} {why}"))
-    }
-
-    /// What the script did at its line `line` of the function that is at fault.
-    pub(in crate::wrk) fn at(function: &Function, what: &str) -> Self {
-        let info = function.info();
-        match (info.short_src, info.line_defined) {
-            (Some(file), Some(line)) => Self(format!("{file}:{line}: {what}")),
-            _ => Self(what.to_owned()),
-        }
-    }
-}
 
 impl From<mlua::Error> for Failure {
     fn from(error: mlua::Error) -> Self {
@@ -55,6 +30,15 @@ impl From<mlua::Error> for Failure {
 }
 
 impl Failure {
+    /// What the script did in the function that is at fault.
+    fn at(function: &Function, what: &str) -> Self {
+        let info = function.info();
+        match (info.short_src, info.line_defined) {
+            (Some(file), Some(line)) => Self(format!("{file}:{line}: {what}")),
+            _ => Self(what.to_owned()),
+        }
+    }
+
     /// Names the innermost line of the script in `traceback`, unless `what` names its file already.
     fn placed(what: &str, traceback: &str) -> Self {
         let place = traceback
@@ -69,15 +53,6 @@ impl Failure {
             }
             _ => Self(what.to_owned()),
         }
-    }
-}
-
-/// The system's words, without its number.
-pub(super) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
     }
 }
 

@@ -2,7 +2,8 @@
 //! `thread:stop`.
 
 use super::address::Address;
-use super::state::{Failure, Functions, State};
+use super::state::{Functions, State};
+use crate::wrk::failure::Failure;
 use mlua::{
     Function, Lua, MetaMethod, Table, UserData, UserDataFields, UserDataMethods, Value, WeakLua,
 };

@@ -8,7 +8,7 @@ const MAX_FIELDS: usize = 128;
 /// Text that is not one or more whole requests.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why} at {line}:{column}")]
-pub(in crate::wrk) struct Malformed {
+pub(super) struct Malformed {
     why: &'static str,
     line: usize,
     column: usize,
@@ -18,7 +18,7 @@ pub(in crate::wrk) struct Malformed {
 ///
 /// # Errors
 /// When something is left over, or there is none.
-pub(in crate::wrk) fn split(text: &[u8]) -> Result<Vec<Range<usize>>, Malformed> {
+pub(super) fn split(text: &[u8]) -> Result<Vec<Range<usize>>, Malformed> {
     let mut requests: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     loop {

@@ -1,0 +1,21 @@
+//! Why a script, or the search for its server, has failed.
+
+/// One line, which names file and line of the script where there is one to blame.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub(super) struct Failure(pub(super) String);
+
+impl Failure {
+    pub(super) fn unreached(host: &str, service: &str, why: &str) -> Self {
+        Self(format!("unable to connect to {host}:{service} {why}"))
+    }
+}
+
+/// The system's words, without its number.
+pub(super) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
