@@ -18,6 +18,11 @@ mod perf;
 mod probe;
 mod records;
 mod refused;
+#[cfg(feature = "symbols")]
+mod symbolizer;
+#[cfg(not(feature = "symbols"))]
+#[path = "symbolizer_absent.rs"]
+mod symbolizer;
 mod symbols;
 mod tidy;
 mod tracepoint;

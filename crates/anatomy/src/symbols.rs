@@ -3,10 +3,8 @@
 use crate::generated::{Generated, left_by};
 use crate::jvm;
 use crate::probe::{Stack, Taken};
+use crate::symbolizer::{ABSENT, Symbolizer};
 use crate::tidy::tidy;
-use blazesym::symbolize::source::{Kernel, Process, Source};
-use blazesym::symbolize::{Input, Symbolized, Symbolizer};
-use blazesym::{MaybeDefault, Pid};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -18,6 +16,7 @@ const KERNEL: &str = "_[k]";
 pub const RUNNABLE: &str = "[waits for a CPU]";
 
 /// Knows the functions of programs and of the kernel. What it has read it keeps: one is enough for all measurements.
+#[derive(Default)]
 pub struct Namer {
     symbolizer: Symbolizer,
     kernel: RefCell<HashMap<u64, Vec<String>>>,
@@ -30,25 +29,15 @@ impl std::fmt::Debug for Namer {
     }
 }
 
-impl Default for Namer {
-    fn default() -> Self {
-        Self {
-            symbolizer: Symbolizer::builder()
-                .enable_code_info(false)
-                .enable_inlined_fns(true)
-                .build(),
-            kernel: RefCell::default(),
-            unnamed: RefCell::default(),
-        }
-    }
-}
-
 impl Namer {
     /// The stacks with names, folded: frames from the outermost to the innermost, separated by semicolons, kernel
     /// frames ending in `_[k]`; and how many samples each has, or nanoseconds of waits. The processes must still be there: of one that has ended
     /// only its number is known.
     #[must_use]
     pub fn folded(&self, taken: &Taken) -> BTreeMap<String, u64> {
+        if let Some(why) = ABSENT.filter(|_| !taken.stacks.is_empty()) {
+            self.unnamed.borrow_mut().insert(why.to_owned());
+        }
         self.learn_kernel(taken);
         let kernel = self.kernel.borrow();
         let mut user: HashMap<u32, HashMap<u64, Vec<String>>> = HashMap::new();
@@ -98,12 +87,8 @@ impl Namer {
         if addresses.is_empty() {
             return;
         }
-        let source = Source::Kernel(Kernel {
-            vmlinux: MaybeDefault::None,
-            ..Kernel::default()
-        });
-        let names = self.symbolize(&source, &addresses, |_| "[kernel]".to_owned());
-        known.extend(names);
+        let found = self.symbolizer.kernel(&addresses);
+        known.extend(named(&addresses, found, |_| "[kernel]".to_owned()));
     }
 
     fn names_of_process(&self, pid: u32, taken: &Taken) -> HashMap<u64, Vec<String>> {
@@ -119,42 +104,30 @@ impl Namer {
         let generated = Generated::of(pid);
         drop(written);
         let maps = Maps::of(pid);
-        let Some(number) = std::num::NonZeroU32::new(pid) else {
+        if pid == 0 {
             return HashMap::new();
-        };
-        let mut process = Process::new(Pid::Pid(number));
-        // Read here: blazesym takes no name from a map of which one line is not whole.
-        process.perf_map = false;
-        let source = Source::Process(process);
-        self.symbolize(&source, &addresses, |address| {
-            match generated.name(address) {
-                Some(name) => name.to_owned(),
-                None => maps.name(address),
-            }
+        }
+        let found = self.symbolizer.process(pid, &addresses);
+        named(&addresses, found, |address| match generated.name(address) {
+            Some(name) => name.to_owned(),
+            None => maps.name(address),
         })
     }
+}
 
-    /// Names, outermost first where functions are inlined; what has none gets one from `unknown`.
-    fn symbolize(
-        &self,
-        source: &Source<'_>,
-        addresses: &[u64],
-        unknown: impl Fn(u64) -> String,
-    ) -> HashMap<u64, Vec<String>> {
-        let found = self.symbolizer.symbolize(source, Input::AbsAddr(addresses));
-        let mut found = found.unwrap_or_default().into_iter();
-        let named = |&address| {
-            let names = match found.next() {
-                Some(Symbolized::Sym(sym)) => std::iter::once(sym.name.as_ref())
-                    .chain(sym.inlined.iter().map(|inlined| inlined.name.as_ref()))
-                    .map(tidy)
-                    .collect(),
-                _ => vec![unknown(address)],
-            };
-            (address, names)
-        };
-        addresses.iter().map(named).collect()
-    }
+/// Addresses with the names that were found, outermost first where functions are inlined; what has none gets one from
+/// `unknown`.
+fn named(
+    addresses: &[u64],
+    found: Vec<Vec<String>>,
+    unknown: impl Fn(u64) -> String,
+) -> HashMap<u64, Vec<String>> {
+    let mut found = found.into_iter();
+    let one = |&address: &u64| match found.next() {
+        Some(names) if !names.is_empty() => (address, names),
+        _ => (address, vec![unknown(address)]),
+    };
+    addresses.iter().map(one).collect()
 }
 
 /// Removes the maps of generated code that processes have left behind which have ended.

@@ -130,19 +130,6 @@ fn look(child: &Running, look: Look, enough: impl Fn(&Taken) -> bool) -> Option<
 }
 
 #[test]
-fn the_function_that_works_is_found_by_its_name() {
-    let child = Running::start("work");
-    let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
-        return;
-    };
-    let folded = Namer::default().folded(&taken);
-    assert_eq!(folded.values().sum::<u64>(), taken.samples);
-    let in_it = |stack: &&String| stack.contains("an_expensive_function");
-    let found: u64 = folded.keys().filter(in_it).map(|stack| folded[stack]).sum();
-    assert!(2 * found > taken.samples, "{found} of {folded:#?}");
-}
-
-#[test]
 fn every_system_call_is_counted() {
     let child = Running::start("call");
     let seen = |taken: &Taken| taken.calls.contains_key(&libc::SYS_getuid);
@@ -177,27 +164,6 @@ fn a_process_that_has_ended_leaves_its_samples() {
         let folded = Namer::default().folded(&taken);
         assert_eq!(folded.values().sum::<u64>(), taken.samples);
     }
-}
-
-#[test]
-fn threads_wait_where_they_left_their_cpu() {
-    let child = Running::start("wait");
-    let time = |taken: &Taken, call: &str| -> u64 {
-        let folded = Namer::default().folded(taken);
-        let of_call = folded.iter().filter(|(stack, _)| stack.contains(call));
-        of_call.map(|(_, ns)| ns).sum()
-    };
-    // A wait is known when it has begun within the look, or just before.
-    let enough = |taken: &Taken| taken.samples > 20 && time(taken, "futex") > 0;
-    let Some(taken) = look(&child, Look::Waits, enough) else {
-        return;
-    };
-    let (sleeps, locks) = (time(&taken, "nanosleep"), time(&taken, "futex"));
-    // A waiter waits about as long as the holder of the lock sleeps; it begins later, and may be woken later.
-    assert!(
-        taken.lost > 0 || (sleeps / 4..=sleeps * 4).contains(&locks),
-        "{sleeps} ns asleep and {locks} ns in wait of the lock"
-    );
 }
 
 #[test]
@@ -256,19 +222,82 @@ fn code_without_symbols_has_the_name_of_its_file() {
     assert!(2 * found > taken.samples, "{found} of {folded:#?}");
 }
 
-#[test]
-fn thousands_of_threads_are_one_server() {
-    let child = Running::start("threads");
-    let worked = |taken: &Taken| taken.counts.get("threads that worked").copied();
-    // They wake up once a second.
-    let many = |taken: &Taken| worked(taken).is_some_and(|n| n > 0.9 * THREADS as f64);
-    look(&child, Look::Plain, many).expect("procfs is always allowed");
-    let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
-        return;
-    };
-    let folded = Namer::default().folded(&taken);
-    let works = folded
-        .keys()
-        .any(|stack| stack.contains("an_expensive_function"));
-    assert!(works, "{folded:#?}");
+/// Functions by their names.
+#[cfg(feature = "symbols")]
+mod named {
+    use super::*;
+
+    #[test]
+    fn the_function_that_works_is_found_by_its_name() {
+        let child = Running::start("work");
+        let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+            return;
+        };
+        let folded = Namer::default().folded(&taken);
+        assert_eq!(folded.values().sum::<u64>(), taken.samples);
+        let in_it = |stack: &&String| stack.contains("an_expensive_function");
+        let found: u64 = folded.keys().filter(in_it).map(|stack| folded[stack]).sum();
+        assert!(2 * found > taken.samples, "{found} of {folded:#?}");
+    }
+
+    #[test]
+    fn threads_wait_where_they_left_their_cpu() {
+        let child = Running::start("wait");
+        let time = |taken: &Taken, call: &str| -> u64 {
+            let folded = Namer::default().folded(taken);
+            let of_call = folded.iter().filter(|(stack, _)| stack.contains(call));
+            of_call.map(|(_, ns)| ns).sum()
+        };
+        // A wait is known when it has begun within the look, or just before.
+        let enough = |taken: &Taken| taken.samples > 20 && time(taken, "futex") > 0;
+        let Some(taken) = look(&child, Look::Waits, enough) else {
+            return;
+        };
+        let (sleeps, locks) = (time(&taken, "nanosleep"), time(&taken, "futex"));
+        // A waiter waits about as long as the holder of the lock sleeps; it begins later, and may be woken later.
+        assert!(
+            taken.lost > 0 || (sleeps / 4..=sleeps * 4).contains(&locks),
+            "{sleeps} ns asleep and {locks} ns in wait of the lock"
+        );
+    }
+
+    #[test]
+    fn thousands_of_threads_are_one_server() {
+        let child = Running::start("threads");
+        let worked = |taken: &Taken| taken.counts.get("threads that worked").copied();
+        // They wake up once a second.
+        let many = |taken: &Taken| worked(taken).is_some_and(|n| n > 0.9 * THREADS as f64);
+        look(&child, Look::Plain, many).expect("procfs is always allowed");
+        let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+            return;
+        };
+        let folded = Namer::default().folded(&taken);
+        let works = folded
+            .keys()
+            .any(|stack| stack.contains("an_expensive_function"));
+        assert!(works, "{folded:#?}");
+    }
+}
+
+#[cfg(not(feature = "symbols"))]
+mod without_symbols {
+    use super::*;
+
+    #[test]
+    fn functions_have_the_names_of_files_and_it_is_said_why() {
+        let child = Running::start("work");
+        let Some(taken) = look(&child, Look::Stacks, |taken| taken.samples > 50) else {
+            return;
+        };
+        let namer = Namer::default();
+        let folded = namer.folded(&taken);
+        assert_eq!(folded.values().sum::<u64>(), taken.samples);
+        let of_file = |stack: &String| stack.ends_with(']') && stack.contains("[probe-");
+        assert!(folded.keys().any(of_file), "{folded:#?}");
+        let why = namer.unnamed();
+        assert!(
+            why.len() == 1 && why[0].contains("without `symbols`"),
+            "{why:?}"
+        );
+    }
 }

@@ -32,12 +32,12 @@ impl Script {
         Ok(Self { address, functions })
     }
 
-    /// Whom every thread talks to.
+    /// The server, for every thread.
     pub(super) fn address(&self, _worker: u32) -> SocketAddr {
         self.address
     }
 
-    /// What every thread sends.
+    /// The request, for every thread.
     pub(super) fn functions(&self, _worker: u32) -> &Functions {
         &self.functions
     }
@@ -50,7 +50,7 @@ impl Script {
     /// Nothing prints but prony.
     pub(super) fn flush(&self) {}
 
-    /// Nobody waits for the end.
+    /// Nothing waits for the end.
     pub(super) fn done(&self, _outcome: &Outcome) -> Result<(), Failure> {
         Ok(())
     }

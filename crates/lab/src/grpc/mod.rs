@@ -4,13 +4,20 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `client` | calls over the crate `h2` |
+//! | `output` | the kind of the messages of answers |
 //! | `rpc` | a call that a user gives, and what is known of its answer |
 //! | `schema` | `.proto` files: methods, and messages as JSON |
 
 pub(crate) mod client;
+mod output;
 mod rpc;
+#[cfg(feature = "proto")]
+mod schema;
+#[cfg(not(feature = "proto"))]
+#[path = "schema_absent.rs"]
 mod schema;
 
 pub use client::Answer;
+pub use output::Output;
 pub use rpc::{Rpc, Seen};
-pub use schema::{Method, Output, Schema};
+pub use schema::{Method, Schema};

@@ -2,7 +2,7 @@
 //! from one that does not.
 
 use super::client::{Answer, Client, Sent};
-use super::schema::Output;
+use super::output::Output;
 use crate::contract::SILENCE_LIMIT;
 use crate::relay::Relay;
 use crate::side::Http2;

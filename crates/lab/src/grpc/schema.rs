@@ -1,11 +1,11 @@
 //! `.proto` files: which methods there are, and messages as JSON.
 
+use super::output::Output;
 use miette::{Report, Result, miette};
 use prost::Message;
 use prost_reflect::{
     DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor, ServiceDescriptor,
 };
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use strsim::jaro_winkler;
 
@@ -23,15 +23,6 @@ pub struct Schema {
 #[derive(Debug, Clone)]
 pub struct Method {
     it: MethodDescriptor,
-}
-
-/// What the answers of a method are, as it can be written down and sent elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
-    /// The files, compiled (`google.protobuf.FileDescriptorSet`).
-    descriptors: Vec<u8>,
-    /// The message's full name.
-    name: String,
 }
 
 impl Schema {

@@ -1,6 +1,8 @@
 //! The contract `grpc-echo`, and calls that users give: an honest server passes, and each cheat is caught by the step
 //! meant for it.
 
+#![cfg(feature = "proto")]
+
 mod calls;
 mod cheats;
 mod server;

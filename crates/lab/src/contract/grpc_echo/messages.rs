@@ -35,7 +35,7 @@ pub(super) struct Repetition {
     pub times: i32,
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "proto"))]
 mod tests {
     use super::*;
     use prost_reflect::{DescriptorPool, DynamicMessage};

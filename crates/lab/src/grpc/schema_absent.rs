@@ -1,0 +1,117 @@
+//! In the place of `schema` where protox and prost-reflect are left out: no `.proto` file is read, and of messages only
+//! their bytes are known. Calls are made as ever.
+
+use super::output::Output;
+use miette::{Result, miette};
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+/// There is none.
+#[derive(Debug, Clone)]
+pub struct Schema(Infallible);
+
+/// There is none.
+#[derive(Debug, Clone)]
+pub struct Method(Infallible);
+
+impl Schema {
+    /// Reads nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn read(_files: &[PathBuf], _paths: &[PathBuf]) -> Result<Self> {
+        Err(miette!(
+            help = "build it with: cargo install --path crates/cli --features proto\n\
+                without --proto, --message-file, --message-hex and --message-base64 take a message as it is encoded",
+            "this prony was built without `proto`, which reads .proto files"
+        ))
+    }
+
+    /// There is none.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn method(&self, _path: &str) -> Result<Method> {
+        match self.0 {}
+    }
+}
+
+impl Method {
+    /// There is none.
+    #[must_use]
+    pub fn takes_stream(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// There is none.
+    #[must_use]
+    pub fn streams(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// There is none.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn input(&self, _json: &str) -> Result<Vec<u8>, String> {
+        match self.0 {}
+    }
+
+    /// There is none.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn output(&self, _json: &str) -> Result<Vec<u8>, String> {
+        match self.0 {}
+    }
+
+    /// There is none.
+    #[must_use]
+    pub fn answers(&self) -> Output {
+        match self.0 {}
+    }
+}
+
+/// Said to another prony that asks one which cannot read messages.
+const UNREAD: &str = "this prony was built without `proto`, which reads messages";
+
+impl Output {
+    /// Reads nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn json(&self, _bytes: &[u8]) -> Result<String, String> {
+        Err(UNREAD.to_owned())
+    }
+
+    /// Only the same bytes are known to be the same message.
+    ///
+    /// # Errors
+    /// When they are not the same.
+    pub fn same(&self, one: &[u8], other: &[u8]) -> Result<bool, String> {
+        match one == other {
+            true => Ok(true),
+            false => Err(UNREAD.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_refused_and_bytes_compared() {
+        let refused = Schema::read(&[], &[]).unwrap_err();
+        assert!(refused.to_string().contains("without `proto`"), "{refused}");
+        let help = refused.help().expect("a way out").to_string();
+        assert!(help.contains("--features proto"), "{help}");
+        // As another prony may send it.
+        let output = Output {
+            descriptors: Vec::new(),
+            name: "a.B".to_owned(),
+        };
+        assert_eq!(output.same(b"x", b"x"), Ok(true));
+        assert!(output.same(b"x", b"y").is_err() && output.json(b"x").is_err());
+    }
+}
