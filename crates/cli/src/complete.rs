@@ -4,6 +4,7 @@
 //! of the moment. Whatever cannot be read offers nothing: a shell has no place for errors there.
 
 use crate::args::{Cli, Places};
+use crate::verb::audit;
 use clap::{CommandFactory, Parser};
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::CompleteEnv;
@@ -86,7 +87,7 @@ pub fn checks() -> Vec<CompletionCandidate> {
         .iter()
         .map(|explanation| explanation.name)
         .chain(
-            prony_audit::EXPLANATIONS
+            audit::EXPLANATIONS
                 .iter()
                 .map(|explanation| explanation.name),
         )

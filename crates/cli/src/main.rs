@@ -5,6 +5,7 @@
 mod out;
 
 mod args;
+mod built;
 mod complete;
 mod connect;
 mod gate;

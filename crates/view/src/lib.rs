@@ -39,8 +39,6 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The port unless another is asked for: P, R, O, N on a telephone.
-pub const PORT: u16 = 7766;
 /// Threads that read the notebook: readers take no more than these from a measurement.
 const READERS: usize = 2;
 

@@ -84,7 +84,7 @@ an audit found something serious
 #[derive(Debug, Parser)]
 #[command(
     name = "prony",
-    version = crate::machines::VERSION,
+    version = crate::built::version(),
     max_term_width = 100,
 override_help = HELP,
     after_help = "Examples:\n  \

@@ -109,6 +109,9 @@ pub enum Format {
     Pprof,
 }
 
+/// The port of `prony view` unless another is asked for: P, R, O, N on a telephone.
+const PORT: u16 = 7766;
+
 /// Show the notebook as a web page: runs, reports, comparisons, histories
 ///
 /// Its address goes to standard output; Ctrl-C ends it. A run that is under way appears trial by trial,
@@ -122,7 +125,7 @@ pub enum Format {
     prony view --listen 0.0.0.0                 for others too, with a token")]
 pub struct View {
     /// The port; 0 for any free one
-    #[arg(long, value_name = "N", default_value_t = prony_view::PORT)]
+    #[arg(long, value_name = "N", default_value_t = PORT)]
     pub port: u16,
     /// Listen on this address of this machine
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]

@@ -4,6 +4,9 @@ use crate::Ended;
 use crate::args::Audit;
 use crate::texts;
 use miette::{IntoDiagnostic, Result};
+use schemars::Schema;
+
+pub use prony_audit::{EXPLANATIONS, example};
 
 pub fn main(args: &Audit) -> Result<Ended> {
     // One file that is missing is no reason to leave the others unread.
@@ -38,4 +41,9 @@ pub fn main(args: &Audit) -> Result<Ended> {
     } else {
         ended
     })
+}
+
+/// The shape of what `--json` prints.
+pub fn schema() -> Result<Schema> {
+    Ok(schemars::schema_for!(prony_audit::Audit))
 }

@@ -2,6 +2,8 @@
 
 use crate::Ended;
 use crate::args::Explain;
+use crate::built;
+use crate::verb::audit;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_checks::Explanation;
 use serde::Serialize;
@@ -26,10 +28,10 @@ pub fn main(args: &Explain) -> Result<Ended> {
         of: "measurement",
         example: None,
     });
-    let audited = prony_audit::EXPLANATIONS.map(|explanation| Told {
+    let audited = audit::EXPLANATIONS.map(|explanation| Told {
         explanation,
         of: "audit",
-        example: prony_audit::example(explanation.name),
+        example: audit::example(explanation.name),
     });
     let mut chosen: Vec<Told> = measured.chain(audited).collect();
     if let Some(name) = &args.check {
@@ -38,8 +40,12 @@ pub fn main(args: &Explain) -> Result<Ended> {
         names.dedup();
         chosen.retain(|it| it.explanation.name == *name);
         if chosen.is_empty() {
+            let others = match built::lacks("audit") {
+                true => "; this prony was built without `audit`, which has checks of its own",
+                false => "",
+            };
             return Err(miette!(
-                help = format!("there are: {}", names.join(", ")),
+                help = format!("there are: {}{others}", names.join(", ")),
                 "there is no check {name:?}"
             ));
         }

@@ -1,6 +1,10 @@
 //! One file per verb.
 
 pub mod agent;
+#[cfg(feature = "audit")]
+pub mod audit;
+#[cfg(not(feature = "audit"))]
+#[path = "audit_absent.rs"]
 pub mod audit;
 pub mod calibrate;
 pub mod capacity;
@@ -23,5 +27,9 @@ pub mod serve;
 pub mod servers;
 pub mod supervisor;
 pub mod verify;
+#[cfg(feature = "view")]
+pub mod view;
+#[cfg(not(feature = "view"))]
+#[path = "view_absent.rs"]
 pub mod view;
 pub mod why;

@@ -19,7 +19,7 @@ pub fn main(args: &Schema) -> Result<Ended> {
         SchemaOf::Export => schemars::schema_for!(prony_pages::raw::Raw<'static>),
         SchemaOf::Experiment => schemars::schema_for!(prony_lab::experiment::ExperimentFile),
         SchemaOf::Published => schemars::schema_for!(prony_record::published::Published),
-        SchemaOf::Audit => schemars::schema_for!(prony_audit::Audit),
+        SchemaOf::Audit => super::audit::schema()?,
         SchemaOf::GrpcEcho => {
             print!("{}", prony_lab::contract::GRPC_ECHO);
             return Ok(Ended::Done);

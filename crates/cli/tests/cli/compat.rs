@@ -177,64 +177,7 @@ fn their_help_is_their_own_and_pronys_help_names_them() {
     }
 }
 
-#[test]
-fn a_script_gets_every_word_as_it_was_typed() {
-    let server = Served::start(&["http-echo"]);
-    let place = Place::new();
-    place.file(
-        "words.lua",
-        "function init(args)\n\
-           for i = 0, #args do io.write('[', args[i], ']') end\n\
-         end\n",
-    );
-    let url = server.http("/x");
-    // The options before the word are prony's, all behind it are the tool's.
-    for before in [&[][..], &["--cache", "elsewhere"]] {
-        let typed = [
-            "wrk",
-            "-t1",
-            "-c1",
-            "-d1",
-            "-s",
-            "words.lua",
-            &url,
-            "--",
-            "--cache",
-            "-h",
-            "--",
-        ];
-        let done = place.prony(&[before, &typed].concat()).with(0);
-        let words = format!("[{url}][--cache][-h][--]");
-        assert!(done.stdout.contains(&words), "{words}: {done}");
-    }
-}
-
-#[test]
-fn a_published_command_runs_as_it_stands() {
-    let server = Served::start(&["http-echo"]);
-    let place = Place::new();
-    let bin = place.path().join("bin");
-    std::fs::create_dir(&bin).unwrap();
-    symlink(PRONY, bin.join("wrk")).unwrap();
-    place.file(
-        "fin-fan.lua",
-        "counter = 0\n\
-         request = function()\n  \
-           path = '/fibonacci/' .. (counter % 20)\n  \
-           counter = counter + 1\n  \
-           return wrk.format(nil, path)\n\
-         end\n",
-    );
-    let done = place
-        .shell(&format!(
-            "PATH=\"$PWD/bin:$PATH\" wrk -t2 -c4 -d1s -s fin-fan.lua {}",
-            server.http("/")
-        ))
-        .with(0);
-    has(&done.stdout, &["Running 1s test", "Requests/sec:"]);
-    assert!(!done.stdout.contains("Non-2xx"), "{done}");
-}
-
+#[cfg(feature = "audit")]
 /// `prony audit` takes the output for h2load's, understands all of it, and finds its figure.
 #[test]
 fn the_audit_reads_what_h2load_prints() {
@@ -254,5 +197,68 @@ fn the_audit_reads_what_h2load_prints() {
         assert_eq!(file["outputs"]["h2load"], 1, "{seen:#}");
         assert_eq!(file["unread"], serde_json::json!([]), "{seen:#}");
         assert_eq!(seen["figures"], 1, "{seen:#}");
+    }
+}
+
+#[cfg(feature = "lua")]
+mod scripts {
+    use super::*;
+
+    #[test]
+    fn a_script_gets_every_word_as_it_was_typed() {
+        let server = Served::start(&["http-echo"]);
+        let place = Place::new();
+        place.file(
+            "words.lua",
+            "function init(args)\n\
+           for i = 0, #args do io.write('[', args[i], ']') end\n\
+         end\n",
+        );
+        let url = server.http("/x");
+        // The options before the word are prony's, all behind it are the tool's.
+        for before in [&[][..], &["--cache", "elsewhere"]] {
+            let typed = [
+                "wrk",
+                "-t1",
+                "-c1",
+                "-d1",
+                "-s",
+                "words.lua",
+                &url,
+                "--",
+                "--cache",
+                "-h",
+                "--",
+            ];
+            let done = place.prony(&[before, &typed].concat()).with(0);
+            let words = format!("[{url}][--cache][-h][--]");
+            assert!(done.stdout.contains(&words), "{words}: {done}");
+        }
+    }
+
+    #[test]
+    fn a_published_command_runs_as_it_stands() {
+        let server = Served::start(&["http-echo"]);
+        let place = Place::new();
+        let bin = place.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        symlink(PRONY, bin.join("wrk")).unwrap();
+        place.file(
+            "fin-fan.lua",
+            "counter = 0\n\
+         request = function()\n  \
+           path = '/fibonacci/' .. (counter % 20)\n  \
+           counter = counter + 1\n  \
+           return wrk.format(nil, path)\n\
+         end\n",
+        );
+        let done = place
+            .shell(&format!(
+                "PATH=\"$PWD/bin:$PATH\" wrk -t2 -c4 -d1s -s fin-fan.lua {}",
+                server.http("/")
+            ))
+            .with(0);
+        has(&done.stdout, &["Running 1s test", "Requests/sec:"]);
+        assert!(!done.stdout.contains("Non-2xx"), "{done}");
     }
 }

@@ -5,16 +5,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-const PROTO: &str = r#"syntax = "proto3";
-package hello;
-service Greeter {
-  rpc Greet (Name) returns (Greeting);
-  rpc Count (Name) returns (stream Greeting);
-}
-message Name { string name = 1; }
-message Greeting { string text = 1; int64 number = 2; }
-"#;
-
 fn frame(kind: u8, flags: u8, stream: [u8; 4], payload: &[u8]) -> Vec<u8> {
     let length = u8::try_from(payload.len()).expect("a short frame");
     [&[0, 0, length, kind, flags][..], &stream, payload].concat()
@@ -70,184 +60,19 @@ fn serves(serve: fn(TcpStream) -> std::io::Result<()>) -> u16 {
 
 struct World {
     place: Place,
-    proto: String,
     port: u16,
 }
 
 fn world() -> World {
-    let place = Place::new();
-    let file = place.path().join("hello.proto");
-    std::fs::write(&file, PROTO).unwrap();
     World {
-        proto: file.display().to_string(),
+        place: Place::new(),
         port: serves(serve),
-        place,
     }
 }
 
 impl World {
     fn url(&self, method: &str) -> String {
         format!("grpc://127.0.0.1:{}/hello.Greeter/{method}", self.port)
-    }
-}
-
-#[test]
-fn calls_are_made_and_their_messages_compared() {
-    let it = world();
-    let url = it.url("Greet");
-    let load = [
-        "load",
-        "-n",
-        "200",
-        "-c",
-        "2",
-        "--streams",
-        "4",
-        "--proto",
-        &it.proto,
-    ];
-    let message = ["--message", r#"{"name": "x"}"#];
-    let expect = ["--expect-message", r#"{"text": "hello", "number": "7"}"#];
-    let all = [
-        &load[..],
-        &message,
-        &expect,
-        &["--show-answer", "--json", &url],
-    ]
-    .concat();
-    let printed = it.place.prony(&all).with(0);
-    assert!(
-        printed
-            .stderr
-            .contains(r#"answer: {"text":"hello","number":"7"}"#),
-        "{printed}"
-    );
-    let seen = printed.json();
-    assert_eq!(seen["outcomes"]["ok"], 200, "{seen:#}");
-    assert_eq!(seen["http2"]["streams"], 4, "{seen:#}");
-    assert_eq!(seen["grpc"]["messages"], 200, "{seen:#}");
-    assert_eq!(seen["grpc"]["statuses"]["OK"], 200, "{seen:#}");
-    let text = it
-        .place
-        .prony(&[&load[..], &message, &[&url]].concat())
-        .with(0);
-    assert!(
-        text.stdout.contains("gRPC         200 messages received"),
-        "{text}"
-    );
-}
-
-#[test]
-fn streams_are_counted_by_message() {
-    let it = world();
-    let url = it.url("Count");
-    let load = [
-        "load", "-n", "50", "-c", "1", "--proto", &it.proto, "--json",
-    ];
-    let two = [
-        "--message",
-        r#"{"name": "two"}"#,
-        "--expect-messages",
-        "2",
-        &url,
-    ];
-    let seen = it.place.prony(&[&load[..], &two].concat()).with(0).json();
-    assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");
-    let wrong = [
-        "--message",
-        r#"{"name": "two"}"#,
-        "--expect-messages",
-        "3",
-        &url,
-    ];
-    let said = it.place.prony(&[&load[..], &wrong].concat()).with(1);
-    assert!(
-        said.stderr.contains("with 2 messages, expected 3"),
-        "{said}"
-    );
-    // Without the file the bytes do.
-    let bytes = [
-        "load",
-        "-n",
-        "50",
-        "-c",
-        "1",
-        "--message-hex",
-        "0a 03 74 77 6f",
-        "--json",
-    ];
-    let more = ["--expect-messages", "0..5", "--no-verify", &url];
-    let seen = it.place.prony(&[&bytes[..], &more].concat()).with(0).json();
-    assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");
-}
-
-#[test]
-fn what_cannot_work_is_said() {
-    let it = world();
-    let (proto, url) = (it.proto.as_str(), it.url("Greet"));
-    let other = it.url("Great");
-    let http = format!("http://127.0.0.1:{}/", it.port);
-    let bare = format!("grpc://127.0.0.1:{}/Greet", it.port);
-    let http1 = serves(|mut client| {
-        client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
-        client.read_exact(&mut [0; 24])
-    });
-    let http1 = format!("grpc://127.0.0.1:{http1}/hello.Greeter/Greet");
-    let cases: [(&[&str], &[&str]); 10] = [
-        (
-            &["--proto", proto, &other],
-            &[
-                "has no method hello.Greeter/Great",
-                "hello.Greeter/Greet, hello.Greeter/Count",
-            ],
-        ),
-        (
-            &["--message", "{}", &url],
-            &["--message is JSON, which needs the .proto file"],
-        ),
-        (
-            &["--proto", proto, "--message", r#"{"nam": 1}"#, &url],
-            &["not a hello.Name as JSON", "nam"],
-        ),
-        (
-            &[
-                "--proto",
-                proto,
-                "--expect-message",
-                r#"{"text": "bye"}"#,
-                &url,
-            ],
-            &[r#"answered with {"text":"hello","number":"7"}, expected {"text":"bye"}"#],
-        ),
-        (&["--expect-status", "NOT_FOUND", &url], &["status OK (0)"]),
-        (
-            &["--expect-status", "404", &url],
-            &["a call's status is 0 to 16"],
-        ),
-        (
-            &["-b", "x", &url],
-            &["no --method and no --body", "--message"],
-        ),
-        (
-            &[&bare],
-            &["is not a method: expected package.Service/Method"],
-        ),
-        (
-            &["--proto", proto, &http],
-            &["options of gRPC, and nothing is called"],
-        ),
-        (&[&http1], &["the server speaks HTTP/1.1, not HTTP/2"]),
-    ];
-    for (args, texts) in cases {
-        let said = it
-            .place
-            .prony(&[&["load", "-n", "1"][..], args].concat())
-            .with(1);
-        let flat = said.stderr.replace(['\n', '│'], " ");
-        let flat = flat.split_whitespace().collect::<Vec<_>>().join(" ");
-        for text in texts {
-            assert!(flat.contains(text), "{text}: {said}");
-        }
     }
 }
 
@@ -281,4 +106,191 @@ fn a_duel_makes_calls() {
     let mixed = format!("http://127.0.0.1:{}/", it.port);
     let said = it.place.prony(&["duel", &url, &mixed]).with(1);
     assert!(said.stderr.contains("cannot be compared"), "{said}");
+}
+
+#[test]
+fn without_a_file_the_bytes_do() {
+    let it = world();
+    let url = it.url("Count");
+    let bytes = [
+        "load",
+        "-n",
+        "50",
+        "-c",
+        "1",
+        "--message-hex",
+        "0a 03 74 77 6f",
+        "--json",
+    ];
+    let more = ["--expect-messages", "0..5", "--no-verify", &url];
+    let seen = it.place.prony(&[&bytes[..], &more].concat()).with(0).json();
+    assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");
+}
+
+/// Messages as JSON, and methods as a `.proto` file has them.
+#[cfg(feature = "proto")]
+mod files {
+    use super::*;
+
+    const PROTO: &str = r#"syntax = "proto3";
+package hello;
+service Greeter {
+  rpc Greet (Name) returns (Greeting);
+  rpc Count (Name) returns (stream Greeting);
+}
+message Name { string name = 1; }
+message Greeting { string text = 1; int64 number = 2; }
+"#;
+
+    fn proto(it: &World) -> String {
+        let file = it.place.file("hello.proto", PROTO);
+        file.display().to_string()
+    }
+
+    #[test]
+    fn calls_are_made_and_their_messages_compared() {
+        let it = world();
+        let proto = proto(&it);
+        let url = it.url("Greet");
+        let load = [
+            "load",
+            "-n",
+            "200",
+            "-c",
+            "2",
+            "--streams",
+            "4",
+            "--proto",
+            &proto,
+        ];
+        let message = ["--message", r#"{"name": "x"}"#];
+        let expect = ["--expect-message", r#"{"text": "hello", "number": "7"}"#];
+        let all = [
+            &load[..],
+            &message,
+            &expect,
+            &["--show-answer", "--json", &url],
+        ]
+        .concat();
+        let printed = it.place.prony(&all).with(0);
+        assert!(
+            printed
+                .stderr
+                .contains(r#"answer: {"text":"hello","number":"7"}"#),
+            "{printed}"
+        );
+        let seen = printed.json();
+        assert_eq!(seen["outcomes"]["ok"], 200, "{seen:#}");
+        assert_eq!(seen["http2"]["streams"], 4, "{seen:#}");
+        assert_eq!(seen["grpc"]["messages"], 200, "{seen:#}");
+        assert_eq!(seen["grpc"]["statuses"]["OK"], 200, "{seen:#}");
+        let text = it
+            .place
+            .prony(&[&load[..], &message, &[&url]].concat())
+            .with(0);
+        assert!(
+            text.stdout.contains("gRPC         200 messages received"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn streams_are_counted_by_message() {
+        let it = world();
+        let proto = proto(&it);
+        let url = it.url("Count");
+        let load = ["load", "-n", "50", "-c", "1", "--proto", &proto, "--json"];
+        let two = [
+            "--message",
+            r#"{"name": "two"}"#,
+            "--expect-messages",
+            "2",
+            &url,
+        ];
+        let seen = it.place.prony(&[&load[..], &two].concat()).with(0).json();
+        assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");
+        let wrong = [
+            "--message",
+            r#"{"name": "two"}"#,
+            "--expect-messages",
+            "3",
+            &url,
+        ];
+        let said = it.place.prony(&[&load[..], &wrong].concat()).with(1);
+        assert!(
+            said.stderr.contains("with 2 messages, expected 3"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_work_is_said() {
+        let it = world();
+        let proto = proto(&it);
+        let (proto, url) = (proto.as_str(), it.url("Greet"));
+        let other = it.url("Great");
+        let http = format!("http://127.0.0.1:{}/", it.port);
+        let bare = format!("grpc://127.0.0.1:{}/Greet", it.port);
+        let http1 = serves(|mut client| {
+            client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
+            client.read_exact(&mut [0; 24])
+        });
+        let http1 = format!("grpc://127.0.0.1:{http1}/hello.Greeter/Greet");
+        let cases: [(&[&str], &[&str]); 10] = [
+            (
+                &["--proto", proto, &other],
+                &[
+                    "has no method hello.Greeter/Great",
+                    "hello.Greeter/Greet, hello.Greeter/Count",
+                ],
+            ),
+            (
+                &["--message", "{}", &url],
+                &["--message is JSON, which needs the .proto file"],
+            ),
+            (
+                &["--proto", proto, "--message", r#"{"nam": 1}"#, &url],
+                &["not a hello.Name as JSON", "nam"],
+            ),
+            (
+                &[
+                    "--proto",
+                    proto,
+                    "--expect-message",
+                    r#"{"text": "bye"}"#,
+                    &url,
+                ],
+                &[r#"answered with {"text":"hello","number":"7"}, expected {"text":"bye"}"#],
+            ),
+            (&["--expect-status", "NOT_FOUND", &url], &["status OK (0)"]),
+            (
+                &["--expect-status", "404", &url],
+                &["a call's status is 0 to 16"],
+            ),
+            (
+                &["-b", "x", &url],
+                &["no --method and no --body", "--message"],
+            ),
+            (
+                &[&bare],
+                &["is not a method: expected package.Service/Method"],
+            ),
+            (
+                &["--proto", proto, &http],
+                &["options of gRPC, and nothing is called"],
+            ),
+            (&[&http1], &["the server speaks HTTP/1.1, not HTTP/2"]),
+        ];
+        for (args, texts) in cases {
+            let said = it
+                .place
+                .prony(&[&["load", "-n", "1"][..], args].concat())
+                .with(1);
+            let flat = said.stderr.replace(['\n', '│'], " ");
+            let flat = flat.split_whitespace().collect::<Vec<_>>().join(" ");
+            for text in texts {
+                assert!(flat.contains(text), "{text}: {said}");
+            }
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! What is asserted are results, messages and counts, never speed; times only bound how long
 //! something may take before it counts as hanging.
 
+#[cfg(feature = "audit")]
 mod audit;
 mod capacity;
 mod changing;
@@ -28,6 +29,7 @@ mod import;
 mod input;
 mod interrupt;
 mod json_schema;
+mod left_out;
 mod live;
 mod load;
 mod manners;
@@ -50,6 +52,7 @@ mod tls;
 mod tried;
 mod unasked;
 mod unkept;
+#[cfg(feature = "view")]
 mod view;
 mod websocket;
 mod why;
