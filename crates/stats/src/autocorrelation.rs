@@ -33,12 +33,6 @@ pub fn autocorrelation_factor(values: &[f64]) -> f64 {
         .fold(1.0, f64::max)
 }
 
-/// n/τ: the number of independent samples that `values` are worth; from 0 for none to n.
-#[must_use]
-pub fn effective_samples(values: &[f64]) -> f64 {
-    values.len() as f64 / autocorrelation_factor(values)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,7 +41,7 @@ mod tests {
     fn repeated_values_are_worth_one_each_block() {
         // Each value four times over: 64 samples worth 16. The largest block holds 8.
         let values: Vec<f64> = (0..64).map(|i| f64::from((i / 4) * 37 % 16)).collect();
-        let n = effective_samples(&values);
+        let n = values.len() as f64 / autocorrelation_factor(&values);
         assert!((8.0..=16.5).contains(&n), "{n}");
     }
 
@@ -56,7 +50,6 @@ mod tests {
         assert_eq!(autocorrelation_factor(&[5.0; 100]), 1.0);
         assert_eq!(autocorrelation_factor(&[1.0, 2.0, 3.0]), 1.0);
         assert_eq!(autocorrelation_factor(&[]), 1.0);
-        assert_eq!(effective_samples(&[]), 0.0);
     }
 
     #[test]

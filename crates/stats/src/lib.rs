@@ -7,6 +7,7 @@
 //! - [`percentile`], [`order_interval`]: the ranks between which a percentile lies, and what
 //!   dependent samples are worth for it
 //! - [`autocorrelation`]: how many independent samples a series is worth
+//! - [`series`]: how well the mean of a few values that depend on their neighbours is known
 //! - [`throughput`]: the rate of one run from its windows
 //! - [`summary`]: mean, median, variance, standard deviation
 //!
@@ -59,6 +60,7 @@ pub mod percentile;
 pub mod ratio;
 pub mod scaling;
 pub mod sequential;
+pub mod series;
 pub mod steady;
 pub mod summary;
 pub mod threshold;

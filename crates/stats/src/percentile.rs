@@ -28,7 +28,7 @@ pub fn supported(n: f64, p: f64) -> bool {
 /// samples, or a histogram of them, and can look values up.
 ///
 /// `n` samples are held, worth `n_eff` independent ones (see
-/// [`effective_samples`](crate::autocorrelation::effective_samples)); give the same number twice
+/// [`effective_samples`](crate::order_interval::effective_samples)); give the same number twice
 /// where they are independent. The interval is as wide as n_eff samples make it, its ranks count
 /// in all n.
 ///

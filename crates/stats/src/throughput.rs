@@ -1,8 +1,6 @@
 //! The throughput of one run from its windows.
 
-use crate::autocorrelation::effective_samples;
-use crate::mean::t_interval;
-use crate::summary::standard_deviation;
+use crate::series::known;
 use crate::{Estimate, Interval, StatsError, Unit, finite};
 
 /// What one window of a run counted.
@@ -14,9 +12,10 @@ pub struct Count {
     pub seconds: f64,
 }
 
-/// The rate of one run in answers a second: all answers over all the time, with a t interval from
-/// the spread of the windows' rates, whose n is what the windows are worth as independent samples
-/// (see [`autocorrelation`](crate::autocorrelation)). The windows should be equally long.
+/// The rate of one run in answers a second: all answers over all the time, with the interval that the
+/// windows' rates give as a series whose values depend on each other, and what they are worth as
+/// independent ones (see [`series`](crate::series)); fewer than [`MIN_VALUES`](crate::series::MIN_VALUES)
+/// windows have no interval. The windows should be equally long.
 ///
 /// The interval says how well this run's rate is known. It does not say how another start of the
 /// same server would do: that takes several runs.
@@ -39,11 +38,11 @@ pub fn throughput(windows: &[Count]) -> Result<Estimate, StatsError> {
     let answers: u64 = windows.iter().map(|w| w.answers).sum();
     let seconds: f64 = windows.iter().map(|w| w.seconds).sum();
     let value = answers as f64 / seconds;
-    let n = effective_samples(&rates);
-    let interval = standard_deviation(&rates)
-        .and_then(|s| t_interval(value, s, n))
-        // A rate cannot be below zero, however wide the interval.
-        .and_then(|i| Interval::new(i.low().max(0.0), i.high()));
+    let known = known(&rates);
+    // A rate cannot be below zero, however wide the interval.
+    let interval =
+        known.and_then(|known| Interval::new((value - known.half).max(0.0), value + known.half));
+    let n = known.map_or(rates.len() as f64, |known| known.n);
     Estimate::new(value, interval, n as u64, Unit::PerSecond)
 }
 
@@ -64,8 +63,11 @@ mod tests {
     #[test]
     fn all_answers_over_all_the_time() {
         let rate = throughput(&windows(&[100, 110, 90, 104])).expect("windows");
-        assert_eq!((rate.value(), rate.n()), (202.0, 4));
-        assert!(rate.low() < Some(202.0) && rate.high() > Some(202.0));
+        assert_eq!(
+            (rate.value(), rate.n(), rate.interval()),
+            (202.0, 4, None),
+            "four windows are too few for an interval"
+        );
     }
 
     #[test]
@@ -84,8 +86,9 @@ mod tests {
 
     #[test]
     fn a_rate_is_never_below_zero() {
+        let once = [0, 0, 0, 0, 1000, 0, 0, 0, 0, 0];
         assert_eq!(
-            throughput(&windows(&[0, 1000])).expect("windows").low(),
+            throughput(&windows(&once)).expect("windows").low(),
             Some(0.0)
         );
         assert_eq!(

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Source, percentile};
-use prony_stats::autocorrelation::{autocorrelation_factor, effective_samples};
+use prony_stats::autocorrelation::autocorrelation_factor;
 use prony_stats::mean::mean;
 use prony_stats::ratio::paired_log_ratio;
 use prony_stats::steady::steadiness;
@@ -87,7 +87,7 @@ fn the_factor_restores_the_coverage_of_dependent_samples() {
     let mut naive = 0;
     let share = coverage(0.0, || {
         let values = source.dependent(n, keep);
-        let n_eff = effective_samples(&values);
+        let n_eff = n as f64 / autocorrelation_factor(&values);
         let mut sorted = values;
         sorted.sort_by(f64::total_cmp);
         let plain = percentile(&sorted, n as f64, 0.5);

@@ -3,10 +3,10 @@
 mod common;
 
 use common::percentile;
-use prony_stats::autocorrelation::effective_samples;
 use prony_stats::mean::mean;
 use prony_stats::percentile::{percentile_ranks, supported};
 use prony_stats::ratio::paired_log_ratio;
+use prony_stats::series::{MIN_VALUES, known};
 use prony_stats::throughput::{Count, throughput};
 use prony_stats::{Estimate, Unit};
 use proptest::prelude::*;
@@ -111,8 +111,9 @@ proptest! {
 
     #[test]
     fn a_series_is_worth_at_most_its_length(values in positive(1..300)) {
-        let worth = effective_samples(&values);
-        prop_assert!(worth > 0.0 && worth <= values.len() as f64);
+        let known = known(&values);
+        prop_assert_eq!(known.is_some(), values.len() >= MIN_VALUES);
+        prop_assert!(known.is_none_or(|it| it.n <= values.len() as f64 && it.half >= 0.0));
     }
 
     #[test]
