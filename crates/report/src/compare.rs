@@ -6,10 +6,10 @@ use crate::kept::ReportError;
 use crate::show;
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
-use prony_record::{Phase, TrialStatus, Window};
-use prony_stats::bootstrap::{RESAMPLES, ratio_of_means};
+use prony_record::TrialStatus;
 use prony_stats::compare::{Better, Verdict, verdict};
-use prony_stats::{Estimate, StatsError, fieller};
+use prony_stats::fieller::ratio_of_means;
+use prony_stats::{Estimate, StatsError};
 use prony_verdict::why::Anatomy;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,17 +53,17 @@ pub struct Change {
     pub cpu_verdict: Option<String>,
 }
 
-/// The starts of a cell: the rates of each one's windows, and its CPU time per request.
+/// The starts of a cell: the throughput of each one, and its CPU time per request.
 #[derive(Debug, Clone, Default)]
 struct Starts {
-    rates: Vec<Vec<f64>>,
+    rates: Vec<f64>,
     cpu: Vec<f64>,
 }
 
 impl Starts {
     /// Was anything answered at all? Of zero there is no ratio.
     fn answered(&self) -> bool {
-        self.rates.iter().flatten().any(|&rate| rate > 0.0)
+        self.rates.iter().any(|&rate| rate > 0.0)
     }
 }
 
@@ -77,7 +77,6 @@ impl CompareReport {
         before: &Run,
         after: &Run,
         band: f64,
-        seed: u64,
     ) -> Result<Self, ReportError> {
         let (old, new) = (cells(notebook, before)?, cells(notebook, after)?);
         let (mut changes, mut silent) = (Vec::new(), Vec::new());
@@ -88,7 +87,7 @@ impl CompareReport {
                 what: error.to_string(),
             };
             if old.answered() && new.answered() {
-                changes.push(change(key, old, new, band, seed).map_err(bad)?);
+                changes.push(change(key, old, new, band).map_err(bad)?);
             } else {
                 silent.push(format!(
                     "{} under {}: no answers in run {}",
@@ -203,19 +202,9 @@ fn cells(notebook: &Notebook, run: &Run) -> Result<Cells, ReportError> {
         let (TrialStatus::Ok, Some(throughput)) = (trial.status, trial.figures.throughput) else {
             continue;
         };
-        let windows: Vec<f64> = notebook
-            .windows(stored.id)?
-            .iter()
-            .filter(|window| window.phase == Phase::Measure && window.length_ns > 0)
-            .map(Window::rate)
-            .collect();
         let key = (trial.cell.clone(), trial.label());
         let starts = cells.entry(key).or_default();
-        // A start without windows counts with the one figure that it has.
-        starts.rates.push(match windows.is_empty() {
-            true => vec![throughput],
-            false => windows,
-        });
+        starts.rates.push(throughput);
         starts.cpu.extend(trial.figures.cpu_ns_per_request);
     }
     Ok(cells)
@@ -226,12 +215,11 @@ fn change(
     old: &Starts,
     new: &Starts,
     band: f64,
-    seed: u64,
 ) -> Result<Change, StatsError> {
-    let throughput = ratio_of_means(&new.rates, &old.rates, RESAMPLES, seed)?;
+    let throughput = ratio_of_means(&new.rates, &old.rates)?;
     let cpu = match old.cpu.is_empty() || new.cpu.is_empty() {
         true => None,
-        false => fieller::ratio_of_means(&new.cpu, &old.cpu).ok(),
+        false => ratio_of_means(&new.cpu, &old.cpu).ok(),
     };
     let word = |ratio: &Estimate, better, good: &str, bad: &str| -> Result<String, StatsError> {
         Ok(match verdict(ratio, band, better)? {

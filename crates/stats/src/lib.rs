@@ -16,7 +16,7 @@
 //! - [`ratio`]: compared, paired by round
 //! - [`compare`]: the verdict, and how many more rounds it needs
 //! - [`sequential`]: looked at while the rounds are made, as often as planned
-//! - [`bootstrap`], [`fieller`]: from groups of starts that are not paired
+//! - [`fieller`]: from groups of starts that are not paired
 //!
 //! Many:
 //!
@@ -47,7 +47,6 @@
 
 pub mod autocorrelation;
 pub mod blocks;
-pub mod bootstrap;
 pub mod change_of_mean;
 pub mod change_points;
 pub mod compare;

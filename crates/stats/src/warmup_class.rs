@@ -208,7 +208,7 @@ fn swings(wave: &Wave) -> bool {
 fn equivalent(segment: &[f64], last: &[f64]) -> bool {
     let error = |values: &[f64]| variance(values).unwrap_or(0.0) / values.len() as f64;
     let (a, b) = (error(segment), error(last));
-    let chance = t_quantile(welch(a, segment.len(), b, last.len())).unwrap_or(0.0);
+    let chance = t_quantile(welch((a, segment.len()), (b, last.len()))).unwrap_or(0.0);
     let mean = average(last).unwrap_or(0.0);
     let difference = (average(segment).unwrap_or(0.0) - mean).abs();
     difference <= (chance * (a + b).sqrt()).max(EQUIVALENT * mean.abs())

@@ -62,7 +62,6 @@ fn made(file: &Path) -> Result<(), Box<dyn Error>> {
         &notebook.run(before)?,
         &notebook.run(after)?,
         0.01,
-        1,
     )?;
     let cells = cells(&notebook.past_trials(None)?, &notebook.past_runs()?);
     let go = cells

@@ -22,8 +22,6 @@ use std::sync::{Arc, LazyLock};
 const LONGEST_TEXT: usize = 1_000;
 /// Runs on a page.
 const PAGE: u32 = 50;
-/// A comparison draws its resamples from this number, as `prony compare` does.
-const SEED: u64 = 1;
 
 type Answer = Result<Response, Trouble>;
 
@@ -239,7 +237,7 @@ async fn compare(room: Room, query: &Query) -> Answer {
     read(room, move |_, notebook| {
         let [old, new] = [overview(notebook, before)?, overview(notebook, after)?];
         let [first, second] = [notebook.run(old.id)?, notebook.run(new.id)?];
-        let report = CompareReport::new(notebook, &first, &second, BAND, SEED)?;
+        let report = CompareReport::new(notebook, &first, &second, BAND)?;
         Ok(answer::page(&compare::page(&old, &new, &report)))
     })
     .await

@@ -135,7 +135,7 @@ pub struct View {
 /// Compare two runs: has anything become slower?
 ///
 /// Servers that both runs have under the same load are compared: the ratio is that of the second run
-/// to the first, with an interval from resampling starts and the windows in them. The runs were not
+/// to the first, with an interval from how much the starts of each differ. The runs were not
 /// made in turns, so whatever else changed on the machine between them is in the ratio too: for a
 /// verdict on two servers prefer `prony duel`.
 #[derive(Debug, Args)]
@@ -156,9 +156,6 @@ pub struct Compare {
     /// Differences smaller than this count as none
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     pub band: Share,
-    /// Draw the resamples from this number
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
     /// Print the result as JSON (`prony schema compare` describes it)
     #[arg(long)]
     pub json: bool,

@@ -248,7 +248,7 @@ fn two_runs_are_compared_as_the_command_does() {
     });
     let notebook = scene.notebook();
     let [before, after] = [1, 2].map(|id| notebook.run(RunId(id)).unwrap());
-    let report = CompareReport::new(&notebook, &before, &after, 0.01, 1).unwrap();
+    let report = CompareReport::new(&notebook, &before, &after, 0.01).unwrap();
     let cell = &report.cells[0];
     assert_eq!(cell.throughput_verdict, "slower");
     // Whichever is chosen first, the later is held against the earlier.
