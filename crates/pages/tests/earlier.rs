@@ -1,7 +1,7 @@
 //! A notebook and an export that an earlier version has written: every report is what that version
 //! made of them. `earlier/notebook.sql` is a real notebook of format 3; the files beside it are what
 //! `prony report --json` and `prony export` printed of its runs then, with the words of today where
-//! words have changed.
+//! words have changed, and the intervals of ratios as they hold together now.
 
 use prony_notebook::{Notebook, RunId};
 use prony_pages::export;

@@ -23,6 +23,20 @@ pub fn t_quantile(freedom: f64) -> Option<f64> {
     upper_quantile(freedom, (1.0 - CONFIDENCE) / 2.0)
 }
 
+/// The same for each of several intervals that are to hold together: each may miss its part of the 5 %
+/// (Bonferroni), so all of them hold in 95 %, however they depend on each other. 0 is taken for 1.
+#[must_use]
+pub fn t_quantile_among(freedom: f64, comparisons: u32) -> Option<f64> {
+    match comparisons {
+        0 | 1 => t_quantile(freedom),
+        // The expansion is for one probability alone; more degrees than this change nothing.
+        several => {
+            let each = (1.0 - CONFIDENCE) / 2.0 / f64::from(several);
+            upper_quantile(freedom.min(1e6), each)
+        }
+    }
+}
+
 /// The value that Student's t with these degrees of freedom exceeds with this probability, below 15 %.
 /// None as for [`t_quantile`].
 pub(crate) fn upper_quantile(freedom: f64, probability: f64) -> Option<f64> {

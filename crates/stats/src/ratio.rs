@@ -1,6 +1,6 @@
 //! Two servers compared: the ratio of what was measured, paired by round.
 
-use crate::mean::t_interval;
+use crate::mean::t_quantile_among;
 use crate::summary::{average, standard_deviation};
 use crate::{Estimate, Interval, StatsError, Unit};
 
@@ -20,12 +20,27 @@ use crate::{Estimate, Interval, StatsError, Unit};
 /// If the two differ in length, no pair is whole, or a value of a whole pair is not finite or not
 /// above zero.
 pub fn paired_log_ratio(a: &[Option<f64>], b: &[Option<f64>]) -> Result<Estimate, StatsError> {
+    paired_log_ratio_among(a, b, 1)
+}
+
+/// The same as one of several comparisons whose intervals are to hold together
+/// ([`t_quantile_among`]).
+///
+/// # Errors
+///
+/// As for [`paired_log_ratio`].
+pub fn paired_log_ratio_among(
+    a: &[Option<f64>],
+    b: &[Option<f64>],
+    comparisons: u32,
+) -> Result<Estimate, StatsError> {
     let logs = log_ratios(a, b)?;
     let center = average(&logs).ok_or(StatsError::Empty("a ratio"))?;
     let n = logs.len();
-    let interval = standard_deviation(&logs)
-        .and_then(|s| t_interval(center, s, n as f64))
-        .and_then(|logs| Interval::new(logs.low().exp(), logs.high().exp()));
+    let interval = standard_deviation(&logs).and_then(|s| {
+        let half = t_quantile_among(n as f64 - 1.0, comparisons)? * s / (n as f64).sqrt();
+        Interval::new((center - half).exp(), (center + half).exp())
+    });
     Estimate::new(center.exp(), interval, n as u64, Unit::Ratio)
 }
 

@@ -7,7 +7,7 @@ use prony_record::verdict::Quantity;
 use prony_record::{Finding, Severity};
 use prony_report::duel;
 use prony_report::load::{LoadReport, Named};
-use prony_report::run::{CellReport, generators, rigs};
+use prony_report::run::{CellReport, TOGETHER, generators, rigs};
 use prony_report::show;
 use prony_verdict::seen::{DuelReport, SideReport};
 use std::fmt::Write;
@@ -222,6 +222,9 @@ fn table(out: &mut String, cells: &[&CellReport]) {
         let _ = writeln!(out, "| {} |", row.join(" | "));
     }
     out.push('\n');
+    if grouped {
+        let _ = writeln!(out, "- {TOGETHER}");
+    }
 }
 
 /// A capacity search as Markdown of GitHub's kind.

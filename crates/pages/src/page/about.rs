@@ -141,7 +141,7 @@ pub(super) fn method(material: &Material) -> Markup {
                 }
                 li { "A server is verified before and after the load with paths and payloads that it cannot know, and every answer under load is checked: what counts are right answers." }
                 li { "It is loaded unmeasured until the rate is steady, then measured; response times run from when a request was due, time-outs are samples, and nothing is filled in afterwards." }
-                li { "A server is compared with the baseline within rounds; intervals are at 95 %, over trials and not over requests, and between servers that share a bracket there is no significant difference (paired t tests, false discovery rate 5 %). A percentile's interval comes from order statistics, with as many samples as they are worth as independent ones, and is not narrower than the spread over trials allows." }
+                li { "A server is compared with the baseline within rounds; intervals are at 95 %, over trials and not over requests, and of more than two servers the intervals of all ratios hold together; between servers that share a bracket there is no significant difference: with the baseline if the ratio's interval holds 1, between others by paired t tests (false discovery rate 2.5 %). A percentile's interval comes from order statistics, with as many samples as they are worth as independent ones, and is not narrower than the spread over trials allows." }
                 li { "Every trial is checked for what commonly makes such figures worthless, and what was found stands beside the result; a percentile with fewer than ten samples beyond it is not shown." }
             }
         }

@@ -5,8 +5,8 @@ use prony_checks::{ceiling, spread_exceeds_effect};
 use prony_record::{Finding, Latency, Measurement, Step, Trial};
 use prony_stats::compare::Better;
 use prony_stats::mean::mean;
-use prony_stats::ratio::paired_log_ratio;
-use prony_stats::ties::{Place, rank};
+use prony_stats::ratio::{paired_log_ratio, paired_log_ratio_among};
+use prony_stats::ties::{Place, comparisons, rank};
 use prony_stats::{Estimate, Interval, Unit};
 use std::collections::BTreeMap;
 
@@ -15,11 +15,12 @@ pub(super) fn rate(trial: &Trial) -> f64 {
     trial.figures.throughput.unwrap_or(0.0)
 }
 
-/// The report of a cell; none without a trial.
+/// The report of a cell, one of `servers` under its load; none without a trial.
 pub(super) fn cell(
     trials: &[&Trial],
     latency: Latency,
     baseline: &[&Trial],
+    servers: usize,
     upstream: &[&Trial],
     run: &RunHead,
     failures: &[FailureReport],
@@ -40,7 +41,7 @@ pub(super) fn cell(
                 high: estimate.high().map(us),
             }
         });
-    let ratio = ratio(trials, baseline);
+    let ratio = ratio(trials, baseline, servers);
     let mut checks = merge_findings(trials);
     let is_baseline = first.label() == run.baseline;
     if let Some(ratio) = ratio.as_ref().filter(|_| !is_baseline && trials.len() > 1) {
@@ -105,8 +106,12 @@ fn over(trials: &[&Trial], unit: Unit, of: impl Fn(&Trial) -> Option<u64>) -> Op
     mean(&values, unit).ok()
 }
 
-/// For each load with three servers or more: the letters of every server's groups, by its label.
-pub(super) fn tie_groups(groups: &ByCell<Vec<&Trial>>) -> Vec<(String, BTreeMap<String, String>)> {
+/// For each load with three servers or more: the letters of every server's groups, by its label. A server
+/// shares none with the baseline exactly if the interval of its ratio does not hold 1.
+pub(super) fn tie_groups(
+    groups: &ByCell<Vec<&Trial>>,
+    baseline: &str,
+) -> Vec<(String, BTreeMap<String, String>)> {
     let mut loads: BTreeMap<&str, Vec<(&str, &Vec<&Trial>)>> = BTreeMap::new();
     for ((load, server), trials) in groups {
         loads.entry(load).or_default().push((server, trials));
@@ -123,7 +128,8 @@ pub(super) fn tie_groups(groups: &ByCell<Vec<&Trial>>) -> Vec<(String, BTreeMap<
                 .collect()
         };
         let table: Vec<_> = servers.iter().map(|(_, trials)| row(trials)).collect();
-        let ranking = rank(&table, Better::Higher).ok()?;
+        let baseline = servers.iter().position(|(label, _)| *label == baseline);
+        let ranking = rank(&table, Better::Higher, baseline).ok()?;
         let named = |place: &Place| (servers[place.server].0.to_owned(), place.letters());
         Some(ranking.places.iter().map(named).collect())
     };
@@ -179,7 +185,8 @@ pub(super) fn ratio_of(
     paired_log_ratio(&ours, &theirs).ok()
 }
 
-fn ratio(trials: &[&Trial], baseline: &[&Trial]) -> Option<Estimate> {
+/// Throughput beside the baseline's, with an interval that holds together with those of all `servers`.
+fn ratio(trials: &[&Trial], baseline: &[&Trial], servers: usize) -> Option<Estimate> {
     let [ours, theirs] = by_round([trials, baseline], &rate);
     if std::ptr::eq(trials, baseline) || ours == theirs {
         // A server compared with itself: exactly one, and that is no estimate.
@@ -191,7 +198,7 @@ fn ratio(trials: &[&Trial], baseline: &[&Trial]) -> Option<Estimate> {
         )
         .ok();
     }
-    paired_log_ratio(&ours, &theirs).ok()
+    paired_log_ratio_among(&ours, &theirs, comparisons(servers)).ok()
 }
 
 /// Each check once, at its most serious, with how many of the trials raised it.

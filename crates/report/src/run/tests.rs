@@ -184,6 +184,50 @@ fn a_tie_in_front_says_who_is_behind() {
     );
 }
 
+/// A difference that one interval of 95 % would show, and eight that hold together do not, is no difference
+/// in any part of the report: not in the sentence, not in the interval, not in the letters.
+#[test]
+fn many_servers_are_held_against_the_baseline_together() {
+    let noise = [0.01, -0.02, 0.015, -0.005, 0.02, -0.02];
+    let report = |servers: usize| {
+        let trials: Vec<_> = (0..6)
+            .flat_map(|round| (0..servers).map(move |at| (round, at)))
+            .map(|(round, at)| {
+                let level = [100.0, 102.5, 80.0][at.min(2)];
+                let off = if at == 0 {
+                    0.0
+                } else {
+                    noise[(round + at) % 6]
+                };
+                let round = u32::try_from(round).unwrap();
+                trial(&format!("s{at}"), round, level * (1.0 + off))
+            })
+            .collect();
+        report_of(head("s0"), &trials, Vec::new())
+    };
+    let sentence = |report: &RunReport| report.sentence(&report.by_load()[0].1);
+    let two = report(2);
+    assert!(
+        sentence(&two).starts_with("s1 has 1.02"),
+        "{}",
+        sentence(&two)
+    );
+    let nine = report(9);
+    assert!(
+        sentence(&nine).starts_with("no significant difference between s1 and s0"),
+        "{}",
+        sentence(&nine)
+    );
+    let base = nine.cells.iter().find(|cell| cell.server == "s0").unwrap();
+    let letters = |cell: &CellReport| cell.group.clone().unwrap();
+    for cell in nine.cells.iter().filter(|cell| cell.server != "s0") {
+        let shared = letters(cell).chars().any(|it| letters(base).contains(it));
+        let interval = cell.ratio.unwrap().interval().unwrap();
+        assert_eq!(shared, interval.contains(1.0), "{}", cell.server);
+        assert_eq!(shared, cell.server == "s1", "{}", cell.server);
+    }
+}
+
 #[test]
 fn gateways_at_their_upstreams_rate_measure_the_upstream() {
     let trials = [

@@ -8,6 +8,10 @@ use prony_stats::Estimate;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// How the ratios and the groups of more than two servers are to be read.
+pub const TOGETHER: &str = "the intervals of all ratios hold together; no significant difference \
+                            between servers that share a group's letter";
+
 impl RunReport {
     /// The report as text for a terminal of `width` columns: results first, then what the checks found, then
     /// what was not measured. `verbose` names each server that is not set up.
@@ -25,10 +29,7 @@ impl RunReport {
             let _ = writeln!(out, "load {load}, {} rounds, 95 % intervals\n", run.rounds);
             out += &table(&cells).fit(width);
             if cells.iter().any(|cell| cell.group.is_some()) {
-                let _ = writeln!(
-                    out,
-                    "no significant difference between servers that share a group's letter"
-                );
+                let _ = writeln!(out, "{TOGETHER}");
             }
         }
         out += &paragraph(&self.over_text());

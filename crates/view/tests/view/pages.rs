@@ -254,7 +254,8 @@ fn two_runs_are_compared_as_the_command_does() {
     // Whichever is chosen first, the later is held against the earlier.
     for query in ["run=1&run=2", "run=2&run=1", "run=1&run=2&run=2"] {
         let page = scene.get(&format!("/compare?{query}")).with(200);
-        page.has("Run 2 against run 1").has("Slower: it (0.7");
+        page.has("Run 2 against run 1")
+            .has(&format!("Slower: it ({:.3}×)", cell.throughput.value()));
         page.has("it in run 2 costs").has("in `json_encode`");
         page.has(&format!(
             "<td class=\"n\">{:.3}×</td>",
