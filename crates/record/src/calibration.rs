@@ -3,6 +3,7 @@
 
 use crate::verdict::{Bands, Quantity};
 use prony_stats::Estimate;
+use prony_stats::mean::t_quantile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,7 +51,8 @@ pub struct Noise {
     pub quantity: Quantity,
     /// The standard deviation of one round's logarithm of the ratio of a server to itself.
     pub deviation: f64,
-    /// By number of rounds: the minimum detectable effect, as a share.
+    /// By number of rounds: the minimum detectable effect, as a share: the difference that four of five
+    /// comparisons of as many rounds find.
     #[serde(alias = "tellable")]
     pub detectable: BTreeMap<u32, f64>,
 }
@@ -77,7 +79,9 @@ impl CalibrationCell {
     #[must_use]
     pub fn widen(&self, bands: Bands) -> Bands {
         self.noise.iter().fold(bands, |bands, noise| {
-            let least = noise.detectable.get(&WITHIN_ROUNDS).copied().unwrap_or(0.0);
+            let n = f64::from(WITHIN_ROUNDS);
+            let half = t_quantile(n - 1.0).unwrap_or(0.0) * noise.deviation / n.sqrt();
+            let least = half.exp_m1();
             bands.at_least(noise.quantity, least)
         })
     }

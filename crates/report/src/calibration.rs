@@ -7,7 +7,7 @@ use prony_notebook::{Notebook, Run};
 use prony_record::TrialStatus;
 use prony_record::calibration::{AGAIN, Calibration, CalibrationCell, Noise};
 use prony_record::verdict::{Quantity, Values};
-use prony_stats::compare::rounds_needed;
+use prony_stats::compare::{self, rounds_needed};
 use prony_stats::mean::{mean, t_quantile};
 use prony_stats::{Unit, ratio};
 use std::collections::BTreeMap;
@@ -159,10 +159,8 @@ fn noise(rounds: &[[Values; 2]], quantity: Quantity) -> Option<Noise> {
     let deviation = half * n.sqrt() / t_quantile(n - 1.0)?;
     let detectable = |rounds: u32| {
         let n = f64::from(rounds);
-        Some((
-            rounds,
-            (t_quantile(n - 1.0)? * deviation / n.sqrt()).exp_m1(),
-        ))
+        let errors = compare::detectable(t_quantile(n - 1.0)?, n - 1.0);
+        Some((rounds, (errors * deviation / n.sqrt()).exp_m1()))
     };
     Some(Noise {
         quantity,

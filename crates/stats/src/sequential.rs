@@ -22,7 +22,7 @@ mod crossing;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::compare::MOST_ROUNDS;
+use crate::compare::{MOST_ROUNDS, detectable};
 use crate::mean::{t_quantile, upper_quantile};
 use crate::ratio::log_ratios;
 use crate::summary::standard_deviation;
@@ -180,6 +180,19 @@ impl Plan {
         let risk = (1.0 - CONFIDENCE) / f64::from(self.comparisons);
         let single = upper_quantile(f64::from(rounds) - 1.0, risk / 2.0)?;
         Some(single * LOOKED_BEFORE)
+    }
+
+    /// The minimum detectable effect after `rounds` whole rounds, in standard errors of their mean (see
+    /// [`detectable`]): with the critical value of the last look where that is after as many rounds, otherwise
+    /// with [about](Self::about_critical_at) what it would be. None below two rounds.
+    #[must_use]
+    pub fn detectable_at(&self, rounds: u32) -> Option<f64> {
+        let last = self.looks.last().filter(|look| look.rounds == rounds);
+        let critical = match last.and_then(|look| look.critical) {
+            Some(critical) => critical,
+            None => self.about_critical_at(rounds)?,
+        };
+        Some(detectable(critical, f64::from(rounds) - 1.0))
     }
 
     /// All looks, in order.

@@ -14,8 +14,6 @@ const BEFORE_GIVING_UP: u32 = 8;
 const COARSE: f64 = 0.05;
 /// And when something else can be found this many times better.
 const FINER: f64 = 2.0;
-/// The standard normal quantile of 80 %: what is called detectable is found in four duels of five.
-const POWER: f64 = 0.841_621_233_572_914;
 
 /// What is to be expected of a comparison by the end of the duel.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +59,7 @@ pub(crate) fn prospect(
     let spread = mean.error * (logs.len() as f64).sqrt();
     let error = spread / f64::from(end).sqrt();
     Some(Prospect {
-        detectable: ((critical + POWER) * error).exp_m1(),
+        detectable: (plan.detectable_at(end)? * error).exp_m1(),
         difference: mean.center,
         half: critical * error,
         rounds: logs.len() as u32,
