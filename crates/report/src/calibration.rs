@@ -7,7 +7,7 @@ use prony_notebook::{Notebook, Run};
 use prony_record::TrialStatus;
 use prony_record::calibration::{AGAIN, Calibration, CalibrationCell, Noise};
 use prony_record::verdict::{Quantity, Values};
-use prony_stats::compare::{self, rounds_needed};
+use prony_stats::compare::{self, rounds_to_detect};
 use prony_stats::mean::{mean, t_quantile};
 use prony_stats::{Unit, ratio};
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
             ];
             let detectable = noise.detectable.values();
             row.extend(detectable.map(|share| format!("{:.1} %", share * 100.0)));
-            let needed = rounds_needed(noise.deviation, 0.01_f64.ln_1p());
+            let needed = rounds_to_detect(noise.deviation, 0.01_f64.ln_1p());
             row.push(needed.map_or("–".into(), |n| n.to_string()));
             table.row(row);
         }

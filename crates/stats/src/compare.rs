@@ -135,13 +135,30 @@ pub fn rounds_needed(s: f64, half_width: f64) -> Option<u32> {
     if !(s >= 0.0 && s.is_finite() && half_width >= 0.0) {
         return None;
     }
-    let enough = |n: u32| {
+    fewest(|n| {
         t_quantile(f64::from(n) - 1.0).is_some_and(|t| t * s <= half_width * f64::from(n).sqrt())
-    };
+    })
+}
+
+/// The fewest rounds, two or more, of which an ordinary interval finds this difference, a logarithm of a ratio like `s`,
+/// four times of five: the rounds whose [`detectable`] effect it is. None as for [`rounds_needed`].
+#[must_use]
+pub fn rounds_to_detect(s: f64, difference: f64) -> Option<u32> {
+    if !(s >= 0.0 && s.is_finite() && difference >= 0.0) {
+        return None;
+    }
+    fewest(|n| {
+        let freedom = f64::from(n) - 1.0;
+        let found = |t| detectable(t, freedom) * s <= difference * f64::from(n).sqrt();
+        t_quantile(freedom).is_some_and(found)
+    })
+}
+
+/// The fewest rounds that are enough, where more always are; None when [`MOST_ROUNDS`] are not.
+fn fewest(enough: impl Fn(u32) -> bool) -> Option<u32> {
     if !enough(MOST_ROUNDS) {
         return None;
     }
-    // t/√n falls with n, so what is enough stays enough.
     let (mut too_few, mut all) = (1, MOST_ROUNDS);
     while all - too_few > 1 {
         let middle = u32::midpoint(too_few, all);
@@ -236,6 +253,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_found_four_times_of_five_takes_more_rounds_than_an_interval_as_wide() {
+        // (1.96 + 0.84)²/1.96² = 2.04 times as many, for many.
+        assert_eq!(rounds_needed(0.1, 0.01), Some(387));
+        let found = rounds_to_detect(0.1, 0.01).unwrap();
+        assert!((785..=790).contains(&found), "{found}");
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         let fine = ratio(1.0, 0.9, 1.1, 5);
         assert!(verdict(&fine, -0.1, Better::Higher).is_err());
@@ -245,5 +270,7 @@ mod tests {
         assert_eq!(rounds_needed(0.1, f64::NAN), None);
         assert_eq!(rounds_needed(1.0, 0.0), None);
         assert_eq!(rounds_needed(0.0, 0.0), Some(2));
+        assert_eq!(rounds_to_detect(f64::NAN, 0.1), None);
+        assert_eq!(rounds_to_detect(1.0, 0.0), None);
     }
 }
