@@ -215,7 +215,7 @@ fn start_takes_an_address_to_listen_on() {
 }
 
 #[test]
-#[ignore = "needs every server of the catalog: prony servers setup"]
+#[ignore = "scripts/campaign catalog: every server has to be set up"]
 fn every_server_listens_where_it_is_told() {
     let catalog = Catalog::open(&project().join("servers")).unwrap();
     for server in catalog.servers() {
