@@ -49,10 +49,11 @@ pub fn known(trials: &[Tried]) -> Known {
                 ));
             }
         }
+        let (held, failed) = gap(&starts).unwrap_or((found.low, found.high));
         return Known {
             estimate: Some(found.value),
-            low: Some(found.low),
-            high: Some(found.high),
+            low: Some(found.low.min(held)),
+            high: Some(found.high.max(failed)),
             starts: closed,
             because,
         };
@@ -82,6 +83,15 @@ pub fn known(trials: &[Tried]) -> Known {
         starts: closed,
         because,
     }
+}
+
+/// Between which rates nothing was tried, where all starts agree: an interval that ends there has its end from the model
+/// alone. None where a start has broken what another has kept.
+fn gap(starts: &[Bracket]) -> Option<(f64, f64)> {
+    let held = starts.iter().filter_map(|start| start.held);
+    let failed = starts.iter().filter_map(|start| start.failed);
+    let gap = held.reduce(f64::max).zip(failed.reduce(f64::min));
+    gap.filter(|(held, failed)| held < failed)
 }
 
 /// Those that say something about the server.
@@ -185,6 +195,16 @@ mod tests {
             "{found:?}"
         );
         assert_eq!((found.starts, found.because.len()), (4, 0));
+    }
+
+    #[test]
+    fn an_interval_ends_where_something_was_tried() {
+        let start: &[(f64, Outcome)] = &[(1_000.0, KEPT), (1_300.0, BROKEN)];
+        let found = of(&[start; 5]);
+        assert!(
+            found.low.unwrap() <= 1_000.0 && found.high.unwrap() >= 1_300.0,
+            "{found:?}"
+        );
     }
 
     #[test]
