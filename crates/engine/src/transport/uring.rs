@@ -137,17 +137,19 @@ impl Uring {
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         let result = match wait {
             // Without GETEVENTS deferred work would not run, and nothing would ever complete.
-            Wait::No => {
+            Wait::No | Wait::Tick => {
                 let pending = self.out.ring.submission().len() as u32;
+                let completions = u32::from(wait == Wait::Tick);
                 // SAFETY: no argument is passed.
                 unsafe {
-                    self.out
-                        .ring
-                        .submitter()
-                        .enter::<libc::sigset_t>(pending, 0, GETEVENTS, None)
+                    self.out.ring.submitter().enter::<libc::sigset_t>(
+                        pending,
+                        completions,
+                        GETEVENTS,
+                        None,
+                    )
                 }
             }
-            Wait::Tick => self.out.ring.submit_and_wait(1),
             Wait::For(nanos) => {
                 let limit = Timespec::new()
                     .sec(nanos / clock::SECOND)
