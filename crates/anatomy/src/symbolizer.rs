@@ -33,7 +33,7 @@ impl Symbolizer {
         self.names(&source, addresses)
     }
 
-    /// The same in a process.
+    /// Names of functions at these addresses of a process.
     pub(crate) fn process(&self, pid: u32, addresses: &[u64]) -> Vec<Vec<String>> {
         let Some(number) = NonZeroU32::new(pid) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! In the place of `symbolizer` where blazesym is left out: no address has a name of its own. Files, maps that JITs write
+//! Replaces `symbolizer` in builds without blazesym, which cannot name functions by their addresses. Files, maps that JITs write
 //! and system calls still have theirs.
 
 /// Why nothing is read, and how to have it read.

@@ -4,9 +4,9 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "side-not-idle",
-    cause: "While the other sides of a duel were loaded, this one was to rest, and used the CPU all the same: it polls, collects garbage, compiles, or does work that it has put off. On shared CPUs that slows the others down, and makes them look worse.",
+    cause: "While the other sides of a duel were under load, this one should have been idle, and still used CPU time: it polls, collects garbage, compiles, or does deferred work. All sides share the same CPUs, so it slows the others down and makes them look worse.",
     evidence: "CPU time of all processes of the side during the segments of the others.",
-    remedy: "Configure the server not to poll, give it a longer warm-up (--warmup) so that its compiler is done, or give each side CPUs of its own (--server-cpus with more CPUs); else compare CPU per request, which others' work changes least.",
+    remedy: "Configure the server not to poll, use a longer warm-up (--warmup) so that its JIT compiler has finished, give the servers more CPUs (--server-cpus), or compare CPU per request, which other processes affect least.",
 };
 
 /// Share of one CPU. The timers of interpreters and the housekeeping of virtual machines stay below it; more would
@@ -16,8 +16,8 @@ const IDLE: f64 = 0.02;
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let used = seen.at_rest.filter(|used| *used > IDLE)?;
     let text = format!(
-        "it used {:.0} % of a CPU while the others were loaded, which slows them down: let it rest, or compare CPU per \
-         request",
+        "it used {:.0} % of a CPU while it should have been idle, which slows the other sides down: stop it from polling, \
+         or compare CPU per request",
         100.0 * used
     );
     finding("side-not-idle", Severity::Warning, text)

@@ -220,8 +220,8 @@ pub enum Cause {
     MissedRate,
     /// A few starts differ much from all others.
     RareStarts,
-    /// The user ended it, who had seen what it said so far.
-    EndedByHand,
+    /// Fewer rounds were made than had been said, and nothing but the last of these is a planned look.
+    RoundsMissing,
 }
 
 impl Cause {
@@ -234,7 +234,7 @@ impl Cause {
             Self::Failures => "failures differ",
             Self::MissedRate => "rate was missed",
             Self::RareStarts => "some starts differ",
-            Self::EndedByHand => "ended by hand",
+            Self::RoundsMissing => "rounds are missing",
         }
     }
 }

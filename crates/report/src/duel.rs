@@ -318,6 +318,7 @@ pub fn verdict(one: &Comparison) -> String {
             format!("no verdict (±{:.1} %)", effect * 100.0)
         }
         ("inconclusive", None, _) => "no verdict".to_owned(),
+        (verdict, _, _) if one.at_least => format!("{verdict}, at least"),
         (verdict, _, _) => verdict.to_owned(),
     }
 }

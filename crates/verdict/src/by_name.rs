@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is compared by name, at the common rate.
-pub(crate) const QUANTITIES: [Quantity; 2] = [Quantity::P50, Quantity::P99];
+const QUANTITIES: [Quantity; 2] = [Quantity::P50, Quantity::P99];
 
 /// The requests of one name so far.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,7 +31,7 @@ pub struct NamedReport {
     pub name: String,
     /// The sides in their order.
     pub sides: Vec<NamedSide>,
-    /// Every other side against the first. The intervals of all names and quantities hold together in 95 %.
+    /// Every other side against the first. The intervals of all names, quantities and sides hold together in 95 %.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -46,6 +46,27 @@ pub struct NamedSide {
     pub failed: u64,
     /// Response times, or lengths of the sessions, at the common rate: each quantity's mean over the rounds.
     pub figures: Vec<Figure>,
+}
+
+/// What each name has shown. The 5 % of error are shared among all names, quantities and sides.
+///
+/// # Errors
+/// When there are more rounds than were planned.
+pub(crate) fn reports(
+    all: &[Named],
+    names: &[String],
+    plan: &Plan,
+    terms: &Terms,
+) -> Result<Vec<NamedReport>, StatsError> {
+    // A plan takes milliseconds for each round.
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let comparisons = all.len() * QUANTITIES.len() * names.len().saturating_sub(1);
+    let plan = plan.among(u32::try_from(comparisons).unwrap_or(u32::MAX));
+    all.iter()
+        .map(|named| named.report(names, &plan, terms))
+        .collect()
 }
 
 /// Adds a measurement of a side, of so many.
@@ -117,7 +138,7 @@ impl Named {
     ///
     /// # Errors
     /// When there are more rounds than were planned.
-    pub(crate) fn report(
+    fn report(
         &self,
         names: &[String],
         plan: &Plan,
@@ -134,5 +155,42 @@ impl Named {
             sides: names.iter().enumerate().map(side).collect(),
             comparisons: compare(names, &QUANTITIES, &self.rounds, plan, &terms.bands)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::terms;
+
+    fn named(name: &str, sides: usize) -> Named {
+        let at = |round: usize, side: usize| Values {
+            p50: Some(100.0 + [1.0, -2.0, 1.5, -0.5][(round + side) % 4]),
+            ..Values::default()
+        };
+        let round = |round| (0..sides).map(|side| at(round, side)).collect();
+        Named {
+            name: name.to_owned(),
+            rounds: (0..8).map(round).collect(),
+            ended: vec![(8, 0); sides],
+        }
+    }
+
+    /// Half of the width of the first comparison's interval.
+    fn half(requests: usize, sides: usize) -> f64 {
+        let all: Vec<Named> = (0..requests)
+            .map(|i| named(&i.to_string(), sides))
+            .collect();
+        let names: Vec<String> = (0..sides).map(|i| i.to_string()).collect();
+        let plan = crate::duel::plan(&terms(), sides).unwrap();
+        let told = reports(&all, &names, &plan, &terms()).unwrap();
+        let ratio = &told[0].comparisons[0].ratio;
+        ratio.relative_half_width().unwrap()
+    }
+
+    #[test]
+    fn more_names_and_more_sides_share_the_same_error() {
+        assert!(half(1, 2) < half(4, 2));
+        assert!(half(4, 2) < half(4, 3));
     }
 }

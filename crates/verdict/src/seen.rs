@@ -232,7 +232,7 @@ impl Seen {
         Ok(all)
     }
 
-    /// What it says if it ends here. `finished`: no user ended it.
+    /// What it says if it ends here. `finished`: it ended by itself, and neither goes on, nor failed, nor was ended by its user.
     ///
     /// A duel that has neither all its rounds nor what it was to end for was cut short. If its time was over, or nothing
     /// more was to be found, that has nothing to do with what was seen, or makes a difference less likely to be called: so
@@ -257,12 +257,8 @@ impl Seen {
             comparisons = self.compare(&plan, terms)?;
         }
         if cut_short && terms.exact && !finished {
-            doubt::of_the_end(&mut comparisons);
+            doubt::of_missing_rounds(&mut comparisons, rounds, terms.most);
         }
-        let names = self.requests.len() as u32;
-        let by_name = plan.among(names * by_name::QUANTITIES.len() as u32);
-        let requests = self.requests.iter();
-        let requests = requests.map(|named| named.report(&self.names, &by_name, terms));
         let noisy = self.noisy();
         let mut sentences = sentences(&self.names, &comparisons, rounds, noisy);
         let missed = (1..self.names.len())
@@ -290,7 +286,7 @@ impl Seen {
             checks: self.findings(),
             design: self.design.clone(),
             values: self.rounds.clone(),
-            requests: requests.collect::<Result<_, _>>()?,
+            requests: by_name::reports(&self.requests, &self.names, &plan, terms)?,
             why: None,
         })
     }
@@ -365,8 +361,10 @@ mod tests {
         let one = &report.comparisons[0];
         assert_eq!(one.verdict, "inconclusive");
         assert!(one.ratio.interval().is_some(), "it says what was measured");
-        assert!(report.sentences[0].contains("ended by hand"), "{report:?}");
-        // Nobody ended this one.
+        assert!(
+            report.sentences[0].contains("only 8 of the 20 rounds that were asked for"),
+            "{report:?}"
+        );
         let report = seen(20, 1.5).report(1, &exact, false).unwrap();
         assert_eq!(report.comparisons[0].verdict, "faster");
     }

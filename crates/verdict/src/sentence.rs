@@ -122,15 +122,19 @@ fn told(one: &Comparison) -> String {
 /// What has no verdict, and why: `no verdict on p50 (±12 %) and p99 (±40 %): this host is too noisy`. The
 /// figure is the smallest difference that would have been found.
 fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
-    let withheld = open.iter().filter_map(|one| {
-        let why = one.withheld.as_ref()?;
-        Some(format!(
-            "no verdict on {}: {}",
-            short(one.quantity),
-            why.why
-        ))
-    });
-    let mut all: Vec<String> = withheld.collect();
+    let mut withheld: Vec<(&str, Vec<&Comparison>)> = Vec::new();
+    for &one in open {
+        let Some(reason) = one.withheld.as_ref() else {
+            continue;
+        };
+        match withheld.iter_mut().find(|(why, _)| *why == reason.why) {
+            Some((_, same)) => same.push(one),
+            None => withheld.push((&reason.why, vec![one])),
+        }
+    }
+    let told =
+        |(why, of): &(&str, Vec<&Comparison>)| format!("no verdict on {}: {why}", quantities(of));
+    let mut all: Vec<String> = withheld.iter().map(told).collect();
     let unknown: Vec<&&Comparison> = open.iter().filter(|one| one.withheld.is_none()).collect();
     let names = unknown.iter().map(|one| {
         let name = short(one.quantity);
@@ -289,6 +293,22 @@ mod tests {
         assert!(text.ends_with("): this host is too noisy."), "{text}");
         let quiet = &sentences(&names(), &all, 12, false)[0];
         assert!(quiet.ends_with("more rounds would be needed."), "{quiet}");
+    }
+
+    #[test]
+    fn a_reason_is_told_once_for_all_that_it_holds_for() {
+        let rounds = rounds(12, 1.0, 0.0005);
+        let plan = Plan::up_to(12).unwrap();
+        let mut all = compare(&names(), &Quantity::ALL, &rounds, &plan, &Bands::all(0.01)).unwrap();
+        crate::doubt::of_missing_rounds(&mut all, 12, 20);
+        let text = &sentences(&names(), &all, 12, false)[0];
+        assert!(
+            text.ends_with(
+                "; no verdict on throughput, CPU per request, p50 and p99: only 12 of the 20 rounds that were asked \
+                 for have been made."
+            ),
+            "{text}"
+        );
     }
 
     #[test]

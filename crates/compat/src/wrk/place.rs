@@ -27,10 +27,10 @@ pub(super) fn lookup(host: &str, service: &str) -> Result<Vec<SocketAddr>, Strin
     Ok(found.collect())
 }
 
-/// Does somebody accept connections there?
+/// Connects once, to tell early that no server listens there.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system call.
 pub(super) fn connect(address: &SocketAddr) -> std::io::Result<()> {
     TcpStream::connect_timeout(address, PATIENCE).map(drop)
 }

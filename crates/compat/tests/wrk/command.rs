@@ -1,4 +1,4 @@
-//! What the real wrk cannot be compared with: rates, checks, a stop.
+//! Behaviour of `prony wrk` that the original does not have: rates, checks, a stop.
 
 use crate::server::{Server, ok};
 use crate::shape::number;

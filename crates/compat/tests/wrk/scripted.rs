@@ -1,4 +1,4 @@
-//! Scripts, where the real wrk cannot be compared with: their errors, what they may do, what they are told.
+//! Lua scripts, where `prony wrk` differs from the original: error messages, limits, and extra values.
 
 use crate::server::{Server, ok};
 use crate::shape::number;

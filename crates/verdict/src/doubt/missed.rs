@@ -11,10 +11,12 @@ const BY_ACCIDENT: usize = 1;
 /// The probability of a difference by chance, two-sided, below which it is told.
 const ALPHA: f64 = 0.05;
 
-/// Rounds that the first side, and this one, missed; and all with a rate.
+/// Rounds that the first side, and this one, missed; and all at the last rate: a higher one, which was lowered because
+/// it was missed, has a note of its own.
 fn count(rounds: &[Vec<Values>], side: usize) -> (usize, usize, usize) {
-    let at_a_rate = |round: &&Vec<Values>| [0, side].iter().all(|&at| round[at].rate.is_some());
-    let rounds: Vec<&Vec<Values>> = rounds.iter().filter(at_a_rate).collect();
+    let rate = rounds.iter().rev().find_map(|round| round[0].rate);
+    let at_it = |round: &&Vec<Values>| rate.is_some() && round[0].rate == rate;
+    let rounds: Vec<&Vec<Values>> = rounds.iter().filter(at_it).collect();
     let of = |at: usize| rounds.iter().filter(|round| round[at].missed).count();
     (of(0), of(side), rounds.len())
 }
@@ -116,6 +118,20 @@ mod tests {
         );
         assert_eq!(sentence(&names(), &rounds(3, 4, 30), 1), None);
         assert_eq!(sentence(&names(), &rounds(0, 0, 30), 1), None);
+    }
+
+    #[test]
+    fn a_rate_that_was_lowered_is_forgotten() {
+        let mut all = rounds(0, 9, 9);
+        for round in &mut all {
+            round
+                .iter_mut()
+                .for_each(|values| values.rate = Some(200.0));
+        }
+        all.extend(rounds(0, 0, 20));
+        assert_eq!(sentence(&names(), &all, 1), None);
+        let one = found(Quantity::P99, 0.9, "faster");
+        assert_eq!(explain(&one, &all, 1), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(crate) use failures::Failed;
 pub(crate) use missed::sentence as missed_rates;
 pub(crate) use starts::unseen;
 
-use prony_record::verdict::{Cause, Comparison, Values, Withheld};
+use prony_record::verdict::{Cause, Comparison, Quantity, Values, Withheld};
 use prony_stats::compare::Better;
 use prony_stats::sequential::Plan;
 
@@ -45,7 +45,7 @@ fn preferred(one: &Comparison) -> Option<Preferred> {
 pub(crate) fn of_rounds(all: &mut [Comparison], rounds: &[Vec<Values>], side: usize, plan: &Plan) {
     let own_code = all
         .iter()
-        .find(|one| one.quantity == prony_record::verdict::Quantity::User)
+        .find(|one| one.quantity == Quantity::User)
         .map(|one| one.verdict.clone());
     let per_request = wake_ups::PerRequest::of(rounds, side);
     for one in all {
@@ -70,11 +70,12 @@ pub(crate) fn of_failures(all: &mut [Comparison], names: &[String], failed: &[Fa
     }
 }
 
-/// Withholds every verdict of a duel that its user ended before the rounds that had been said.
-pub(crate) fn of_the_end(all: &mut [Comparison]) {
+/// Withholds every verdict of a duel of which fewer rounds were made than had been said: it goes on, has failed, or was
+/// ended by a user, who had seen the figures.
+pub(crate) fn of_missing_rounds(all: &mut [Comparison], made: u32, said: u32) {
     for one in all {
-        let why = "it was ended by hand, by someone who had seen the figures, before the rounds that had been said";
-        withhold(one, Cause::EndedByHand, Some(why.to_owned()));
+        let why = format!("only {made} of the {said} rounds that were asked for have been made");
+        withhold(one, Cause::RoundsMissing, Some(why));
     }
 }
 

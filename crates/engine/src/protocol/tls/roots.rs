@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// What was found, and the first thing that could not be read.
+/// Certificates of authorities, and the first error met while reading them.
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     pub(super) certificates: Vec<CertificateDer<'static>>,
