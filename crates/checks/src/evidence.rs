@@ -231,7 +231,10 @@ impl Evidence {
             },
             connections: (load.connections_over(seen.seconds()).round() as u32)
                 .max(seen.pool.opened),
-            rate: load.rate_over(seen.seconds()),
+            // What falls due are sessions, which last as long as they do.
+            rate: load
+                .rate_over(seen.seconds())
+                .filter(|_| seen.by_session.is_empty()),
             backlog: seen.backlog,
             pool: seen.pool,
             ..Self::of_load(load)

@@ -28,12 +28,14 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if !applies || server.used >= BUSY * server.cpus {
         return None;
     }
+    let of = match server.cpus {
+        cpus if cpus > 1.0 => format!("{:.2} of its {cpus:.0} CPUs", server.used),
+        _ => format!("{:.2} CPUs", server.used),
+    };
     let text = format!(
-        "{:.0} requests were always in flight, yet the server used only {:.2} of its {:.0} CPUs: it was \
-         waiting for something, such as a lock, a timer, a delayed acknowledgement or another server",
+        "{:.0} requests were always in flight, yet the server used only {of}: it was waiting for something, such as a \
+         lock, a timer, a delayed acknowledgement or another server",
         seen.depth(),
-        server.used,
-        server.cpus
     );
     finding("server-idle", Severity::Warning, text)
 }

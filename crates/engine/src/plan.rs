@@ -174,6 +174,8 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     /// Of the gaps between Poisson arrivals: the same seed gives the same due times.
     pub seed: u64,
+    /// Of the values in requests; None: `seed`. Servers that share a database may have the same arrivals, not the same values.
+    pub values: Option<u64>,
     /// The CPUs that the threads are pinned to in turn; empty: not pinned.
     pub cpus: Vec<usize>,
     /// Which requests' times are kept.
@@ -202,6 +204,7 @@ impl Plan {
             tls: None,
             sources: Vec::new(),
             seed: 0,
+            values: None,
             cpus: Vec::new(),
             trace: Trace::None,
             spread: 0,

@@ -187,8 +187,9 @@ fn speak(
             carry_out(plan, part, control, &session, hear)
         }
         Dialogue::Mix(mix) if !mix.sessions.is_empty() => {
+            let values = plan.values.unwrap_or(plan.seed);
             let keepalive = plan.load.keepalive;
-            let users = |worker| Users::new(mix, plan.seed, (worker, part.workers), keepalive);
+            let users = |worker| Users::new(mix, values, (worker, part.workers), keepalive);
             let target = || plan.target.clone();
             match mix.http2 {
                 None => {
@@ -202,8 +203,9 @@ fn speak(
             }
         }
         Dialogue::Mix(mix) => {
+            let values = plan.values.unwrap_or(plan.seed);
             let mixed = |worker| {
-                let mixed = Mixed::new(mix, plan.seed, worker, part.workers);
+                let mixed = Mixed::new(mix, values, worker, part.workers);
                 let share = Share {
                     worker,
                     workers: part.workers,

@@ -20,6 +20,7 @@ use crate::trial::{Beside, Lab, Measured, Progress, Up};
 use crate::warmup::{ANSWERS, LEAD_IN};
 use jiff::Timestamp;
 use prony_record::design::{Pilot, Segment};
+use prony_record::load::Assignment;
 use prony_record::service::{AfterOverload, Known, Limits, Outcome, Overload, RateStep};
 use prony_record::{
     Design, Durations, Extent, Failure, Finding, Load, Percentiles, Phase, Span, Window,
@@ -458,8 +459,9 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             round: Span(Duration::ZERO),
             given: Vec::new(),
         };
+        let shared = manner.load.assignment == Assignment::Any;
         Load {
-            max_connections: Some((*max_connections).max(connections)),
+            max_connections: shared.then_some((*max_connections).max(connections)),
             ..design.load(&manner.load, Some(rate))
         }
     }

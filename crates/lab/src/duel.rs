@@ -490,6 +490,10 @@ pub fn round<H: Host, G: Generator>(
         let mut told = |progress: Progress<'_>| observer(Event::Progress(&sides[i].name, progress));
         up[i].warm_up(&warm, &mut told).map_err(failed(i))?;
     }
+    let seed = rand::random();
+    for one in &mut up {
+        one.draw_from(seed);
+    }
     let mut measured: Vec<Vec<Part>> = sides.iter().map(|_| Vec::new()).collect();
     let mut rested = vec![Rest::default(); sides.len()];
     let wanted = [

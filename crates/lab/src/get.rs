@@ -63,7 +63,7 @@ impl Spoken<'_> {
 }
 
 impl Get {
-    fn request(&self, authority: &str) -> HttpRequest {
+    fn request(&self, authority: &str, keepalive: bool) -> HttpRequest {
         let mut headers = self.headers.clone();
         let accepts = |(name, _): &(String, String)| name.eq_ignore_ascii_case("accept-encoding");
         if self.compressed && !headers.iter().any(accepts) {
@@ -73,18 +73,25 @@ impl Get {
             method: self.method.clone(),
             headers,
             body: self.body.clone(),
+            keepalive,
             ..HttpRequest::get(authority, self.path.as_str())
         }
     }
 
-    /// What a load asks for of the server that answers at `addr` without TLS, and what it expects: the status of its
+    /// What a load asks for of the server that answers at `addr` without TLS, with `keepalive` on connections that stay
+    /// open, and what it expects: the status of its
     /// first answers, and their body where that is the same in all of them and has no digit in it. A body
     /// with digits may hold a time or a counter, and be another one in a second.
     ///
     /// # Errors
     /// When it does not answer, or with an error, in words.
-    pub fn dialogue(&self, addr: SocketAddr, spoken: &Spoken<'_>) -> Result<Dialogue, String> {
-        let request = self.request(spoken.authority);
+    pub fn dialogue(
+        &self,
+        addr: SocketAddr,
+        spoken: &Spoken<'_>,
+        keepalive: bool,
+    ) -> Result<Dialogue, String> {
+        let request = self.request(spoken.authority, keepalive);
         let over_h2 = |expect| {
             H2Exchange::new(&request, spoken.tls, expect).map_err(|forbidden| forbidden.to_string())
         };

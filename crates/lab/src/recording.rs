@@ -49,27 +49,38 @@ pub enum Whole {
 /// Checks that judge how long was measured: in a duel the number of rounds decides that.
 const OF_LENGTH: [&str; 2] = ["too-short", "too-few-samples"];
 
-/// What the checks find in a measurement.
+/// Server and generator that together use a larger share of their CPUs than this take time from each other.
+const FULL: f64 = 0.9;
+
+/// What the checks find in a measurement. `workers` are the server's, if prony has started it.
 pub fn findings(
     load: &Load,
     measured: &Measured,
-    workers: u32,
+    workers: Option<u32>,
     placement: &Placement,
     whole: Whole,
 ) -> Vec<Finding> {
-    let cpus = placement.server.len().min(workers as usize) as f64;
+    // A server that runs already may keep one CPU busy; whether it can keep more busy is not known.
+    let cpus = placement.server.len().min(workers.unwrap_or(1) as usize) as f64;
     let [server_nodes, generator_nodes] = placement.nodes();
     let mut evidence = Evidence {
         warmed_up: Some(measured.warm_up.steady),
-        workers: Some(workers),
+        workers,
         server_cpus: Some(placement.server.len() as u32),
-        co_located: Some(placement.co_located()),
+        // The CPUs of a server that runs already are not divided: what counts is whether they sufficed for both.
+        co_located: Some(
+            placement.co_located() && (workers.is_some() || used(measured, placement) > FULL),
+        ),
         shared_cores: placement.shared_cores(),
         server_nodes,
         generator_nodes,
         at_rest: measured.rested.cpus(),
         ..Evidence::of(load, &measured.seen).with_resources(&measured.used, cpus)
     };
+    if measured.used.watched_ns == 0 && !measured.seen.by_host.is_empty() {
+        // Neither end of the connections is here.
+        evidence.tcp = None;
+    }
     if whole == Whole::Part {
         // Its windows lie apart, with the other sides' between them: they show no course over time.
         evidence.window_rates.clear();
@@ -79,6 +90,18 @@ pub fn findings(
         found.retain(|finding| !OF_LENGTH.contains(&finding.name.as_str()));
     }
     found
+}
+
+/// The share of their CPUs that server and generator used, 0 to 1; 0 where nothing was watched.
+fn used(measured: &Measured, placement: &Placement) -> f64 {
+    let (seen, used) = (&measured.seen, &measured.used);
+    let time = used.watched_ns as f64 * placement.all().len() as f64;
+    if time == 0.0 {
+        return 0.0;
+    }
+    let generator = seen.generator.work_ns + seen.generator.spin_ns;
+    let ours = used.server_cpu_ns + used.upstream_cpu_ns + generator;
+    ours as f64 / time
 }
 
 impl Slot {

@@ -296,7 +296,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let found = findings(
             load,
             &measured,
-            entrant.workers,
+            Some(entrant.workers),
             lab.host.placement(),
             Whole::Yes,
         );

@@ -7,9 +7,11 @@ use crate::experiment::Entrant;
 use crate::get::Get;
 use crate::grpc::Rpc;
 use crate::manifest::{Fill, Manifest, command};
+use crate::prepared::Prepared;
 use crate::requests::verify::Asked;
 use crate::socket::Socket;
 use crate::tree::Attached;
+use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
 use prony_engine::protocol::tls::TlsOptions;
 use prony_record::Load;
@@ -17,7 +19,6 @@ use prony_record::load::{KeyKind, Over};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,7 +92,7 @@ pub enum What {
 #[derive(Debug, Clone)]
 pub struct Running {
     /// Where it listens.
-    pub addr: SocketAddr,
+    pub target: Target,
     /// What requests call it: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: String,
     /// How it speaks TLS; none: it does not.
@@ -111,6 +112,8 @@ pub enum Ask {
     Call(Box<Rpc>),
     /// Messages over WebSocket, which come back.
     Socket(Socket),
+    /// A load whose bytes are settled before its server is reached.
+    Prepared(Box<Prepared>),
     /// The requests of a file, which are verified.
     Requests {
         /// The contract by which a server of the catalog is started.
@@ -126,7 +129,7 @@ impl Ask {
     pub fn contract(&self) -> Contract {
         match self {
             Self::Contract(contract) | Self::Requests { contract, .. } => *contract,
-            Self::Get(_) | Self::Call(_) => Contract::Http,
+            Self::Get(_) | Self::Call(_) | Self::Prepared(_) => Contract::Http,
             Self::Socket(_) => Contract::WsEcho,
         }
     }
@@ -139,6 +142,7 @@ impl fmt::Display for Ask {
             Self::Get(get) => write!(f, "{} {}", get.method, get.path),
             Self::Call(rpc) => write!(f, "calls of {} over gRPC", rpc.call.path),
             Self::Socket(socket) => socket.fmt(f),
+            Self::Prepared(prepared) => prepared.fmt(f),
             Self::Requests { asked, .. } => asked.fmt(f),
         }
     }
@@ -244,12 +248,12 @@ impl Side {
         Over::of(tls, self.http2.is_some())
     }
 
-    /// Its workers, if it was given a number.
+    /// Its workers; None: another program has started it.
     #[must_use]
-    pub fn workers(&self) -> u32 {
+    pub fn workers(&self) -> Option<u32> {
         match &self.what {
-            What::Started { workers, .. } => *workers,
-            What::Running(_) => 1,
+            What::Started { workers, .. } => Some(*workers),
+            What::Running(_) => None,
         }
     }
 

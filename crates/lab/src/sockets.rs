@@ -3,6 +3,7 @@
 use crate::tree::Root;
 use std::collections::HashSet;
 use std::fs;
+use std::net::{SocketAddr, UdpSocket};
 
 /// `TCP_ESTABLISHED` and `TCP_LISTEN` as `/proc/net/tcp` writes them.
 const ESTABLISHED: &str = "01";
@@ -76,8 +77,24 @@ pub fn listens(root: Root, port: u16) -> Option<bool> {
     (!known.is_empty()).then(|| known.contains(&true))
 }
 
+/// The server behind an address, if it is one process of this machine and what that has started. None: several processes
+/// listen there, or this one comes from it, so that the two cannot be told apart.
+#[must_use]
+pub fn server_at(address: SocketAddr) -> Option<Listener> {
+    // Whoever can bind it has it.
+    UdpSocket::bind((address.ip(), 0)).ok()?;
+    let own = std::process::id() as libc::pid_t;
+    match listeners(address.port()).as_slice() {
+        [one] if !crate::tree::descendants(one.pid).contains(&own) && one.pid != own => {
+            Some(one.clone())
+        }
+        _ => None,
+    }
+}
+
 /// The processes of this machine that listen on this port, as far as their open files may be read; one that has inherited
-/// the socket from another of them is left out.
+/// the socket from another of them is left out, and so is the first process of the machine, which may hold sockets for
+/// services that it starts.
 #[must_use]
 pub fn listeners(port: u16) -> Vec<Listener> {
     let sockets = Sockets::of(std::process::id() as libc::pid_t, port);
@@ -88,7 +105,7 @@ pub fn listeners(port: u16) -> Vec<Listener> {
     let pid = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<libc::pid_t>().ok();
     let holding: Vec<libc::pid_t> = all
         .filter_map(pid)
-        .filter(|&pid| holds(pid, &sockets.listening) == Some(true))
+        .filter(|&pid| pid != 1 && holds(pid, &sockets.listening) == Some(true))
         .collect();
     let inherited: HashSet<libc::pid_t> = holding
         .iter()
@@ -127,6 +144,14 @@ mod tests {
         assert!(listeners(port).iter().any(|one| one.pid == us));
         drop(listener);
         assert_eq!(listens(Root::itself(us), port), Some(false));
+    }
+
+    #[test]
+    fn this_process_is_no_server_of_its_own() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(server_at(listener.local_addr().unwrap()), None);
+        // An address of documentation, RFC 5737, which no machine has.
+        assert_eq!(server_at(([192, 0, 2, 1], 80).into()), None);
     }
 
     #[test]

@@ -40,7 +40,8 @@ impl Root {
     }
 
     /// The CPUs that any of its threads may use now, in order.
-    pub(crate) fn cpus(self) -> Vec<usize> {
+    #[must_use]
+    pub fn cpus(self) -> Vec<usize> {
         let threads = self.processes().into_iter().flat_map(threads);
         let all: BTreeSet<usize> = threads.flat_map(allowed_cpus_of).collect();
         all.into_iter().collect()

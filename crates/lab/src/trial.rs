@@ -17,6 +17,8 @@ use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Plan, clock};
 use prony_record::{Durations, Extent, Failure, Load, Observation, Phase, Resources, Step, Window};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::{Duration, Instant};
 
 /// With what measurements are made, and what ends them all.
@@ -43,6 +45,12 @@ impl<H, G> Copy for Lab<'_, H, G> {}
 pub enum Progress<'a> {
     /// This is being done from here on.
     Doing(Doing),
+    /// When the measurement ends is settled: in nanoseconds since the load began, `Nanos::MAX` where a number of requests
+    /// ends it.
+    Measured {
+        /// The end.
+        until: Nanos,
+    },
     /// A window has ended.
     Window {
         /// The window.
@@ -97,6 +105,8 @@ pub struct Up<'a, H: Host, G> {
     ask: &'a Ask,
     http2: Option<Http2>,
     seed: u64,
+    /// Of the arrivals of its loads, one after the other.
+    loads: Xoshiro256PlusPlus,
     begun: Instant,
     verified: Duration,
     /// Of the warm-up, until it has been recorded.
@@ -217,6 +227,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
             ask,
             http2,
             seed,
+            loads: Xoshiro256PlusPlus::seed_from_u64(rand::random()),
             begun,
             verified,
             warmed: None,
@@ -262,6 +273,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         self.server.output()
     }
 
+    /// From here on, requests of a rate come when this seed says: servers that are compared get the same arrivals.
+    pub fn draw_from(&mut self, seed: u64) {
+        self.loads = Xoshiro256PlusPlus::seed_from_u64(seed);
+    }
+
     /// Loads it unmeasured until it is steady, at the longest for the load's warm-up.
     ///
     /// # Errors
@@ -270,7 +286,8 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         told(Progress::Doing(Doing::WarmUp));
         let length = Extent::Duration(load.window);
         let mut warming = Warming::new(load.warmup, length);
-        let plan = plan(&self.lab, &self.server, &self.dialogue, load);
+        let said = (self.ask, &self.dialogue, rand::random());
+        let plan = plan(&self.lab, &self.server, said, load);
         let mut steer = Until {
             warming: &mut warming,
             told,
@@ -312,7 +329,8 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
             .host
             .watch(&self.server, self.upstream.as_ref(), load.window.0);
         let cold = load.warmup.0.is_zero() || self.warmed.is_some();
-        let plan = plan(&self.lab, &self.server, &self.dialogue, load);
+        let said = (self.ask, &self.dialogue, self.loads.next_u64());
+        let plan = plan(&self.lab, &self.server, said, load);
         let mut steer = Steering {
             extent: load.extent,
             lead_in: clock::nanos(load.lead_in.0),
@@ -418,11 +436,16 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
 fn plan<H: Host, G>(
     lab: &Lab<'_, H, G>,
     server: &H::Server,
-    dialogue: &Dialogue,
+    (ask, dialogue, seed): (&Ask, &Dialogue, u64),
     load: &Load,
 ) -> Plan {
+    let prepared = match ask {
+        Ask::Prepared(prepared) => Some(&**prepared),
+        _ => None,
+    };
     let load = match dialogue {
-        Dialogue::Mix(mix) => begun::for_requests(load.clone(), mix),
+        // The rate of a prepared load speaks of sessions already.
+        Dialogue::Mix(mix) if prepared.is_none() => begun::for_requests(load.clone(), mix),
         _ => load.clone(),
     };
     let tls = server.tls().map(|options| TlsOptions {
@@ -431,9 +454,13 @@ fn plan<H: Host, G>(
     });
     Plan {
         tls,
-        seed: rand::random(),
+        seed: prepared.map_or(seed, |it| it.seed),
+        values: prepared.is_none().then(rand::random),
         spread: clock::nanos(load.lead_in.0) / LEAD_IN,
-        cpus: lab.host.placement().pinned().to_vec(),
+        cpus: match prepared {
+            Some(prepared) => prepared.cpus.clone(),
+            None => lab.host.placement().pinned().to_vec(),
+        },
         ..Plan::new(load, server.target(), dialogue.clone())
     }
 }
@@ -475,7 +502,8 @@ struct Steering<'a, 't, W, S> {
 }
 
 impl<W: Looks, S: Started> Steering<'_, '_, W, S> {
-    fn watch(&self, from: Nanos, until: Nanos) {
+    fn watch(&mut self, from: Nanos, until: Nanos) {
+        (self.told)(Progress::Measured { until });
         let (from, until) = (self.start + from, self.start.saturating_add(until));
         self.watch.measure(from, until);
         (self.beside.measured)(from, until);

@@ -1,6 +1,6 @@
 //! How servers are measured in rounds: as a pilot has found that it fits them, or as their user has said.
 
-use crate::load::Load;
+use crate::load::{Assignment, Load};
 use crate::{Extent, Nanos, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,9 @@ use std::time::Duration;
 const WINDOWS: u32 = 10;
 /// A shorter window holds too little to be a rate.
 const LEAST_WINDOW: Duration = Duration::from_millis(10);
+
+/// Connections that a rate may open, as a multiple of those that it begins with.
+const GROWTH: u32 = 4;
 
 /// How the servers of a duel are measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +84,17 @@ impl Design {
         Load {
             connections: segment.connections,
             threads: base.threads.min(segment.connections),
-            max_connections: rate.map(|_| segment.connections.saturating_mul(4)),
+            max_connections: match (rate, base.assignment) {
+                (Some(_), Assignment::Any) => {
+                    let usual = segment.connections.saturating_mul(GROWTH);
+                    Some(
+                        base.max_connections
+                            .unwrap_or(usual)
+                            .max(segment.connections),
+                    )
+                }
+                _ => None,
+            },
             rate,
             lead_in: segment.lead_in,
             extent: Extent::Duration(segment.length),

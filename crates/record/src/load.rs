@@ -253,6 +253,12 @@ impl std::str::FromStr for Assignment {
 }
 
 impl Load {
+    /// Does a request ask the server to keep its connection open?
+    #[must_use]
+    pub fn asks_to_keep(&self) -> bool {
+        self.keepalive || self.calls > 1
+    }
+
     /// The most connections that it may have open at once.
     #[must_use]
     pub fn max_connections(&self) -> u32 {
@@ -334,7 +340,10 @@ impl fmt::Display for Load {
             write!(f, " {}", self.assignment)?;
         }
         if !self.keepalive {
-            write!(f, " no-keepalive")?;
+            match self.calls {
+                1 => write!(f, " no-keepalive")?,
+                calls => write!(f, " r{calls}")?,
+            }
         }
         if !self.over.is_plain() {
             write!(f, " {}", self.over)?;

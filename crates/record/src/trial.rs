@@ -232,7 +232,7 @@ impl Figures {
             verified_answers: Some(ok),
             throughput: (ok > 0).then(|| seen.throughput()),
             cpu_ns_per_request: used.cpu_per_request(seen.served(), seen.measured_ns),
-            rss_peak_bytes: Some(used.rss_peak_bytes),
+            rss_peak_bytes: (used.watched_ns > 0).then_some(used.rss_peak_bytes),
             p50_ns: response.p50,
             p99_ns: response.p99,
             max_ns: response.max,

@@ -384,7 +384,7 @@ impl Host for RemoteHost {
     fn attach(&self, running: &Running, _ask: &Ask) -> Result<RemoteServer, Failure> {
         let text = format!(
             "{} runs already: --server-on is for servers that prony starts",
-            running.addr
+            running.target
         );
         Err(Failure::new(Step::Start, text))
     }
@@ -501,6 +501,7 @@ fn proven(how: &Proof<'_>) -> Proven {
             Ask::Get(get) => Asked::Get(Box::new(get.clone())),
             Ask::Call(rpc) => Asked::Call(rpc.clone()),
             Ask::Socket(socket) => Asked::Socket(Box::new(socket.clone())),
+            Ask::Prepared(prepared) => Asked::Prepared(prepared.clone()),
             Ask::Requests { contract, asked } => {
                 Asked::Requests(contract.name().to_owned(), Box::new((**asked).clone()))
             }

@@ -247,6 +247,7 @@ fn ask(asked: &Asked) -> Result<Ask, String> {
         Asked::Get(get) => Ask::Get((**get).clone()),
         Asked::Call(rpc) => Ask::Call(rpc.clone()),
         Asked::Socket(socket) => Ask::Socket((**socket).clone()),
+        Asked::Prepared(prepared) => Ask::Prepared(prepared.clone()),
         Asked::Requests(name, asked) => Ask::Requests {
             contract: contract(name)?,
             asked: Arc::new((**asked).clone()),

@@ -55,6 +55,7 @@ impl SlowClient {
         plan.sources.clear();
         // Not the gaps of the load, if that is sent at random moments too.
         plan.seed = of.seed.wrapping_add(1);
+        plan.values = None;
         plan.validate()
             .map_err(|_| "a slow client cannot send these requests: leave it out")?;
         Ok(plan)

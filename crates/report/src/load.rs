@@ -8,6 +8,7 @@ mod named;
 mod over_time;
 mod recovery;
 mod request;
+mod server;
 mod session;
 mod ws;
 
@@ -32,6 +33,7 @@ pub use over_time::{Moment, over_time};
 pub use prony_record::by_session::SessionReport;
 pub use recovery::{Recovery, recoveries};
 pub use request::RequestReport;
+pub use server::ServerReport;
 pub use ws::WsReport;
 
 /// What `prony load --json` prints.
@@ -84,6 +86,8 @@ pub struct LoadReport {
     pub websocket: Option<WsReport>,
     /// What became of the requests.
     pub outcomes: Outcomes,
+    /// What the server used; null where its processes are not known: elsewhere, or another user's.
+    pub server: Option<ServerReport>,
     /// What the generator used.
     pub generator: Generator,
     /// Bytes received, warm-up included.
@@ -245,6 +249,9 @@ impl LoadReport {
         if let Some(tls) = &self.tls {
             let _ = writeln!(out, "TLS          {}", tls.line());
             let _ = writeln!(out, "handshakes   {}", handshakes(tls, self.seconds));
+        }
+        if let Some(server) = &self.server {
+            let _ = writeln!(out, "server       {}", server.line());
         }
         let cpu = self
             .generator

@@ -8,8 +8,10 @@ use super::http2::Http2;
 use super::machines::Apart;
 use super::number::{count, rate};
 use super::over::OverArgs;
+use super::pace::steady_connections;
 use super::request::{Asked, Request};
 use super::servers::contract;
+use super::shape::Shape;
 use super::share::Share;
 use super::timed::{more_than_all, percent, with_unit};
 use super::tls::Tls;
@@ -78,14 +80,10 @@ pub struct Capacity {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub at_least: Option<f64>,
     /// Connections that a trial begins with [default: as many as its rate needs]
-    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
+    #[arg(short, long, value_name = "N", value_parser = steady_connections)]
     pub connections: Option<u32>,
-    /// Open no more connections than this
-    #[arg(long, value_name = "N", default_value_t = MAX_CONNECTIONS, value_parser = count::<u32>)]
-    pub max_connections: u32,
-    /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
-    pub threads: u32,
+    #[command(flatten)]
+    pub shape: Shape,
     /// Length of the trials that decide; longer where answers are slow or few. Those that find out where to look take a
     /// third, and those for the latency below the capacity a half
     #[arg(short, long, value_name = "TIME", default_value = "6s", value_parser = with_unit)]

@@ -1,9 +1,10 @@
 //! How servers are loaded that are measured in rounds.
 
-use super::number::count;
+use super::pace::steady_connections;
+use super::shape::Shape;
 use clap::Args;
 use prony_lab::duel::WINDOW;
-use prony_record::{Load, Span};
+use prony_record::{Load, Spacing, Span};
 use prony_verdict::design::Given;
 
 /// The load of a server in a round, but for its rate. What is not said follows from a pilot.
@@ -11,11 +12,8 @@ use prony_verdict::design::Given;
 #[command(next_help_heading = "Load")]
 pub struct Driven {
     /// Connections [default: as many as keep the servers busy]
-    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
+    #[arg(short, long, value_name = "N", value_parser = steady_connections)]
     pub connections: Option<u32>,
-    /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
-    pub threads: u32,
     /// Load each server for this long in each part of a round [default: as long as its response times ask for, and for half of
     /// the whole time]
     #[arg(short, long, value_name = "TIME")]
@@ -26,16 +24,16 @@ pub struct Driven {
     /// Give up a request after this [default: 5s, or 10 response times]
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
+    #[command(flatten)]
+    pub shape: Shape,
 }
 
 impl Driven {
     /// The load, but for what a pilot decides.
     pub fn load(&self, http2: &super::http2::Http2) -> Load {
         Load {
-            threads: self.threads,
-            pipeline: http2.streams.unwrap_or(1),
             window: Span(WINDOW),
-            ..Load::default()
+            ..self.shape.load(Spacing::Poisson, http2)
         }
     }
 

@@ -8,8 +8,8 @@ use super::gate::Gate;
 use super::grpc::Called;
 use super::http2::Http2;
 use super::machines::Apart;
-use super::number::rate;
 use super::over::OverArgs;
+use super::pace::steady_rate;
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
@@ -116,7 +116,7 @@ pub struct Duel {
     #[command(flatten)]
     pub driven: Driven,
     /// The common rate in requests per second [default: half of what the slowest side reaches]
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
+    #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
     /// No part at a common rate: compare throughput alone
     #[arg(long, conflicts_with = "rate", help_heading = "Load")]

@@ -1,5 +1,6 @@
 //! `prony load`.
 
+use super::Shown;
 use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::grpc::Grpc;
@@ -8,12 +9,11 @@ use super::machines::LoadFrom;
 use super::number::{count, times};
 use super::pace::{Pace, connections, pace};
 use super::request::Request;
+use super::shape::Shape;
 use super::tls::Tls;
 use super::ws::Messages;
-use super::{Shown, one_of};
 use clap::Args;
-use prony_record::load::Assignment;
-use prony_record::{Spacing, Span, Transport};
+use prony_record::Span;
 use std::path::PathBuf;
 
 /// Load a server that is already running
@@ -51,13 +51,6 @@ pub struct Load {
     /// 200..10 for 30s' are stages one after the other
     #[arg(short, long, value_name = "N", default_value = "64", value_parser = connections)]
     pub connections: Pace,
-    /// At a rate, open more connections than --connections while the rate needs them and they help, up to this many
-    /// [default: 1000]
-    #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "assignment")]
-    pub max_connections: Option<u32>,
-    /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
-    pub threads: u32,
     /// Length of the measurement [default: 10s; with stages of --rate or --connections, theirs; with --replay, the log's,
     /// of which a shorter time sends the beginning]
     #[arg(short, long, value_name = "TIME", conflicts_with = "requests")]
@@ -74,18 +67,8 @@ pub struct Load {
     /// fast as answers come]
     #[arg(long, value_name = "N", value_parser = pace)]
     pub rate: Option<Pace>,
-    /// How requests at a rate are spaced
-    #[arg(long, default_value = "constant", value_parser = one_of::<Spacing>(["constant", "poisson"]), requires = "rate")]
-    pub arrival: Spacing,
-    /// Send requests at a rate on any connection that is free, or on each in its turn, as wrk2 does
-    #[arg(long, default_value = "any", value_parser = one_of::<Assignment>(["any", "round-robin"]), requires = "rate")]
-    pub assignment: Assignment,
-    /// Requests in flight per connection
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, conflicts_with = "streams")]
-    pub pipeline: u32,
-    /// A connection of its own for every request
-    #[arg(long)]
-    pub no_keepalive: bool,
+    #[command(flatten)]
+    pub shape: Shape,
     /// Requests by name, with weights, values and what must be answered, from a file
     /// (docs/your-own-requests.md); the URL says where to
     #[arg(
@@ -150,9 +133,6 @@ pub struct Load {
     /// The largest body that is accepted, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, help_heading = "Answer")]
     pub max_body: u64,
-    /// How bytes are moved; auto: io_uring in a closed loop where the kernel has it, else epoll
-    #[arg(long, default_value = "auto", value_parser = one_of::<Transport>(["auto", "epoll", "io_uring"]), help_heading = "Generator")]
-    pub transport: Transport,
     /// The CPUs that the generator's threads are pinned to, such as 0,2-3 [default: not pinned]
     #[arg(long, value_name = "LIST", value_parser = cpus, conflicts_with = "load_from", help_heading = "Generator")]
     pub cpus: Option<Cpus>,

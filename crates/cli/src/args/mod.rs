@@ -20,6 +20,7 @@ mod requests;
 mod results;
 mod run;
 mod servers;
+pub mod shape;
 mod share;
 mod timed;
 pub mod tls;

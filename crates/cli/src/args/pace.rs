@@ -38,7 +38,27 @@ pub fn connections(text: &str) -> Result<Pace, String> {
     .pace(text)
 }
 
+/// One rate, for a verb that holds it for as long as it measures.
+pub fn steady_rate(text: &str) -> Result<f64, String> {
+    pace(text)?.steady()
+}
+
+/// The same for connections.
+pub fn steady_connections(text: &str) -> Result<u32, String> {
+    Ok(connections(text)?.steady()? as u32)
+}
+
 impl Pace {
+    fn steady(self) -> Result<f64, String> {
+        match self {
+            Self::Steady(value) => Ok(value),
+            Self::Ramp(..) | Self::Stages(_) => Err(
+                "it has to stay the same here, since every segment is compared with others; `prony load` has ramps and stages"
+                    .into(),
+            ),
+        }
+    }
+
     /// The largest value.
     pub fn most(&self) -> f64 {
         match self {

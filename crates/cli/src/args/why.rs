@@ -5,8 +5,8 @@ use super::connect::{Connect, Origin};
 use super::driven::Driven;
 use super::grpc::Called;
 use super::http2::Http2;
-use super::number::rate;
 use super::over::OverArgs;
+use super::pace::steady_rate;
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::tls::Tls;
@@ -55,7 +55,7 @@ pub struct Why {
     #[command(flatten)]
     pub driven: Driven,
     /// Requests per second [default: half of what the server reaches as fast as answers come]
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
+    #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
     #[command(flatten)]
     pub tls: Tls,

@@ -2,6 +2,7 @@
 
 use super::duel::{calls, sides};
 use crate::Ended;
+use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::{Capacity, Places};
 use crate::http2::Manners;
 use crate::journal::{Kept, conclude, say_where, subject};
@@ -19,7 +20,7 @@ use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
 use prony_record::service::{CapacityReport, Known};
-use prony_record::{Load, Span, Subject};
+use prony_record::{Load, Spacing, Span, Subject};
 use prony_report::show;
 use prony_verdict::design::Given;
 use std::sync::Arc;
@@ -45,10 +46,8 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             calls: calls::calls(args.called.call.as_deref(), args.contract),
         },
         load: Load {
-            threads: args.threads,
-            pipeline: args.http2.streams.unwrap_or(1),
             window: Span(WINDOW),
-            ..Load::default()
+            ..args.shape.load(Spacing::Poisson, &args.http2)
         },
         given: Given {
             connections: args.connections,
@@ -64,7 +63,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         places,
         &interrupt,
         placement,
-        args.threads,
+        args.shape.threads,
         elsewhere,
         args.apart.server_cpus,
     )?
@@ -102,7 +101,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         },
         side: &side,
         manner: &manner,
-        max_connections: args.max_connections,
+        max_connections: args.shape.max_connections.unwrap_or(MAX_CONNECTIONS),
         limits: limits.clone(),
         starts: args.starts,
         beyond: args.beyond,

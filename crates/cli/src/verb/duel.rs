@@ -40,7 +40,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         places,
         &interrupt,
         placement,
-        args.driven.threads,
+        args.driven.shape.threads,
         elsewhere,
         args.apart.server_cpus,
     )?

@@ -4,9 +4,9 @@ mod dialogue;
 mod display;
 mod grpc;
 mod keep;
+mod reach;
 mod replay;
 mod shape;
-mod verified;
 
 use crate::Ended;
 use crate::args::{Load, Places};
@@ -14,64 +14,80 @@ use crate::target;
 use display::Display;
 use jiff::Timestamp;
 use miette::{IntoDiagnostic, Result, miette};
-use prony_checks::{Evidence, Tcp, examine};
-use prony_engine::{Dialogue, Plan, descriptors};
-use prony_lab::generator::{Generator, Local, Steer, Wheel};
+use prony_engine::{Dialogue, Plan, Target};
+use prony_lab::contract::Depth;
+use prony_lab::generator::Local;
+use prony_lab::host::{Host, LocalHost};
 use prony_lab::interrupt::Interrupt;
-use prony_lab::machine::TcpCounters;
+use prony_lab::placement::Placement;
+use prony_lab::prepared::Prepared;
+use prony_lab::recording::{Whole, findings};
 use prony_lab::requests::begun;
-use prony_lab::warmup::{Warming, until};
+use prony_lab::side::{Ask, Http2, Role, Running, Side, What};
+use prony_lab::sockets::{Listener, server_at};
+use prony_lab::sources::{SentFrom, Sources};
+use prony_lab::topology::Topology;
+use prony_lab::tree::{Attached, Root};
+use prony_lab::trial::{Lab, Progress};
 use prony_record::inert;
-use prony_record::{Extent, Finding, Nanos, Observation, Percentiles, Window};
+use prony_record::load::Over;
+use prony_record::{Extent, Failure, Finding, Observation, Percentiles, Step};
 use prony_remote::Fleet;
+use prony_remote::place::LoadPlace;
 use prony_report::load::{
-    GrpcReport, HostReport, Http2Report, LoadReport, RequestReport, SessionReport, WsReport,
-    over_time, recoveries,
+    GrpcReport, HostReport, Http2Report, LoadReport, RequestReport, ServerReport, SessionReport,
+    WsReport, over_time, recoveries,
 };
 use std::sync::Arc;
 
 pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let fleet = args.from.fleet()?;
-    if fleet.is_none() {
-        let most = args.max_connections.map_or(0.0, f64::from);
-        descriptors::reserve(args.connections.most().max(most) as u64).into_diagnostic()?;
-    }
-    let plan = plan(args, fleet.as_ref())?;
-    known_requests(args, &plan)?;
+    let shared = Placement::shared(&Topology::here());
+    let settled = settle(args, fleet.as_ref())?;
+    known_requests(args, &settled.plan)?;
     let interrupt = Arc::new(Interrupt::default());
     crate::place::on_signal(&interrupt)?;
-    let file = args.file.as_ref().or(args.replay.as_ref());
-    let file = file.filter(|_| !args.no_verify);
-    let file = file.map(|file| file.display().to_string());
-    let file = file.filter(|file| {
-        let Some(Err(why)) = fleet.as_ref().map(|_| verified::reached(&plan)) else {
-            return true;
-        };
-        let file = inert::line(file);
-        eprintln!("the requests of {file} are not tried before the load: {why}");
-        false
+    let apart = fleet.is_some();
+    let ask = Ask::Prepared(Box::new(prepared(args, &settled.plan, apart)?));
+    let server = match &settled.plan.target {
+        Target::Tcp(address) if !apart => server_at(*address),
+        _ => None,
+    };
+    let side = side(args, &settled, server.as_ref());
+    let plan = settled.plan;
+    let host = LocalHost::of_running(placement(&plan, server.as_ref(), shared), &interrupt);
+    let host = host.into_diagnostic()?;
+    let generator = SentFrom {
+        generator: fleet.map_or(LoadPlace::Here(Local), LoadPlace::There),
+        sources: settled.sources,
+    };
+    let lab = Lab {
+        host: &host,
+        generator: &generator,
+        interrupt: &interrupt,
+    };
+    let started = Timestamp::now();
+    let mut display = Display::new(args, &plan);
+    let told = &mut |progress: Progress<'_>| display.hear(&progress);
+    let failed = |failure: Failure| explain(&failure);
+    let mut up = lab
+        .bring_up(&side, &ask, None, &plan.load, Depth::Full, told)
+        .map_err(failed)?;
+    let measured = up.measure(&plan.load, told).map_err(failed)?;
+    // A server that was loaded until it answers wrongly is worse than one that is slow: the samples of the load may have
+    // missed it.
+    let broken = match interrupt.fired() {
+        true => None,
+        false => up.verify_again(told).err(),
+    };
+    let durations = up.take_down();
+    drop(display);
+    let checks = findings(&plan.load, &measured, None, host.placement(), Whole::Yes);
+    let mut report = report(args, &plan, &measured.seen, checks, interrupt.fired());
+    report.server = server.and_then(|server| {
+        let process = (server.pid, server.name.as_str());
+        ServerReport::of(process, &measured.seen, &measured.used)
     });
-    if let Some(file) = &file {
-        verified::verified(file, &plan)?;
-    }
-    let (before, started) = (TcpCounters::read(), Timestamp::now());
-    let seen = match &fleet {
-        Some(fleet) => carry_out(args, &plan, &interrupt, fleet)?,
-        None => carry_out(args, &plan, &interrupt, &Local)?,
-    };
-    let tcp = TcpCounters::read().since(&before);
-    let evidence = Evidence {
-        // Of other machines' connections this one counts nothing.
-        tcp: fleet.is_none().then_some(Tcp {
-            listen_overflows: tcp.listen_overflows,
-            syn_retransmits: tcp.syn_retransmits,
-            retransmits: tcp.retransmits,
-        }),
-        // What falls due are sessions, which last as long as they do.
-        rate: plan.load.rate.filter(|_| seen.by_session.is_empty()),
-        ..Evidence::of(&plan.load, &seen)
-    };
-    let report = report(args, &plan, &seen, examine(&evidence), interrupt.fired());
     let verdict = args.gate.judge(&crate::gate::of_load(&report));
     if args.json {
         println!("{}", verdict.json(&report)?);
@@ -79,13 +95,15 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         crate::out::report(|width| report.text(width));
     }
     verdict.tell();
-    if seen.outcomes.ok == 0 && args.url.starts_with("http://") && fleet.is_none() {
+    if report.outcomes.ok == 0 && args.url.starts_with("http://") && !apart {
         crate::tls::hint(&args.url, &plan.target, args.timeout.0);
     }
     if !args.no_keep {
         let done = keep::Done {
             plan: &plan,
-            seen: &seen,
+            ask: &ask,
+            measured: &measured,
+            durations,
             checks: &report.checks,
             result: report.result(),
             started,
@@ -98,13 +116,8 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     }
     let comment = || Ok(prony_pages::export::load_markdown(&report));
     args.gate.comment(&verdict, comment)?;
-    // A server that was loaded until it answered wrongly is worse than one that was slow: the samples of the load may have missed it.
-    let broken = match &file {
-        Some(file) if !interrupt.fired() => verified::verified(file, &plan).err(),
-        _ => None,
-    };
     if let Some(broken) = &broken {
-        eprintln!("\nafter the load: {broken}");
+        eprintln!("\nafter the load: {}", broken.message);
     }
     Ok(verdict.ended(match (report.outcomes.ok, broken) {
         (0, _) | (_, Some(_)) => Ended::Incomplete,
@@ -112,7 +125,85 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     }))
 }
 
-fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
+/// A load whose bytes and options are settled, and how its server is spoken to.
+struct Settled {
+    plan: Plan,
+    sources: Sources,
+    authority: String,
+    http2: Option<Http2>,
+}
+
+/// The load, with the file whose requests are tried around it.
+fn prepared(args: &Load, plan: &Plan, apart: bool) -> Result<Prepared> {
+    let file = args.file.as_ref().or(args.replay.as_ref());
+    let file = file.filter(|_| !args.no_verify);
+    let tried = file.map(|file| file.display().to_string());
+    let tried = tried.filter(|file| match apart.then(|| reach::reached(plan)) {
+        Some(Err(why)) => {
+            let file = inert::line(file);
+            eprintln!("the requests of {file} are not tried before the load: {why}");
+            false
+        }
+        _ => true,
+    });
+    Ok(Prepared {
+        dialogue: plan.dialogue.clone(),
+        said: match plan.dialogue {
+            Dialogue::Echo(_) => "echo".to_owned(),
+            Dialogue::Grpc(_) => "call".to_owned(),
+            _ => args.request.method()?,
+        },
+        seed: plan.seed,
+        cpus: plan.cpus.clone(),
+        tried,
+        silence: args.timeout.0,
+    })
+}
+
+/// The server, which runs already; its processes are known where one of this machine listens.
+fn side(args: &Load, settled: &Settled, server: Option<&Listener>) -> Side {
+    let plan = &settled.plan;
+    Side {
+        name: args.url.clone(),
+        what: What::Running(Running {
+            target: plan.target.clone(),
+            authority: settled.authority.clone(),
+            tls: plan.tls.clone().map(Box::new),
+            process: server.and_then(|server| Attached::to(server.pid)),
+        }),
+        role: Role::Server,
+        http2: settled.http2,
+        key: None,
+    }
+}
+
+/// Server and generator run where the scheduler or their users put them.
+fn placement(plan: &Plan, server: Option<&Listener>, shared: Placement) -> Placement {
+    let server = server.map(|server| Root::itself(server.pid).cpus());
+    Placement {
+        server: server.unwrap_or_else(|| shared.server.clone()),
+        generator: match plan.cpus.as_slice() {
+            [] => shared.generator.clone(),
+            cpus => cpus.to_vec(),
+        },
+        upstream: Vec::new(),
+        ..shared
+    }
+}
+
+/// A trial that could not be made, with what helps.
+fn explain(failure: &Failure) -> miette::Report {
+    match failure.step {
+        Step::Verify => miette!(
+            help = "`prony verify FILE URL` tries them in every way; --no-verify loads the server as it is",
+            "{}",
+            failure.message
+        ),
+        _ => miette!("{}", failure.message),
+    }
+}
+
+fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
     let address = target::parse(&args.url)?;
     let http2 = args.http2.is_spoken(&address)?;
     let (call, dialogue) = match address.grpc {
@@ -148,7 +239,7 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
         (None, Some(fleet)) => args.connect.route(&address).from(fleet, args.timeout.0)?,
     };
     let sources = args.origin.sources(&args.from.load_from)?;
-    let sources = sources
+    let from = sources
         .toward(&target)
         .map_err(|invalid| miette!("--{invalid}"))?;
     let url = (args.url.as_str(), &address);
@@ -174,15 +265,25 @@ fn plan(args: &Load, fleet: Option<&Fleet>) -> Result<Plan> {
         }
         _ => dialogue,
     };
+    let http2 = (http2 || address.grpc).then(|| args.http2.settings());
+    let load = prony_record::Load {
+        over: Over::of(tls.is_some(), http2.is_some()),
+        ..load
+    };
     let plan = Plan {
         tls,
-        sources,
+        sources: from,
         seed: args.seed.unwrap_or_else(rand::random),
         cpus,
         ..Plan::new(load, target, dialogue)
     };
     plan.validate().map_err(|invalid| miette!("--{invalid}"))?;
-    Ok(plan)
+    Ok(Settled {
+        plan,
+        sources,
+        authority: address.authority,
+        http2,
+    })
 }
 
 /// The load as sessions need it, if the file has some.
@@ -197,55 +298,6 @@ fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_re
         )),
         Dialogue::Mix(mix) => Ok(begun::on_connections(load, mix)),
         _ => Ok(load),
-    }
-}
-
-/// Runs the load with its progress.
-fn carry_out(
-    args: &Load,
-    plan: &Plan,
-    interrupt: &Interrupt,
-    generator: &impl Generator,
-) -> Result<Observation> {
-    let extent = plan.load.extent;
-    let mut steering = Steering {
-        extent,
-        warming: (!args.warmup.0.is_zero()).then(|| Warming::new(args.warmup, extent)),
-        display: Display::new(args, plan),
-    };
-    generator
-        .load(plan, interrupt, &mut steering)
-        .into_diagnostic()
-}
-
-/// Measures at once, or when the load is steady.
-struct Steering {
-    extent: Extent,
-    warming: Option<Warming>,
-    display: Display,
-}
-
-impl Steer for Steering {
-    fn at_once(&self) -> Option<Nanos> {
-        self.warming.is_none().then(|| until(0, self.extent))
-    }
-
-    fn began(&mut self, _start: Nanos, _wheel: &dyn Wheel) {
-        if let Some(length) = self.at_once() {
-            self.display.measured(length);
-        }
-    }
-
-    fn window(&mut self, window: &Window, wheel: &dyn Wheel) {
-        self.display.window(window, wheel.elapsed());
-        let over = self
-            .warming
-            .as_mut()
-            .and_then(|warming| warming.after(window, wheel.elapsed()));
-        if let Some((from, until)) = over {
-            let (_, until) = wheel.measure(from, until);
-            self.display.measured(until);
-        }
     }
 }
 
@@ -311,6 +363,7 @@ fn report(
             _ => None,
         },
         outcomes: seen.outcomes.clone(),
+        server: None,
         generator: seen.generator.clone(),
         bytes_received: seen.bytes_received,
         bytes_sent: seen.bytes_sent,

@@ -40,7 +40,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
         places,
         &interrupt,
         placement,
-        args.driven.threads,
+        args.driven.shape.threads,
         None,
         None,
     )?

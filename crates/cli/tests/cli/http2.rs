@@ -50,6 +50,9 @@ fn a_load_is_made_over_http2() {
     assert_eq!(seen["outcomes"]["ok"], 200, "{seen:#}");
     assert_eq!(seen["http2"]["streams"], 8, "{seen:#}");
     assert_eq!(seen["http2"]["window"], 70_000, "{seen:#}");
+    // In the notebook too it is one over HTTP/2.
+    let kept = place.prony(&["report"]).with(0).stdout;
+    assert!(kept.contains("c2 s8 h2c"), "{kept}");
     let text = place.prony(&[&load[..], &[&url]].concat()).with(0);
     let line = "HTTP/2       1 stream in flight on each connection";
     assert!(text.stdout.contains(line), "{text}");

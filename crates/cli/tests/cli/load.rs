@@ -492,6 +492,57 @@ fn a_delay_that_is_known_is_in_the_report() {
 }
 
 #[test]
+fn a_connection_is_closed_after_as_many_requests_as_was_said() {
+    let (place, server) = (Place::new(), Served::start(&["http-echo"]));
+    let url = server.http("/");
+    let load = ["load", "-n", "100", "-c", "2", "--json", &url];
+    let seen = |more: &[&str]| place.prony(&[&load[..], more].concat()).with(0).json();
+    let of_ten = seen(&["--requests-per-connection", "10"]);
+    assert_eq!(of_ten["outcomes"]["ok"], 100, "{of_ten:#}");
+    let connections = of_ten["latency"]["connect"]["n"].as_u64();
+    let connections = connections.or(of_ten["connect"]["n"].as_u64()).unwrap();
+    assert!((10..=12).contains(&connections), "{of_ten:#}");
+    let kept = place.prony(&["report"]).with(0).stdout;
+    assert!(kept.contains("c2 r10"), "{kept}");
+    // What has no effect is refused.
+    let done = place.prony(&[&load[..], &["--arrival", "poisson"]].concat());
+    assert!(
+        done.code != Some(0) && done.stderr.contains("--rate"),
+        "{done}"
+    );
+}
+
+#[test]
+fn what_the_server_used_is_seen_where_it_is_a_process_of_this_machine() {
+    let (place, server) = (Place::new(), Served::start(&["http-echo"]));
+    let url = server.http("/");
+    let load = ["load", "-d", "600ms", "-c", "4", url.as_str()];
+    let seen = place
+        .prony(&[&load[..], &["--json"]].concat())
+        .with(0)
+        .json();
+    let used = &seen["server"];
+    assert_eq!(used["process"], "prony", "{used:#}");
+    assert_eq!(used["pid"], server.pid(), "{used:#}");
+    assert!(used["cpus"].as_f64().unwrap() > 0.0, "{used:#}");
+    assert!(
+        used["cpu_per_request"]["value"].as_f64().unwrap() > 0.0,
+        "{used:#}"
+    );
+    assert!(
+        used["rss_peak_bytes"].as_u64().unwrap() > 100_000,
+        "{used:#}"
+    );
+    // The notebook has it as of any other trial.
+    let kept = place.prony(&["report", "--json"]).with(0).json();
+    let cell = &kept["cells"][0];
+    assert_eq!(cell["rss_peak_bytes"], used["rss_peak_bytes"], "{cell:#}");
+    let text = place.prony(&load).with(0);
+    assert!(text.stdout.contains("CPU per request"), "{text}");
+    assert!(text.stdout.contains("prony (process "), "{text}");
+}
+
+#[test]
 fn a_load_is_kept_as_a_run() {
     let (place, server) = (Place::new(), Served::start(&["http-echo"]));
     let url = server.http("/");

@@ -1,16 +1,14 @@
 //! A server that another program has started: it is verified and loaded, and left alone.
 
+use super::reached::Reached;
 use super::{Proof, Started};
-use crate::contract::{Contract, Fixture, Inspection, Verified, Wanted, Way};
-use crate::get::Spoken;
+use crate::contract::{Contract, Fixture, Inspection, Verified};
 use crate::relay::Relay;
 use crate::side::{Ask, Http2, Running};
 use crate::tree::{Attached, Root};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target};
-use prony_record::load::Over;
 use prony_record::{Failure, Load, Step};
-use std::net::SocketAddr;
 use std::path::Path;
 
 #[derive(Debug)]
@@ -18,6 +16,8 @@ pub(super) struct External {
     running: Running,
     /// What it is verified through, when it speaks TLS.
     relay: Option<Relay>,
+    /// A prepared load goes on when the process ends: another one may take its place, as with a supervisor.
+    outlived: bool,
     fixture: Fixture,
 }
 
@@ -28,15 +28,21 @@ impl External {
         }
         let failed = |error: &dyn std::fmt::Display| Failure::new(Step::Verify, error.to_string());
         let fixture = Fixture::set_up(ask.contract(), scratch).map_err(|error| failed(&error))?;
-        let relay = match running.tls.as_deref() {
-            None => None,
-            Some(options) => {
-                Some(Relay::to(running.addr, options).map_err(|error| failed(&error))?)
+        // A prepared load speaks TLS by itself.
+        let relayed = running
+            .tls
+            .as_deref()
+            .filter(|_| !matches!(ask, Ask::Prepared(_)));
+        let relay = match (relayed, &running.target) {
+            (Some(options), Target::Tcp(address)) => {
+                Some(Relay::to(*address, options).map_err(|error| failed(&error))?)
             }
+            _ => None,
         };
         Ok(Self {
             running: running.clone(),
             relay,
+            outlived: matches!(ask, Ask::Prepared(_)),
             fixture,
         })
     }
@@ -49,28 +55,20 @@ impl External {
         }
     }
 
-    /// How it is reached.
-    fn way(&self, http2: Option<Http2>) -> Way<'_> {
-        let tls = self.running.tls.as_deref();
-        Way {
-            over: Over::of(tls.is_some(), http2.is_some()),
+    fn reached(&self) -> Reached<'_> {
+        let target = &self.running.target;
+        Reached {
+            target: target.clone(),
+            plain: match (&self.relay, target) {
+                (Some(relay), _) => Ok(relay.addr()),
+                (None, Target::Tcp(address)) => Ok(*address),
+                (None, Target::Unix(_)) => Err(format!("{target} has no TCP address")),
+            },
             authority: &self.running.authority,
-            tls: tls.map(|options| (self.running.addr, options)),
-            window: http2.map(|http2| http2.window),
+            tls: self.running.tls.as_deref(),
+            fixture: &self.fixture,
+            expected_failures: None,
         }
-    }
-
-    fn spoken(&self, how: &Proof<'_>) -> Spoken<'_> {
-        Spoken {
-            authority: &self.running.authority,
-            tls: self.running.tls.is_some(),
-            http2: how.http2,
-        }
-    }
-
-    /// Where it is verified.
-    fn plain(&self) -> SocketAddr {
-        self.relay.as_ref().map_or(self.running.addr, Relay::addr)
     }
 }
 
@@ -88,8 +86,9 @@ pub fn verify_running(
     let scratch = std::env::temp_dir();
     let external = External::of(running, &Ask::Contract(contract), &scratch)
         .map_err(|failure| failure.message)?;
-    how.by(external.way(http2))
-        .of(contract, external.plain(), &external.fixture)
+    let reached = external.reached();
+    how.by(reached.way(http2))
+        .of(contract, reached.plain.clone()?, &external.fixture)
         .map_err(|violation| violation.to_string())
 }
 
@@ -100,7 +99,7 @@ fn gone(process: Attached) -> Option<String> {
 
 impl Started for External {
     fn target(&self) -> Target {
-        Target::Tcp(self.running.addr)
+        self.running.target.clone()
     }
 
     fn tls(&self) -> Option<TlsOptions> {
@@ -116,36 +115,13 @@ impl Started for External {
     }
 
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
-        match how.ask {
-            Ask::Get(_) | Ask::Call(_) | Ask::Socket(_) => Ok(()),
-            Ask::Requests { asked, .. } => {
-                let place = (&self.target(), self.running.tls.as_deref());
-                asked.prove(place, &self.spoken(how), (how.depth, how.seed))
-            }
-            Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
-                .by(self.way(how.http2))
-                .of(*contract, self.plain(), &self.fixture)
-                .map(drop)
-                .map_err(|violation| violation.to_string()),
-        }
-        .map_err(|message| self.failure(step, message))
+        let verified = self.reached().verify(how);
+        verified.map_err(|message| self.failure(step, message))
     }
 
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
-        match how.ask {
-            Ask::Get(get) => get.dialogue(self.plain(), &self.spoken(how)),
-            Ask::Call(rpc) => {
-                let secure = self.running.tls.is_some();
-                rpc.dialogue(self.plain(), &self.running.authority, secure, how.http2)
-            }
-            Ask::Socket(socket) => socket.dialogue(self.plain(), &self.running.authority, load),
-            Ask::Requests { asked, .. } => asked.dialogue(&self.spoken(how), load.keepalive),
-            Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
-                .by(self.way(how.http2))
-                .dialogue(*contract, self.plain(), &self.fixture, Wanted::of(load))
-                .map_err(|violation| violation.to_string()),
-        }
-        .map_err(|message| self.failure(Step::Verify, message))
+        let dialogue = self.reached().dialogue(how, load);
+        dialogue.map_err(|message| self.failure(Step::Verify, message))
     }
 
     fn root(&self) -> Option<Root> {
@@ -155,7 +131,8 @@ impl Started for External {
     }
 
     fn exited(&mut self) -> Option<String> {
-        let gone = self.running.process.and_then(gone)?;
+        let process = self.running.process.filter(|_| !self.outlived);
+        let gone = process.and_then(gone)?;
         Some(format!("({gone})"))
     }
 

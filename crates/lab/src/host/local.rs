@@ -73,6 +73,21 @@ enum Kind {
 }
 
 impl LocalHost {
+    /// The host of a server that runs already: nothing is built or started here.
+    ///
+    /// # Errors
+    /// When this program's own file is not known.
+    pub fn of_running(placement: Placement, interrupt: &Arc<Interrupt>) -> std::io::Result<Self> {
+        let scratch = std::env::temp_dir();
+        Ok(Self {
+            prony: std::env::current_exe()?,
+            builder: Builder::new(&scratch),
+            scratch,
+            placement,
+            interrupt: Arc::clone(interrupt),
+        })
+    }
+
     /// Starts a server on `at` and waits until it answers. Port 0 stands for a free one.
     ///
     /// # Errors
@@ -294,7 +309,11 @@ impl Host for LocalHost {
         let roots = Roots {
             server: root,
             upstream: upstream.and_then(Started::root),
-            port: server.addr().port(),
+            port: match server.target() {
+                Target::Tcp(address) => address.port(),
+                // Connections are found by their port.
+                Target::Unix(_) => 0,
+            },
         };
         LocalWatch::Processes(ProcWatch::start(roots, self.placement.clone(), period))
     }

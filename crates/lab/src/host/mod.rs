@@ -3,6 +3,7 @@
 mod external;
 mod local;
 mod ours;
+mod reached;
 
 pub use external::verify_running;
 pub use local::{LocalHost, LocalServer, LocalWatch, Relayed};

@@ -1,14 +1,11 @@
 //! A server that this program has started.
 
+use super::reached::Reached;
 use super::{Proof, Started};
 use crate::container;
-use crate::contract::{
-    Certificate, Contract, Depth, Fixture, Inspection, Verified, Violation, Wanted, Way, authority,
-};
-use crate::get::Spoken;
+use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
 use crate::process::Process;
 use crate::relay::Relay;
-use crate::side::Ask;
 use crate::tree::Root;
 use prony_engine::protocol::{h2, tls};
 use prony_engine::{Dialogue, Nanos, Target, clock};
@@ -150,15 +147,6 @@ impl Place {
     fn tls(&self) -> Option<&tls::TlsOptions> {
         self.secured.as_ref().map(|it| &it.options)
     }
-
-    fn way(&self, window: Option<u32>) -> Way<'_> {
-        Way {
-            over: self.over,
-            authority: &self.authority,
-            tls: self.tls().map(|options| (self.reached, options)),
-            window,
-        }
-    }
 }
 
 impl Ours {
@@ -169,34 +157,33 @@ impl Ours {
         depth: Depth,
         seed: u64,
     ) -> Result<Verified, Failure> {
+        let reached = self.reached();
         Inspection::new(depth, seed)
             .knowing(&self.expected_failures)
-            .by(self.place.way(None))
+            .by(reached.way(None))
             .of(contract, self.place.plain(), &self.fixture)
-            .map_err(|violation| violated(&mut self.process, step, &violation))
+            .map_err(|violation| self.failure(step, violation.to_string()))
     }
-}
 
-impl Ours {
-    fn spoken(&self, how: &Proof<'_>) -> Spoken<'_> {
-        Spoken {
+    fn reached(&self) -> Reached<'_> {
+        Reached {
+            target: Target::Tcp(self.place.reached),
+            plain: Ok(self.place.plain()),
             authority: &self.place.authority,
-            tls: self.place.over.is_tls(),
-            http2: how.http2,
+            tls: self.place.tls(),
+            fixture: &self.fixture,
+            expected_failures: Some(&self.expected_failures),
         }
     }
-}
 
-fn violated(process: &mut Process, step: Step, violation: &Violation) -> Failure {
-    failed(process, step, violation.to_string())
-}
-
-fn failed(process: &mut Process, step: Step, what: String) -> Failure {
-    let message = match process.exited() {
-        Some(exit) => format!("{what} (the server ended {exit})"),
-        None => what,
-    };
-    Failure::new(step, message).with_output(process.output())
+    /// Adds to a failure how the server ended, if it did, and the end of what it printed.
+    fn failure(&mut self, step: Step, what: String) -> Failure {
+        let message = match self.process.exited() {
+            Some(exit) => format!("{what} (the server ended {exit})"),
+            None => what,
+        };
+        Failure::new(step, message).with_output(self.process.output())
+    }
 }
 
 impl Started for Ours {
@@ -217,53 +204,13 @@ impl Started for Ours {
     }
 
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure> {
-        match how.ask {
-            Ask::Contract(contract) => self.inspect(step, *contract, how.depth, how.seed).map(drop),
-            Ask::Get(_) | Ask::Call(_) | Ask::Socket(_) => Ok(()),
-            Ask::Requests { asked, .. } => {
-                let target = Target::Tcp(self.place.reached);
-                let place = (&target, self.place.tls());
-                asked
-                    .prove(place, &self.spoken(how), (how.depth, how.seed))
-                    .map_err(|message| failed(&mut self.process, step, message))
-            }
-        }
+        let verified = self.reached().verify(how);
+        verified.map_err(|message| self.failure(step, message))
     }
 
     fn dialogue(&mut self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, Failure> {
-        match how.ask {
-            Ask::Get(get) => {
-                get.dialogue(self.place.plain(), &self.spoken(how))
-                    .map_err(|message| {
-                        Failure::new(Step::Verify, message).with_output(self.process.output())
-                    })
-            }
-            Ask::Call(rpc) => rpc
-                .dialogue(
-                    self.place.plain(),
-                    &self.place.authority,
-                    self.place.over.is_tls(),
-                    how.http2,
-                )
-                .map_err(|message| failed(&mut self.process, Step::Verify, message)),
-            Ask::Socket(socket) => socket
-                .dialogue(self.place.plain(), &self.place.authority, load)
-                .map_err(|message| failed(&mut self.process, Step::Verify, message)),
-            Ask::Requests { asked, .. } => {
-                let dialogue = asked.dialogue(&self.spoken(how), load.keepalive);
-                dialogue.map_err(|message| failed(&mut self.process, Step::Verify, message))
-            }
-            Ask::Contract(contract) => Inspection::new(how.depth, how.seed)
-                .knowing(&self.expected_failures)
-                .by(self.place.way(how.http2.map(|http2| http2.window)))
-                .dialogue(
-                    *contract,
-                    self.place.plain(),
-                    &self.fixture,
-                    Wanted::of(load),
-                )
-                .map_err(|violation| violated(&mut self.process, Step::Load, &violation)),
-        }
+        let dialogue = self.reached().dialogue(how, load);
+        dialogue.map_err(|message| self.failure(Step::Verify, message))
     }
 
     fn root(&self) -> Option<Root> {

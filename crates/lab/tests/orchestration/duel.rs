@@ -116,6 +116,43 @@ fn as_many_rounds_as_were_asked_for() {
 }
 
 #[test]
+fn sides_of_a_round_get_the_same_arrivals_and_other_values() {
+    let (world, host, generator) = world(&[("a", noisy(10_000.0)), ("b", noisy(10_000.0))]);
+    let (interrupt, sides, manner) = (
+        Interrupt::default(),
+        [side("a"), side("b")],
+        manner(Some(100.0)),
+    );
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms: &terms(3, true),
+        time: Time::Unlimited,
+    };
+    duel.carry_out(&mut Vec::<Recording>::new(), &mut |_| {})
+        .unwrap();
+    let drawn = world.drawn.borrow().clone();
+    let arrivals = |name: &str| -> Vec<u64> {
+        let of = drawn.iter().filter(|(of, ..)| of == name);
+        of.map(|(_, arrivals, _)| *arrivals).collect()
+    };
+    let (a, b) = (arrivals("a"), arrivals("b"));
+    assert!(a.len() >= 3, "{drawn:?}");
+    assert_eq!(a, b);
+    // Each segment of each round has its own, and no two loads send the same values.
+    let mut all: Vec<u64> = [
+        &a[..],
+        &drawn.iter().filter_map(|it| it.2).collect::<Vec<_>>(),
+    ]
+    .concat();
+    let number = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), number, "{drawn:?}");
+}
+
+#[test]
 fn every_part_has_the_record_of_a_run() {
     let slow_start = Behaviour {
         warms_up_for: 40,

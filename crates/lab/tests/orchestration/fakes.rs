@@ -129,6 +129,8 @@ pub struct World {
     pub interrupt_in: Shared<Option<u32>>,
     /// What was done, in order: `start a`, `load a`, `stop a`.
     pub done: Shared<Vec<String>>,
+    /// Loads at a rate: of which server, with the seeds of their arrivals and of their values.
+    pub drawn: Shared<Vec<(String, u64, Option<u64>)>>,
 }
 
 pub struct FakeHost {
@@ -453,6 +455,10 @@ impl Generator for FakeGenerator {
         self.0.done.borrow_mut().push(format!("load {name}"));
         if self.0.lost_in.get().is_some_and(|lost| number >= lost) {
             return Err(Error::Elsewhere("agent-lost: no answer".into()));
+        }
+        if plan.load.rate.is_some() {
+            let drawn = (name.clone(), plan.seed, plan.values);
+            self.0.drawn.borrow_mut().push(drawn);
         }
         let behaviour = self.0.servers.borrow()[&name].clone();
         let most = f64::from(plan.load.max_connections()) / behaviour.latency;

@@ -5,6 +5,7 @@ use super::folders::{Worktree, folders, revisions, shell};
 use super::images::images;
 use crate::args::grpc::Called;
 use crate::args::request::Request;
+use crate::args::shape::for_http1;
 use crate::args::{Duel, Places};
 use crate::http2::Manners;
 use crate::machines::Elsewhere;
@@ -158,9 +159,10 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         }
     };
     spoken(&ask, &sides)?;
+    let load = args.driven.load(&args.http2);
     Ok(Chosen {
         manner: Manner {
-            load: manners.messages(args.driven.load(&args.http2), &ask)?,
+            load: shaped(load, &manners, &ask, &sides)?,
             ask,
             given: args.driven.given(args.rate),
         },
@@ -237,11 +239,36 @@ pub fn one(
     };
     spoken(&ask, std::slice::from_ref(&side))?;
     let manner = Manner {
-        load: args.manners.messages(args.load, &ask)?,
+        load: shaped(args.load, &args.manners, &ask, std::slice::from_ref(&side))?,
         ask,
         given: args.given,
     };
     Ok((side, manner))
+}
+
+/// The load, if these sides can be asked this with it.
+fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Result<Load> {
+    let http2 = sides.iter().any(|side| side.http2.is_some());
+    if http2 && load.pipeline > 1 && manners.http2.streams.is_none() {
+        return Err(for_http1());
+    }
+    let sessions = match ask {
+        Ask::Requests { asked, .. } => !asked.mix.sessions.is_empty(),
+        _ => false,
+    };
+    if sessions && (load.pipeline > 1 || !load.keepalive) {
+        return Err(miette!(
+            "a session waits for each answer, and has a connection until it ends: sessions take no --pipeline, --streams, \
+             --no-keepalive and --requests-per-connection"
+        ));
+    }
+    // Connections and threads are settled when the pilots are known.
+    let alone = Load {
+        threads: 1,
+        ..load.clone()
+    };
+    alone.check().map_err(|invalid| miette!("--{invalid}"))?;
+    manners.messages(load, ask)
 }
 
 /// What all sides are asked, in words.
@@ -329,11 +356,11 @@ fn side(
         let over_tls = address.tls && !address.ws;
         let http2 = address.h2c || address.grpc || (over_tls && manners.http2.http2);
         let target = address.resolve(manners.connect, PATIENCE)?;
-        let Target::Tcp(addr) = target else {
+        if let Target::Unix(_) = target {
             return Err(miette!(
                 "{word}: servers on unix sockets are loaded by `prony load` alone"
             ));
-        };
+        }
         let tls = match address.tls {
             true => {
                 let options = manners.tls.options(&address.host, http2)?;
@@ -361,7 +388,7 @@ fn side(
         let side = Side {
             name: word.to_owned(),
             what: What::Running(Running {
-                addr,
+                target,
                 authority: address.authority,
                 tls,
                 process: None,

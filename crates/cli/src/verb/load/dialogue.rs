@@ -41,12 +41,12 @@ pub fn dialogue(args: &Load, address: &target::Address, http2: bool) -> Result<D
 /// The requests of a file, of a log, or of a log by a file.
 fn mix(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> {
     if http2 {
-        not_pipelined(args)?;
+        args.shape.not_pipelined()?;
     }
     let server = Server {
         host: address.authority.clone(),
         prefix: prefix(&address.path)?,
-        keepalive: !args.no_keepalive,
+        keepalive: args.shape.keeps_open(),
         limits: limits(args),
         shares: match args.random_shares {
             true => Shares::Random,
@@ -81,23 +81,12 @@ fn request(args: &Load, address: &target::Address) -> Result<HttpRequest> {
         host: address.authority.clone(),
         headers: args.request.fields()?,
         body: args.request.content()?,
-        keepalive: !args.no_keepalive,
+        keepalive: args.shape.keeps_open(),
     })
 }
 
-/// Over HTTP/2 there are streams.
-pub fn not_pipelined(args: &Load) -> Result<()> {
-    match args.pipeline {
-        1 => Ok(()),
-        _ => Err(miette!(
-            help = "--streams N has N requests in flight on each connection",
-            "--pipeline is for HTTP/1.1"
-        )),
-    }
-}
-
 fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
-    not_pipelined(args)?;
+    args.shape.not_pipelined()?;
     let (request, expect) = (request(args, address)?, args.request.expect()?);
     if args.request.encoding.compressed {
         let mix = decoded(&request, &expect, limits(args));

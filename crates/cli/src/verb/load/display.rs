@@ -6,6 +6,7 @@ use crate::live::frame::generator;
 use crate::live::frame::{End, Frame, Load, Part};
 use prony_checks::{Evidence, examine};
 use prony_engine::{Plan, clock};
+use prony_lab::trial::Progress;
 use prony_record::{Backlog, Extent, Nanos, Phase, SECOND, Window};
 use prony_report::show;
 use std::time::{Duration, Instant};
@@ -68,13 +69,22 @@ impl Display {
         }
     }
 
-    /// The warm-up is over: it is known when the load ends.
-    pub fn measured(&mut self, until: Nanos) {
-        self.until = Some(until);
+    /// Shows how the trial goes.
+    pub fn hear(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Doing(doing) => {
+                let doing = doing.phrase();
+                self.live
+                    .change(move |frame| doing.clone_into(&mut frame.doing));
+            }
+            Progress::Measured { until } => self.until = Some(*until),
+            Progress::Window { window, server } => self.window(window, *server),
+        }
     }
 
-    /// A window has ended, when the load has lasted for `elapsed`.
-    pub fn window(&mut self, window: &Window, elapsed: Nanos) {
+    /// A window has ended.
+    fn window(&mut self, window: &Window, server: Option<f64>) {
+        let elapsed = window.end_ns();
         self.part = match self.until {
             // A measurement that is shorter than a window has none of its own.
             Some(until) if window.start_ns >= until => Part::Rest,
@@ -97,7 +107,7 @@ impl Display {
         if window.end_ns() % SECOND < window.length_ns {
             self.live.line(text);
         }
-        self.live.window(window, None);
+        self.live.window(window, server);
         let end = self.end(elapsed);
         let (plan, threads, extent) = (self.plan.clone(), self.threads, self.extent);
         let shape = self.shape.clone();

@@ -1,6 +1,6 @@
 //! Calls of gRPC: what a load says, and what is looked at before it.
 
-use super::dialogue::{limits, not_pipelined};
+use super::dialogue::limits;
 use crate::args::Load;
 use crate::grpc::rpc;
 use crate::target::Address;
@@ -12,7 +12,7 @@ use prony_record::inert;
 
 /// The call of an address, and how a load makes it when nothing is known of its answers.
 pub fn call(args: &Load, address: &Address) -> Result<(Rpc, Dialogue)> {
-    not_pipelined(args)?;
+    args.shape.not_pipelined()?;
     if let Some(option) = match (&args.file, &args.replay) {
         (Some(_), _) => Some("--file"),
         (_, Some(_)) => Some("--replay"),

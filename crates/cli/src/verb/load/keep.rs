@@ -5,19 +5,21 @@ use crate::git::{git, is_dirty};
 use crate::journal::{Kept, conclude, say_where, subject};
 use jiff::Timestamp;
 use miette::{Result, miette};
-use prony_engine::{Dialogue, Plan};
+use prony_engine::Plan;
 use prony_lab::event::Journal;
 use prony_lab::machine::this_machine;
 use prony_lab::recording::Slot;
-use prony_lab::trial::{Measured, Rest};
-use prony_lab::warmup::WarmUp;
-use prony_record::{Durations, Finding, Observation, Resources, Subject};
+use prony_lab::side::Ask;
+use prony_lab::trial::Measured;
+use prony_record::{Durations, Finding, Subject};
 use std::convert::Infallible;
 
 /// What was measured, and when.
 pub struct Done<'a> {
     pub plan: &'a Plan,
-    pub seen: &'a Observation,
+    pub ask: &'a Ask,
+    pub measured: &'a Measured,
+    pub durations: Durations,
     pub checks: &'a [Finding],
     pub started: Timestamp,
     pub interrupted: bool,
@@ -37,11 +39,6 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         label => format!("{} ({label})", args.url),
     };
     let names = [args.url.clone()];
-    let asked = match done.plan.dialogue {
-        Dialogue::Echo(_) => "echo".to_owned(),
-        Dialogue::Grpc(_) => "call".to_owned(),
-        _ => args.request.method()?,
-    };
     let placement = match done.plan.cpus.as_slice() {
         [] if !args.from.load_from.is_empty() => args.from.words(),
         [] => "generator not pinned".to_owned(),
@@ -55,7 +52,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         done.plan.seed,
         Subject {
             rounds: 1,
-            ..subject(&names, asked, placement)
+            ..subject(&names, done.ask.to_string(), placement)
         },
         this_machine(),
     )?;
@@ -71,21 +68,8 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
         version: label,
         rig: None,
     };
-    let measured = Measured {
-        seen: done.seen.clone(),
-        used: Resources::default(),
-        warm_up: WarmUp {
-            length: 0,
-            steady: true,
-        },
-        rested: Rest::default(),
-    };
-    let recording = slot.recording(
-        &measured,
-        Durations::default(),
-        done.checks.to_vec(),
-        done.interrupted,
-    );
+    let checks = done.checks.to_vec();
+    let recording = slot.recording(done.measured, done.durations, checks, done.interrupted);
     kept.add(&recording).map_err(|error| miette!("{error}"))?;
     let id = kept.finish(&Ok::<(), Infallible>(()), done.interrupted)?;
     conclude(&notebook, id, &done.result);

@@ -7,7 +7,7 @@ use miette::{Result, miette};
 use prony_engine::descriptors;
 use prony_record::load::Assignment;
 use prony_record::stages::due_in;
-use prony_record::{Extent, Span};
+use prony_record::{Extent, Spacing, Span};
 use std::time::Duration;
 
 /// The length of a measurement when nothing is said.
@@ -47,32 +47,29 @@ pub fn load(args: &Load) -> Result<prony_record::Load> {
         (Some(_), Some(length)) => Some(mean(length.as_secs_f64())),
         _ => None,
     };
+    if rate.is_none() && args.replay.is_none() {
+        args.shape.closed()?;
+    }
     Ok(prony_record::Load {
         connections: args.connections.most() as u32,
         connection_stages: args.connections.stages(given),
         max_connections: max_connections(args),
-        assignment: args.assignment,
-        threads: args.threads,
         rate,
         stages,
-        arrival: args.arrival,
-        pipeline: args.http2.streams.unwrap_or(args.pipeline),
-        keepalive: !args.no_keepalive,
         size: args.messages.size(),
         text: args.messages.text,
         extent,
         timeout: args.timeout,
         warmup: args.warmup,
         window: Span(window),
-        transport: args.transport,
-        ..prony_record::Load::default()
+        ..args.shape.load(Spacing::Constant, &args.http2)
     })
 }
 
 /// The most connections of an open loop: as said, or usual, if so many can be open at once.
 fn max_connections(args: &Load) -> Option<u32> {
     let open = args.rate.is_some() || args.replay.is_some();
-    if !open || args.assignment != Assignment::Any {
+    if !open || args.shape.assignment != Assignment::Any {
         return None;
     }
     let first = args.connections.most() as u32;
@@ -80,7 +77,7 @@ fn max_connections(args: &Load) -> Option<u32> {
         let usual = MAX_CONNECTIONS.max(first);
         descriptors::reserve(u64::from(usual)).ok().map(|()| usual)
     };
-    args.max_connections.or_else(usual)
+    args.shape.max_connections.or_else(usual)
 }
 
 /// The windows in which a load of this length is shown that changes.

@@ -202,6 +202,7 @@ impl Display {
                 let text = format!("{}: {}", self.trial, doing.phrase());
                 self.live.change(move |frame| frame.doing = text);
             }
+            Progress::Measured { .. } => {}
             Progress::Window { window, server } => self.live.window(window, *server),
         }
     }

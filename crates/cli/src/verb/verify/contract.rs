@@ -59,11 +59,11 @@ pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<En
     if address.h2c {
         crate::http2::tried(&args.url, &target, args.timeout.0)?;
     }
-    let Target::Tcp(addr) = target else {
+    if let Target::Unix(_) = target {
         return Err(miette!("contracts are verified over TCP"));
-    };
+    }
     let running = Running {
-        addr,
+        target,
         authority: address.authority.clone(),
         tls: tls.map(Box::new),
         process: None,

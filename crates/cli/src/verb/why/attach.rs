@@ -3,6 +3,7 @@
 use crate::args::Why;
 use crate::target::{self, is_url};
 use miette::{Result, miette};
+use prony_engine::Target;
 use prony_lab::side::{Side, What};
 use prony_lab::sockets::{Listener, listeners, listens};
 use prony_lab::tree::{Attached, Root};
@@ -61,7 +62,10 @@ pub fn to_process(side: &mut Side, pid: Option<i32>) -> Result<()> {
     };
     let process = Attached::to(pid).ok_or_else(|| gone(pid))?;
     running.process = Some(process);
-    let port = running.addr.port();
+    let Target::Tcp(address) = running.target else {
+        return Ok(());
+    };
+    let port = address.port();
     match listens(Root::itself(pid), port) {
         Some(true) => {}
         Some(false) => {

@@ -1,0 +1,97 @@
+//! How requests are sent, the same for every verb that loads servers.
+
+use super::http2::Http2;
+use super::number::count;
+use super::one_of;
+use clap::Args;
+use miette::{Result, miette};
+use prony_record::load::Assignment;
+use prony_record::{Load, Spacing, Transport};
+
+/// The shape of a load, but for its connections, its rate and its length.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Load")]
+pub struct Shape {
+    /// Generator threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
+    pub threads: u32,
+    /// Space requests of a rate evenly, or at random as independent users do [default: poisson; constant for `load`]
+    #[arg(long, value_parser = one_of::<Spacing>(["constant", "poisson"]))]
+    pub arrival: Option<Spacing>,
+    /// Send a request of a rate on any free connection, or on each in turn, as wrk2 does
+    #[arg(long, default_value = "any", value_parser = one_of::<Assignment>(["any", "round-robin"]))]
+    pub assignment: Assignment,
+    /// Open up to this many connections when a rate needs more than --connections [default: 1000; four times the
+    /// connections for `duel` and `why`]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "assignment")]
+    pub max_connections: Option<u32>,
+    /// Requests in flight on each HTTP/1.1 connection
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, conflicts_with = "streams")]
+    pub pipeline: u32,
+    /// Open a new connection for each request
+    #[arg(long)]
+    pub no_keepalive: bool,
+    /// Close each connection after this many requests
+    #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "no_keepalive")]
+    pub requests_per_connection: Option<u32>,
+    /// How bytes are moved
+    #[arg(long, default_value = "auto", value_parser = one_of::<Transport>(["auto", "epoll", "io_uring"]), help_heading = "Generator")]
+    pub transport: Transport,
+}
+
+/// An error about --pipeline over HTTP/2.
+pub fn for_http1() -> miette::Report {
+    miette!(
+        help = "--streams N has N requests in flight on each connection",
+        "--pipeline is for HTTP/1.1"
+    )
+}
+
+impl Shape {
+    /// The load. Requests of a rate are spaced as `usual` unless the user says otherwise.
+    pub fn load(&self, usual: Spacing, http2: &Http2) -> Load {
+        Load {
+            threads: self.threads,
+            arrival: self.arrival.unwrap_or(usual),
+            assignment: self.assignment,
+            max_connections: self.max_connections,
+            pipeline: http2.streams.unwrap_or(self.pipeline),
+            keepalive: !self.no_keepalive && self.requests_per_connection.is_none(),
+            calls: self.requests_per_connection.unwrap_or(1),
+            transport: self.transport,
+            ..Load::default()
+        }
+    }
+
+    /// Does each request ask the server to keep its connection open?
+    pub fn keeps_open(&self) -> bool {
+        !self.no_keepalive && self.requests_per_connection != Some(1)
+    }
+
+    /// Refuses what has no effect in a closed loop.
+    ///
+    /// # Errors
+    /// The option.
+    pub fn closed(&self) -> Result<()> {
+        let given = match (self.arrival, self.assignment) {
+            (Some(_), _) => "--arrival",
+            (None, Assignment::RoundRobin) => "--assignment",
+            (None, Assignment::Any) => return Ok(()),
+        };
+        Err(miette!(
+            help = "--rate N sends N requests per second",
+            "{given} needs --rate: without it each request follows the answer before"
+        ))
+    }
+
+    /// Refuses several requests in flight where HTTP/2 has streams.
+    ///
+    /// # Errors
+    /// When --pipeline is given.
+    pub fn not_pipelined(&self) -> Result<()> {
+        match self.pipeline {
+            1 => Ok(()),
+            _ => Err(for_http1()),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How a server is verified, and what a load says to it: the same whoever has started it.
+
+use super::Proof;
+use crate::contract::{Fixture, Inspection, Wanted, Way};
+use crate::get::Spoken;
+use crate::side::{Ask, Http2};
+use prony_engine::protocol::tls::TlsOptions;
+use prony_engine::{Dialogue, Target};
+use prony_record::Load;
+use prony_record::load::Over;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// A server, as the verifier reaches it.
+pub(super) struct Reached<'a> {
+    /// The address that the verifier connects to.
+    pub target: Target,
+    /// The same server without TLS; an error for one on a unix socket, which has no address.
+    pub plain: Result<SocketAddr, String>,
+    /// The `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
+    pub authority: &'a str,
+    /// None: without TLS.
+    pub tls: Option<&'a TlsOptions>,
+    /// The folder that it serves, or the upstream that it queries.
+    pub fixture: &'a Fixture,
+    /// Steps of a contract that its stack cannot pass, with the reason.
+    pub expected_failures: Option<&'a BTreeMap<String, String>>,
+}
+
+impl Reached<'_> {
+    /// How a verifier of contracts speaks with it.
+    pub fn way(&self, http2: Option<Http2>) -> Way<'_> {
+        let address = match self.target {
+            Target::Tcp(address) => Some(address),
+            Target::Unix(_) => None,
+        };
+        Way {
+            over: Over::of(self.tls.is_some(), http2.is_some()),
+            authority: self.authority,
+            tls: address.zip(self.tls),
+            window: http2.map(|http2| http2.window),
+        }
+    }
+
+    fn inspection(&self, how: &Proof<'_>) -> Inspection<'_> {
+        let inspection = Inspection::new(how.depth, how.seed).by(self.way(how.http2));
+        match self.expected_failures {
+            Some(known) => inspection.knowing(known),
+            None => inspection,
+        }
+    }
+
+    fn spoken(&self, how: &Proof<'_>) -> Spoken<'_> {
+        Spoken {
+            authority: self.authority,
+            tls: self.tls.is_some(),
+            http2: how.http2,
+        }
+    }
+
+    /// Proves that it answers what is asked.
+    pub fn verify(&self, how: &Proof<'_>) -> Result<(), String> {
+        match how.ask {
+            Ask::Get(_) | Ask::Call(_) | Ask::Socket(_) => Ok(()),
+            Ask::Prepared(prepared) => prepared.prove(&self.target, self.tls, how.seed),
+            Ask::Requests { asked, .. } => {
+                let place = (&self.target, self.tls);
+                asked.prove(place, &self.spoken(how), (how.depth, how.seed))
+            }
+            Ask::Contract(contract) => self
+                .inspection(how)
+                .of(*contract, self.plain.clone()?, self.fixture)
+                .map(drop)
+                .map_err(|violation| violation.to_string()),
+        }
+    }
+
+    /// Gives what a load says to it, and expects from it.
+    pub fn dialogue(&self, how: &Proof<'_>, load: &Load) -> Result<Dialogue, String> {
+        let secure = self.tls.is_some();
+        match how.ask {
+            Ask::Prepared(prepared) => Ok(prepared.dialogue.clone()),
+            Ask::Get(get) => {
+                get.dialogue(self.plain.clone()?, &self.spoken(how), load.asks_to_keep())
+            }
+            Ask::Call(rpc) => rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2),
+            Ask::Socket(socket) => socket.dialogue(self.plain.clone()?, self.authority, load),
+            Ask::Requests { asked, .. } => asked.dialogue(&self.spoken(how), load.asks_to_keep()),
+            Ask::Contract(contract) => self
+                .inspection(how)
+                .dialogue(
+                    *contract,
+                    self.plain.clone()?,
+                    self.fixture,
+                    Wanted::of(load),
+                )
+                .map_err(|violation| violation.to_string()),
+        }
+    }
+}
