@@ -54,6 +54,7 @@ impl<H: Host, G: Generator> Calibration<'_, H, G> {
                     load: Load::default(),
                     given: Given {
                         connections: Some(connections),
+                        threads: Some(1),
                         warmup: Some(self.duration),
                         duration: Some(self.duration),
                         ..Given::default()

@@ -344,7 +344,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         let last = self.pilot.steps.last().map_or(1, |step| step.connections);
         Load {
             connections: last,
-            threads: manner.load.threads.min(last),
+            threads: self.pilot.threads.clamp(1, last.max(1)),
             warmup: Span(manner.given.warmup.unwrap_or(manner.load.warmup.0)),
             window: Span(crate::duel::WINDOW),
             ..manner.load.clone()
@@ -453,6 +453,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             saturation: segment,
             at_rate: segment,
             rate: Some(rate),
+            threads: self.pilot.threads,
             segments: 1,
             warmup: manner.load.warmup,
             timeout: Span(given.timeout.unwrap_or(manner.load.timeout.0)),

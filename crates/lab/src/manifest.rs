@@ -72,7 +72,6 @@ pub struct Manifest {
     /// Steps of the verification that its stack cannot pass, each with the reason. A check proves
     /// that it is still so, and reports name it.
     #[serde(default)]
-    #[serde(alias = "limits")]
     pub expected_failures: BTreeMap<String, String>,
 }
 

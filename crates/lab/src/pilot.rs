@@ -11,7 +11,7 @@ use crate::side::Side;
 use crate::trial::{Doing, Lab, Measured, Progress, Told, Up};
 use prony_record::design::{Design, Pilot, PilotStep};
 use prony_record::{Extent, Failure, Load, Nanos, SECOND, Span, Step};
-use prony_verdict::design::{Given, LONGEST_TIMEOUT, design, next_step};
+use prony_verdict::design::{Given, LONGEST_TIMEOUT, design, more_threads, next_step};
 use std::time::{Duration, Instant};
 
 /// How long a server is first asked by one connection, and the shortest of its other measurements.
@@ -130,6 +130,7 @@ pub(crate) fn pilot<H: Host, G: Generator>(
         name: name.to_owned(),
         alone_ns: time.as_nanos() as Nanos,
         steps: Vec::new(),
+        threads: given.threads.unwrap_or(1),
         start_ns: start.as_nanos() as Nanos,
     };
     // What is not answered as expected at all is told here, before anything is decided by it.
@@ -138,13 +139,26 @@ pub(crate) fn pilot<H: Host, G: Generator>(
         // If it works on one request after the other, its response time grows as the connections do.
         let before = pilot.steps.last().map_or(1, |step| step.connections);
         let longest = response * connections / before.max(1);
-        let load = asked(
-            &base,
-            connections,
+        let (lead_in, length) = (
             response * LEAD_IN,
             (longest.min(response * 2) * LENGTH).max(LEAST_STEP),
         );
-        let (measured, p50_ns) = answered(up, load, told)?;
+        let (measured, p50_ns) = loop {
+            let load = Load {
+                threads: pilot.threads.min(connections),
+                ..asked(&base, connections, lead_in, length)
+            };
+            let (measured, p50_ns) = answered(up, load, told)?;
+            // Agents have as many threads as was said.
+            let most = match (given.threads, measured.seen.by_host.as_slice()) {
+                (None, []) => up.generator_cpus().min(connections),
+                _ => 0,
+            };
+            match more_threads(pilot.threads, measured.seen.generator.busy, most) {
+                Some(more) => pilot.threads = more,
+                None => break (measured, p50_ns),
+            }
+        };
         pilot.steps.push(PilotStep {
             connections,
             rate: measured.seen.throughput(),
@@ -193,7 +207,7 @@ fn answered<H: Host, G: Generator>(
 fn asked(base: &Load, connections: u32, lead_in: Duration, length: Duration) -> Load {
     Load {
         connections,
-        threads: base.threads.min(connections),
+        threads: 1,
         warmup: Span(Duration::ZERO),
         lead_in: Span(lead_in),
         extent: Extent::Duration(Span(length)),

@@ -268,6 +268,11 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
         self.server.cpu_time()
     }
 
+    /// CPUs that threads of the generator have to themselves; 0 where it shares them with the server, or is elsewhere.
+    pub fn generator_cpus(&self) -> u32 {
+        self.lab.host.placement().pinned().len() as u32
+    }
+
     /// The end of what it printed.
     pub fn output(&self) -> String {
         self.server.output()

@@ -4,15 +4,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// The scripts, the first of which makes version 1 from an empty file. A released script is never
 /// changed; a change is a new one.
-pub(crate) const SCRIPTS: &[&str] = &[
-    include_str!("schema/1.sql"),
-    include_str!("schema/2.sql"),
-    include_str!("schema/3.sql"),
-    include_str!("schema/4.sql"),
-    include_str!("schema/5.sql"),
-    include_str!("schema/6.sql"),
-    include_str!("schema/7.sql"),
-];
+pub(crate) const SCRIPTS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// `PRAGMA application_id` of a notebook: "PRNY", as `schema/1.sql` sets it.
 const APPLICATION: i64 = 0x5052_4e59;
@@ -104,26 +96,6 @@ mod tests {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
         });
         assert_eq!(row.unwrap(), ("kept".to_owned(), "nobody".to_owned()));
-    }
-
-    #[test]
-    fn a_notebook_of_version_1_keeps_its_runs() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &SCRIPTS[..1]).unwrap();
-        let run = "INSERT INTO run (name, title, started, status, seed, experiment_json, host_json,
-                prony_version, command_line, pid, boot_id, pid_start_ticks)
-            VALUES ('a', 'A', '2025-01-01T00:00:00.000000Z', 'finished', '1', '{}', '{}', '0', 'prony',
-                1, 'b', 2)";
-        connection.execute(run, []).unwrap();
-        migrate(&mut connection, SCRIPTS).unwrap();
-        let count = |table: &str| -> i64 {
-            connection
-                .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
-                    row.get(0)
-                })
-                .unwrap()
-        };
-        assert_eq!((count("run"), count("published")), (1, 0));
     }
 
     #[test]

@@ -53,7 +53,6 @@ pub struct Noise {
     pub deviation: f64,
     /// By number of rounds: the minimum detectable effect, as a share: the difference that four of five
     /// comparisons of as many rounds find.
-    #[serde(alias = "tellable")]
     pub detectable: BTreeMap<u32, f64>,
 }
 

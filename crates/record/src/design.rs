@@ -25,6 +25,8 @@ pub struct Design {
     pub at_rate: Segment,
     /// Requests per second at the common rate; null where nothing is measured at one.
     pub rate: Option<f64>,
+    /// Generator threads.
+    pub threads: u32,
     /// Segments of each kind per start of a server.
     pub segments: u32,
     /// The longest that a start is loaded unmeasured until it is steady.
@@ -33,7 +35,7 @@ pub struct Design {
     pub timeout: Span,
     /// How long a round takes, as far as is known.
     pub round: Span,
-    /// What the user has said, by its option: `connections`, `duration`, `warmup`, `timeout`, `rate`.
+    /// What the user has said, by its option: `connections`, `threads`, `duration`, `warmup`, `timeout`, `rate`.
     pub given: Vec<String>,
 }
 
@@ -57,6 +59,8 @@ pub struct Pilot {
     pub alone_ns: Nanos,
     /// What it gave with more connections, in the order in which they were tried.
     pub steps: Vec<PilotStep>,
+    /// Generator threads: as many as it took to load it with time to spare, or as the user has said, or as there are CPUs for.
+    pub threads: u32,
     /// How long its start, its verification, its warm-up and its end took together, in nanoseconds.
     pub start_ns: Nanos,
 }
@@ -83,7 +87,7 @@ impl Design {
         let length = segment.length.0;
         Load {
             connections: segment.connections,
-            threads: base.threads.min(segment.connections),
+            threads: self.threads.clamp(1, segment.connections.max(1)),
             max_connections: match (rate, base.assignment) {
                 (Some(_), Assignment::Any) => {
                     let usual = segment.connections.saturating_mul(GROWTH);

@@ -10,13 +10,13 @@ words! {
         /// Run its command.
         Start = "start",
         /// Wait until it answers.
-        Ready = "ready" | "get ready",
+        Ready = "ready",
         /// Prove that it keeps its contract.
-        Verify = "verify" | "verification",
+        Verify = "verify",
         /// Load it.
         Load = "load",
         /// Prove again, after the load, that it keeps its contract.
-        VerifyAgain = "verify-again" | "verification after the load",
+        VerifyAgain = "verify-again",
     }
 }
 

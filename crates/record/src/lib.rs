@@ -17,8 +17,7 @@
 //! | [`published`] | figures that others have published |
 //!
 //! The engine fills in what is the engine's, the lab the rest; the notebook stores it, the checks
-//! judge it, and reports, pages, exports and imports carry it. JSON that earlier versions wrote is
-//! read: keys that have been renamed have aliases, and keys that are new have defaults.
+//! judge it, and reports, pages, exports and imports carry it.
 
 #![forbid(unsafe_code)]
 

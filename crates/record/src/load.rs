@@ -274,7 +274,7 @@ impl Load {
 pub enum Transport {
     /// The one that suits the load best, of those that the kernel has.
     #[default]
-    #[serde(rename = "auto", alias = "")]
+    #[serde(rename = "auto")]
     Auto,
     /// `epoll_wait`, `recv`, `send`.
     #[serde(rename = "epoll")]

@@ -69,7 +69,6 @@ pub struct Subject {
     /// Figures that others have published for it.
     pub published: Option<Published>,
     /// By server: steps of the verification that its stack cannot pass, with the reason.
-    #[serde(alias = "limits")]
     pub expected_failures: BTreeMap<String, BTreeMap<String, String>>,
     /// By server: what its manifest says of it.
     pub manifests: BTreeMap<String, Value>,

@@ -180,7 +180,6 @@ pub struct Latency {
     pub service: Percentiles,
     /// From when it was due to when it was sent. In a closed loop a request is due when its
     /// connection is free, so this is zero but for requests that waited for a connection.
-    #[serde(alias = "lag")]
     pub send_delay: Percentiles,
 }
 
@@ -192,7 +191,7 @@ words! {
         /// From when it was sent until it was answered.
         Service = "service",
         /// From when it was due until it was sent.
-        SendDelay = "send-delay" | "lag",
+        SendDelay = "send-delay",
         /// Connecting.
         Connect = "connect",
         /// The handshake of TLS, from when the connection was made.

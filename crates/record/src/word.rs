@@ -2,11 +2,11 @@
 
 /// Defines an enum whose variants are words.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)+ }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $word $(, alias = $alias)*)] $variant,)+
+            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
         }
 
         impl $name {
@@ -25,7 +25,7 @@ macro_rules! words {
             #[must_use]
             pub fn of_word(word: &str) -> Option<Self> {
                 match word {
-                    $($word $(| $alias)* => Some(Self::$variant),)+
+                    $($word => Some(Self::$variant),)+
                     _ => None,
                 }
             }

@@ -43,7 +43,11 @@ pub fn sentence(design: &Design) -> String {
         };
         format!(": {who} answers in {} alone", show::time(ns as f64))
     });
-    format!("{saturation}{at_rate}{why}")
+    let threads = match design.threads {
+        0 | 1 => String::new(),
+        n => format!(", {n} generator threads"),
+    };
+    format!("{saturation}{at_rate}{threads}{why}")
 }
 
 /// How long it will take, as a line: `up to 18 rounds of about 9.50 s, in 3m`.
@@ -84,6 +88,7 @@ mod tests {
                 rate: 51.0,
                 p50_ns: 2 * ms * 1_000_000,
             }],
+            threads: 1,
             start_ns: 0,
         };
         Design {
@@ -91,6 +96,7 @@ mod tests {
             saturation: segment(2, 880),
             at_rate: segment(8, 2_300),
             rate: Some(25.0),
+            threads: 1,
             segments: 2,
             warmup: Span(Duration::from_secs(3)),
             timeout: Span(Duration::from_secs(5)),
@@ -115,6 +121,8 @@ mod tests {
             ..design.clone()
         };
         assert!(!sentence(&same).contains(';'));
+        let fast = Design { threads: 4, ..same };
+        assert!(sentence(&fast).contains("880 ms a segment, 4 generator threads: "));
         assert_eq!(
             rounds(&design, 18, Some(Duration::from_millis(179_999))),
             "up to 18 rounds of about 9.50 s, in 3m"

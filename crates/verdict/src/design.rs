@@ -50,11 +50,16 @@ const ROUNDS: u32 = 4;
 /// Rounds that are planned at most beyond those that there is time for: they may become shorter.
 const SLACK: f64 = 1.2;
 
+/// A generator thread that is busy for a larger share of the time than this is nearly the limit of what it loads.
+const TIGHT: f64 = 0.7;
+
 /// What the user has said.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Given {
     /// Connections.
     pub connections: Option<u32>,
+    /// Generator threads.
+    pub threads: Option<u32>,
     /// How long each side is loaded in each part of a round.
     pub duration: Option<Duration>,
     /// The longest warm-up.
@@ -69,6 +74,7 @@ impl Given {
     fn names(&self) -> Vec<String> {
         let all = [
             ("connections", self.connections.is_some()),
+            ("threads", self.threads.is_some()),
             ("duration", self.duration.is_some()),
             ("warmup", self.warmup.is_some()),
             ("timeout", self.timeout.is_some()),
@@ -96,6 +102,13 @@ pub fn next_step(steps: &[PilotStep], alone: f64, given: Option<u32>) -> Option<
     let best = before.chain([first]).fold(0.0, f64::max);
     let next = last.connections * factor;
     (next <= MOST_CONNECTIONS && last.rate > best * (1.0 + GROWS)).then_some(next)
+}
+
+/// How many generator threads take the place of so many, of which one was busy for this share of the time, 0 to 1; none when
+/// that leaves time to spare, or there are no more than `most`.
+#[must_use]
+pub fn more_threads(threads: u32, busy: f64, most: u32) -> Option<u32> {
+    (busy > TIGHT && threads < most).then(|| (threads * 2).min(most))
 }
 
 fn alone(pilot: &Pilot) -> f64 {
@@ -197,6 +210,7 @@ pub fn design(
             given.duration,
         ),
         rate,
+        threads: pilots.iter().map(|pilot| pilot.threads).fold(1, u32::max),
         segments: 1,
         warmup: Span(
             given
@@ -355,6 +369,22 @@ mod tests {
     }
 
     #[test]
+    fn threads_double_while_one_has_no_time_to_spare() {
+        assert_eq!(more_threads(1, 0.95, 6), Some(2));
+        assert_eq!(more_threads(4, 0.95, 6), Some(6));
+        assert_eq!(more_threads(6, 0.95, 6), None);
+        assert_eq!(more_threads(1, 0.5, 6), None);
+        assert_eq!(more_threads(1, 1.0, 0), None);
+        // The side that needs most of them decides for all.
+        let calm = pilot(0.000_02, 1_000, None);
+        let fast = Pilot {
+            threads: 4,
+            ..calm.clone()
+        };
+        assert_eq!(of(&[calm, fast]).threads, 4);
+    }
+
+    #[test]
     fn a_pilot_stops_where_throughput_stops_growing() {
         let tried = |time, places| -> Vec<u32> {
             let steps = pilot(time, places, None).steps;
@@ -431,6 +461,7 @@ mod tests {
     fn what_the_user_says_wins() {
         let given = Given {
             connections: Some(7),
+            threads: None,
             duration: Some(Duration::from_millis(300)),
             warmup: Some(Duration::ZERO),
             timeout: Some(Duration::from_secs(1)),

@@ -41,6 +41,7 @@ impl Driven {
     pub fn given(&self, rate: Option<f64>) -> Given {
         Given {
             connections: self.connections,
+            threads: self.shape.threads,
             duration: self.duration.map(|span| span.0),
             warmup: self.warmup.map(|span| span.0),
             timeout: self.timeout.map(|span| span.0),

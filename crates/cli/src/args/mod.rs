@@ -160,7 +160,6 @@ pub enum Command {
     Duel(Box<Duel>),
     Capacity(Box<Capacity>),
     Why(Box<Why>),
-    #[command(alias = "tare")]
     Calibrate(Calibrate),
     Load(Box<Load>),
     Servers(Servers),
@@ -247,7 +246,7 @@ pub enum Command {
     #[command(hide = true)]
     Agent,
     /// Keeps a server, and ends it when prony ends.
-    #[command(hide = true, alias = "keeper")]
+    #[command(hide = true)]
     Supervisor {
         /// CPUs, program, arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

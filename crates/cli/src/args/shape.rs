@@ -12,9 +12,9 @@ use prony_record::{Load, Spacing, Transport};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Shape {
-    /// Generator threads
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = count::<u32>)]
-    pub threads: u32,
+    /// Generator threads [default: as many as the server needs, one for each of the generator's CPUs at most; 1 for `load`]
+    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
+    pub threads: Option<u32>,
     /// Space requests of a rate evenly, or at random as independent users do [default: poisson; constant for `load`]
     #[arg(long, value_parser = one_of::<Spacing>(["constant", "poisson"]))]
     pub arrival: Option<Spacing>,
@@ -51,7 +51,7 @@ impl Shape {
     /// The load. Requests of a rate are spaced as `usual` unless the user says otherwise.
     pub fn load(&self, usual: Spacing, http2: &Http2) -> Load {
         Load {
-            threads: self.threads,
+            threads: self.threads.unwrap_or(1),
             arrival: self.arrival.unwrap_or(usual),
             assignment: self.assignment,
             max_connections: self.max_connections,

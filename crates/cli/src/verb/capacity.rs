@@ -51,6 +51,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         },
         given: Given {
             connections: args.connections,
+            threads: args.shape.threads,
             duration: Some(args.duration.0),
             warmup: Some(args.warmup.0),
             timeout: Some(args.timeout.0),
@@ -63,7 +64,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         places,
         &interrupt,
         placement,
-        args.shape.threads,
+        args.shape.threads.unwrap_or(1),
         elsewhere,
         args.apart.server_cpus,
     )?

@@ -40,7 +40,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
         places,
         &interrupt,
         placement,
-        args.driven.shape.threads,
+        args.driven.shape.threads.unwrap_or(1),
         None,
         None,
     )?

@@ -220,6 +220,7 @@ fn manner() -> Manner {
         load: Load::default(),
         given: Given {
             connections: Some(64),
+            threads: None,
             duration: Some(Duration::from_secs(2)),
             warmup: Some(Duration::from_secs(2)),
             timeout: None,

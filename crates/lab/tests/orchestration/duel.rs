@@ -2,6 +2,8 @@ use crate::fakes::{Behaviour, ask, lab, side, world};
 use prony_lab::duel::{Duel, DuelError, Manner, Time};
 use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
+use prony_lab::placement::Placement;
+use prony_lab::topology::Topology;
 use prony_record::verdict::{Bands, Quantity, Terms};
 use prony_record::{Load, Recording, Step};
 use prony_verdict::design::Given;
@@ -15,6 +17,7 @@ fn manner(rate: Option<f64>) -> Manner {
         load: Load::default(),
         given: Given {
             connections: Some(64),
+            threads: None,
             duration: Some(Duration::from_secs(1)),
             warmup: Some(Duration::from_secs(1)),
             timeout: None,
@@ -113,6 +116,30 @@ fn as_many_rounds_as_were_asked_for() {
     let servers = [("old", noisy(10_000.0)), ("new", noisy(20_000.0))];
     let (seen, _, rounds) = duel(&servers, &terms(7, true));
     assert_eq!((seen.unwrap().rounds.len(), rounds), (7, 7));
+}
+
+#[test]
+fn threads_grow_where_there_are_cpus_for_them() {
+    let busy = |cpus: &[usize]| Behaviour {
+        seen: |it| it.generator.busy = 0.95,
+        placement: Some(Placement::split(&Topology::unknown(cpus))),
+        ..noisy(10_000.0)
+    };
+    let threads = |behaviour: Behaviour| -> Vec<u32> {
+        let servers = [("a", behaviour.clone()), ("b", behaviour)];
+        let (_, journal, _) = duel(&servers, &terms(3, true));
+        let loads = journal.iter().map(|it| it.trial.load.threads);
+        loads.collect()
+    };
+    let eight = threads(busy(&[0, 1, 2, 3, 4, 5, 6, 7]));
+    assert!(eight.iter().all(|&n| n == 4), "{eight:?}");
+    let two = threads(busy(&[0, 1]));
+    assert!(two.iter().all(|&n| n == 1), "{two:?}");
+    let calm = threads(Behaviour {
+        seen: |_| {},
+        ..busy(&[0, 1, 2, 3, 4, 5, 6, 7])
+    });
+    assert!(calm.iter().all(|&n| n == 1), "{calm:?}");
 }
 
 #[test]

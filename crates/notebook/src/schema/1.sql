@@ -18,6 +18,13 @@ CREATE TABLE run (
     prony_version   TEXT    NOT NULL,
     prony_commit    TEXT,
     command_line    TEXT    NOT NULL,
+    -- In a sentence or two: what was found, or why it failed. NULL while it is under way.
+    result          TEXT,
+    -- Of a run that was measured elsewhere and read back from a file, NULL for others: when it was read, its number in the
+    -- notebook that it comes from, and the calibration of the rig there.
+    imported                  TEXT,
+    imported_number           INTEGER,
+    imported_calibration_json TEXT,
     -- Who writes this run. A process is known by its boot, its id and its start, since ids recur.
     pid             INTEGER NOT NULL,
     boot_id         TEXT    NOT NULL,
@@ -72,14 +79,33 @@ CREATE TABLE window (
     server_cpu_ns    INTEGER,
     generator_cpu_ns INTEGER,
     rss_bytes        INTEGER,
-    more_json        TEXT    NOT NULL,
     PRIMARY KEY (trial_id, "index")
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE histogram (
     trial_id INTEGER NOT NULL REFERENCES trial (id) ON DELETE CASCADE,
-    kind     TEXT    NOT NULL CHECK (kind IN ('response', 'service', 'lag', 'connect', 'late')),
+    kind     TEXT    NOT NULL
+        CHECK (kind IN ('response', 'service', 'send-delay', 'connect', 'handshake', 'late')),
     count    INTEGER NOT NULL,
     data     BLOB    NOT NULL,
+    -- Of the response times: what their samples are worth as independent ones, by percentile. NULL for other kinds.
+    effective_json TEXT,
     PRIMARY KEY (trial_id, kind)
+) STRICT;
+
+-- The anatomy of a request.
+CREATE TABLE anatomy (
+    run_id INTEGER PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
+    -- What the rounds of --why have shown: JSON, compressed with gzip.
+    data   BLOB NOT NULL
+) STRICT;
+
+-- Figures that others have published. A name stands for the figures put in last; runs keep their own copy of what they were
+-- compared with.
+CREATE TABLE published (
+    name         TEXT PRIMARY KEY NOT NULL,
+    imported     TEXT NOT NULL,
+    -- The command line that put them in.
+    command_line TEXT NOT NULL,
+    table_json   TEXT NOT NULL
 ) STRICT;

@@ -1,7 +1,6 @@
-//! A notebook and an export that an earlier version has written: every report is what that version
-//! made of them. `earlier/notebook.sql` is a real notebook of format 3; the files beside it are what
-//! `prony report --json` and `prony export` printed of its runs then, with the words of today where
-//! words have changed, and the intervals of ratios as they hold together now.
+//! A notebook and an export of the first format that is promised to be read, and what was printed of them then: later
+//! versions print the same. `format_1/notebook.sql` is the notebook; the files beside it are what `prony report --json` and
+//! `prony export` printed of its runs.
 
 use prony_notebook::{Notebook, RunId};
 use prony_pages::export;
@@ -15,11 +14,11 @@ use std::fs;
 use std::path::Path;
 
 fn kept(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/earlier");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format_1");
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// The earlier notebook, brought up to date.
+/// The notebook, brought up to date.
 fn notebook() -> (tempfile::TempDir, Notebook) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notebook.db");
@@ -150,7 +149,7 @@ fn steps_that_failed_have_one_word() {
 }
 
 #[test]
-fn an_export_of_an_earlier_version_is_read() {
+fn an_export_of_that_format_is_read() {
     let (_folder, earlier) = notebook();
     let mut notebook = Notebook::in_memory().unwrap();
     let id = restore(&mut notebook, &read(&kept("export-3.json")).unwrap()).unwrap();
