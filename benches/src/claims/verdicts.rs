@@ -53,7 +53,7 @@ impl Duel {
 }
 
 fn is_difference(verdict: &str) -> bool {
-    !["same", "inconclusive"].contains(&verdict)
+    !["no difference", "inconclusive"].contains(&verdict)
 }
 
 /// A duel of the reference server with itself.

@@ -91,8 +91,8 @@ fn a_calibration_and_a_duel_say_what_they_said() {
     assert_eq!(
         duel.sentences,
         [
-            "No difference was found between reference-threads and reference-epoll (2 rounds); no \
-             verdict on throughput, CPU per request and p50: more rounds would be needed."
+            "reference-threads and reference-epoll after 2 rounds: inconclusive in throughput, CPU per \
+             request and p50: more rounds would be needed."
         ]
     );
     assert_eq!(duel.rate, Some(2_200.0));

@@ -270,11 +270,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_trial_of_an_earlier_version_is_read() {
+    fn a_trial_that_failed_survives_json() {
         let old = json!({
             "ordinal": 3, "round": 1, "server": "it", "workers": null,
             "load": {"connections": 4, "threads": 1, "rate": 50.0, "contract": "tcp-echo"},
-            "cell": "50/s", "status": "failed", "failed_step": "verification after the load",
+            "cell": "50/s", "status": "failed", "failed_step": "verify-again",
             "message": "why", "last_output": null, "started": "2026-01-01T00:00:00Z",
             "command_line": "it 1", "server_version": null, "measured_seconds": null,
             "verified_answers": null, "throughput": null, "cpu_ns_per_request": null,

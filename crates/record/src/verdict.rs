@@ -1,7 +1,8 @@
 //! What a duel compares, and by which terms it is decided.
 
 use crate::Measurement;
-use prony_stats::compare::Better;
+use crate::word::words;
+use prony_stats::compare::{Better, Decision};
 use prony_stats::{Estimate, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,16 +38,30 @@ impl Quantity {
     /// neither ends for their sake nor divides its 5 % among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
-    /// As people call it.
+    /// The label of a row or a column of a table.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Throughput => "requests/s",
+            Self::P50 => "p50 latency",
+            Self::P99 => "p99 latency",
+            Self::Cpu => "CPU/request",
+            Self::User => "user CPU/request",
+            Self::Kernel => "kernel CPU/request",
+            Self::Wakeups => "wake-ups/request",
+        }
+    }
+
+    /// The name in a sentence.
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
-            Self::P50 => "p50 at the common rate",
-            Self::P99 => "p99 at the common rate",
-            Self::Cpu => "CPU per request at the common rate",
-            Self::User => "in its own code",
-            Self::Kernel => "in the kernel",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Cpu => "CPU per request",
+            Self::User => "user CPU per request",
+            Self::Kernel => "kernel CPU per request",
             Self::Wakeups => "wake-ups per request",
         }
     }
@@ -170,6 +185,53 @@ impl Values {
     }
 }
 
+words! {
+    /// A verdict on one quantity of a side, against the first side's.
+    Verdict {
+        /// More requests per second, or shorter response times.
+        Faster = "faster",
+        /// Fewer requests per second, or longer response times.
+        Slower = "slower",
+        /// Less CPU time per request.
+        Cheaper = "cheaper",
+        /// More CPU time per request.
+        MoreExpensive = "more expensive",
+        /// Fewer wake-ups per request, which is neither better nor worse.
+        Fewer = "fewer",
+        /// More wake-ups per request.
+        More = "more",
+        /// The interval lies within the equivalence margin: no difference above that.
+        Same = "no difference",
+        /// The interval allows more than one of the others, or a verdict is withheld.
+        Inconclusive = "inconclusive",
+    }
+}
+
+impl Verdict {
+    /// A decision about an interval, as it is called for this quantity.
+    #[must_use]
+    pub const fn of(found: Decision, quantity: Quantity) -> Self {
+        match (found, quantity) {
+            (Decision::Better, Quantity::Cpu | Quantity::User | Quantity::Kernel) => Self::Cheaper,
+            (Decision::Worse, Quantity::Cpu | Quantity::User | Quantity::Kernel) => {
+                Self::MoreExpensive
+            }
+            (Decision::Better, Quantity::Wakeups) => Self::Fewer,
+            (Decision::Worse, Quantity::Wakeups) => Self::More,
+            (Decision::Better, _) => Self::Faster,
+            (Decision::Worse, _) => Self::Slower,
+            (Decision::Same, _) => Self::Same,
+            (Decision::Inconclusive { .. }, _) => Self::Inconclusive,
+        }
+    }
+
+    /// A difference was shown.
+    #[must_use]
+    pub const fn is_difference(self) -> bool {
+        !matches!(self, Self::Same | Self::Inconclusive)
+    }
+}
+
 /// A side against the first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
@@ -183,9 +245,8 @@ pub struct Comparison {
     /// The equivalence margin: differences smaller than this count as none, as a share. What was
     /// asked, or what this host's noise allows, if that is more.
     pub band: f64,
-    /// `faster`, `slower`, `same` or `inconclusive`; for CPU time `cheaper` and `more expensive`, for
-    /// wake-ups `fewer` and `more`.
-    pub verdict: String,
+    /// Better, worse, no difference, or inconclusive.
+    pub verdict: Verdict,
     /// The smallest difference, as a share, that four of five duels with as many rounds of this quantity
     /// find, judged by how much these rounds spread: the minimum detectable effect. Of throughput that was
     /// left out after some rounds: what all rounds would have found. Null before two rounds.

@@ -133,7 +133,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
             let mut row = vec![
                 cell.contract.clone(),
                 cell.connections.to_string(),
-                noise.quantity.name().to_owned(),
+                noise.quantity.label().to_owned(),
             ];
             let detectable = noise.detectable.values();
             row.extend(detectable.map(|share| format!("{:.1} %", share * 100.0)));

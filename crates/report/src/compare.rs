@@ -7,7 +7,8 @@ use crate::show;
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
 use prony_record::TrialStatus;
-use prony_stats::compare::{Better, Verdict, verdict};
+use prony_record::verdict::{Quantity, Verdict};
+use prony_stats::compare::verdict;
 use prony_stats::fieller::ratio_of_means;
 use prony_stats::{Estimate, StatsError};
 use prony_verdict::why::Anatomy;
@@ -45,12 +46,12 @@ pub struct Change {
     pub load: String,
     /// Throughput of the later run as a multiple of the earlier's.
     pub throughput: Estimate,
-    /// `faster`, `slower`, `same` or `inconclusive`.
-    pub throughput_verdict: String,
+    /// The verdict on it.
+    pub throughput_verdict: Verdict,
     /// CPU time per request, likewise; null when unknown.
     pub cpu: Option<Estimate>,
-    /// `cheaper`, `more expensive`, `same` or `inconclusive`.
-    pub cpu_verdict: Option<String>,
+    /// The verdict on it; null when unknown.
+    pub cpu_verdict: Option<Verdict>,
 }
 
 /// The starts of a cell: the throughput of each one, and its CPU time per request.
@@ -129,12 +130,13 @@ impl CompareReport {
         let mut all = Vec::new();
         for cell in &self.cells {
             let who = format!("{} under {}", cell.server, cell.load);
-            if cell.throughput_verdict == "slower" && cell.throughput.value() <= 1.0 - share {
+            if cell.throughput_verdict == Verdict::Slower && cell.throughput.value() <= 1.0 - share
+            {
                 let lost = 100.0 * (1.0 - cell.throughput.value());
                 all.push(format!("{who} is slower by {lost:.1} %"));
             }
             if let Some(cpu) = cell.cpu
-                && cell.cpu_verdict.as_deref() == Some("more expensive")
+                && cell.cpu_verdict == Some(Verdict::MoreExpensive)
                 && cpu.value() >= 1.0 + share
             {
                 let more = 100.0 * (cpu.value() - 1.0);
@@ -172,10 +174,11 @@ impl CompareReport {
                 cell.load.clone(),
                 show::ratio(cell.throughput.value()),
                 between(&cell.throughput),
-                cell.throughput_verdict.clone(),
+                called(cell.throughput_verdict, self.band),
                 cell.cpu.map_or("–".into(), |cpu| show::ratio(cpu.value())),
                 cell.cpu.as_ref().map_or("–".into(), between),
-                cell.cpu_verdict.clone().unwrap_or_default(),
+                cell.cpu_verdict
+                    .map_or_else(String::new, |it| called(it, self.band)),
             ]);
         }
         let _ = write!(out, "\n{}", table.fit(width));
@@ -189,6 +192,15 @@ impl CompareReport {
             out += &crate::why::text(anatomy, width);
         }
         out
+    }
+}
+
+/// A verdict in a table, with the equivalence margin where that is what it speaks of.
+#[must_use]
+pub fn called(verdict: Verdict, band: f64) -> String {
+    match verdict {
+        Verdict::Same => format!("no difference above {}", show::percent(band)),
+        other => other.to_string(),
     }
 }
 
@@ -221,23 +233,17 @@ fn change(
         true => None,
         false => ratio_of_means(&new.cpu, &old.cpu).ok(),
     };
-    let word = |ratio: &Estimate, better, good: &str, bad: &str| -> Result<String, StatsError> {
-        Ok(match verdict(ratio, band, better)? {
-            Verdict::Better => good,
-            Verdict::Worse => bad,
-            Verdict::Same => "same",
-            Verdict::Inconclusive { .. } => "inconclusive",
-        }
-        .to_owned())
+    let found = |ratio: &Estimate, quantity: Quantity| {
+        verdict(ratio, band, quantity.better()).map(|found| Verdict::of(found, quantity))
     };
     let cpu_verdict = match &cpu {
         None => None,
-        Some(ratio) => Some(word(ratio, Better::Lower, "cheaper", "more expensive")?),
+        Some(ratio) => Some(found(ratio, Quantity::Cpu)?),
     };
     Ok(Change {
         server: server.clone(),
         load: load.clone(),
-        throughput_verdict: word(&throughput, Better::Higher, "faster", "slower")?,
+        throughput_verdict: found(&throughput, Quantity::Throughput)?,
         throughput,
         cpu,
         cpu_verdict,

@@ -1,14 +1,14 @@
 //! Duels from the notebook, and their reports as text.
 
+use crate::compare::called;
 use crate::kept::{ReportError, why};
 use crate::show::{self, findings};
 use crate::table::{Align, Table};
 use prony_notebook::{Notebook, Run};
 use prony_record::RunStatus;
-use prony_record::verdict::{Comparison, Quantity, Values};
+use prony_record::verdict::{Comparison, Quantity, Values, Verdict};
 use prony_verdict::outlook::Outlook;
 use prony_verdict::seen::{DuelReport, Seen, SideReport};
-use prony_verdict::sentence::short as name;
 use std::fmt::Write;
 
 /// An interval whose ends lie further apart than this factor is not shown.
@@ -113,14 +113,14 @@ pub fn ending(report: &DuelReport) -> String {
         format!("; the common rate was {}", show::rate(rate))
     });
     format!(
-        "{} {}{rate}; differences below {:.1} % count as none{}",
+        "{} {}{rate}; differences below {} count as none{}",
         report.rounds,
         if report.rounds == 1 {
             "round"
         } else {
             "rounds"
         },
-        report.band * 100.0,
+        show::percent(report.band),
         if report.cut_short {
             "; ended before everything was settled"
         } else {
@@ -145,8 +145,8 @@ pub fn prospects(outlook: &[Outlook], end: u32, dropped: bool) -> String {
     let parts: Vec<String> = finest
         .iter()
         .map(|(quantity, effect)| match effect {
-            effect if *effect < 1.0 => format!("{} {:.1} %", name(*quantity), effect * 100.0),
-            _ => format!("{} only a factor of two or more", name(*quantity)),
+            effect if *effect < 1.0 => format!("{} {:.1} %", quantity.phrase(), effect * 100.0),
+            _ => format!("{} only a factor of two or more", quantity.phrase()),
         })
         .collect();
     let left_out = match dropped {
@@ -171,7 +171,7 @@ fn widened(report: &DuelReport) -> String {
     wide.dedup();
     let parts: Vec<String> = wide
         .iter()
-        .map(|(quantity, band)| format!("{} {:.1} %", short(*quantity), band * 100.0))
+        .map(|(quantity, band)| format!("{} {:.1} %", quantity.label(), band * 100.0))
         .collect();
     match parts.as_slice() {
         [] => String::new(),
@@ -230,7 +230,7 @@ fn figures(report: &DuelReport) -> Table {
     let mut columns = vec![("side", Align::Left)];
     let heads: Vec<String> = quantities
         .iter()
-        .map(|quantity| format!("{} ±95 %", short(*quantity)))
+        .map(|quantity| format!("{} ±95 %", quantity.label()))
         .collect();
     columns.extend(heads.iter().map(|head| (head.as_str(), Align::Right)));
     columns.push(("memory", Align::Right));
@@ -258,17 +258,17 @@ fn verdicts(report: &DuelReport, width: usize) -> String {
         return String::new();
     };
     let tables = others.iter().map(|side| {
-        let versus = format!("{} / {}", side.name, first.name);
+        let versus = format!("{} vs {}", side.name, first.name);
         let mut table = Table::new([
             (versus.as_str(), Align::Left),
-            ("ratio", Align::Right),
-            ("95 % interval", Align::Left),
+            ("change", Align::Right),
+            ("95% CI", Align::Left),
             ("verdict", Align::Left),
         ]);
         for one in of_side(report, &side.name) {
             table.row([
                 in_table(one.quantity),
-                show::ratio(one.ratio.value()),
+                show::change(one.ratio.value()),
                 interval(one),
                 verdict(one),
             ]);
@@ -284,7 +284,11 @@ pub fn interval(one: &Comparison) -> String {
     match one.ratio.interval() {
         // Wider than this it says nothing but that nothing is known.
         Some(found) if found.high() / found.low() < WIDE => {
-            format!("{:.3} to {:.3}", found.low(), found.high())
+            format!(
+                "{} to {}",
+                show::change(found.low()),
+                show::change(found.high())
+            )
         }
         _ => "–".into(),
     }
@@ -303,35 +307,23 @@ pub fn of_side<'a>(
 #[must_use]
 pub fn in_table(quantity: Quantity) -> String {
     match Quantity::PARTS.contains(&quantity) {
-        true => format!("  {}", quantity.name()),
-        false => name(quantity).to_owned(),
+        true => format!("  {}", quantity.label()),
+        false => quantity.label().to_owned(),
     }
 }
 
-/// A verdict, as tables show it; where there is none, with the smallest difference that would have been
-/// found.
+/// A verdict, as tables show it; an inconclusive one with the reason, or with the smallest difference that would have been found.
 #[must_use]
 pub fn verdict(one: &Comparison) -> String {
-    match (one.verdict.as_str(), &one.withheld, one.detectable) {
-        ("inconclusive", Some(withheld), _) => format!("no verdict: {}", withheld.cause.short()),
-        ("inconclusive", None, Some(effect)) if effect < 1.0 => {
-            format!("no verdict (±{:.1} %)", effect * 100.0)
+    match (one.verdict, &one.withheld, one.detectable) {
+        (Verdict::Inconclusive, Some(withheld), _) => {
+            format!("inconclusive: {}", withheld.cause.short())
         }
-        ("inconclusive", None, _) => "no verdict".to_owned(),
+        (Verdict::Inconclusive, None, Some(effect)) if effect < 1.0 => {
+            format!("inconclusive (needs {} or more)", show::percent(effect))
+        }
         (verdict, _, _) if one.at_least => format!("{verdict}, at least"),
-        (verdict, _, _) => verdict.to_owned(),
-    }
-}
-
-fn short(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Throughput => "answers/s",
-        Quantity::P50 => "p50",
-        Quantity::P99 => "p99",
-        Quantity::Cpu => "CPU/req",
-        Quantity::User => "user/req",
-        Quantity::Kernel => "kernel/req",
-        Quantity::Wakeups => "wake-ups/req",
+        (verdict, _, _) => called(verdict, one.band),
     }
 }
 

@@ -104,6 +104,22 @@ pub fn bytes(bytes: f64) -> String {
     scaled(bytes, &units)
 }
 
+/// A share as a percentage, with as many digits as it deserves: `17.5%`, `250%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent.abs() < 99.95 => format!("{percent:.1}%"),
+        percent => format!("{percent:.0}%"),
+    }
+}
+
+/// A ratio as a change: `-17.5%`, `+187%`.
+#[must_use]
+pub fn change(ratio: f64) -> String {
+    let sign = if ratio > 1.0 { "+" } else { "" };
+    format!("{sign}{}", percent(ratio - 1.0))
+}
+
 /// A ratio: `1.042×`.
 pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.3}×")

@@ -4,9 +4,9 @@
 //!
 //! | the interval | verdict |
 //! |---|---|
-//! | lies wholly inside the band, whether it holds 1 or not | [`Verdict::Same`] |
-//! | else, lies wholly beyond 1 | [`Verdict::Better`] or [`Verdict::Worse`] |
-//! | else | [`Verdict::Inconclusive`] |
+//! | lies wholly inside the band, whether it holds 1 or not | [`Decision::Same`] |
+//! | else, lies wholly beyond 1 | [`Decision::Better`] or [`Decision::Worse`] |
+//! | else | [`Decision::Inconclusive`] |
 //!
 //! So a difference that is certain but does not matter is "the same", and one that is certain and
 //! may matter is reported although it may turn out to be smaller than the band: the interval next
@@ -42,7 +42,7 @@ pub enum Better {
 
 /// What the ratio of one server to another says of the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Verdict {
+pub enum Decision {
     /// It is better: faster, or cheaper.
     Better,
     /// It is worse.
@@ -79,7 +79,7 @@ pub enum Verdict {
 /// # Errors
 ///
 /// If the ratio is not above zero, or the band is not finite and at or above zero.
-pub fn verdict(ratio: &Estimate, band: f64, better: Better) -> Result<Verdict, StatsError> {
+pub fn verdict(ratio: &Estimate, band: f64, better: Better) -> Result<Decision, StatsError> {
     if !band.is_finite() || band < 0.0 {
         return Err(StatsError::OutOfRange {
             what: "a band at or above zero",
@@ -95,19 +95,19 @@ pub fn verdict(ratio: &Estimate, band: f64, better: Better) -> Result<Verdict, S
     let difference = ratio.value().max(1.0 / ratio.value()) - 1.0;
     let difference = difference.max(band);
     let Some(interval) = ratio.interval() else {
-        return Ok(Verdict::Inconclusive {
+        return Ok(Decision::Inconclusive {
             difference,
             more_rounds: None,
         });
     };
     let (low, high) = (interval.low(), interval.high());
     if low >= 1.0 / (1.0 + band) && high <= 1.0 + band {
-        return Ok(Verdict::Same);
+        return Ok(Decision::Same);
     }
     if low > 1.0 || high < 1.0 {
         return Ok(match (low > 1.0, better) {
-            (true, Better::Higher) | (false, Better::Lower) => Verdict::Better,
-            _ => Verdict::Worse,
+            (true, Better::Higher) | (false, Better::Lower) => Decision::Better,
+            _ => Decision::Worse,
         });
     }
     let n = ratio.n();
@@ -117,7 +117,7 @@ pub fn verdict(ratio: &Estimate, band: f64, better: Better) -> Result<Verdict, S
     let more_rounds = t_quantile(n as f64 - 1.0)
         .and_then(|t| rounds_needed(half * (n as f64).sqrt() / t, difference.ln_1p() / 2.0))
         .map(|all| u64::from(all).saturating_sub(n).max(1) as u32);
-    Ok(Verdict::Inconclusive {
+    Ok(Decision::Inconclusive {
         difference,
         more_rounds,
     })
@@ -194,18 +194,18 @@ mod tests {
         Estimate::new(value, Interval::new(low, high), n, Unit::Ratio).expect("a ratio")
     }
 
-    fn judge(value: f64, low: f64, high: f64) -> Verdict {
+    fn judge(value: f64, low: f64, high: f64) -> Decision {
         verdict(&ratio(value, low, high, 10), 0.01, Better::Higher).expect("a verdict")
     }
 
     #[test]
     fn the_table() {
-        assert_eq!(judge(1.05, 1.02, 1.08), Verdict::Better);
-        assert_eq!(judge(1.05, 1.001, 1.10), Verdict::Better);
-        assert_eq!(judge(0.95, 0.92, 0.98), Verdict::Worse);
-        assert_eq!(judge(1.0, 0.995, 1.005), Verdict::Same);
+        assert_eq!(judge(1.05, 1.02, 1.08), Decision::Better);
+        assert_eq!(judge(1.05, 1.001, 1.10), Decision::Better);
+        assert_eq!(judge(0.95, 0.92, 0.98), Decision::Worse);
+        assert_eq!(judge(1.0, 0.995, 1.005), Decision::Same);
         // Certain, and too small to matter.
-        assert_eq!(judge(1.005, 1.002, 1.008), Verdict::Same);
+        assert_eq!(judge(1.005, 1.002, 1.008), Decision::Same);
         for (value, low, high) in [
             (1.0, 0.95, 1.05),
             (1.05, 0.99, 1.11),
@@ -214,7 +214,7 @@ mod tests {
         ] {
             let verdict = judge(value, low, high);
             assert!(
-                matches!(verdict, Verdict::Inconclusive { more_rounds: Some(more), .. } if more > 0),
+                matches!(verdict, Decision::Inconclusive { more_rounds: Some(more), .. } if more > 0),
                 "{value} [{low}, {high}]: {verdict:?}"
             );
         }
@@ -223,14 +223,14 @@ mod tests {
     #[test]
     fn lower_is_better_for_some() {
         let cheaper = ratio(0.5, 0.4, 0.6, 5);
-        assert_eq!(verdict(&cheaper, BAND, Better::Lower), Ok(Verdict::Better));
-        assert_eq!(verdict(&cheaper, BAND, Better::Higher), Ok(Verdict::Worse));
+        assert_eq!(verdict(&cheaper, BAND, Better::Lower), Ok(Decision::Better));
+        assert_eq!(verdict(&cheaper, BAND, Better::Higher), Ok(Decision::Worse));
     }
 
     #[test]
     fn one_round_says_nothing() {
         let one = Estimate::new(1.3, None, 1, Unit::Ratio).expect("a ratio");
-        let Ok(Verdict::Inconclusive {
+        let Ok(Decision::Inconclusive {
             difference,
             more_rounds: None,
         }) = verdict(&one, BAND, Better::Higher)
@@ -243,13 +243,13 @@ mod tests {
     #[test]
     fn an_interval_that_reaches_below_zero_tells_no_number_of_rounds() {
         let unsure = verdict(&ratio(0.5, -0.1, 1.1, 5), BAND, Better::Higher);
-        let expected = Verdict::Inconclusive {
+        let expected = Decision::Inconclusive {
             difference: 1.0,
             more_rounds: None,
         };
         assert_eq!(unsure, Ok(expected));
         let sure = verdict(&ratio(0.3, -0.1, 0.7, 5), BAND, Better::Higher);
-        assert_eq!(sure, Ok(Verdict::Worse));
+        assert_eq!(sure, Ok(Decision::Worse));
     }
 
     #[test]

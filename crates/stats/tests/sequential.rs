@@ -3,7 +3,7 @@
 mod common;
 
 use common::Source;
-use prony_stats::compare::{BAND, Better, Verdict, rounds_needed, verdict};
+use prony_stats::compare::{BAND, Better, Decision, rounds_needed, verdict};
 use prony_stats::ratio::paired_log_ratio;
 use prony_stats::sequential::{FIRST_LOOK, Plan, Spending};
 use prony_stats::{Estimate, StatsError};
@@ -237,9 +237,9 @@ fn all_intervals_together_cover() {
 fn verdicts_and_the_rounds_they_ask_for() {
     const RUNS: u32 = 2_000;
     for (effect, wanted, least) in [
-        (0.0, Verdict::Same, 0.92),
-        (0.02, Verdict::Better, 0.95),
-        (-0.03, Verdict::Worse, 0.95),
+        (0.0, Decision::Same, 0.92),
+        (0.02, Decision::Better, 0.95),
+        (-0.03, Decision::Worse, 0.95),
     ] {
         let mut source = Source::new(150);
         let spread = 0.01;
@@ -255,7 +255,7 @@ fn verdicts_and_the_rounds_they_ask_for() {
             let verdict = verdict(&ratio, BAND, Better::Higher).expect("a verdict");
             right += u32::from(verdict == wanted);
             wrong +=
-                u32::from(!matches!(verdict, Verdict::Inconclusive { .. }) && verdict != wanted);
+                u32::from(!matches!(verdict, Decision::Inconclusive { .. }) && verdict != wanted);
         }
         println!("{effect}: {rounds} rounds, {right} right, {wrong} wrong of {RUNS}");
         assert!(f64::from(right) >= least * f64::from(RUNS));
@@ -284,12 +284,12 @@ proptest! {
         let other = verdict(&paired_log_ratio(&b, &a).unwrap(), band, Better::Higher).unwrap();
         let lower = verdict(&paired_log_ratio(&b, &a).unwrap(), band, Better::Lower).unwrap();
         match (one, other) {
-            (Verdict::Better, Verdict::Worse)
-            | (Verdict::Worse, Verdict::Better)
-            | (Verdict::Same, Verdict::Same) => prop_assert_eq!(one, lower),
+            (Decision::Better, Decision::Worse)
+            | (Decision::Worse, Decision::Better)
+            | (Decision::Same, Decision::Same) => prop_assert_eq!(one, lower),
             (
-                Verdict::Inconclusive { more_rounds: a, difference: x },
-                Verdict::Inconclusive { more_rounds: b, difference: y },
+                Decision::Inconclusive { more_rounds: a, difference: x },
+                Decision::Inconclusive { more_rounds: b, difference: y },
             ) => {
                 prop_assert!(f64::abs(x - y) < 1e-9);
                 prop_assert!(a.unwrap_or(0).abs_diff(b.unwrap_or(0)) <= 1);
@@ -309,7 +309,7 @@ proptest! {
         // Rounding may leave the center just outside an interval without width.
         prop_assume!(ratio.is_ok());
         let verdict = verdict(&ratio.unwrap(), band, Better::Higher).unwrap();
-        prop_assert!(!matches!(verdict, Verdict::Inconclusive { .. }), "{:?}", verdict);
+        prop_assert!(!matches!(verdict, Decision::Inconclusive { .. }), "{:?}", verdict);
     }
 
     #[test]

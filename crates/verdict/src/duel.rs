@@ -2,9 +2,9 @@
 
 use crate::doubt;
 use crate::outlook::{Outlook, nothing_left_to_find, prospect};
-use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values};
+use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Values, Verdict};
 use prony_stats::StatsError;
-use prony_stats::compare::{Verdict, verdict};
+use prony_stats::compare::verdict;
 use prony_stats::sequential::{Plan, Spending};
 
 /// Rounds before a duel may end by itself.
@@ -57,7 +57,7 @@ pub fn settled(comparisons: &[Comparison]) -> bool {
 }
 
 fn is_settled(one: &Comparison) -> bool {
-    one.verdict != "inconclusive" || one.withheld.is_some()
+    one.verdict != Verdict::Inconclusive || one.withheld.is_some()
 }
 
 /// Is everything settled that can be settled in the time there is, by this outlook? The names are those of
@@ -123,7 +123,7 @@ pub fn compare(
                 quantity,
                 ratio,
                 band,
-                verdict: word(said, quantity).to_owned(),
+                verdict: Verdict::of(said, quantity),
                 detectable,
                 at_least: false,
                 withheld: None,
@@ -132,19 +132,6 @@ pub fn compare(
         doubt::of_rounds(&mut all[begun..], rounds, side, plan);
     }
     Ok(all)
-}
-
-fn word(said: Verdict, quantity: Quantity) -> &'static str {
-    match (said, quantity) {
-        (Verdict::Better, Quantity::Cpu | Quantity::User | Quantity::Kernel) => "cheaper",
-        (Verdict::Worse, Quantity::Cpu | Quantity::User | Quantity::Kernel) => "more expensive",
-        (Verdict::Better, Quantity::Wakeups) => "fewer",
-        (Verdict::Worse, Quantity::Wakeups) => "more",
-        (Verdict::Better, _) => "faster",
-        (Verdict::Worse, _) => "slower",
-        (Verdict::Same, _) => "same",
-        (Verdict::Inconclusive { .. }, _) => "inconclusive",
-    }
 }
 
 /// A lower rate, after one that a side has missed: by a good step, and no more than half of what the

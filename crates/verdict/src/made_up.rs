@@ -1,6 +1,6 @@
 //! What tests of several files need.
 
-use prony_record::verdict::{Bands, Comparison, Quantity, Terms};
+use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Verdict};
 use prony_stats::{Estimate, Interval, Unit};
 
 /// A duel about everything, with a margin of 1 %, in at most 20 rounds.
@@ -16,14 +16,14 @@ pub(crate) fn terms() -> Terms {
 }
 
 /// A comparison of `new` with the first side that came out so.
-pub(crate) fn found(quantity: Quantity, ratio: f64, verdict: &str) -> Comparison {
+pub(crate) fn found(quantity: Quantity, ratio: f64, verdict: Verdict) -> Comparison {
     let interval = Interval::new(ratio - 0.005, ratio + 0.005);
     Comparison {
         side: "new".into(),
         quantity,
         ratio: Estimate::new(ratio, interval, 10, Unit::Ratio).unwrap(),
         band: 0.01,
-        verdict: verdict.into(),
+        verdict,
         detectable: None,
         at_least: false,
         withheld: None,

@@ -2,7 +2,7 @@
 //! that were left out.
 
 use crate::doubt::unseen;
-use prony_record::verdict::{Comparison, Quantity, Terms, Values};
+use prony_record::verdict::{Comparison, Quantity, Terms, Values, Verdict};
 
 /// In sentences. `rounds` has for each round the values of all sides, in the order of `names`.
 #[must_use]
@@ -55,7 +55,9 @@ pub fn notes(
 
 /// Something is called the same, after so many starts of each side.
 fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
-    let same = comparisons.iter().filter(|one| one.verdict == "same");
+    let same = comparisons
+        .iter()
+        .filter(|one| one.verdict == Verdict::Same);
     let starts = same.map(|one| one.ratio.n()).min()?;
     Some(format!(
         "\"The same\" is known of {starts} starts of each side: what happens in fewer than {:.0} % of starts \

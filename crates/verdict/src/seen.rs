@@ -296,6 +296,7 @@ impl Seen {
 mod tests {
     use super::*;
     use crate::made_up::terms;
+    use prony_record::verdict::Verdict;
 
     /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2 %.
     fn seen(rounds: usize, ratio: f64) -> Seen {
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn an_end_for_what_was_seen_is_not_cut_short() {
         let report = seen(8, 1.5).report(1, &terms(), true).unwrap();
-        assert_eq!(report.comparisons[0].verdict, "faster");
+        assert_eq!(report.comparisons[0].verdict, Verdict::Faster);
         assert!(!report.cut_short);
         let report = seen(20, 1.0).report(1, &terms(), true).unwrap();
         assert!(!report.cut_short, "it had all its rounds");
@@ -359,14 +360,14 @@ mod tests {
         };
         let report = seen(8, 1.5).report(1, &exact, false).unwrap();
         let one = &report.comparisons[0];
-        assert_eq!(one.verdict, "inconclusive");
+        assert_eq!(one.verdict, Verdict::Inconclusive);
         assert!(one.ratio.interval().is_some(), "it says what was measured");
         assert!(
             report.sentences[0].contains("only 8 of the 20 rounds that were asked for"),
             "{report:?}"
         );
         let report = seen(20, 1.5).report(1, &exact, false).unwrap();
-        assert_eq!(report.comparisons[0].verdict, "faster");
+        assert_eq!(report.comparisons[0].verdict, Verdict::Faster);
     }
 
     #[test]
@@ -376,7 +377,7 @@ mod tests {
         let report = seen.report(1, &terms(), true).unwrap();
         let told = &report.sentences[0];
         assert!(
-            told.contains("no verdict on throughput: b failed 3.33 % of its requests and a none"),
+            told.contains("inconclusive in throughput: b failed 3.33 % of its requests and a none"),
             "{told}"
         );
     }
@@ -388,7 +389,7 @@ mod tests {
             round[1] = round[0];
         }
         let report = seen.report(1, &terms(), true).unwrap();
-        assert_eq!(report.comparisons[0].verdict, "same");
+        assert_eq!(report.comparisons[0].verdict, Verdict::Same);
         assert!(
             report
                 .notes

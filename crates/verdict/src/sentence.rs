@@ -1,11 +1,11 @@
-//! What a duel says, in words: what is known first, then what is not, and why.
+//! The result of a duel in a sentence for each side: differences first, then what does not differ, then what is inconclusive,
+//! and why.
 //!
-//! Every ratio is the side's against the first's, and every percentage is of the first's value: `new
-//! needs 6.0 % more CPU per request than old`.
+//! Every change is the side's against the first side's value: `new is more expensive than old: 6.0% more CPU per request`.
 
-use prony_record::verdict::{Comparison, Quantity};
+use prony_record::verdict::{Comparison, Quantity, Verdict};
 
-/// What a sentence begins with, if there is a difference.
+/// The order of what a sentence begins with.
 const LEADS: [Quantity; 4] = [
     Quantity::Throughput,
     Quantity::Cpu,
@@ -39,89 +39,67 @@ pub fn sentences(
 }
 
 fn sentence(name: &str, first: &str, all: &[&Comparison], rounds: u32, noisy: bool) -> String {
-    let of = |wanted: &[&str]| -> Vec<&Comparison> {
-        let is = |one: &&&Comparison| wanted.contains(&one.verdict.as_str());
-        all.iter().filter(is).copied().collect()
+    let of = |is: fn(Verdict) -> bool| -> Vec<&Comparison> {
+        all.iter().filter(|one| is(one.verdict)).copied().collect()
     };
-    let (same, open) = (of(&["same"]), of(&["inconclusive"]));
-    let different: Vec<&Comparison> = all
-        .iter()
-        .filter(|one| !["same", "inconclusive"].contains(&one.verdict.as_str()))
-        .copied()
-        .collect();
-    let counted = match rounds {
-        1 => "1 round".to_owned(),
-        n => format!("{n} rounds"),
-    };
+    let different = of(Verdict::is_difference);
+    let same = of(|it| it == Verdict::Same);
+    let open = of(|it| it == Verdict::Inconclusive);
     let mut parts = Vec::new();
     if let Some((lead, others)) = different.split_first() {
-        parts.push(headline(name, first, lead, &counted));
-        parts.extend(others.iter().map(|one| told(one)));
-        parts.extend((!same.is_empty()).then(|| format!("same {}", quantities(&same))));
-    } else if !same.is_empty() {
-        parts.push(format!(
-            "{name} and {first} have the same {} (differences below {} count as none; {counted})",
-            quantities(&same),
-            percent(same.iter().map(|one| one.band).fold(0.0, f64::max)),
-        ));
-    } else if !open.is_empty() {
-        parts.push(format!(
-            "No difference was found between {name} and {first} ({counted})"
-        ));
-    } else {
-        return format!("{name} and {first} have nothing in common to compare ({counted}).");
+        let called = format!("{name} is {} than {first}", lead.verdict);
+        parts.push(format!("{called}: {}", change(lead)));
+        parts.extend(others.iter().map(|one| change(one)));
     }
-    parts.extend(no_verdict(&open, noisy));
+    if !same.is_empty() {
+        let none = format!(
+            "no difference above {}",
+            percent(same.iter().map(|one| one.band).fold(0.0, f64::max))
+        );
+        parts.push(match different.as_slice() {
+            [] => format!("{name} and {first}: {none} in {}", quantities(&same)),
+            _ => format!("{none} in {}", quantities(&same)),
+        });
+    }
+    if parts.is_empty() {
+        let counted = match rounds {
+            1 => "1 round".to_owned(),
+            n => format!("{n} rounds"),
+        };
+        if open.is_empty() {
+            return format!("{name} and {first}: nothing to compare after {counted}.");
+        }
+        let reasons = inconclusive(&open, noisy).join("; ");
+        return format!("{name} and {first} after {counted}: {reasons}.");
+    }
+    parts.extend(inconclusive(&open, noisy));
     format!("{}.", parts.join("; "))
 }
 
-/// The difference that a sentence begins with.
-fn headline(name: &str, first: &str, one: &Comparison, counted: &str) -> String {
-    let interval = interval(one).map_or_else(
-        || counted.to_owned(),
-        |interval| format!("95 % interval {interval}; {counted}"),
-    );
-    let by = match one.at_least {
-        true => format!("at least {}", change(one)),
-        false => change(one),
-    };
+/// A difference: `17.5% fewer requests/s (95% CI 11.0% to 23.6%)`.
+fn change(one: &Comparison) -> String {
     let higher = one.ratio.value() > 1.0;
-    let said = match (one.quantity, higher) {
-        (Quantity::Throughput, true) => {
-            format!("{name} gives {by} more answers per second than {first}")
-        }
-        (Quantity::Throughput, false) => {
-            format!("{name} gives {by} fewer answers per second than {first}")
-        }
-        (Quantity::P50 | Quantity::P99, _) => format!(
-            "{name}'s {} is {by} {} than {first}'s",
-            short(one.quantity),
-            if higher { "longer" } else { "shorter" }
-        ),
-        (_, true) => format!("{name} needs {by} more CPU per request than {first}"),
-        (_, false) => format!("{name} needs {by} less CPU per request than {first}"),
+    let by = match one.at_least {
+        true => format!("at least {}", by(one)),
+        false => by(one),
     };
-    format!("{said} ({interval})")
+    let said = match (one.quantity, higher) {
+        (Quantity::Throughput, true) => format!("{by} more requests/s"),
+        (Quantity::Throughput, false) => format!("{by} fewer requests/s"),
+        (Quantity::P50 | Quantity::P99, true) => format!("{by} longer {}", one.quantity.phrase()),
+        (Quantity::P50 | Quantity::P99, false) => format!("{by} shorter {}", one.quantity.phrase()),
+        (_, true) => format!("{by} more {}", one.quantity.phrase()),
+        (_, false) => format!("{by} less {}", one.quantity.phrase()),
+    };
+    match interval(one) {
+        Some(interval) => format!("{said} (95% CI {interval})"),
+        None => said,
+    }
 }
 
-/// A further difference.
-fn told(one: &Comparison) -> String {
-    let (by, higher) = (change(one), one.ratio.value() > 1.0);
-    let interval = interval(one).map_or_else(String::new, |interval| format!(" ({interval})"));
-    let said = match (one.quantity, higher) {
-        (Quantity::Throughput, true) => format!("{by} more answers per second"),
-        (Quantity::Throughput, false) => format!("{by} fewer answers per second"),
-        (Quantity::P50 | Quantity::P99, true) => format!("{} {by} longer", short(one.quantity)),
-        (Quantity::P50 | Quantity::P99, false) => format!("{} {by} shorter", short(one.quantity)),
-        (_, true) => format!("{by} more CPU per request"),
-        (_, false) => format!("{by} less CPU per request"),
-    };
-    format!("{said}{interval}")
-}
-
-/// What has no verdict, and why: `no verdict on p50 (±12 %) and p99 (±40 %): this host is too noisy`. The
-/// figure is the smallest difference that would have been found.
-fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
+/// Each reason why something is inconclusive, with what it is about: `inconclusive: p50 (needs 12% or more) and p99: this host
+/// is too noisy`. The figure is the smallest difference that would have been found.
+fn inconclusive(open: &[&Comparison], noisy: bool) -> Vec<String> {
     let mut withheld: Vec<(&str, Vec<&Comparison>)> = Vec::new();
     for &one in open {
         let Some(reason) = one.withheld.as_ref() else {
@@ -132,14 +110,14 @@ fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
             None => withheld.push((&reason.why, vec![one])),
         }
     }
-    let told =
-        |(why, of): &(&str, Vec<&Comparison>)| format!("no verdict on {}: {why}", quantities(of));
-    let mut all: Vec<String> = withheld.iter().map(told).collect();
+    let said =
+        |(why, of): &(&str, Vec<&Comparison>)| format!("inconclusive in {}: {why}", quantities(of));
+    let mut all: Vec<String> = withheld.iter().map(said).collect();
     let unknown: Vec<&&Comparison> = open.iter().filter(|one| one.withheld.is_none()).collect();
     let names = unknown.iter().map(|one| {
-        let name = short(one.quantity);
+        let name = one.quantity.phrase();
         match one.detectable {
-            Some(effect) if effect < 1.0 => format!("{name} (±{})", percent(effect)),
+            Some(effect) if effect < 1.0 => format!("{name} (needs {} or more)", percent(effect)),
             _ => name.to_owned(),
         }
     });
@@ -150,29 +128,15 @@ fn no_verdict(open: &[&Comparison], noisy: bool) -> Vec<String> {
             true => "this host is too noisy",
             false => "more rounds would be needed",
         };
-        all.push(format!("no verdict on {}: {why}", list(&names)));
+        all.push(format!("inconclusive in {}: {why}", list(&names)));
     }
     all
-}
-
-/// A quantity in a sentence.
-#[must_use]
-pub const fn short(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Throughput => "throughput",
-        Quantity::P50 => "p50",
-        Quantity::P99 => "p99",
-        Quantity::Cpu => "CPU per request",
-        Quantity::User => "CPU per request in its own code",
-        Quantity::Kernel => "CPU per request in the kernel",
-        Quantity::Wakeups => "wake-ups per request",
-    }
 }
 
 fn quantities(all: &[&Comparison]) -> String {
     let names: Vec<String> = all
         .iter()
-        .map(|one| short(one.quantity).to_owned())
+        .map(|one| one.quantity.phrase().to_owned())
         .collect();
     list(&names)
 }
@@ -190,28 +154,28 @@ fn list(names: &[String]) -> String {
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
-        _ if percent >= 10.0 => format!("{percent:.0} %"),
-        _ => format!("{percent:.1} %"),
+        _ if percent >= 10.0 => format!("{percent:.0}%"),
+        _ => format!("{percent:.1}%"),
     }
 }
 
-/// By how much, whichever way: `6.0 %`. More than twice is told as a multiple.
-fn change(one: &Comparison) -> String {
+/// By how much, whichever way: `6.0%`; from twice as much on without decimals.
+fn by(one: &Comparison) -> String {
     let ratio = one.ratio.value();
     match ratio {
-        _ if ratio >= 2.0 => format!("{:.0} %", 100.0 * (ratio - 1.0)),
-        _ => format!("{:.1} %", 100.0 * (ratio - 1.0).abs()),
+        _ if ratio >= 2.0 => format!("{:.0}%", 100.0 * (ratio - 1.0)),
+        _ => format!("{:.1}%", 100.0 * (ratio - 1.0).abs()),
     }
 }
 
-/// The interval of the change, from the smaller change to the larger: `2.9 to 9.2 %`.
+/// The interval of the change, from the smaller change to the larger: `2.9% to 9.2%`.
 fn interval(one: &Comparison) -> Option<String> {
     let interval = one.ratio.interval()?;
     let (low, high) = match one.ratio.value() >= 1.0 {
         true => (interval.low() - 1.0, interval.high() - 1.0),
         false => (1.0 - interval.high(), 1.0 - interval.low()),
     };
-    Some(format!("{:.1} to {:.1} %", 100.0 * low, 100.0 * high))
+    Some(format!("{:.1}% to {:.1}%", 100.0 * low, 100.0 * high))
 }
 
 #[cfg(test)]
@@ -248,19 +212,23 @@ mod tests {
         let rounds = rounds(12, 1.042, 0.002);
         let plan = Plan::up_to(20).unwrap();
         let all = compare(&names(), &Quantity::ALL, &rounds, &plan, &Bands::all(0.01)).unwrap();
-        let verdicts: Vec<&str> = all.iter().map(|c| c.verdict.as_str()).collect();
-        assert_eq!(verdicts, ["faster", "same", "same", "cheaper"]);
+        let verdicts: Vec<Verdict> = all.iter().map(|c| c.verdict).collect();
+        let expected = [
+            Verdict::Faster,
+            Verdict::Same,
+            Verdict::Same,
+            Verdict::Cheaper,
+        ];
+        assert_eq!(verdicts, expected);
         assert!(settled(&all));
         let text = &sentences(&names(), &all, 12, false)[0];
         assert!(
-            text.starts_with(
-                "B gives 4.2 % more answers per second than A (95 % interval 4.1 to 4."
-            ),
+            text.starts_with("B is faster than A: 4.2% more requests/s (95% CI 4.1% to 4."),
             "{text}"
         );
         assert!(
-            text.contains("; 12 rounds); 4.0 % less CPU per request (")
-                && text.ends_with("; same p50 and p99."),
+            text.contains("%); 4.0% less CPU per request (95% CI 3.")
+                && text.ends_with("; no difference above 1.0% in p50 and p99."),
             "{text}"
         );
     }
@@ -286,11 +254,17 @@ mod tests {
         let all = compare(&names(), &wanted, &rounds, &plan, &Bands::all(0.01)).unwrap();
         let text = &sentences(&names(), &all, 12, true)[0];
         assert!(
-            text.starts_with("B needs 6.0 % more CPU per request than A (95 % interval 5."),
+            text.starts_with("B is more expensive than A: 6.0% more CPU per request (95% CI 5."),
             "{text}"
         );
-        assert!(text.contains("; no verdict on throughput (±"), "{text}");
-        assert!(text.ends_with("): this host is too noisy."), "{text}");
+        assert!(
+            text.contains("; inconclusive in throughput (needs "),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(" or more): this host is too noisy."),
+            "{text}"
+        );
         let quiet = &sentences(&names(), &all, 12, false)[0];
         assert!(quiet.ends_with("more rounds would be needed."), "{quiet}");
     }
@@ -304,7 +278,7 @@ mod tests {
         let text = &sentences(&names(), &all, 12, false)[0];
         assert!(
             text.ends_with(
-                "; no verdict on throughput, CPU per request, p50 and p99: only 12 of the 20 rounds that were asked \
+                " after 12 rounds: inconclusive in throughput, CPU per request, p50 and p99: only 12 of the 20 rounds that were asked \
                  for have been made."
             ),
             "{text}"
@@ -318,10 +292,7 @@ mod tests {
         let all = compare(&names(), &Quantity::ALL, &rounds, &plan, &Bands::all(0.01)).unwrap();
         assert_eq!(
             sentences(&names(), &all, 12, false),
-            [
-                "B and A have the same throughput, CPU per request, p50 and p99 (differences below 1.0 % \
-              count as none; 12 rounds)."
-            ]
+            ["B and A: no difference above 1.0% in throughput, CPU per request, p50 and p99."]
         );
     }
 
@@ -333,7 +304,7 @@ mod tests {
         let all = compare(&names(), &[Quantity::Cpu], &rounds, &plan, &bands).unwrap();
         let text = &sentences(&names(), &all, 8, false)[0];
         assert!(
-            text.starts_with("B needs 4.0 % less CPU per request than A (95 % interval 3.8 to 4."),
+            text.starts_with("B is cheaper than A: 4.0% less CPU per request (95% CI 3.8% to 4."),
             "{text}"
         );
     }

@@ -71,11 +71,10 @@ fn equal_sides_are_called_different_in_five_percent_at_most() {
                 saturation = false;
             }
         };
-        let differs = |verdict: &str| !["same", "inconclusive"].contains(&verdict);
         called += u32::from(
             verdicts
                 .iter()
-                .any(|one| Quantity::ALL.contains(&one.quantity) && differs(&one.verdict)),
+                .any(|one| Quantity::ALL.contains(&one.quantity) && one.verdict.is_difference()),
         );
     }
     let share = f64::from(called) / f64::from(DUELS);

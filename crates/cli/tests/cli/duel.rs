@@ -126,15 +126,14 @@ fn command_lines_are_started_with_a_port() {
         .stdout;
     let rows = |text: &str| -> Vec<String> {
         let ratio = |line: &str| {
-            line.split_whitespace()
-                .find(|word| word.ends_with('×'))
-                .map(String::from)
+            let signed = |word: &&str| word.starts_with(['+', '-']) && word.ends_with('%');
+            line.split_whitespace().find(signed).map(String::from)
         };
         text.lines().filter_map(ratio).collect()
     };
     assert!(!rows(&text.stdout).is_empty(), "{text}");
     assert_eq!(rows(&markdown), rows(&text.stdout), "{markdown}");
-    assert!(markdown.contains("B / A"), "{markdown}");
+    assert!(markdown.contains("B vs A"), "{markdown}");
     let done = duel(&place, &[&with_flag, "sh -c 'echo no luck; exit 3'"]).with(1);
     assert!(
         done.stderr.contains("no luck") && done.stderr.contains("status 3"),

@@ -87,7 +87,7 @@ fn a_run_and_a_duel_are_judged_against_what_they_are_compared_with() {
     assert!(done.stderr.contains("errors > 0: plain: 0.000 %"), "{done}");
     let text = std::fs::read_to_string(&comment).unwrap();
     let sentence = done.stdout.lines().next().unwrap();
-    assert!(text.contains("plain / quick"), "{text}");
+    assert!(text.contains("plain vs quick"), "{text}");
     assert!(text.contains(sentence), "{sentence}\n{text}");
     assert!(
         text.contains("<details>") && text.contains("`throughput < -99.9%`"),

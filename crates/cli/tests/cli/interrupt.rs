@@ -126,8 +126,9 @@ fn a_load_of_a_server_that_hangs() {
         "--json",
         &server.tcp(),
     ];
-    let prony = Background::start(&mut place.command(&arguments));
-    std::thread::sleep(Duration::from_millis(500));
+    let mut prony = Background::start(&mut place.command(&arguments));
+    // A line a second: it is loaded.
+    prony.line("0/s");
     prony.signal(libc::SIGINT);
     let done = prony.end().with(1);
     let report = done.json();

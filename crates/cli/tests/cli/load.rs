@@ -556,7 +556,7 @@ fn a_load_is_kept_as_a_run() {
     assert_eq!(report["run"]["title"], format!("{url} (v2)"));
     assert_eq!(report["cells"][0]["answers"], 500, "{report:#}");
     let text = place.prony(&["report"]).with(0).stdout;
-    assert!(text.contains(&format!("{url} gives ")), "{text}");
+    assert!(text.contains(&format!("{url}: ")), "{text}");
     place
         .prony(&[&load[..], &["--no-keep", "-q"]].concat())
         .with(0);

@@ -4,7 +4,7 @@ use prony_lab::event::Event;
 use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;
-use prony_record::verdict::{Bands, Quantity, Terms};
+use prony_record::verdict::{Bands, Quantity, Terms, Verdict};
 use prony_record::{Load, Recording, Step};
 use prony_verdict::design::Given;
 use prony_verdict::seen::Seen;
@@ -89,7 +89,7 @@ fn it_ends_as_soon_as_everything_is_settled() {
     assert!((3..20).contains(&rounds), "{rounds}");
     assert_eq!(seen.rounds.len() as u32, rounds);
     let report = seen.report(1, &terms(60, false), true).unwrap();
-    assert_eq!(report.comparisons[0].verdict, "faster");
+    assert_eq!(report.comparisons[0].verdict, Verdict::Faster);
     assert!(!report.cut_short);
     // Half of the slower one's rate is common to both.
     assert!((4_900.0..=5_100.0).contains(&report.rate.unwrap()));
@@ -106,8 +106,7 @@ fn equals_are_not_called_different_in_all_their_rounds() {
     let report = seen.unwrap().report(1, &terms(12, false), true).unwrap();
     assert!(rounds <= 12);
     for comparison in &report.comparisons {
-        let calm = ["same", "inconclusive"].contains(&comparison.verdict.as_str());
-        assert!(calm, "{comparison:?}");
+        assert!(!comparison.verdict.is_difference(), "{comparison:?}");
     }
 }
 
@@ -412,11 +411,12 @@ fn what_cannot_be_found_in_time_is_left_out_and_given_up() {
     assert_eq!(measured.count(), 4);
     let report = seen.report(1, &terms, true).unwrap();
     assert!(
-        report.sentences[0].starts_with("new needs 6.0 % more CPU per request than old"),
+        report.sentences[0]
+            .starts_with("new is more expensive than old: 6.0% more CPU per request"),
         "{:?}",
         report.sentences
     );
-    assert!(report.sentences[0].contains("no verdict on throughput (±"));
+    assert!(report.sentences[0].contains("inconclusive in throughput (needs "));
     assert!(report.notes[0].starts_with("Throughput was measured in the first 4 rounds only"));
 }
 
@@ -453,8 +453,8 @@ fn servers_that_wait_for_something_are_compared_by_what_they_wait() {
         let report = seen.report(1, &terms(3, true), true).unwrap();
         let throughput = &report.comparisons[0];
         assert_eq!(
-            (throughput.quantity, throughput.verdict.as_str()),
-            (Quantity::Throughput, "slower")
+            (throughput.quantity, throughput.verdict),
+            (Quantity::Throughput, Verdict::Slower)
         );
         assert!(
             (throughput.ratio.value() - old / new).abs() < 0.001,

@@ -5,15 +5,16 @@ use super::text::plain;
 use super::{Align, Chart, Kind, Table};
 use crate::scale::Scale;
 use crate::series::Look;
-use prony_report::compare::{Change, CompareReport};
+use prony_record::verdict::Verdict;
+use prony_report::compare::{Change, CompareReport, called};
 use prony_report::show;
 use prony_stats::Estimate;
 
 /// The charts of a comparison: throughput, and CPU time per request where it is known of both runs.
 /// None of runs that have nothing in common.
 pub fn compared(report: &CompareReport) -> Vec<Chart> {
-    let rate = |change: &Change| Some((change.throughput, change.throughput_verdict.clone()));
-    let cpu = |change: &Change| Some((change.cpu?, change.cpu_verdict.clone()?));
+    let rate = |change: &Change| Some((change.throughput, change.throughput_verdict));
+    let cpu = |change: &Change| Some((change.cpu?, change.cpu_verdict?));
     let charts = [
         chart(report, "throughput", "Throughput", &rate),
         chart(report, "cpu", "CPU time per request", &cpu),
@@ -21,7 +22,7 @@ pub fn compared(report: &CompareReport) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
-type Ratio<'a> = &'a dyn Fn(&Change) -> Option<(Estimate, String)>;
+type Ratio<'a> = &'a dyn Fn(&Change) -> Option<(Estimate, Verdict)>;
 
 fn chart(report: &CompareReport, what: &str, title: &str, ratio: Ratio<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
@@ -43,16 +44,16 @@ fn chart(report: &CompareReport, what: &str, title: &str, ratio: Ratio<'_>) -> O
             format!("{:.3}", estimate.value()),
             end(estimate.low()),
             end(estimate.high()),
-            verdict.clone(),
+            called(verdict, report.band),
         ]);
         rows.push(Row {
             baseline: false,
-            look: look(&verdict),
+            look: look(verdict),
             trials: Vec::new(),
-            value: (estimate.value(), words(&name, &estimate, &verdict)),
+            value: (estimate.value(), words(&name, &estimate, verdict)),
             interval: estimate.low().zip(estimate.high()),
             foreign: Vec::new(),
-            text: vec![show::ratio(estimate.value()), verdict],
+            text: vec![show::ratio(estimate.value()), verdict.to_string()],
             checks: (0, false),
             groups: String::new(),
             name,
@@ -97,17 +98,17 @@ fn chart(report: &CompareReport, what: &str, title: &str, ratio: Ratio<'_>) -> O
 }
 
 /// Verdicts differ by shape and by colour, and are written beside.
-fn look(verdict: &str) -> Look {
+fn look(verdict: Verdict) -> Look {
     let (colour, shape) = match verdict {
-        "faster" | "cheaper" => (2, 2),
-        "slower" | "more expensive" => (1, 4),
-        "same" => (0, 0),
+        Verdict::Faster | Verdict::Cheaper => (2, 2),
+        Verdict::Slower | Verdict::MoreExpensive => (1, 4),
+        Verdict::Same => (0, 0),
         _ => (7, 3),
     };
     Look { colour, shape }
 }
 
-fn words(name: &str, ratio: &Estimate, verdict: &str) -> String {
+fn words(name: &str, ratio: &Estimate, verdict: Verdict) -> String {
     match ratio.interval() {
         Some(interval) => format!(
             "{name}: {:.3}×, 95 % interval {:.3} to {:.3}, {verdict}",

@@ -147,7 +147,7 @@ fn severity(found: &Finding) -> &'static str {
 fn versus(out: &mut String, duel: &DuelReport, first: &SideReport, side: &SideReport) {
     let _ = writeln!(
         out,
-        "| | {} | {} | {} / {} | 95 % interval | verdict |\n|---|--:|--:|--:|---|---|",
+        "| | {} | {} | {} vs {} | 95% CI | verdict |\n|---|--:|--:|--:|---|---|",
         plain(&first.name),
         plain(&side.name),
         plain(&side.name),
@@ -171,7 +171,7 @@ fn versus(out: &mut String, duel: &DuelReport, first: &SideReport, side: &SideRe
             duel::in_table(one.quantity).trim_start(),
             figure(first, one.quantity),
             figure(side, one.quantity),
-            show::ratio(one.ratio.value()),
+            show::change(one.ratio.value()),
             duel::interval(one),
             duel::verdict(one)
         );

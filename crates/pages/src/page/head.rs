@@ -75,14 +75,14 @@ fn told(duel: &DuelReport) -> Markup {
             thead { tr {
                 th scope="col" { "side" }
                 th scope="col" { "quantity" }
-                th.n scope="col" { "ratio" }
-                th.n scope="col" { "95 % interval" }
+                th.n scope="col" { "change" }
+                th.n scope="col" { "95% CI" }
                 th scope="col" { "verdict" }
             } }
             tbody { @for one in &duel.comparisons { tr {
                 td { (versus(duel, one)) }
                 th scope="row" { (duel::in_table(one.quantity)) }
-                td.n { (show::ratio(one.ratio.value())) }
+                td.n { (show::change(one.ratio.value())) }
                 td.n { (duel::interval(one)) }
                 td { (duel::verdict(one)) }
             } } }

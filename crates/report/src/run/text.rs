@@ -3,6 +3,7 @@
 use super::{CellReport, Raised, RunReport};
 use crate::show;
 use crate::table::{Align, Table};
+use crate::why::capital;
 use prony_record::{Finding, Step};
 use prony_stats::Estimate;
 use std::collections::BTreeMap;
@@ -70,53 +71,22 @@ impl RunReport {
         }
     }
 
-    /// Which server is ahead of the baseline, and how sure that is: what is read first.
+    /// Which servers are faster or slower than the baseline, and which of them are not known to be: what is read first.
     #[must_use]
     pub fn sentence(&self, cells: &[&CellReport]) -> String {
-        let Some(first) = cells.first() else {
-            return String::new();
-        };
-        let name = first.label();
         let base = &self.run.baseline;
-        if let [only] = cells {
-            let rate = show::rate(only.throughput.value());
-            return format!("{name} gives {rate}.");
-        }
-        if name == *base {
-            return match behind(cells) {
-                None => format!("{name}, the baseline, has the highest throughput."),
-                Some(others) => {
-                    format!("{name}, the baseline, has the highest throughput; {others}.")
-                }
-            };
-        }
-        let Some(ratio) = &first.ratio else {
-            return format!(
-                "{name} has the highest throughput; the baseline {base} has none to compare it with."
-            );
-        };
-        match ratio.interval() {
-            None => format!(
-                "{name} had {} the throughput of {base} in the only round: one round proves nothing.",
-                show::ratio(ratio.value())
-            ),
-            Some(interval) if interval.low() > 1.0 => format!(
-                "{name} has {} the throughput of {base} (95 % interval {:.3} to {:.3}, {} rounds).",
-                show::ratio(ratio.value()),
-                interval.low(),
-                interval.high(),
-                ratio.n()
-            ),
-            Some(interval) => format!(
-                "no significant difference between {name} and {base}: {} (95 % interval {:.3} to {:.3}, {} rounds){}.",
-                show::ratio(ratio.value()),
-                interval.low(),
-                interval.high(),
-                ratio.n(),
-                behind(cells)
-                    .map(|others| format!("; {others}"))
-                    .unwrap_or_default()
-            ),
+        let others: Vec<&CellReport> = cells
+            .iter()
+            .filter(|cell| cell.label() != *base)
+            .copied()
+            .collect();
+        match (cells, others.as_slice()) {
+            ([], _) => String::new(),
+            ([only], _) => {
+                format!("{}: {}.", only.label(), show::rate(only.throughput.value()))
+            }
+            (_, [other]) => against(base, other),
+            _ => several(base, &others),
         }
     }
 
@@ -306,25 +276,97 @@ fn indented(text: &str) -> String {
     text.replace('\n', "\n    ")
 }
 
-/// The fastest and the slowest of the servers that are significantly slower than the baseline; none where no server is.
-fn behind(cells: &[&CellReport]) -> Option<String> {
-    let slower: Vec<String> = cells
-        .iter()
-        .filter_map(|cell| {
-            let ratio = cell.ratio.as_ref()?;
-            let interval = ratio.interval().filter(|interval| interval.high() < 1.0)?;
-            Some(format!(
-                "{} has {} the throughput of the baseline ({:.3} to {:.3})",
-                cell.label(),
-                show::ratio(ratio.value()),
-                interval.low(),
-                interval.high()
-            ))
-        })
-        .collect();
-    match slower.as_slice() {
-        [] => None,
-        [only] => Some(only.clone()),
-        [first, .., last] => Some(format!("{first}, and {last}")),
+/// One server against the baseline.
+fn against(base: &str, other: &CellReport) -> String {
+    let name = other.label();
+    let Some(ratio) = &other.ratio else {
+        return format!("{name}: {base}, the baseline, has no result to compare it with.");
+    };
+    let Some(interval) = ratio.interval() else {
+        let change = show::change(ratio.value());
+        return format!("{name} and {base}: inconclusive, {change} in the only round.");
+    };
+    let (low, high) = (interval.low(), interval.high());
+    match called(ratio) {
+        Called::Faster => format!(
+            "{name} is faster than {base}: {} more requests/s (95% CI {} to {}).",
+            show::percent(ratio.value() - 1.0),
+            show::percent(low - 1.0),
+            show::percent(high - 1.0)
+        ),
+        Called::Slower => format!(
+            "{name} is slower than {base}: {} fewer requests/s (95% CI {} to {}).",
+            show::percent(1.0 - ratio.value()),
+            show::percent(1.0 - high),
+            show::percent(1.0 - low)
+        ),
+        Called::Inconclusive => format!(
+            "{name} and {base}: inconclusive (95% CI of the change {} to {}).",
+            show::change(low),
+            show::change(high)
+        ),
+    }
+}
+
+/// Servers that are named in a sentence, of each verdict.
+const NAMED: usize = 4;
+
+/// More than one server against the baseline.
+fn several(base: &str, others: &[&CellReport]) -> String {
+    let of = |wanted: Called| -> Vec<(String, Option<&Estimate>)> {
+        let all = others
+            .iter()
+            .map(|cell| (cell.label(), cell.ratio.as_ref()));
+        all.filter(|(_, ratio)| ratio.map_or(Called::Inconclusive, called) == wanted)
+            .collect()
+    };
+    let list = |all: &[(String, Option<&Estimate>)], figures: bool| {
+        let mut names: Vec<String> = all
+            .iter()
+            .take(NAMED)
+            .map(
+                |(name, ratio)| match ratio.and_then(|ratio| ratio.interval().zip(Some(ratio))) {
+                    Some((interval, ratio)) if figures => format!(
+                        "{name} {} (95% CI {} to {})",
+                        show::change(ratio.value()),
+                        show::change(interval.low()),
+                        show::change(interval.high())
+                    ),
+                    _ => name.clone(),
+                },
+            )
+            .collect();
+        if all.len() > NAMED {
+            names.push(format!("and {} more", all.len() - NAMED));
+        }
+        names.join(", ")
+    };
+    let (faster, slower, open) = (
+        of(Called::Faster),
+        of(Called::Slower),
+        of(Called::Inconclusive),
+    );
+    let parts = [
+        (!faster.is_empty()).then(|| format!("faster than {base}: {}", list(&faster, true))),
+        (!slower.is_empty()).then(|| format!("slower than {base}: {}", list(&slower, true))),
+        (!open.is_empty()).then(|| format!("inconclusive: {}", list(&open, false))),
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    format!("{}.", capital(&text))
+}
+
+/// A verdict on throughput against the baseline; the ratios of a run have no equivalence margin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Called {
+    Faster,
+    Slower,
+    Inconclusive,
+}
+
+fn called(ratio: &Estimate) -> Called {
+    match ratio.interval() {
+        Some(interval) if interval.low() > 1.0 => Called::Faster,
+        Some(interval) if interval.high() < 1.0 => Called::Slower,
+        _ => Called::Inconclusive,
     }
 }

@@ -54,8 +54,9 @@ mod tests {
     use super::*;
     use crate::made_up::found;
     use prony_record::verdict::Quantity;
+    use prony_record::verdict::Verdict;
 
-    fn doubted(verdict: &str, ratio: f64, first: Failed, this: Failed) -> bool {
+    fn doubted(verdict: Verdict, ratio: f64, first: Failed, this: Failed) -> bool {
         let one = found(Quantity::P99, ratio, verdict);
         explain(&one, ("old", first, this)).is_some()
     }
@@ -63,23 +64,28 @@ mod tests {
     #[test]
     fn the_side_that_fails_more_is_not_better() {
         let (none, many) = ((0, 100_000), (2_000, 100_000));
-        assert!(doubted("faster", 0.8, none, many));
+        assert!(doubted(Verdict::Faster, 0.8, none, many));
         assert!(
-            !doubted("faster", 0.8, many, none),
+            !doubted(Verdict::Faster, 0.8, many, none),
             "although it fails less"
         );
-        assert!(doubted("slower", 1.2, many, none));
-        assert!(!doubted("slower", 1.2, none, many));
-        assert!(doubted("same", 1.0, none, many));
-        assert!(doubted("same", 1.0, many, none));
-        assert!(!doubted("inconclusive", 1.0, none, many));
+        assert!(doubted(Verdict::Slower, 1.2, many, none));
+        assert!(!doubted(Verdict::Slower, 1.2, none, many));
+        assert!(doubted(Verdict::Same, 1.0, none, many));
+        assert!(doubted(Verdict::Same, 1.0, many, none));
+        assert!(!doubted(Verdict::Inconclusive, 1.0, none, many));
     }
 
     #[test]
     fn a_few_failures_are_chance() {
-        assert!(!doubted("faster", 0.8, (0, 100_000), (5, 100_000)));
-        assert!(!doubted("faster", 0.8, (1, 100), (3, 100)));
-        assert!(!doubted("faster", 0.8, (2_000, 100_000), (2_100, 100_000)));
-        assert!(doubted("faster", 0.8, (0, 50), (50, 50)));
+        assert!(!doubted(Verdict::Faster, 0.8, (0, 100_000), (5, 100_000)));
+        assert!(!doubted(Verdict::Faster, 0.8, (1, 100), (3, 100)));
+        assert!(!doubted(
+            Verdict::Faster,
+            0.8,
+            (2_000, 100_000),
+            (2_100, 100_000)
+        ));
+        assert!(doubted(Verdict::Faster, 0.8, (0, 50), (50, 50)));
     }
 }

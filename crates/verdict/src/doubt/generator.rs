@@ -41,6 +41,7 @@ pub(super) fn doubt(one: &mut Comparison, rounds: &[Vec<Values>], side: usize) {
 mod tests {
     use super::*;
     use crate::made_up::found;
+    use prony_record::verdict::Verdict;
 
     /// Ten rounds, in so many of which the generator was the limit of either side.
     fn rounds(first: usize, this: usize) -> Vec<Vec<Values>> {
@@ -52,7 +53,7 @@ mod tests {
         (0..10).map(|i| vec![at(i < first), at(i < this)]).collect()
     }
 
-    fn after(verdict: &str, ratio: f64, limited: (usize, usize)) -> (String, bool) {
+    fn after(verdict: Verdict, ratio: f64, limited: (usize, usize)) -> (Verdict, bool) {
         let mut one = found(Quantity::Throughput, ratio, verdict);
         doubt(&mut one, &rounds(limited.0, limited.1), 1);
         (one.verdict, one.at_least)
@@ -60,30 +61,42 @@ mod tests {
 
     #[test]
     fn the_generators_own_speed_is_no_tie() {
-        assert_eq!(after("same", 1.0, (0, 0)), ("same".into(), false));
-        assert_eq!(after("same", 1.0, (1, 1)), ("same".into(), false));
+        assert_eq!(after(Verdict::Same, 1.0, (0, 0)), (Verdict::Same, false));
+        assert_eq!(after(Verdict::Same, 1.0, (1, 1)), (Verdict::Same, false));
         for limited in [(2, 0), (0, 2), (10, 10)] {
-            assert_eq!(after("same", 1.0, limited), ("inconclusive".into(), false));
+            assert_eq!(
+                after(Verdict::Same, 1.0, limited),
+                (Verdict::Inconclusive, false)
+            );
         }
     }
 
     #[test]
     fn the_limit_of_the_faster_side_makes_the_difference_larger() {
-        assert_eq!(after("slower", 0.5, (10, 0)), ("slower".into(), true));
-        assert_eq!(after("faster", 2.0, (0, 10)), ("faster".into(), true));
-        for (verdict, ratio, limited) in [("slower", 0.9, (0, 10)), ("faster", 1.1, (10, 10))] {
+        assert_eq!(
+            after(Verdict::Slower, 0.5, (10, 0)),
+            (Verdict::Slower, true)
+        );
+        assert_eq!(
+            after(Verdict::Faster, 2.0, (0, 10)),
+            (Verdict::Faster, true)
+        );
+        for (verdict, ratio, limited) in [
+            (Verdict::Slower, 0.9, (0, 10)),
+            (Verdict::Faster, 1.1, (10, 10)),
+        ] {
             let seen = after(verdict, ratio, limited);
-            assert_eq!(seen, ("inconclusive".into(), false));
+            assert_eq!(seen, (Verdict::Inconclusive, false));
         }
     }
 
     #[test]
     fn more_rounds_would_not_help() {
-        let mut open = found(Quantity::Throughput, 1.0, "inconclusive");
+        let mut open = found(Quantity::Throughput, 1.0, Verdict::Inconclusive);
         doubt(&mut open, &rounds(10, 10), 1);
         assert_eq!(open.withheld.unwrap().cause, Cause::GeneratorLimit);
-        let mut cpu = found(Quantity::Cpu, 1.0, "same");
+        let mut cpu = found(Quantity::Cpu, 1.0, Verdict::Same);
         doubt(&mut cpu, &rounds(10, 10), 1);
-        assert_eq!(cpu.verdict, "same");
+        assert_eq!(cpu.verdict, Verdict::Same);
     }
 }

@@ -82,6 +82,7 @@ fn by_chance(more: usize, fewer: usize, n: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::made_up::found;
+    use prony_record::verdict::Verdict;
 
     fn rounds(first: usize, this: usize, n: usize) -> Vec<Vec<Values>> {
         let at = |missed| Values {
@@ -130,7 +131,7 @@ mod tests {
         }
         all.extend(rounds(0, 0, 20));
         assert_eq!(sentence(&names(), &all, 1), None);
-        let one = found(Quantity::P99, 0.9, "faster");
+        let one = found(Quantity::P99, 0.9, Verdict::Faster);
         assert_eq!(explain(&one, &all, 1), None);
     }
 
@@ -140,9 +141,9 @@ mod tests {
             let one = found(Quantity::P99, ratio, verdict);
             explain(&one, &rounds(first, this, 30), 1).is_some()
         };
-        assert!(doubted("same", 1.0, 0, 9) && doubted("same", 1.0, 9, 0));
-        assert!(!doubted("same", 1.0, 0, 1) && !doubted("same", 1.0, 4, 4));
-        assert!(doubted("faster", 0.9, 0, 9) && !doubted("faster", 0.9, 9, 0));
-        assert!(doubted("slower", 1.1, 9, 0) && !doubted("slower", 1.1, 0, 9));
+        assert!(doubted(Verdict::Same, 1.0, 0, 9) && doubted(Verdict::Same, 1.0, 9, 0));
+        assert!(!doubted(Verdict::Same, 1.0, 0, 1) && !doubted(Verdict::Same, 1.0, 4, 4));
+        assert!(doubted(Verdict::Faster, 0.9, 0, 9) && !doubted(Verdict::Faster, 0.9, 9, 0));
+        assert!(doubted(Verdict::Slower, 1.1, 9, 0) && !doubted(Verdict::Slower, 1.1, 0, 9));
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use failures::Failed;
 pub(crate) use missed::sentence as missed_rates;
 pub(crate) use starts::unseen;
 
-use prony_record::verdict::{Cause, Comparison, Quantity, Values, Withheld};
+use prony_record::verdict::{Cause, Comparison, Quantity, Values, Verdict, Withheld};
 use prony_stats::compare::Better;
 use prony_stats::sequential::Plan;
 
@@ -27,9 +27,9 @@ enum Preferred {
 
 /// Whom this verdict prefers; none where there is no verdict, or where more is neither better nor worse.
 fn preferred(one: &Comparison) -> Option<Preferred> {
-    match (one.verdict.as_str(), one.quantity.better()) {
-        ("inconclusive" | "more" | "fewer", _) => None,
-        ("same", _) => Some(Preferred::Neither),
+    match (one.verdict, one.quantity.better()) {
+        (Verdict::Inconclusive | Verdict::More | Verdict::Fewer, _) => None,
+        (Verdict::Same, _) => Some(Preferred::Neither),
         (_, better) => {
             let more = one.ratio.value() > 1.0;
             match more == (better == Better::Higher) {
@@ -46,11 +46,11 @@ pub(crate) fn of_rounds(all: &mut [Comparison], rounds: &[Vec<Values>], side: us
     let own_code = all
         .iter()
         .find(|one| one.quantity == Quantity::User)
-        .map(|one| one.verdict.clone());
+        .map(|one| one.verdict);
     let per_request = wake_ups::PerRequest::of(rounds, side);
     for one in all {
         generator::doubt(one, rounds, side);
-        let why = per_request.and_then(|seen| wake_ups::explain(one, own_code.as_deref(), seen));
+        let why = per_request.and_then(|seen| wake_ups::explain(one, own_code, seen));
         withhold(one, Cause::WakeUps, why);
         let why = missed::explain(one, rounds, side);
         withhold(one, Cause::MissedRate, why);
@@ -84,6 +84,6 @@ fn withhold(one: &mut Comparison, cause: Cause, why: Option<String>) {
     if let Some(why) = why.filter(|_| one.withheld.is_none()) {
         one.withheld = Some(Withheld { cause, why });
         one.at_least = false;
-        "inconclusive".clone_into(&mut one.verdict);
+        one.verdict = Verdict::Inconclusive;
     }
 }

@@ -6,7 +6,7 @@
 //! it wakes less often per request and does not spend less time in its own code. Code that really does
 //! less makes a server wake *more* often.
 
-use prony_record::verdict::{Comparison, Quantity, Values};
+use prony_record::verdict::{Comparison, Quantity, Values, Verdict};
 use prony_stats::compare::Better;
 
 /// Wake-ups that differ by less than this share explain nothing.
@@ -50,7 +50,7 @@ impl PerRequest {
 /// Why wake-ups may make this difference, in words. `own_code`: the verdict on CPU time in the side's own code.
 pub(super) fn explain(
     one: &Comparison,
-    own_code: Option<&str>,
+    own_code: Option<Verdict>,
     seen: PerRequest,
 ) -> Option<String> {
     explained(one, own_code, seen).then(|| {
@@ -62,10 +62,10 @@ pub(super) fn explain(
     })
 }
 
-fn explained(one: &Comparison, own_code: Option<&str>, seen: PerRequest) -> bool {
+fn explained(one: &Comparison, own_code: Option<Verdict>, seen: PerRequest) -> bool {
     let ratio = one.ratio.value();
-    let better = match (one.quantity.better(), one.verdict.as_str()) {
-        (_, "inconclusive" | "same") | (Better::Higher, _) => return false,
+    let better = match (one.quantity.better(), one.verdict) {
+        (_, Verdict::Inconclusive | Verdict::Same) | (Better::Higher, _) => return false,
         (Better::Lower, _) => ratio < 1.0,
     };
     // The better side is the one to doubt.
@@ -74,8 +74,8 @@ fn explained(one: &Comparison, own_code: Option<&str>, seen: PerRequest) -> bool
     let fewer = 1.0 - of_better / of_other;
     let batches = of_better < 1.0 && (ALIKE..=FAR_APART).contains(&fewer);
     let does_less = match own_code {
-        Some("cheaper") => better,
-        Some("more expensive") => !better,
+        Some(Verdict::Cheaper) => better,
+        Some(Verdict::MoreExpensive) => !better,
         _ => false,
     };
     let small = match one.quantity {
@@ -95,53 +95,77 @@ mod tests {
     use crate::made_up::found;
 
     /// The verdict after doubt, with the own code's verdict and wake-ups per request.
-    fn after(one: Comparison, own: &str, cpu: (f64, f64), wakeups: (f64, f64)) -> String {
+    fn after(one: Comparison, own: Verdict, cpu: (f64, f64), wakeups: (f64, f64)) -> Verdict {
         match explain(&one, Some(own), PerRequest { cpu, wakeups }) {
-            Some(_) => "inconclusive".to_owned(),
+            Some(_) => Verdict::Inconclusive,
             None => one.verdict,
         }
     }
 
     #[test]
     fn a_cheaper_side_that_batches_more_and_does_not_do_less_is_doubted() {
-        let cheaper = || found(Quantity::Cpu, 0.989, "cheaper");
+        let cheaper = || found(Quantity::Cpu, 0.989, Verdict::Cheaper);
         let cpu = (6_000.0, 5_934.0);
-        for own in ["inconclusive", "same", "more expensive"] {
-            assert_eq!(after(cheaper(), own, cpu, (0.36, 0.31)), "inconclusive");
+        for own in [Verdict::Inconclusive, Verdict::Same, Verdict::MoreExpensive] {
+            assert_eq!(
+                after(cheaper(), own, cpu, (0.36, 0.31)),
+                Verdict::Inconclusive
+            );
         }
-        assert_eq!(after(cheaper(), "cheaper", cpu, (0.36, 0.31)), "cheaper");
+        assert_eq!(
+            after(cheaper(), Verdict::Cheaper, cpu, (0.36, 0.31)),
+            Verdict::Cheaper
+        );
         // It wakes more often, as one that does less would.
-        assert_eq!(after(cheaper(), "same", cpu, (0.31, 0.36)), "cheaper");
+        assert_eq!(
+            after(cheaper(), Verdict::Same, cpu, (0.31, 0.36)),
+            Verdict::Cheaper
+        );
         // One wake-up per request or more: it does not batch.
-        assert_eq!(after(cheaper(), "same", cpu, (2.0, 1.8)), "cheaper");
+        assert_eq!(
+            after(cheaper(), Verdict::Same, cpu, (2.0, 1.8)),
+            Verdict::Cheaper
+        );
         // That many less are no accident.
-        assert_eq!(after(cheaper(), "same", cpu, (0.9, 0.45)), "cheaper");
+        assert_eq!(
+            after(cheaper(), Verdict::Same, cpu, (0.9, 0.45)),
+            Verdict::Cheaper
+        );
     }
 
     #[test]
     fn more_than_wake_ups_can_cost_is_not_explained_by_them() {
-        let cheaper = found(Quantity::Cpu, 0.5, "cheaper");
+        let cheaper = found(Quantity::Cpu, 0.5, Verdict::Cheaper);
         let cpu = (6_000.0, 3_000.0);
-        assert_eq!(after(cheaper, "same", cpu, (0.36, 0.31)), "cheaper");
+        assert_eq!(
+            after(cheaper, Verdict::Same, cpu, (0.36, 0.31)),
+            Verdict::Cheaper
+        );
     }
 
     #[test]
     fn the_same_the_other_way_round() {
-        let more_expensive = || found(Quantity::Cpu, 1.011, "more expensive");
+        let more_expensive = || found(Quantity::Cpu, 1.011, Verdict::MoreExpensive);
         let cpu = (5_934.0, 6_000.0);
         assert_eq!(
-            after(more_expensive(), "cheaper", cpu, (0.31, 0.36)),
-            "inconclusive"
+            after(more_expensive(), Verdict::Cheaper, cpu, (0.31, 0.36)),
+            Verdict::Inconclusive
         );
-        let own = "more expensive";
+        let own = Verdict::MoreExpensive;
         assert_eq!(after(more_expensive(), own, cpu, (0.31, 0.36)), own);
     }
 
     #[test]
     fn small_differences_of_response_times_are_doubted_as_well() {
         let (cpu, wakeups) = ((6_000.0, 5_990.0), (0.36, 0.31));
-        let p50 = |ratio| found(Quantity::P50, ratio, "faster");
-        assert_eq!(after(p50(0.95), "same", cpu, wakeups), "inconclusive");
-        assert_eq!(after(p50(0.5), "same", cpu, wakeups), "faster");
+        let p50 = |ratio| found(Quantity::P50, ratio, Verdict::Faster);
+        assert_eq!(
+            after(p50(0.95), Verdict::Same, cpu, wakeups),
+            Verdict::Inconclusive
+        );
+        assert_eq!(
+            after(p50(0.5), Verdict::Same, cpu, wakeups),
+            Verdict::Faster
+        );
     }
 }

@@ -4,7 +4,8 @@ use super::{counted, frame, host, state, time};
 use maud::{Markup, html};
 use prony_notebook::Overview;
 use prony_pages::chart::compared;
-use prony_report::compare::{Change, CompareReport};
+use prony_record::verdict::Verdict;
+use prony_report::compare::{Change, CompareReport, called};
 use prony_report::show;
 use prony_stats::Estimate;
 
@@ -64,7 +65,7 @@ fn sentence(report: &CompareReport) -> String {
         true => cell.server.clone(),
         false => format!("{} under {}", cell.server, cell.load),
     };
-    let group = |(word, title): (&str, &str)| {
+    let group = |(word, title): (Verdict, &str)| {
         let cells = report
             .cells
             .iter()
@@ -81,10 +82,10 @@ fn sentence(report: &CompareReport) -> String {
         (!cells.is_empty()).then(|| format!("{title}: {names}."))
     };
     let groups = [
-        ("slower", "Slower"),
-        ("faster", "Faster"),
-        ("same", "The same"),
-        ("inconclusive", "Inconclusive"),
+        (Verdict::Slower, "Slower"),
+        (Verdict::Faster, "Faster"),
+        (Verdict::Same, "No difference"),
+        (Verdict::Inconclusive, "Inconclusive"),
     ];
     groups
         .into_iter()
@@ -95,6 +96,15 @@ fn sentence(report: &CompareReport) -> String {
 
 fn percent(share: f64) -> String {
     format!("{} %", show::count((share * 100.0).round() as u64))
+}
+
+/// The class of the style sheet for it.
+fn colour(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster | Verdict::Cheaper => "verdict-better",
+        Verdict::Slower | Verdict::MoreExpensive => "verdict-worse",
+        _ => "",
+    }
 }
 
 fn table(report: &CompareReport) -> Markup {
@@ -111,12 +121,12 @@ fn table(report: &CompareReport) -> Markup {
                 th scope="col" { "95 % interval" }
                 th scope="col" { "verdict" }
             } }
-            tbody { @for cell in &report.cells { (row(cell)) } }
+            tbody { @for cell in &report.cells { (row(cell, report.band)) } }
         }
     }
 }
 
-fn row(cell: &Change) -> Markup {
+fn row(cell: &Change, band: f64) -> Markup {
     let cpu = cell.cpu.as_ref();
     html! {
         tr {
@@ -124,10 +134,10 @@ fn row(cell: &Change) -> Markup {
             td { (cell.load) }
             td.n { (show::ratio(cell.throughput.value())) }
             td { (between(&cell.throughput)) }
-            td { span class=(format!("verdict-{}", cell.throughput_verdict)) { (cell.throughput_verdict) } }
+            td { span class=(colour(cell.throughput_verdict)) { (called(cell.throughput_verdict, band)) } }
             td.n { (cpu.map_or("–".into(), |cpu| show::ratio(cpu.value()))) }
             td { (cpu.map_or("–".into(), between)) }
-            td { @if let Some(word) = &cell.cpu_verdict { span class=(format!("verdict-{word}")) { (word) } } }
+            td { @if let Some(it) = cell.cpu_verdict { span class=(colour(it)) { (called(it, band)) } } }
         }
     }
 }

@@ -6,6 +6,7 @@ use prony_notebook::{RunId, TrialId};
 use prony_pages::material::Material;
 use prony_pages::{chart, export, page};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
+use prony_record::verdict::Verdict;
 use prony_report::compare::CompareReport;
 
 /// What no page may have as it is.
@@ -250,7 +251,7 @@ fn two_runs_are_compared_as_the_command_does() {
     let [before, after] = [1, 2].map(|id| notebook.run(RunId(id)).unwrap());
     let report = CompareReport::new(&notebook, &before, &after, 0.01).unwrap();
     let cell = &report.cells[0];
-    assert_eq!(cell.throughput_verdict, "slower");
+    assert_eq!(cell.throughput_verdict, Verdict::Slower);
     // Whichever is chosen first, the later is held against the earlier.
     for query in ["run=1&run=2", "run=2&run=1", "run=1&run=2&run=2"] {
         let page = scene.get(&format!("/compare?{query}")).with(200);

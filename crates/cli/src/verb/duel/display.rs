@@ -117,21 +117,16 @@ impl Display {
 /// A quantity of a side, and what is known of it: the ratio with its interval, and the verdict.
 fn estimate(found: &Comparison) -> (String, String) {
     let interval = found.ratio.interval().map_or_else(String::new, |interval| {
-        format!("  {:.3} to {:.3}", interval.low(), interval.high())
+        format!(
+            "  {} to {}",
+            show::change(interval.low()),
+            show::change(interval.high())
+        )
     });
-    let quantity = match found.quantity {
-        Quantity::Throughput => "throughput",
-        Quantity::P50 => "p50",
-        Quantity::P99 => "p99",
-        Quantity::Cpu => "CPU per request",
-        Quantity::User => "  in its own code",
-        Quantity::Kernel => "  in the kernel",
-        Quantity::Wakeups => "  wake-ups",
-    };
-    let name = format!("{} {quantity}", found.side);
+    let name = format!("{} {}", found.side, found.quantity.label());
     let text = format!(
         "{}{interval}  {}",
-        show::ratio(found.ratio.value()),
+        show::change(found.ratio.value()),
         found.verdict
     );
     (name, text)
