@@ -5,12 +5,15 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "errors",
     cause: "Requests ended without an answer: the connection could not be opened, it broke, or the request timed out, in the measurement or while the last answers were awaited after it. Or connections failed without costing a measured request: in set-up, in the warm-up, or with nothing in flight.",
-    evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length. A server has stopped answering when nothing is answered that was in flight at the end.",
+    evidence: "The number of requests by outcome, and the operating system's error messages with how often each occurred. Time-outs are in the latency distribution at their full length. A server has stopped answering when not a byte comes for what was in flight at the end, and no connection ends.",
     remedy: "Read the error messages. 'connection refused': nothing listens on the port, or the accept queue is full. 'reset': the server closed the connection. 'cannot assign requested address': this machine has run out of ports. Fewer connections or a larger backlog fix most of these.",
 };
 
 /// Up to this share of failed requests the figures of the others still stand: a thousandth.
 const TOLERABLE: f64 = 0.001;
+
+/// From this share of the failures on the server closes connections by habit.
+const CLOSES: f64 = 0.5;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let failed = seen.timeouts + seen.socket_errors + seen.unanswered_at_end;
@@ -19,7 +22,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     }
     let all = seen.finished() + seen.unanswered_at_end;
     let share = failed as f64 / all as f64;
-    let severity = if share > TOLERABLE || seen.silent_at_end {
+    let severity = if share > TOLERABLE || seen.stopped {
         Severity::Serious
     } else {
         Severity::Warning
@@ -28,17 +31,25 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         [] => String::new(),
         texts => format!(" ({})", texts.join("; ")),
     };
-    let at_end = match (seen.unanswered_at_end, seen.silent_at_end) {
+    let at_end = match (seen.unanswered_at_end, seen.stopped) {
         (0, _) => String::new(),
         (n, false) => format!(", {n} in flight at the end were never answered"),
         (n, true) => format!(
-            ", {n} in flight at the end were never answered, and no other was: the server had stopped \
+            ", {n} in flight at the end were never answered, not with a byte, and no other was: the server had stopped \
              answering"
         ),
     };
+    let often = seen.closed_after_answer as f64 > CLOSES * failed as f64;
+    let closes = match often {
+        true => {
+            "; the server closes connections after an answer without having said `Connection: close`: \
+             --no-keepalive loads it"
+        }
+        false => "",
+    };
     let text = format!(
         "{failed} of {all} requests ended without an answer: {} timed out, {} failed with a socket \
-         error{at_end}{texts}; time-outs are in the latency distribution at their full length",
+         error{at_end}{texts}{closes}; time-outs are in the latency distribution at their full length",
         seen.timeouts, seen.socket_errors
     );
     finding("errors", severity, text)
@@ -91,6 +102,32 @@ mod tests {
         assert_eq!(check(&Evidence::clean()), None);
     }
 
+    /// Other causes of requests that are unanswered at the end.
+    #[test]
+    fn a_server_that_closes_or_streams_has_not_stopped() {
+        let closes = Evidence {
+            socket_errors: 304,
+            unanswered_at_end: 8,
+            closed_after_answer: 304,
+            ok: 312,
+            ..Evidence::clean()
+        };
+        let found = check(&closes).unwrap().text;
+        assert!(found.contains("--no-keepalive"), "{found}");
+        assert!(!found.contains("stopped"), "{found}");
+        let streams = Evidence {
+            timeouts: 4,
+            unanswered_at_end: 4,
+            ok: 0,
+            error_texts: vec!["timed out: the answer's head had come ×8".into()],
+            ..Evidence::clean()
+        };
+        let found = check(&streams).unwrap().text;
+        assert!(found.contains("head had come"), "{found}");
+        assert!(!found.contains("stopped"), "{found}");
+        assert!(!found.contains("--no-keepalive"), "{found}");
+    }
+
     #[test]
     fn a_server_that_stops_answering_before_the_end_is_serious() {
         let one = Evidence {
@@ -107,7 +144,7 @@ mod tests {
         assert!(!found.text.contains("stopped"), "{}", found.text);
         let all = Evidence {
             unanswered_at_end: 64,
-            silent_at_end: true,
+            stopped: true,
             ..Evidence::clean()
         };
         let found = check(&all).unwrap();

@@ -1,4 +1,5 @@
 use prony_record::{Backlog, Load, Observation, Pool, Resources, SECOND};
+use std::collections::BTreeMap;
 
 /// Errors told in words.
 const ERROR_TEXTS: usize = 3;
@@ -43,8 +44,18 @@ pub struct Evidence {
     pub socket_errors: u64,
     /// Requests in flight at the end that were never answered.
     pub unanswered_at_end: u64,
-    /// Nothing that was in flight at the end was answered afterwards.
-    pub silent_at_end: bool,
+    /// Not a byte came for what was in flight at the end, and no connection ended.
+    pub stopped: bool,
+    /// Requests that failed because the server closed their connection after it had answered on it.
+    pub closed_after_answer: u64,
+    /// Idle connections that the server closed with a status.
+    pub idle_closed: u64,
+    /// Right and wrong answers by their status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Answers of the 300s are what was asked for, or what a session follows.
+    pub redirects_expected: bool,
+    /// Segments of the load's own connections that were sent again, by either side.
+    pub lost_segments: u64,
     /// Errors since the load's set-up, whether or not they cost a request; unsolicited bytes are not
     /// among them.
     pub errors: u64,
@@ -152,6 +163,13 @@ fn moved(seen: &Observation) -> f64 {
     }
 }
 
+/// Times that the server closed a connection with a request in flight on which it had answered before.
+fn closed_after_answer(seen: &Observation) -> u64 {
+    let texts = seen.errors.iter();
+    let closed = texts.filter(|(text, _)| text.ends_with("after an earlier answer"));
+    closed.map(|(_, n)| n).sum()
+}
+
 /// The least time that TCP waits before it sends data again (Linux: 200 ms), in seconds.
 const RETRANSMISSION: f64 = 0.2;
 
@@ -177,7 +195,12 @@ impl Evidence {
             timeouts: outcomes.timeout,
             socket_errors: outcomes.socket_errors(),
             unanswered_at_end: outcomes.unanswered_at_end,
-            silent_at_end: outcomes.silent_at_end(),
+            stopped: outcomes.stopped(),
+            closed_after_answer: closed_after_answer(seen),
+            idle_closed: seen.idle_closed,
+            statuses: seen.statuses.clone(),
+            redirects_expected: seen.status_expected || !seen.by_session.is_empty(),
+            lost_segments: seen.lost_segments,
             errors: seen
                 .errors
                 .values()
@@ -231,6 +254,10 @@ impl Evidence {
             },
             connections: (load.connections_over(seen.seconds()).round() as u32)
                 .max(seen.pool.opened),
+            // No more streams are in flight than the server allows.
+            pipeline: seen
+                .streams_allowed
+                .map_or(load.pipeline, |most| most.min(load.pipeline)),
             // What falls due are sessions, which last as long as they do.
             rate: load
                 .rate_over(seen.seconds())

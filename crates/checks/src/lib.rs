@@ -14,6 +14,7 @@ mod connections_limit;
 mod errors;
 mod flow_control_stalls;
 mod generator_saturated;
+mod idle_closed;
 mod link_saturated;
 mod listen_overflow;
 mod littles_law;
@@ -22,6 +23,7 @@ mod not_steady;
 mod numa_crossed;
 mod oversubscribed;
 mod rate_missed;
+mod redirects;
 mod retransmits;
 mod rigs_differ;
 mod schedule_lag;
@@ -49,10 +51,11 @@ type Check = fn(&Evidence) -> Option<Finding>;
 
 /// Every check with what it means, the most serious first. Those without a function look at several
 /// measurements, and are called by what compares them.
-const CHECKS: [(Explanation, Option<Check>); 29] = [
+const CHECKS: [(Explanation, Option<Check>); 31] = [
     (wrong_answers::EXPLANATION, Some(wrong_answers::check)),
     (unsolicited::EXPLANATION, Some(unsolicited::check)),
     (errors::EXPLANATION, Some(errors::check)),
+    (redirects::EXPLANATION, Some(redirects::check)),
     (
         generator_saturated::EXPLANATION,
         Some(generator_saturated::check),
@@ -86,6 +89,7 @@ const CHECKS: [(Explanation, Option<Check>); 29] = [
         uneven_connections::EXPLANATION,
         Some(uneven_connections::check),
     ),
+    (idle_closed::EXPLANATION, Some(idle_closed::check)),
     (too_few_samples::EXPLANATION, Some(too_few_samples::check)),
     (too_short::EXPLANATION, Some(too_short::check)),
     (ceiling::EXPLANATION, None),

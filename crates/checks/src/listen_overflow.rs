@@ -5,7 +5,7 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "listen-overflow",
     cause: "The server's accept queue was full, so connections waited until their SYN was sent again: after one second, then two more, then four more.",
-    evidence: "The kernel's TCP counters for this machine, together with a connection or a request of this load that took long enough to have waited for a retransmission.",
+    evidence: "A connection of this load that took a second or more to open; or the kernel's counters for this machine, which other programs raise too, together with segments that this load's own sockets sent again (TCP_INFO) and a request that took long enough to have waited for that.",
     remedy: "Raise the backlog that the server passes to listen(), and net.core.somaxconn, or open connections more slowly. Until then the rate depends on the retransmission timer, not on the server.",
 };
 
@@ -19,19 +19,27 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     // The counters are the whole machine's: alone they may be another program's. When the accept
     // queue is full, the client's SYN is dropped, or its first data are and come again.
     let counted = tcp.listen_overflows > 0 || tcp.syn_retransmits > 0;
-    if slowest < SYN_TIMEOUT && !(counted && seen.waited_for_retransmission()) {
+    let own = seen.lost_segments > 0 && seen.waited_for_retransmission();
+    if slowest < SYN_TIMEOUT && !(counted && own) {
         return None;
     }
     let counters = match seen.tcp {
-        Some(tcp) => format!(
-            "an accept queue overflowed {} times, {} SYNs were retransmitted, and ",
+        Some(tcp) if counted => format!(
+            "an accept queue of this machine overflowed {} times, {} SYNs were retransmitted, and ",
             tcp.listen_overflows, tcp.syn_retransmits
         ),
-        None => String::new(),
+        _ => String::new(),
+    };
+    let own = match slowest < SYN_TIMEOUT {
+        true => format!(
+            "connections of this load sent {} segments again",
+            seen.lost_segments
+        ),
+        false => format!("the slowest connection took {slowest:.2} s to open"),
     };
     let text = format!(
-        "{counters}the slowest connection took {slowest:.2} s to open: the retransmission timer was \
-         measured; raise the server's backlog and net.core.somaxconn, or keep connections open"
+        "{counters}{own}: the retransmission timer was measured; raise the server's backlog and net.core.somaxconn, or \
+         keep connections open"
     );
     finding("listen-overflow", Severity::Warning, text)
 }
@@ -58,10 +66,17 @@ mod tests {
             "no connection here waited: another program's"
         );
         let slow = Evidence {
-            max_response: 0.21,
+            max_response: 1.5,
             ..fast
         };
-        assert!(check(&slow).is_some());
+        assert_eq!(check(&slow), None, "a slow server beside another program");
+        let own = Evidence {
+            lost_segments: 2,
+            ..slow
+        };
+        let found = check(&own).unwrap().text;
+        assert!(found.contains("sent 2 segments again"), "{found}");
+        assert!(!found.contains("to open"), "{found}");
         assert!(
             check(&Evidence {
                 connect_max: Some(3.04),

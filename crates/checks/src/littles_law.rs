@@ -53,6 +53,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_limit_of_streams_is_no_contradiction() {
+        let load = prony_record::Load {
+            connections: 2,
+            pipeline: 100,
+            ..prony_record::Load::default()
+        };
+        let mut seen = prony_record::Observation {
+            measured_ns: 2_000_000_000,
+            ..prony_record::Observation::default()
+        };
+        assert_eq!(Evidence::of(&load, &seen).depth(), 200.0);
+        seen.streams_allowed = Some(16);
+        assert_eq!(Evidence::of(&load, &seen).depth(), 32.0);
+        seen.streams_allowed = Some(1_000);
+        assert_eq!(Evidence::of(&load, &seen).depth(), 200.0);
+    }
+
+    #[test]
     fn a_stall_at_the_end_is_no_contradiction() {
         // 100 ms with 64 in flight, the last of which were answered 50 ms after the end.
         let clean = Evidence::clean();

@@ -54,6 +54,16 @@ impl Request {
         };
         let mut fields: Vec<(String, String)> =
             self.headers.iter().map(field).collect::<Result<_>>()?;
+        if let Some(at) = fields.iter().position(|(name, _)| frames(name)) {
+            let (name, value) = fields.remove(at);
+            let length = name.eq_ignore_ascii_case("content-length");
+            if !(length && value == self.content()?.len().to_string()) {
+                return Err(miette!(
+                    help = "leave it out: Content-Length is made from the body",
+                    "{name}: {value} would make the server wait for another body than the one that is sent"
+                ));
+            }
+        }
         if let Some(value) = self.login.authorization()? {
             if fields.iter().any(|(name, _)| authorizes(name)) {
                 return Err(miette!(
@@ -112,6 +122,13 @@ impl Encoding {
 
 /// The field that says who asks.
 const AUTHORIZATION: &str = "Authorization";
+
+/// Does a header field say where the request ends?
+fn frames(name: &str) -> bool {
+    ["content-length", "transfer-encoding"]
+        .iter()
+        .any(|it| name.eq_ignore_ascii_case(it))
+}
 
 fn authorizes(name: &str) -> bool {
     name.eq_ignore_ascii_case(AUTHORIZATION)

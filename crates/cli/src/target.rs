@@ -5,6 +5,9 @@ use crate::connect::Route;
 use miette::{Result, miette};
 use percent_encoding::percent_decode_str;
 use prony_engine::Target;
+use prony_engine::protocol::h2;
+use prony_engine::protocol::tls::speaks_tls;
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -63,7 +66,8 @@ pub fn parse(text: &str) -> Result<Address> {
     let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, h2c://HOST[:PORT]/PATH for HTTP/2 without TLS, grpc://HOST:PORT/package.Service/Method or grpcs:// for gRPC, ws://HOST[:PORT]/PATH or wss:// for WebSocket, or tcp://HOST:PORT for a raw echo; over a unix socket \
                 http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
     let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
-    let url = Url::parse(text).map_err(|error| match error {
+    let (text, zone) = without_zone(text);
+    let url = Url::parse(&text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => {
             wrong("it does not begin with http:// or tcp://".into())
         }
@@ -92,7 +96,7 @@ pub fn parse(text: &str) -> Result<Address> {
         other => return Err(wrong(format!("there is no way to load {other}://"))),
     };
     let host = match url.host() {
-        Some(Host::Ipv6(ip)) => ip.to_string(),
+        Some(Host::Ipv6(ip)) => format!("{ip}{zone}"),
         Some(host) if !host.to_string().is_empty() => host.to_string(),
         _ => return Err(wrong("it has no host".into())),
     };
@@ -121,6 +125,29 @@ pub fn parse(text: &str) -> Result<Address> {
     })
 }
 
+/// A URL without the zone of its IPv6 address, which the `Host` field does not have (RFC 6874, 4), and the zone with its `%`.
+fn without_zone(text: &str) -> (Cow<'_, str>, String) {
+    let parts = text.split_once("://[").and_then(|(scheme, rest)| {
+        let (inside, behind) = rest.split_once(']')?;
+        let (address, zone) = inside.split_once('%')?;
+        Some((scheme, address, zone, behind))
+    });
+    match parts {
+        None => (text.into(), String::new()),
+        Some((scheme, address, zone, behind)) => {
+            // The percent sign is percent-encoded in a URL, and often is not.
+            let zone = zone.strip_prefix("25").filter(|it| !it.is_empty());
+            let zone = zone
+                .or(parts.map(|(_, _, zone, _)| zone))
+                .unwrap_or_default();
+            (
+                format!("{scheme}://[{address}]{behind}").into(),
+                format!("%{zone}"),
+            )
+        }
+    }
+}
+
 fn path_and_query(url: &Url) -> String {
     url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
 }
@@ -139,6 +166,22 @@ impl Address {
             authority: "localhost".into(),
             path,
         }
+    }
+
+    /// Where connections go, if the URL does not say so: the address, and of how many of the name's it is one.
+    pub fn place(&self, connect: &Connect, target: &Target) -> Option<String> {
+        let route = connect.route(self);
+        let named = route.host.parse::<IpAddr>().is_err() && route.host != "localhost";
+        if self.unix.is_some() || !(named || connect.is_given()) {
+            return None;
+        }
+        let several = match route.look_up() {
+            Ok(all) if all.len() > 1 && named => {
+                format!(", one of {} addresses of {}", all.len(), route.host)
+            }
+            _ => String::new(),
+        };
+        Some(format!("{target}{several}"))
     }
 
     /// Looks the name up once, unless `connect` has its addresses, and finds the first of them that accepts a
@@ -203,6 +246,20 @@ impl Route {
     }
 }
 
+/// Prints what a server speaks that answered nothing rightly over http://, if that is found out.
+pub fn hint(url: &str, target: &Target, timeout: Duration) {
+    let timeout = timeout.min(Duration::from_secs(1));
+    if speaks_tls(target, timeout) {
+        let secure = url.replacen("http://", "https://", 1);
+        eprintln!("\nthe server speaks TLS on this port: try {secure}");
+    } else if h2::probe(target, timeout).is_ok() {
+        let h2c = url.replacen("http://", "h2c://", 1);
+        eprintln!(
+            "\nthe server speaks HTTP/2 without TLS on this port: try {h2c}, or grpc:// for gRPC"
+        );
+    }
+}
+
 /// A unix socket that accepts a connection.
 pub fn unix(path: &Path) -> Result<Target> {
     match UnixStream::connect(path) {
@@ -229,6 +286,16 @@ mod tests {
             ("::1", 8080, "/")
         );
         assert_eq!(it.authority, "[::1]:8080");
+        for url in ["http://[fe80::1%25eth0]:81/a", "http://[fe80::1%eth0]:81/a"] {
+            let it = parse(url).unwrap();
+            assert_eq!((it.host.as_str(), it.port), ("fe80::1%eth0", 81), "{url}");
+            assert_eq!(
+                (it.authority.as_str(), it.path.as_str()),
+                ("[fe80::1]:81", "/a")
+            );
+        }
+        let it = parse("https://[::1]").unwrap();
+        assert_eq!((it.authority.as_str(), it.port), ("[::1]", 443));
         let it = parse("ws://localhost/chat").unwrap();
         assert!(it.http && it.ws && !it.tls);
         assert_eq!((it.port, it.path.as_str()), (80, "/chat"));

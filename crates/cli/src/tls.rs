@@ -4,7 +4,7 @@ use crate::args::tls::Tls;
 use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::Target;
-use prony_engine::protocol::tls::{TlsOptions, probe, speaks_tls};
+use prony_engine::protocol::tls::{TlsOptions, probe};
 use prony_remote::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,7 +41,10 @@ impl Tls {
                 .map_err(|error| miette!("cannot read {}: {error}", path.display())),
         };
         Ok(TlsOptions {
-            server_name: self.server_name.clone().unwrap_or_else(|| host.to_owned()),
+            server_name: self.server_name.clone().unwrap_or_else(|| {
+                // A certificate has no zone.
+                host.split('%').next().unwrap_or_default().to_owned()
+            }),
             version: self.tls_version.clone(),
             cipher: self.cipher.clone(),
             ca: read(&self.ca)?,
@@ -82,12 +85,4 @@ pub fn settled(
             .map_err(|error| miette!("{url}: {error}"))?,
     }
     Ok(Some(options))
-}
-
-/// Says that a server to which nothing came through over http:// speaks TLS, if it does.
-pub fn hint(url: &str, target: &Target, timeout: Duration) {
-    if speaks_tls(target, timeout.min(Duration::from_secs(1))) {
-        let secure = url.replacen("http://", "https://", 1);
-        eprintln!("\nthe server speaks TLS on this port: try {secure}");
-    }
 }

@@ -221,6 +221,11 @@ impl<'a> Gather<'a> {
             bytes_sent: record.bytes_sent,
             sent_again: record.sent_again,
             stalled: record.stalled,
+            idle_closed: record.idle_closed,
+            lost_segments: record.lost_segments,
+            streams_allowed: streams_allowed(&self.reports),
+            statuses: record.statuses,
+            status_expected: self.plan.dialogue.expects_status(),
             body_bytes: record.body_bytes,
             errors: record.errors,
             wrong_answers: record.wrong,
@@ -269,6 +274,11 @@ impl<'a> Gather<'a> {
         };
         Ok((observation, detail))
     }
+}
+
+/// The fewest streams that a server has allowed on a connection.
+fn streams_allowed(reports: &[Report]) -> Option<u32> {
+    reports.iter().filter_map(|it| it.streams_allowed).min()
 }
 
 /// What all workers saw of each kind of request.

@@ -86,6 +86,16 @@ impl Dialogue {
         }
     }
 
+    /// Does the user say which status answers must have?
+    pub(crate) fn expects_status(&self) -> bool {
+        match self {
+            Self::Http { exchanges, .. } => exchanges.iter().any(HttpExchange::expects_status),
+            Self::H2(it) => it.exchanges.iter().any(H2Exchange::expects_status),
+            Self::Mix(mix) => mix.requests.iter().any(|it| !it.expected.status.is_empty()),
+            Self::Echo(_) | Self::Grpc(_) | Self::Ws(_) | Self::Own => false,
+        }
+    }
+
     /// The longest request, in bytes; 0 where the caller supplies them.
     fn longest(&self) -> u64 {
         match self {

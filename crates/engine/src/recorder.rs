@@ -110,7 +110,11 @@ pub(crate) struct Recorder {
     /// The measurement, on the engine's clock; `u64::MAX` while it is not known.
     pub from: Nanos,
     pub until: Nanos,
+    /// The load is a number of requests: what was due before the measurement is not counted, whenever it ends.
+    pub numbered: bool,
     pub record: Record,
+    /// The last status, and how many answers in a row had it that `record` does not have yet.
+    run: (u16, u64),
     window: Slice,
     window_end: Nanos,
     window_length: Nanos,
@@ -134,6 +138,15 @@ pub(crate) struct Record {
     pub wrong: Vec<String>,
     pub unsolicited: Vec<String>,
     pub errors: BTreeMap<String, u64>,
+    /// Answers in the measurement by their status; none where the protocol has none.
+    #[serde(default)]
+    pub statuses: BTreeMap<u16, u64>,
+    /// Idle connections that the server closed with a status.
+    #[serde(default)]
+    pub idle_closed: u64,
+    /// Segments of this side's connections that were sent again, or came out of order.
+    #[serde(default)]
+    pub lost_segments: u64,
     /// Handshakes of TLS that were done in the measurement.
     pub handshakes: Handshakes,
 }
@@ -153,6 +166,9 @@ impl Record {
             wrong: Vec::new(),
             unsolicited: Vec::new(),
             errors: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            idle_closed: 0,
+            lost_segments: 0,
             handshakes: Handshakes::default(),
         }
     }
@@ -168,6 +184,11 @@ impl Record {
         self.sent_again += other.sent_again;
         self.stalled += other.stalled;
         self.handshakes += other.handshakes;
+        self.idle_closed += other.idle_closed;
+        self.lost_segments += other.lost_segments;
+        for (status, n) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += n;
+        }
         for text in &other.wrong {
             keep_example(&mut self.wrong, text.clone());
         }
@@ -201,7 +222,9 @@ impl Recorder {
         Self {
             from: Nanos::MAX,
             until: Nanos::MAX,
+            numbered: false,
             record: Record::new(),
+            run: (0, 0),
             window: Slice::empty(0, start, window_length),
             window_end: start + window_length,
             window_length,
@@ -212,6 +235,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn measured(&self, at: Nanos) -> bool {
         at >= self.from && at < self.until
+    }
+
+    /// Is a request counted that ended at `at`?
+    #[inline]
+    pub(crate) fn counted(&self, request: Sent, at: Nanos) -> bool {
+        self.measured(at) && !(self.numbered && request.due < self.from)
     }
 
     /// A stop ended the measurement at `until`, when the first worker saw it. This one may have counted
@@ -252,8 +281,13 @@ impl Recorder {
         self.window.response.saturating_record(response);
         let right = answer.wrong.is_none();
         count_answer(&mut self.window.outcomes, right, answer.status);
-        if self.measured(at) {
+        if self.counted(request, at) {
             count_answer(&mut self.record.outcomes, right, answer.status);
+            if answer.status == self.run.0 {
+                self.run.1 += 1;
+            } else {
+                self.status(answer.status);
+            }
             self.record.last_finish = at;
             if let Some(mismatch) = &answer.wrong {
                 keep_wrong(&mut self.record, mismatch);
@@ -274,7 +308,7 @@ impl Recorder {
         let inside = at
             .min(self.until)
             .saturating_sub(request.sent.max(self.from));
-        let counted = self.measured(at);
+        let counted = self.counted(request, at);
         if !whole && (inside > 0 || counted) {
             let ends = &mut self.record.ends;
             ends.add((inside, at - request.sent), counted, right);
@@ -287,7 +321,7 @@ impl Recorder {
         Booked {
             response: at.saturating_sub(request.due),
             due_inside: self.measured(request.due),
-            ended_inside: self.measured(at),
+            ended_inside: self.counted(request, at),
             in_flight_at_end: self.in_flight_at_end(request, at),
             window: self.window.index,
         }
@@ -311,7 +345,15 @@ impl Recorder {
     /// length, because that much is known of it; an error's length says nothing about the server's
     /// speed, so it is only counted.
     #[cold]
-    pub(crate) fn failure(&mut self, request: Sent, at: Nanos, failure: Failure, timeout: Nanos) {
+    /// `silent`: not a byte of its answer had come.
+    pub(crate) fn failure(
+        &mut self,
+        request: Sent,
+        at: Nanos,
+        failure: Failure,
+        timeout: Nanos,
+        silent: bool,
+    ) {
         if failure == Failure::Timeout && self.measured(request.due) {
             let send_delay = request.sent.saturating_sub(request.due);
             self.record
@@ -323,12 +365,14 @@ impl Recorder {
         }
         count_failure(&mut self.window.outcomes, failure);
         self.crossed(request, at, false);
-        if self.measured(at) {
+        if self.counted(request, at) {
             count_failure(&mut self.record.outcomes, failure);
             self.record.last_finish = at;
         } else {
             self.outlived(request, at);
-            self.record.outcomes.unanswered_at_end += u64::from(self.in_flight_at_end(request, at));
+            let unanswered = u64::from(self.in_flight_at_end(request, at));
+            self.record.outcomes.unanswered_at_end += unanswered;
+            self.record.outcomes.silent_at_end += unanswered * u64::from(silent);
         }
     }
 
@@ -374,6 +418,21 @@ impl Recorder {
         } else if at >= self.until && self.measured(request.due) {
             self.record.outcomes.unsent_at_end += 1;
         }
+    }
+
+    /// An answer has another status than the one before it.
+    #[cold]
+    fn status(&mut self, status: u16) {
+        let (last, n) = std::mem::replace(&mut self.run, (status, 1));
+        if n > 0 && last > 0 {
+            *self.record.statuses.entry(last).or_default() += n;
+        }
+    }
+
+    /// Everything that was recorded.
+    pub(crate) fn done(mut self) -> Record {
+        self.status(0);
+        self.record
     }
 
     /// A connection was made.

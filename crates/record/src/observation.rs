@@ -60,6 +60,22 @@ pub struct Observation {
     /// window of flow control of this side; HTTP/2 only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stalled: u64,
+    /// Idle connections that the server closed with a status, such as 408, since the load began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle_closed: u64,
+    /// Segments of the load's own TCP connections that were sent again, or came out of order because others were; of those that
+    /// lasted long enough to have waited for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_segments: u64,
+    /// The fewest streams that the server has allowed on a connection; HTTP/2 only, none where it allows any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams_allowed: Option<u32>,
+    /// Answers in the measurement by their status; empty where the protocol has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<u16, u64>,
+    /// The user said which status answers must have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub status_expected: bool,
     /// Errors by their text, with how often each occurred since the load began.
     pub errors: BTreeMap<String, u64>,
     /// The first wrong answers, in words.
@@ -94,7 +110,7 @@ fn is_zero(n: &u64) -> bool {
 #[must_use]
 pub fn none_answered(outcomes: &Outcomes, seconds: f64) -> String {
     let in_flight = outcomes.in_flight_at_end;
-    if outcomes.silent_at_end() {
+    if outcomes.unanswered_at_end > 0 && outcomes.unanswered_at_end == in_flight {
         return format!(
             "no request was answered: {in_flight} were in flight at the end of the measurement of \
              {seconds:.2} s, and none of them was answered afterwards"
@@ -212,6 +228,14 @@ impl Observation {
         self.body_bytes += other.body_bytes;
         self.sent_again += other.sent_again;
         self.stalled += other.stalled;
+        self.idle_closed += other.idle_closed;
+        self.lost_segments += other.lost_segments;
+        self.status_expected |= other.status_expected;
+        let allowed = [self.streams_allowed, other.streams_allowed];
+        self.streams_allowed = allowed.into_iter().flatten().min();
+        for (status, n) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += n;
+        }
         for (text, n) in &other.errors {
             *self.errors.entry(text.clone()).or_default() += n;
         }

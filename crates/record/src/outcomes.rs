@@ -24,6 +24,9 @@ pub struct Outcomes {
     /// answers were awaited after the end.
     #[serde(default)]
     pub unanswered_at_end: u64,
+    /// Of these, those that timed out before a byte of their answer had come.
+    #[serde(default)]
+    pub silent_at_end: u64,
     /// Due in the measurement, and not sent when it ended: an open loop had fallen behind.
     pub unsent_at_end: u64,
     /// Times that bytes came which no request had asked for, each of which ended a connection: while
@@ -148,10 +151,10 @@ impl Outcomes {
         self.wrong_answer + self.unsolicited > 0
     }
 
-    /// Had the server stopped answering? Nothing that was in flight at the end was answered afterwards.
+    /// Had the server stopped answering? Not a byte came for what was in flight at the end, and no connection ended.
     #[must_use]
-    pub fn silent_at_end(&self) -> bool {
-        self.unanswered_at_end > 0 && self.unanswered_at_end == self.in_flight_at_end
+    pub fn stopped(&self) -> bool {
+        self.silent_at_end > 0 && self.silent_at_end == self.in_flight_at_end
     }
 
     /// What went wrong, with its number, what did not occur left out.
@@ -180,6 +183,7 @@ impl std::ops::AddAssign<&Outcomes> for Outcomes {
         self.write_error += other.write_error;
         self.in_flight_at_end += other.in_flight_at_end;
         self.unanswered_at_end += other.unanswered_at_end;
+        self.silent_at_end += other.silent_at_end;
         self.unsent_at_end += other.unsent_at_end;
         self.unsolicited += other.unsolicited;
         for (mine, theirs) in self.status.0.iter_mut().zip(other.status.0) {

@@ -88,6 +88,8 @@ pub struct LoadReport {
     pub outcomes: Outcomes,
     /// What the server used; null where its processes are not known: elsewhere, or another user's.
     pub server: Option<ServerReport>,
+    /// Answers by their status; empty where the protocol has none.
+    pub statuses: BTreeMap<String, u64>,
     /// What the generator used.
     pub generator: Generator,
     /// Bytes received, warm-up included.
@@ -116,8 +118,11 @@ pub struct LoadReport {
 /// How HTTP/2 was spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Http2Report {
-    /// Requests in flight on each connection, as streams; at most as many as the server allows.
+    /// Requests in flight on each connection, as streams: as many as were asked for, or as the server allows if those are
+    /// fewer.
     pub streams: u32,
+    /// Streams that were asked for.
+    pub asked: u32,
     /// How many bytes the server might send ahead, on each stream and on each connection (there at least 65,535).
     pub window: u32,
     /// Requests that the server had left out when it closed their connection (GOAWAY), sent again on another one; warm-up
@@ -133,13 +138,20 @@ impl Http2Report {
             1 => "1 stream".into(),
             n => format!("{} streams", show::count(n.into())),
         };
+        let limited = match self.streams < self.asked {
+            true => format!(
+                ", as many as the server allows ({} asked for)",
+                show::count(self.asked.into())
+            ),
+            false => String::new(),
+        };
         let again = match self.sent_again {
             0 => String::new(),
             1 => ", 1 request sent again after GOAWAY".to_owned(),
             n => format!(", {} requests sent again after GOAWAY", show::count(n)),
         };
         format!(
-            "{streams} in flight on each connection, windows of {} bytes{again}",
+            "{streams} in flight on each connection{limited}, windows of {} bytes{again}",
             show::count(self.window.into())
         )
     }
@@ -237,6 +249,9 @@ impl LoadReport {
         for (what, text) in self.asked() {
             let _ = writeln!(out, "{what:13}{text}");
         }
+        if self.statuses.keys().any(|status| status != "200") {
+            let _ = writeln!(out, "statuses     {}", self.statuses_line());
+        }
         if let Some(http2) = &self.http2 {
             let _ = writeln!(out, "HTTP/2       {}", http2.line());
         }
@@ -283,6 +298,15 @@ impl LoadReport {
         let _ = write!(out, "{}", self.failures());
         let _ = write!(out, "{}", show::findings(&self.checks));
         out
+    }
+
+    /// Answers by their status, the most frequent first.
+    fn statuses_line(&self) -> String {
+        let mut all: Vec<(&String, &u64)> = self.statuses.iter().collect();
+        all.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
+        let one = |(status, n): (&String, &u64)| format!("{status}: {}", show::count(*n));
+        let all: Vec<String> = all.into_iter().map(one).collect();
+        all.join(", ")
     }
 
     fn latency_table(&self) -> Table {

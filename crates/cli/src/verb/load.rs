@@ -69,7 +69,12 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     let started = Timestamp::now();
     let mut display = Display::new(args, &plan);
     let told = &mut |progress: Progress<'_>| display.hear(&progress);
-    let failed = |failure: Failure| explain(&failure);
+    let failed = |failure: Failure| {
+        if failure.step == Step::Verify && args.url.starts_with("http://") && !apart {
+            target::hint(&args.url, &plan.target, args.timeout.0);
+        }
+        explain(&failure)
+    };
     let mut up = lab
         .bring_up(&side, &ask, None, &plan.load, Depth::Full, told)
         .map_err(failed)?;
@@ -96,7 +101,7 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
     }
     verdict.tell();
     if report.outcomes.ok == 0 && args.url.starts_with("http://") && !apart {
-        crate::tls::hint(&args.url, &plan.target, args.timeout.0);
+        target::hint(&args.url, &plan.target, args.timeout.0);
     }
     if !args.no_keep {
         let done = keep::Done {
@@ -310,11 +315,15 @@ fn report(
 ) -> LoadReport {
     let load = &plan.load;
     let over_time = over_time(load, seen);
+    let address = target::parse(&args.url).ok();
+    let place = address.and_then(|address| address.place(&args.connect, &plan.target));
     LoadReport {
         target: match &args.unix {
             Some(path) => format!("{} over {}", args.url, path.display()),
-            None if args.connect.is_given() => format!("{} at {}", args.url, plan.target),
-            None => args.url.clone(),
+            None => match place {
+                Some(place) => format!("{} at {place}", args.url),
+                None => args.url.clone(),
+            },
         },
         connections: load.connections,
         pool: load.rate.map(|_| seen.pool),
@@ -364,6 +373,9 @@ fn report(
         },
         outcomes: seen.outcomes.clone(),
         server: None,
+        statuses: (seen.statuses.iter())
+            .map(|(status, n)| (status.to_string(), *n))
+            .collect(),
         generator: seen.generator.clone(),
         bytes_received: seen.bytes_received,
         bytes_sent: seen.bytes_sent,
@@ -380,7 +392,10 @@ fn report(
 
 fn http2(load: &prony_record::Load, window: u32, seen: &Observation) -> Http2Report {
     Http2Report {
-        streams: load.pipeline,
+        streams: seen
+            .streams_allowed
+            .map_or(load.pipeline, |most| most.min(load.pipeline)),
+        asked: load.pipeline,
         window,
         sent_again: seen.sent_again,
     }

@@ -35,6 +35,7 @@ mod load;
 mod manners;
 mod names;
 mod orphans;
+mod outside;
 mod over;
 mod pages;
 mod pipes;

@@ -5,7 +5,10 @@ mod head;
 
 use super::{Events, Expect, Fault, Fifo, Session, surplus};
 
-pub use answer::{HttpReader, HttpState, Keep};
+pub use answer::{HttpReader, HttpState, Keep, Progress};
+pub use head::response_parser;
+
+pub(super) use head::{asks_to_close, unasked};
 
 /// How much of an answer is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -95,6 +98,8 @@ pub struct HttpExchange {
     expect: Expect,
     /// Answers to HEAD have no body, whatever their header says.
     head: bool,
+    /// It says `Connection: close`: it is the last on its connection (RFC 9112, 9.6).
+    closes: bool,
 }
 
 impl HttpExchange {
@@ -108,6 +113,7 @@ impl HttpExchange {
         let request = request.into();
         Self {
             head: request.starts_with(b"HEAD "),
+            closes: asks_to_close(&request),
             request,
             expect,
         }
@@ -115,6 +121,10 @@ impl HttpExchange {
 }
 
 impl HttpExchange {
+    pub(crate) fn expects_status(&self) -> bool {
+        self.expect.status.is_some()
+    }
+
     /// Length of the request, in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.request.len() as u64
@@ -156,6 +166,8 @@ impl Http {
 pub struct HttpConn {
     sent: u32,
     answered: u32,
+    /// The last request on it has been sent.
+    closing: bool,
     state: HttpState,
 }
 
@@ -164,8 +176,14 @@ impl Session for Http {
     type Token = Fifo;
 
     #[inline]
+    fn accepts(&self, conn: &HttpConn) -> bool {
+        !conn.closing
+    }
+
+    #[inline]
     fn request(&mut self, conn: &mut HttpConn, slot: u32, _: Fifo, out: &mut Vec<u8>) {
         let exchange = Self::exchange(&self.exchanges, slot, conn.sent);
+        conn.closing = exchange.closes;
         conn.sent = conn.sent.wrapping_add(1);
         out.extend_from_slice(&exchange.request);
     }
@@ -180,7 +198,7 @@ impl Session for Http {
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
         if conn.sent == conn.answered {
-            return Err(Fault::Unsolicited { at: 0 });
+            return Err(unasked(bytes));
         }
         let mut at = 0;
         while at < bytes.len() {
@@ -193,8 +211,9 @@ impl Session for Http {
                 &mut (),
             )?;
             at += used;
-            if let Some(answer) = answer {
+            if let Some(mut answer) = answer {
                 conn.answered = conn.answered.wrapping_add(1);
+                answer.last |= exchange.closes;
                 if at < bytes.len() && (answer.last || conn.sent == conn.answered) {
                     return Err(surplus(at, &answer, events));
                 }
@@ -216,6 +235,10 @@ impl Session for Http {
 
     fn first_head(&self) -> &[u8] {
         self.reader.first_head()
+    }
+
+    fn progress(&self, conn: &HttpConn, _: Fifo) -> Progress {
+        conn.state.progress()
     }
 }
 

@@ -13,6 +13,7 @@ pub mod h2;
 mod http;
 mod in_flight;
 pub mod mix;
+mod recognized;
 #[cfg(test)]
 mod seen;
 pub mod tls;
@@ -21,9 +22,12 @@ pub mod ws;
 pub use difference::Difference;
 pub use echo::Echo;
 pub use expect::{Expect, Mismatch};
-pub use http::{Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits};
+pub use http::{
+    Http, HttpExchange, HttpReader, HttpRequest, HttpState, Keep, Limits, Progress, response_parser,
+};
 pub use in_flight::{Fifo, InFlight, Tag, Token};
 pub use mix::{Mix, Mixed};
+pub use recognized::recognized;
 
 use crate::clock::Nanos;
 use prony_record::{ByRequest, BySession, Tls};
@@ -110,6 +114,10 @@ pub enum Fault {
         /// Where they begin in the bytes that were handed over.
         at: usize,
     },
+    /// A whole answer with an error status that says the connection ends, while nothing was in flight: the server closes a
+    /// connection that has been idle for too long (RFC 9110, 15.5.9).
+    #[error("the server closed an idle connection with status {0}")]
+    Farewell(u16),
     /// The answer breaks the protocol.
     #[error("malformed answer: {0}")]
     Malformed(&'static str),
@@ -328,6 +336,16 @@ pub trait Session {
     /// How the connection ended that the server has just closed.
     fn how_ended(&self, _conn: &Self::Conn) -> &'static str {
         "the server closed the connection"
+    }
+
+    /// How much of the answer to a request in flight has come.
+    fn progress(&self, _conn: &Self::Conn, _token: Self::Token) -> Progress {
+        Progress::Unknown
+    }
+
+    /// The fewest streams that a server has allowed on a connection, where it says so. Asked once, at the end.
+    fn streams_allowed(&self) -> Option<u32> {
+        None
     }
 
     /// Has the server ended the connection in the protocol's own words, and not by closing it alone?

@@ -100,8 +100,8 @@ fn a_stop_that_every_worker_hears_of_at_once_moves_nothing() {
 #[test]
 fn a_timeout_is_a_sample_of_its_full_length_and_an_error_is_none() {
     let mut it = recorder(0, 1_000);
-    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Timeout, 800);
-    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Read, 800);
+    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Timeout, 800, true);
+    it.failure(Sent { due: 10, sent: 30 }, 900, Failure::Read, 800, true);
     assert_eq!(
         (
             it.record.times.response.len(),
@@ -212,8 +212,8 @@ impl Agent {
         let recorder = &mut self.recorder;
         recorder.record.bytes_received += it.at;
         match it.kind {
-            0 => recorder.failure(it.sent, it.at, Failure::Timeout, SECOND),
-            1 => recorder.failure(it.sent, it.at, Failure::Read, SECOND),
+            0 => recorder.failure(it.sent, it.at, Failure::Timeout, SECOND, true),
+            1 => recorder.failure(it.sent, it.at, Failure::Read, SECOND, false),
             2 => recorder.error("reset".into()),
             3 => recorder.unfinished(it.sent, it.at),
             _ => recorder.answer(it.sent, it.at, &OK),
@@ -307,7 +307,7 @@ proptest! {
 fn what_failed_is_served_but_is_no_answer() {
     let mut it = recorder(100, 200);
     // Half of each is in the measurement.
-    it.failure(Sent { due: 50, sent: 50 }, 150, Failure::Timeout, 100);
+    it.failure(Sent { due: 50, sent: 50 }, 150, Failure::Timeout, 100, true);
     it.unfinished(
         Sent {
             due: 150,
@@ -327,4 +327,54 @@ fn what_failed_is_served_but_is_no_answer() {
         (it.record.ends.right, finished + it.record.ends.all),
         (0.0, 1.0)
     );
+}
+
+#[test]
+fn of_a_number_of_requests_those_of_the_warm_up_are_not_counted() {
+    let requests = [(90, 110), (100, 120), (150, 160), (190, 210)];
+    for (numbered, ok) in [(false, 3), (true, 2)] {
+        let mut it = recorder(100, 200);
+        it.numbered = numbered;
+        for (sent, at) in requests {
+            it.answer(Sent { due: sent, sent }, at, &OK);
+        }
+        assert_eq!(it.record.outcomes.ok, ok);
+        // The share of each that was served inside stays the same.
+        let served = it.record.outcomes.ok as f64 + it.record.ends.right;
+        assert_eq!(served, 0.5 + 1.0 + 1.0 + 0.5);
+    }
+}
+
+#[test]
+fn every_status_is_counted() {
+    let mut it = recorder(100, 200);
+    for (status, at) in [
+        (301, 90),
+        (200, 110),
+        (200, 111),
+        (404, 112),
+        (200, 113),
+        (0, 114),
+    ] {
+        it.answer(Sent { due: 80, sent: 80 }, at, &Answer { status, ..OK });
+    }
+    assert_eq!(it.done().statuses, [(200, 3), (404, 1)].into());
+}
+
+#[test]
+fn a_server_has_stopped_only_when_not_a_byte_came() {
+    let late = Sent {
+        due: 150,
+        sent: 150,
+    };
+    for (failure, silent, stopped) in [
+        (Failure::Timeout, true, true),
+        (Failure::Timeout, false, false),
+        (Failure::Read, false, false),
+    ] {
+        let mut it = recorder(100, 200);
+        it.failure(late, 300, failure, 150, silent);
+        assert_eq!(it.record.outcomes.unanswered_at_end, 1);
+        assert_eq!(it.record.outcomes.stopped(), stopped, "{failure:?}");
+    }
 }

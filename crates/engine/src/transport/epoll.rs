@@ -212,6 +212,11 @@ impl Outgoing for Out {
         Ok(())
     }
 
+    fn lost_segments(&self, slot: Slot) -> u64 {
+        let fd = self.slots[slot as usize].fd.as_ref();
+        fd.map_or(0, |fd| socket::lost_segments(fd.as_raw_fd()))
+    }
+
     fn close(&mut self, slot: Slot) {
         let connection = &mut self.slots[slot as usize];
         // Closing the only descriptor of a socket takes it out of the epoll set.

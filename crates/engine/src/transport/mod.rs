@@ -58,6 +58,12 @@ pub(crate) trait Outgoing {
     /// When the connection is broken. It stays open until it is closed.
     fn send(&mut self, slot: Slot, bytes: &[u8]) -> io::Result<()>;
 
+    /// Segments of a slot's connection that either side has sent again, as far as this side sees it; 0 where that is not
+    /// known.
+    fn lost_segments(&self, _slot: Slot) -> u64 {
+        0
+    }
+
     /// Closes a slot. Nothing is reported for it any more until it is opened again.
     fn close(&mut self, slot: Slot);
 }

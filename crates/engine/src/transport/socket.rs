@@ -146,6 +146,30 @@ pub(super) fn take_error(fd: RawFd) -> io::Result<()> {
     }
 }
 
+/// Segments of a TCP connection that this side has sent again, and those that came out of order because the other side had to
+/// send one again (`tcpi_total_retrans`, `tcpi_rcv_ooopack`); 0 for other sockets.
+pub(super) fn lost_segments(fd: RawFd) -> u64 {
+    // Places in the kernel's `struct tcp_info`, in words of four bytes; older kernels do not have the second one.
+    const SENT_AGAIN: usize = 25;
+    const OUT_OF_ORDER: usize = 56;
+    let mut info = [0_u32; 64];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: both pointers are valid for the call, and the size is given.
+    let result = unsafe {
+        libc::getsockopt(
+            fd,
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    match result {
+        0 => u64::from(info[SENT_AGAIN]) + u64::from(info[OUT_OF_ORDER]),
+        _ => 0,
+    }
+}
+
 /// A timer that becomes readable after `period`, and again so long after each [`ticked`]: the
 /// kernel arms a periodic timer anew only when it is read.
 pub(super) fn ticker(period: Nanos) -> io::Result<OwnedFd> {

@@ -2,6 +2,7 @@
 //! all connections share; sends of a whole turn go to the kernel with the call that waits.
 
 use super::endpoints::{Endpoints, Sockets};
+use super::socket;
 use super::stamp::{self, Stamps};
 use super::{Came, Handler, Outgoing, Slot, TICK, Transport, Wait};
 use crate::clock;
@@ -298,6 +299,11 @@ impl Outgoing for Out {
         connection.sent = 0;
         self.transmit(slot);
         Ok(())
+    }
+
+    fn lost_segments(&self, slot: Slot) -> u64 {
+        let fd = self.slots[slot as usize].fd.as_ref();
+        fd.map_or(0, |fd| socket::lost_segments(fd.as_raw_fd()))
     }
 
     fn close(&mut self, slot: Slot) {

@@ -40,11 +40,18 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
         {
             tracer.received(slot, at);
         }
+        let connection = &self.connections[slot as usize];
+        let full = !self.protocol.accepts(&connection.proto);
         let (news, result) = self.ask(slot, at, |session, conn, unsent, events| {
             session.received(conn, slot, bytes, unsent, events)
         });
         if let Err(fault) = result {
             return self.broken(out, slot, at, fault, bytes);
+        }
+        let connection = &mut self.connections[slot as usize];
+        if full && self.protocol.accepts(&connection.proto) {
+            // It was the server that took no more, such as one that allows few streams.
+            connection.flow.free = at;
         }
         if news.ready {
             self.ready(slot, at);
@@ -76,10 +83,16 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
                 session.end(conn, slot, events);
             });
             if !self.connections[slot as usize].flow.in_flight.is_empty() {
-                let how = self
-                    .protocol
-                    .how_ended(&self.connections[slot as usize].proto);
-                self.recorder.error(format!("reading: {how}"));
+                let connection = &self.connections[slot as usize];
+                let how = self.protocol.how_ended(&connection.proto);
+                let unsaid =
+                    connection.flow.useful && !self.protocol.said_goodbye(&connection.proto);
+                let after = if unsaid {
+                    " after an earlier answer"
+                } else {
+                    ""
+                };
+                self.recorder.error(format!("reading: {how}{after}"));
             }
         }
         self.lose(out, slot, at, Failure::Read, error.as_ref());
@@ -136,10 +149,10 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         let at = request.answered(self.at);
         *self.in_flight -= 1;
         self.flow.useful = true;
-        self.flow.answers += u64::from(self.recorder.measured(at));
+        self.flow.answers += u64::from(self.recorder.counted(request, at));
         self.recorder.answer(request, at, &answer);
         if let Some(tracer) = self.tracer {
-            let measured = self.recorder.measured(at);
+            let measured = self.recorder.counted(request, at);
             tracer.answered(self.slot, request, at, &answer, measured);
         }
         self.news.last |= answer.last;
@@ -258,6 +271,10 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             let rest = bytes.get(at..).unwrap_or(bytes);
             self.recorder.unsolicited(self.protocol.unsolicited(rest));
         }
+        if let Fault::Farewell(_) = fault {
+            self.recorder.record.idle_closed += 1;
+            return self.lose(out, slot, at, Failure::Read, None);
+        }
         if let Link::Connecting(_) | Link::Listening = self.connections[index].link {
             return self.lose(out, slot, at, Failure::Read, Some(&io::Error::other(fault)));
         }
@@ -274,7 +291,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         flow.take(token, times, at);
         self.in_flight -= 1;
         let done = request.answered(at);
-        flow.answers += u64::from(self.recorder.measured(done));
+        flow.answers += u64::from(self.recorder.counted(request, done));
         let answer = Answer {
             status: 0,
             wrong: Some(Mismatch::Fault(fault)),

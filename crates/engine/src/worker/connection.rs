@@ -32,6 +32,8 @@ pub(super) struct Flow<T: Token> {
     pub(super) in_flight: T::InFlight,
     /// Since when another request could be sent.
     pub(super) free: Nanos,
+    /// When the connection was made.
+    pub(super) opened: Nanos,
     /// Has there been an answer since the connection was opened?
     pub(super) useful: bool,
     pub(super) answers: u64,
@@ -47,6 +49,7 @@ impl<P: Session> Connection<P> {
             flow: Flow {
                 in_flight: Default::default(),
                 free: 0,
+                opened: 0,
                 useful: false,
                 answers: 0,
                 calls: 0,
@@ -60,7 +63,7 @@ impl<P: Session> Connection<P> {
 impl<T: Token> Flow<T> {
     /// The connection has been made.
     pub(super) fn begin(&mut self, at: Nanos) {
-        self.free = at;
+        (self.free, self.opened) = (at, at);
         self.useful = false;
         self.calls = 0;
     }

@@ -3,7 +3,7 @@
 use super::connection::Link;
 use super::{Event, Worker};
 use crate::clock::{self, Nanos};
-use crate::protocol::{Booked, Ending, Session};
+use crate::protocol::{Booked, Ending, Progress, Session};
 use crate::recorder::{Failure, Recorder, Sent};
 use crate::schedule::Schedule;
 use crate::transport::{Outgoing, Slot};
@@ -17,6 +17,8 @@ pub(super) const SET_UP_PACE: Nanos = 100_000;
 pub(super) const LISTENED: Nanos = 20_000_000;
 /// Connections looked at for time-outs at once, so that looking never costs more than a few µs.
 const SWEEP: u32 = 64;
+/// The least time that TCP waits before it sends data again (Linux: 200 ms).
+const RETRANSMISSION: Nanos = 200_000_000;
 /// How many times each connection is looked at within one time-out.
 const SWEEPS: Nanos = 32;
 
@@ -45,6 +47,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         self.recorder.record.errors = connect.errors;
         self.recorder.record.unsolicited = connect.unsolicited;
         self.recorder.record.outcomes.unsolicited = connect.outcomes.unsolicited;
+        self.recorder.numbered = self.numbered;
         (self.recorder.from, self.recorder.until) = self.control.measured_after(start);
         if S::CLOSED {
             self.parking.begin(start);
@@ -110,9 +113,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         at: Nanos,
         failure: Failure,
     ) {
-        out.close(slot);
         let index = slot as usize;
         let connection = &mut self.connections[index];
+        // Younger ones have not waited for any segment to be sent again.
+        if at.saturating_sub(connection.flow.opened) >= RETRANSMISSION {
+            self.recorder.record.lost_segments += out.lost_segments(slot);
+        }
+        out.close(slot);
         if let Link::Connecting(_) = connection.link {
             self.connecting -= 1;
         }
@@ -137,7 +144,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         let request = self.connections[index].flow.take(token, times, at);
         self.in_flight -= 1;
-        self.recorder.failure(request, at, failure, self.timeout);
+        let silent = failure == Failure::Timeout && !self.has_come(index, token);
+        self.recorder
+            .failure(request, at, failure, self.timeout, silent);
         let (ending, end) = match failure {
             Failure::Timeout => (Ending::Timeout, request.sent.saturating_add(self.timeout)),
             Failure::Write => (Ending::Write, at),
@@ -282,7 +291,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         for due in failed {
             self.waiting -= 1;
             self.recorder
-                .failure(Sent { due, sent: due }, at, failure, self.timeout);
+                .failure(Sent { due, sent: due }, at, failure, self.timeout, true);
             if let Some(tracer) = &mut self.tracer
                 && failure == Failure::Timeout
                 && self.recorder.measured(at)
@@ -337,6 +346,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         while self.overdue(index, at)
             && let Some((token, _)) = self.oldest(index)
         {
+            self.how_far(index, token);
             let proto = &mut self.connections[index].proto;
             if !self.protocol.cancel(proto, slot, token, &mut self.unsent) {
                 self.lose(out, slot, at, Failure::Timeout, None);
@@ -345,6 +355,34 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             self.fail(slot, token, at, Failure::Timeout);
         }
         true
+    }
+
+    /// Has anything come of the answer to a request in flight?
+    fn has_come(&self, index: usize, token: P::Token) -> bool {
+        let progress = self
+            .protocol
+            .progress(&self.connections[index].proto, token);
+        matches!(progress, Progress::Head | Progress::Body(_))
+    }
+
+    /// Notes how far the answer had come that is given up.
+    #[cold]
+    fn how_far(&mut self, index: usize, token: P::Token) {
+        let how_far = match self
+            .protocol
+            .progress(&self.connections[index].proto, token)
+        {
+            Progress::Unknown => return,
+            Progress::Nothing => "no byte of the answer had come".to_owned(),
+            Progress::Head => "a part of the answer's head had come".to_owned(),
+            Progress::Body(0) => "the answer's head had come, and nothing of its body".to_owned(),
+            // To a power of two, so that there are few texts.
+            Progress::Body(n) => format!(
+                "the answer's head had come, and at least {} bytes of its body",
+                1_u64 << n.ilog2()
+            ),
+        };
+        self.recorder.error(format!("timed out: {how_far}"));
     }
 
     /// The oldest request in flight on a connection.

@@ -22,7 +22,7 @@ use crate::recorder::{Record, Recorder, Sent, Slice};
 use crate::schedule::{Schedule, Share};
 use crate::trace::{Opening, Sample};
 use crate::transport::{Outgoing, Slot, TICK, Transport, Wait};
-use connection::Connection;
+use connection::{Connection, Link};
 use links::SET_UP_PACE;
 use parking::Parking;
 use prony_record::{ByRequest, BySession, Grpc, Pool, Tls};
@@ -77,6 +77,8 @@ pub(crate) struct Report {
     pub by_session: Vec<BySession>,
     pub tls: Option<Tls>,
     #[serde(default)]
+    pub streams_allowed: Option<u32>,
+    #[serde(default)]
     pub grpc: Option<Grpc>,
     pub heads: HeadBytes,
     pub plain: Option<PlainBytes>,
@@ -116,6 +118,8 @@ pub(crate) struct Worker<'a, S, P: Session> {
     window: Nanos,
     /// What may still fall due in the measurement: requests, or connections for several calls.
     quota: u64,
+    /// The load is a number of requests: those count that fall due in the measurement.
+    numbered: bool,
 
     /// When the load began; `None` while connections are being set up.
     start: Option<Nanos>,
@@ -186,6 +190,7 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             schedule,
             protocol,
             recorder: Recorder::new(0, Nanos::MAX / 2),
+            numbered: plan.requests().is_some(),
             connections: (0..n).map(|_| Connection::new()).collect(),
             times: vec![Sent::default(); n as usize * plan.load.pipeline as usize],
             unsent: Vec::new(),
@@ -268,6 +273,11 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
                 break;
             }
             transport.poll(Wait::For(left), self)?;
+        }
+        for slot in 0..self.connections.len() as Slot {
+            if self.connections[slot as usize].link != Link::Closed {
+                self.recorder.record.lost_segments += transport.out().lost_segments(slot);
+            }
         }
         Ok(())
     }
@@ -490,12 +500,13 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             by_request: self.protocol.by_request(),
             by_session: self.protocol.by_session(),
             tls: self.protocol.tls(),
+            streams_allowed: self.protocol.streams_allowed(),
             grpc: self.protocol.grpc(),
             heads: self.protocol.heads(),
             plain: self.protocol.plain(),
             opening: self.opening,
             trace: self.tracer.map_or_else(Vec::new, |tracer| tracer.samples()),
-            record: self.recorder.record,
+            record: self.recorder.done(),
         }
     }
 }

@@ -321,7 +321,7 @@ fn a_server_that_stops_answering_leaves_what_is_in_flight_unanswered() {
             (4, 4),
             "{of:?}"
         );
-        assert!(of.silent_at_end());
+        assert!(of.stopped());
     });
 }
 

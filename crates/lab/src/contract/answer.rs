@@ -2,8 +2,8 @@
 //! patience, in memory by [`ANSWER_LIMIT`].
 
 use super::wire::{Fault, Heard, QUIET, Wire, describe, excerpt};
-use prony_engine::protocol::chunked;
 use prony_engine::protocol::encoding::Encoding;
+use prony_engine::protocol::{chunked, recognized, response_parser};
 
 /// The most an answer may take, head and body together, chunk framing included. The longest that a
 /// contract asks for has some 5 KiB; what users ask for may be a whole page.
@@ -170,7 +170,7 @@ impl Listener {
 fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut response = httparse::Response::new(&mut headers);
-    let size = match response.parse(bytes) {
+    let size = match response_parser().parse_response(&mut response, bytes) {
         Ok(httparse::Status::Complete(size)) => size,
         Ok(httparse::Status::Partial) if bytes.len() <= HEAD_LIMIT => return Ok(None),
         Ok(httparse::Status::Partial) => {
@@ -178,9 +178,11 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
             return Err(Fault::new(expected, excerpt(bytes)));
         }
         Err(error) => {
+            let error = error.to_string();
+            let why = recognized(bytes).unwrap_or(&error);
             return Err(Fault::new(
                 "an HTTP/1.x answer",
-                format!("{} ({error})", excerpt(bytes)),
+                format!("{} ({why})", excerpt(bytes)),
             ));
         }
     };

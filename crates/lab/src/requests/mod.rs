@@ -293,6 +293,11 @@ impl Reading<'_> {
             );
             return Err(self.wrong(keys.path.span(), what, help));
         }
+        if outside.contains('#') {
+            let what = "a fragment (#…) is not sent to a server";
+            let help = "leave it out, or write %23 for the character";
+            return Err(self.wrong(keys.path.span(), what, Some(help)));
+        }
         let mut pieces = vec![text(server.prefix.as_str())];
         pieces.extend(self.template(&keys.path, Place::Path)?);
         let mut headers = Vec::new();
@@ -304,6 +309,11 @@ impl Reading<'_> {
             {
                 let what = format!("{name:?} with this value is not a header field");
                 return Err(self.wrong(value.span(), what, None));
+            }
+            if ["content-length", "transfer-encoding"].contains(&&*name.to_ascii_lowercase()) {
+                let what = "would make the server wait for another body than the one that is sent";
+                let help = "leave it out: Content-Length is made from the body";
+                return Err(self.wrong(value.span(), what, Some(help)));
             }
             headers.push((name.clone(), self.template(value, Place::Header)?));
         }

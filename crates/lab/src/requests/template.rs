@@ -4,7 +4,7 @@ use super::Reading;
 use super::names::Named;
 use super::table::Wrong;
 use crate::source::{Mistake, did_you_mean};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_engine::protocol::mix::{Piece, Written, text};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -149,8 +149,14 @@ pub(super) fn outside(template: &str) -> String {
     out + rest
 }
 
-/// What stands before the braces that end a value, and after them. Single braces in it are in pairs.
+/// What stands before the braces that end a value, and after them. Single braces in it are in pairs, but for those of a
+/// literal.
 fn split_end(text: &str) -> Option<(&str, &str)> {
+    if let Some(literal) = text.trim_start().strip_prefix('"') {
+        let (_, behind) = literal.split_once('"')?;
+        let after = behind.trim_start().strip_prefix("}}")?;
+        return Some((&text[..text.len() - after.len() - 2], after));
+    }
     let mut depth = 0;
     for (at, c) in text.char_indices() {
         match c {
@@ -161,6 +167,19 @@ fn split_end(text: &str) -> Option<(&str, &str)> {
         }
     }
     None
+}
+
+/// The text of a value that is written as it stands: `"{{"`.
+fn literal(inside: &str) -> Option<&str> {
+    inside.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// A text between values as it is sent: in a path what is not ASCII is percent-encoded.
+fn as_written(literal: &str, place: Place) -> Piece {
+    match place {
+        Place::Path => text(utf8_percent_encode(literal, CONTROLS).to_string()),
+        _ => text(literal),
+    }
 }
 
 /// A value in an expectation: one that the request has sent, not another one.
@@ -191,12 +210,15 @@ impl Reading<'_> {
         let mut cursor = Cursor::new(place);
         let mut rest = template.get_ref().as_str();
         while let Some((before, after)) = rest.split_once("{{") {
-            pieces.push(text(before));
+            pieces.push(as_written(before, place));
             cursor.pass(before);
             let Some((inside, behind)) = split_end(after) else {
                 let at = self.place_of(&template.span(), "{{");
                 return Err(self.wrong(at, "has no end: expected }}", None));
             };
+            if let Some(literal) = literal(inside.trim()) {
+                cursor.pass(literal);
+            }
             let value =
                 self.value(inside.trim(), cursor.encoding())
                     .and_then(|piece| match place {
@@ -212,7 +234,7 @@ impl Reading<'_> {
             }
             rest = behind;
         }
-        pieces.push(text(rest));
+        pieces.push(as_written(rest, place));
         Ok(pieces)
     }
 
@@ -227,6 +249,9 @@ impl Reading<'_> {
 
     /// What stands between the braces: a value, or a name for one.
     fn value(&mut self, inside: &str, encoding: Encoding) -> Result<Piece, Wrong> {
+        if let Some(literal) = literal(inside) {
+            return Ok(text(literal));
+        }
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
         let named = inside.split_once('=').filter(|(name, _)| {
             // A text in base64 may begin with an equals sign.

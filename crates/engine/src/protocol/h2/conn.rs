@@ -48,7 +48,7 @@ pub struct H2Conn<C: Content = Plain> {
     pub(super) room: i64,
     pub(super) initial_room: i64,
     pub(super) most_frame: u32,
-    most_streams: u32,
+    pub(super) most_streams: u32,
     /// The places of requests whose bodies wait for room.
     pub(super) blocked: VecDeque<u32>,
     pub(super) table: Table,

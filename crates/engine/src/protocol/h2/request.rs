@@ -73,6 +73,12 @@ impl<E> H2Exchange<E> {
     }
 }
 
+impl H2Exchange {
+    pub(crate) fn expects_status(&self) -> bool {
+        self.expect.status.is_some()
+    }
+}
+
 /// Has HTTP/2 no place for this field, whose name is in lower case?
 pub(in crate::protocol) fn is_forbidden(name: &str, value: &str) -> bool {
     match name {

@@ -5,7 +5,9 @@ use super::content::{Content, Plain};
 use super::frame::{self, put_header, put_number, put_setting};
 use super::request::{H2Exchange, Prepared};
 use super::text::Heads;
-use crate::protocol::{Booked, Ending, Events, Fault, HeadBytes, Limits, Pace, Session, Tag};
+use crate::protocol::{
+    Booked, Ending, Events, Fault, HeadBytes, Limits, Pace, Progress, Session, Tag,
+};
 use prony_record::{ByRequest, BySession};
 
 /// The window of every connection before it is told more (RFC 9113, 6.9.2).
@@ -18,6 +20,8 @@ pub struct H2<C: Content = Plain> {
     setup: Setup<C>,
     state: C::State,
     header_bytes: HeadBytes,
+    /// The fewest streams that a server has allowed on a connection; none at all is only for a time.
+    allowed: u32,
 }
 
 /// What stays as it is.
@@ -58,6 +62,7 @@ impl<C: Content<State: Default>> H2<C> {
             setup: Setup::new(exchanges, limits, window),
             state: C::State::default(),
             header_bytes: HeadBytes::default(),
+            allowed: u32::MAX,
         }
     }
 }
@@ -76,6 +81,7 @@ impl<C: Content<Expect = ()>> H2<C> {
             setup,
             state,
             header_bytes: HeadBytes::default(),
+            allowed: u32::MAX,
         }
     }
 }
@@ -145,6 +151,9 @@ impl<C: Content> Session for H2<C> {
         let result = conn.received((&self.setup, &mut self.state), bytes, out, events);
         let header_bytes = std::mem::take(&mut conn.heads);
         self.header_bytes = self.header_bytes.merge(header_bytes);
+        if let 1.. = conn.most_streams {
+            self.allowed = self.allowed.min(conn.most_streams);
+        }
         result
     }
 
@@ -183,6 +192,14 @@ impl<C: Content> Session for H2<C> {
 
     fn heads(&mut self) -> HeadBytes {
         self.header_bytes
+    }
+
+    fn progress(&self, conn: &H2Conn<C>, tag: Tag) -> Progress {
+        conn.streams.progress(tag)
+    }
+
+    fn streams_allowed(&self) -> Option<u32> {
+        (self.allowed < u32::MAX).then_some(self.allowed)
     }
 
     fn grpc(&mut self) -> Option<prony_record::Grpc> {

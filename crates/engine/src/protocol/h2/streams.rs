@@ -1,6 +1,6 @@
 //! The streams of a connection: which are open, and which are not any more.
 
-use crate::protocol::Tag;
+use crate::protocol::{Progress, Tag};
 use std::collections::VecDeque;
 
 /// A request in flight; `R` is what is kept of its answer while that comes.
@@ -97,6 +97,15 @@ impl<R: Default> Streams<R> {
         self.order.push_back(place as u32);
         self.open += 1;
         (place, id)
+    }
+
+    /// How much of the answer to a request in flight has come.
+    pub(super) fn progress(&self, tag: Tag) -> Progress {
+        match self.places.get(tag.index()) {
+            Some(stream) if stream.status == 0 => Progress::Nothing,
+            Some(stream) => Progress::Body(stream.body),
+            None => Progress::Unknown,
+        }
     }
 
     /// The number of the next stream.

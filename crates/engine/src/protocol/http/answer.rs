@@ -1,6 +1,6 @@
 //! Reading one answer: a state machine that takes bytes as they come.
 
-use super::head::{Framing, Head, MAX_FIELDS, parse};
+use super::head::{Framing, Head, MAX_FIELDS, parse, unfolded};
 use super::{Expect, Fault, Limits};
 use crate::protocol::{Answer, Difference, chunked};
 
@@ -35,6 +35,31 @@ enum Phase {
     /// The line end after a chunk's data.
     ChunkEnd,
     Trailer(Trailer),
+}
+
+/// How much of an answer has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The protocol does not say.
+    Unknown,
+    /// Not a byte.
+    Nothing,
+    /// A part of its head.
+    Head,
+    /// Its head, and so many bytes of its body.
+    Body(u64),
+}
+
+impl HttpState {
+    /// How much of the answer has come that is being read.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        match self.phase {
+            Phase::Head if self.partial.is_empty() => Progress::Nothing,
+            Phase::Head => Progress::Head,
+            _ => Progress::Body(self.body),
+        }
+    }
 }
 
 /// What has come of a trailer section.
@@ -279,15 +304,17 @@ impl HttpReader {
                             ..head
                         },
                     };
+                    let plain = unfolded(&whole[first..at]);
                     if self.first.is_empty() {
-                        self.first.extend_from_slice(&whole[first..at]);
+                        self.first.extend_from_slice(&plain);
                     }
-                    if first == 0 && at <= KNOWN_HEAD && head.status >= 200 {
+                    // What was folded is unfolded anew each time.
+                    if first == 0 && plain.len() == at && at <= KNOWN_HEAD && head.status >= 200 {
                         self.known.clear();
                         self.known.extend_from_slice(&whole[..at]);
                         self.known_head = head;
                     }
-                    keep.head(&whole[first..at]);
+                    keep.head(&plain);
                     begin(state, head, to_head, self.limits)?;
                     return Ok(Some(at - before));
                 }
@@ -332,7 +359,8 @@ impl HttpReader {
         if matches!(line, b"\r\n" | b"\n") {
             return Ok(None);
         }
-        if !chunked::is_field(line) {
+        let folded = so_far.fields > 0 && matches!(line, [b' ' | b'\t', ..]);
+        if !folded && !chunked::is_field(line) {
             return Err(Fault::Malformed(
                 "a line of the trailer section is not a field",
             ));

@@ -1,6 +1,7 @@
 //! The head of an answer.
 
-use crate::protocol::Fault;
+use crate::protocol::{Fault, recognized};
+use std::borrow::Cow;
 
 /// The most header fields in one answer, and the most fields in a trailer section.
 pub(super) const MAX_FIELDS: usize = 128;
@@ -22,14 +23,72 @@ pub(super) enum Framing {
     UntilClose,
 }
 
+/// How heads of answers are parsed: with folded field lines, which a user agent takes (RFC 9112, 5.2).
+#[must_use]
+pub fn response_parser() -> httparse::ParserConfig {
+    let mut parser = httparse::ParserConfig::default();
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    parser
+}
+
+/// A head with each fold of a field line as one blank.
+pub(super) fn unfolded(head: &[u8]) -> Cow<'_, [u8]> {
+    let folds = |at: &usize| head[*at] == b'\n' && matches!(head.get(at + 1), Some(b' ' | b'\t'));
+    if !(0..head.len()).any(|at| folds(&at)) {
+        return head.into();
+    }
+    let mut out = Vec::with_capacity(head.len());
+    let mut at = 0;
+    while at < head.len() {
+        if folds(&at) {
+            out.truncate(out.trim_ascii_end().len());
+            out.push(b' ');
+            while matches!(head.get(at), Some(b'\n' | b' ' | b'\t')) {
+                at += 1;
+            }
+        } else {
+            out.push(head[at]);
+            at += 1;
+        }
+    }
+    out.into()
+}
+
+/// What bytes are that come while nothing is in flight.
+#[cold]
+pub(in crate::protocol) fn unasked(bytes: &[u8]) -> Fault {
+    match parse(bytes) {
+        Ok(Some((_, head))) if head.close && (400..600).contains(&head.status) => {
+            Fault::Farewell(head.status)
+        }
+        _ => Fault::Unsolicited { at: 0 },
+    }
+}
+
+/// Does a request say that it is the last on its connection (RFC 9112, 9.6)?
+pub(in crate::protocol) fn asks_to_close(request: &[u8]) -> bool {
+    let head = request.windows(4).position(|four| four == b"\r\n\r\n");
+    let lines = request[..head.unwrap_or(request.len())].split(|&byte| byte == b'\n');
+    let mut values = lines.skip(1).filter_map(|line| {
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        let named = line[..colon].eq_ignore_ascii_case(b"connection");
+        named.then(|| &line[colon + 1..])
+    });
+    values.any(|value| tokens(value).any(|token| token.eq_ignore_ascii_case(b"close")))
+}
+
 /// One head from the front of `bytes` and its length; `None` when it is not complete.
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut response = httparse::Response::new(&mut fields);
-    let n = match response.parse(bytes) {
+    let n = match response_parser().parse_response(&mut response, bytes) {
         Ok(httparse::Status::Complete(n)) => n,
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(Fault::Malformed(reason(error))),
+        Err(error) => {
+            return Err(Fault::Malformed(
+                recognized(bytes).unwrap_or_else(|| reason(error)),
+            ));
+        }
     };
     let status = response.code.unwrap_or(0);
     if !(100..1000).contains(&status) {

@@ -231,7 +231,7 @@ fn faults() {
     };
     assert_eq!(
         fault(b"SSH-2.0-OpenSSH\r\n"),
-        Fault::Malformed("not an HTTP/1.x version")
+        Fault::Malformed("the server speaks SSH")
     );
     assert_eq!(
         fault(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n"),
@@ -519,4 +519,130 @@ fn a_raw_request_is_sent_as_it_is() {
     http.received(&mut conn, 0, wire, &mut out, &mut seen)
         .unwrap();
     assert_eq!(seen.answers().len(), 1, "an answer to HEAD has no body");
+}
+
+#[test]
+fn folded_fields_are_one_line() {
+    for wire in [
+        &b"HTTP/1.1 200 OK\r\nX-Long: a\r\n  b\r\n\tc\r\nContent-Length: 5\r\n\r\nhello"[..],
+        b"HTTP/1.1 200 OK\r\nContent-Length:\r\n 5\r\nX: \r\n\r\nhello",
+        b"HTTP/1.1 200 OK\nX: a\n b\nContent-Length: 5\n\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nT: a\r\n b\r\n\r\n",
+    ] {
+        for cut in 1..wire.len() {
+            let twice = [wire, wire].concat();
+            let (answers, result) = feed(&mut http(Expect::body("hello")), 2, &twice, &[cut], false);
+            assert_eq!(result, Ok(()), "{}", wire.escape_ascii());
+            assert_eq!(answers, [ok(200, false), ok(200, false)]);
+        }
+    }
+    let mut it = http(Expect::default());
+    let _ = feed(
+        &mut it,
+        1,
+        b"HTTP/1.1 200 OK\r\nX: a \r\n\t b\r\nContent-Length: 0\r\n\r\n",
+        &[99],
+        false,
+    );
+    assert_eq!(
+        it.first_head().escape_ascii().to_string(),
+        b"HTTP/1.1 200 OK\r\nX: a b\r\nContent-Length: 0\r\n\r\n"
+            .escape_ascii()
+            .to_string()
+    );
+    // Nothing is there to go on with.
+    let (_, result) = feed(
+        &mut http(Expect::default()),
+        1,
+        b"HTTP/1.1 200 OK\r\n a\r\n\r\n",
+        &[99],
+        false,
+    );
+    assert!(matches!(result, Err(Fault::Malformed(_))), "{result:?}");
+}
+
+#[test]
+fn a_request_that_closes_is_the_last_on_its_connection() {
+    for (name, value, closes) in [
+        ("Connection", "close", true),
+        ("connection", "Keep-Alive, CLOSE", true),
+        ("Connection", "keep-alive", false),
+        ("X-Connection", "close", false),
+    ] {
+        let request = HttpRequest {
+            headers: vec![(name.into(), value.into())],
+            ..HttpRequest::get("h", "/")
+        };
+        let exchange = HttpExchange::new(&request, Expect::default());
+        let mut it = Http::new(vec![exchange], Limits::default());
+        let mut conn = HttpConn::default();
+        assert!(it.accepts(&conn));
+        it.request(&mut conn, 0, Fifo, &mut Vec::new());
+        assert_eq!(it.accepts(&conn), !closes, "{name}: {value}");
+        let (answers, _) = feed(&mut it, 1, LENGTH, &[999], false);
+        assert_eq!(answers, [ok(200, closes)], "{name}: {value}");
+    }
+}
+
+/// What a server may say to a connection that asks nothing, and what it may not.
+#[test]
+fn a_polite_end_of_an_idle_connection_is_no_riddle() {
+    let unasked = |wire: &[u8]| feed(&mut http(Expect::default()), 0, wire, &[9_999], false).1;
+    for wire in [
+        &b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"[..],
+        b"HTTP/1.0 408 Request Time-out\r\nContent-Type: text/html\r\n\r\n<html>408</html>",
+        b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n",
+    ] {
+        let found = unasked(wire);
+        assert!(matches!(found, Err(Fault::Farewell(_))), "{found:?}");
+    }
+    for wire in [
+        &b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"[..],
+        b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 408 Request",
+        b"hello",
+    ] {
+        assert_eq!(unasked(wire), Err(Fault::Unsolicited { at: 0 }));
+    }
+}
+
+#[test]
+fn how_far_an_answer_has_come() {
+    for (wire, expected) in [
+        (&b""[..], Progress::Nothing),
+        (b"HTTP/1.1 2", Progress::Head),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+            Progress::Body(0),
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+            Progress::Body(3),
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\nstream", Progress::Body(6)),
+    ] {
+        let mut it = http(Expect::default());
+        let mut conn = HttpConn::default();
+        it.request(&mut conn, 0, Fifo, &mut Vec::new());
+        if !wire.is_empty() {
+            it.received(&mut conn, 0, wire, &mut Vec::new(), &mut Seen::default())
+                .unwrap();
+        }
+        assert_eq!(
+            it.progress(&conn, Fifo),
+            expected,
+            "{}",
+            wire.escape_ascii()
+        );
+    }
+}
+
+#[test]
+fn a_server_of_http2_is_named() {
+    let settings = b"\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x10";
+    let (_, result) = feed(&mut http(Expect::default()), 1, settings, &[99], false);
+    let Err(Fault::Malformed(why)) = result else {
+        panic!("{result:?}");
+    };
+    assert!(why.contains("h2c://"), "{why}");
 }

@@ -1,6 +1,6 @@
 //! What the answers to one kind of request must be.
 
-use super::super::Expect;
+use super::super::{Expect, response_parser};
 use super::own::{Own, Owns};
 use super::schema::{Compiled, Schema};
 use super::table::Column;
@@ -246,7 +246,7 @@ impl Checks {
 pub(super) fn with_fields<T>(head: &[u8], look: impl FnOnce(&[httparse::Header<'_>]) -> T) -> T {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut response = httparse::Response::new(&mut fields);
-    let _ = response.parse(head);
+    let _ = response_parser().parse_response(&mut response, head);
     look(response.headers)
 }
 

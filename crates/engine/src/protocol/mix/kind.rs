@@ -7,8 +7,10 @@ use super::tally::Tally;
 use super::template::{Filler, Template};
 use super::{MILLION, Mix, MixRequest};
 use crate::protocol::encoding::Encoding;
+use crate::protocol::http::asks_to_close;
 use crate::protocol::{
     Answer, Booked, Difference, Ending, Expect, Fault, HttpReader, HttpState, Keep, Mismatch,
+    Progress,
 };
 use prony_record::{ByRequest, Encoded};
 use rand::{RngExt, SeedableRng};
@@ -22,6 +24,8 @@ pub(super) struct Kind {
     share: f64,
     /// Answers to HEAD have no body, whatever their header says.
     head: bool,
+    /// It says `Connection: close`: it is the last on its connection.
+    closes: bool,
     /// Bodies are looked at, on a sample.
     searches: bool,
     reader: HttpReader,
@@ -41,9 +45,16 @@ pub struct MixConn {
     pub(super) body: Vec<u8>,
     /// What is wrong with its head.
     wrong: Option<String>,
+    /// The last request on it has been sent.
+    pub(super) closing: bool,
 }
 
 impl MixConn {
+    /// How much of the answer to the oldest request has come.
+    pub(super) fn progress(&self) -> Progress {
+        self.state.progress()
+    }
+
     /// What was kept of an answer that does not come whole.
     fn forget(&mut self) {
         self.head.clear();
@@ -89,6 +100,7 @@ impl Kind {
         Self {
             name: request.name.clone(),
             share: mix.share(request),
+            closes: closes(request),
             template: Template::new(request),
             head,
             searches: checks.searches() || (mix.decodes && !head),
@@ -138,6 +150,7 @@ impl Kinds {
         filler: &mut Filler,
     ) {
         let it = &self.all[kind];
+        conn.closing = it.closes;
         let search = it.searches
             && (it.tally.is_first() || self.dice.random_range(0..MILLION) < self.sample);
         let flight = conn.flights.push(kind as u32, search, request);
@@ -168,6 +181,7 @@ impl Kinds {
         head: bool,
         body: bool,
     ) -> Result<(usize, Option<Answer>), Fault> {
+        let closes = self.all[conn.flights.oldest().kind as usize].closes;
         let (to_head, flight) = self.look(conn, head, body);
         let Looking {
             reader,
@@ -175,7 +189,11 @@ impl Kinds {
             expect,
             mut look,
         } = flight;
-        reader.read(state, bytes, to_head, expect, &mut look)
+        let (used, mut answer) = reader.read(state, bytes, to_head, expect, &mut look)?;
+        if let Some(answer) = &mut answer {
+            answer.last |= closes;
+        }
+        Ok((used, answer))
     }
 
     /// What looks at the answer to the oldest request in flight, and whether that was one of HEAD.
@@ -398,6 +416,16 @@ impl Kinds {
         };
         self.all.iter_mut().map(seen).collect()
     }
+}
+
+/// Does a request say `Connection: close`?
+fn closes(request: &MixRequest) -> bool {
+    let mut fields = request.headers.iter();
+    fields.any(|(name, value)| {
+        let value = super::template::constant(value).unwrap_or_default();
+        let field = [b"\n", name.as_bytes(), b":", &value].concat();
+        asks_to_close(&field)
+    })
 }
 
 /// What a head says of its body.

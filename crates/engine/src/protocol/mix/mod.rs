@@ -24,7 +24,10 @@ mod users;
 mod tests;
 
 use super::encoding::ACCEPTED;
-use super::{Answer, Booked, Ending, Events, Expect, Fault, Fifo, HttpRequest, Limits, Session};
+use super::http::unasked;
+use super::{
+    Answer, Booked, Ending, Events, Expect, Fault, Fifo, HttpRequest, Limits, Progress, Session,
+};
 use crate::schedule::Share;
 use kind::Kinds;
 use order::Order;
@@ -274,8 +277,8 @@ impl Session for Mixed {
 
     /// No more after the last row of a table that is used once.
     #[inline]
-    fn accepts(&self, _conn: &MixConn) -> bool {
-        !self.filler.used_up() || !self.again.is_empty()
+    fn accepts(&self, conn: &MixConn) -> bool {
+        !conn.closing && (!self.filler.used_up() || !self.again.is_empty())
     }
 
     /// And the answers to the last ones have come.
@@ -322,7 +325,7 @@ impl Session for Mixed {
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
         if conn.flights.is_empty() {
-            return Err(Fault::Unsolicited { at: 0 });
+            return Err(unasked(bytes));
         }
         let mut at = 0;
         while at < bytes.len() {
@@ -348,6 +351,10 @@ impl Session for Mixed {
 
     fn first_head(&self) -> &[u8] {
         self.kinds.first_head()
+    }
+
+    fn progress(&self, conn: &MixConn, _: Fifo) -> Progress {
+        conn.progress()
     }
 
     #[cold]

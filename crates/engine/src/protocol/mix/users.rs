@@ -12,7 +12,10 @@ use super::template::Filler;
 use super::user::{self, Take, Taking, Think, User};
 use super::{Mix, MixConn};
 use crate::clock;
-use crate::protocol::{Answer, Booked, Ending, Events, Fault, Fifo, Mismatch, Pace, Session};
+use crate::protocol::http::unasked;
+use crate::protocol::{
+    Answer, Booked, Ending, Events, Fault, Fifo, Mismatch, Pace, Progress, Session,
+};
 use prony_record::{ByRequest, BySession, Distributions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -306,7 +309,9 @@ impl Session for Users {
 
     /// One request at a time; no new session after the last row of a table that is used once.
     fn accepts(&self, conn: &UserConn) -> bool {
-        conn.mix.flights.is_empty() && (!self.filler.used_up() || self.is_active(conn.slot))
+        conn.mix.flights.is_empty()
+            && !conn.mix.closing
+            && (!self.filler.used_up() || self.is_active(conn.slot))
     }
 
     fn ended(&self) -> bool {
@@ -380,7 +385,7 @@ impl Session for Users {
         events: &mut impl Events<Fifo>,
     ) -> Result<(), Fault> {
         if conn.mix.flights.is_empty() {
-            return Err(Fault::Unsolicited { at: 0 });
+            return Err(unasked(bytes));
         }
         let user = &self.users[slot as usize];
         let step = &self.courses[user.session].steps[user.step - 1];
@@ -403,6 +408,10 @@ impl Session for Users {
 
     fn first_head(&self) -> &[u8] {
         self.kinds.first_head()
+    }
+
+    fn progress(&self, conn: &UserConn, _: Fifo) -> Progress {
+        conn.mix.progress()
     }
 
     #[cold]

@@ -19,7 +19,7 @@ pub use probe::{ProbeError, probe, speaks_tls};
 pub use self_signed::{CannotSign, SelfSigned};
 pub use stream::TlsStream;
 
-use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Session};
+use super::{Booked, Ending, Events, Fault, HeadBytes, Pace, PlainBytes, Progress, Session};
 use prony_record::{ByRequest, BySession, Tls as Seen};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind};
@@ -239,6 +239,14 @@ impl<P: Session> Session for Tls<P> {
             true if conn.closed || self.said_goodbye(conn) => self.inner.how_ended(&conn.inner),
             true => "the server closed the connection without TLS's close_notify",
         }
+    }
+
+    fn progress(&self, conn: &Self::Conn, token: Self::Token) -> Progress {
+        self.inner.progress(&conn.inner, token)
+    }
+
+    fn streams_allowed(&self) -> Option<u32> {
+        self.inner.streams_allowed()
     }
 
     fn said_goodbye(&self, conn: &Self::Conn) -> bool {

@@ -44,6 +44,9 @@ pub enum ProbeError {
     /// No version, cipher suite or group in common.
     #[error("no TLS version, cipher suite or group in common with the server: {0}")]
     Incompatible(String),
+    /// It was offered HTTP/1.1 alone, and takes another protocol.
+    #[error("the server does not speak HTTP/1.1 on this port")]
+    NoHttp1,
     /// HTTP/2 was offered alone, and not agreed to.
     #[error("the server does not agree to HTTP/2 (ALPN h2)")]
     NoHttp2,
@@ -67,6 +70,7 @@ impl ProbeError {
             Self::Incompatible(_) => {
                 "leave out --tls-version and --cipher, or choose others; prony speaks TLS 1.2 and 1.3"
             }
+            Self::NoHttp1 => "use --http2, or grpcs:// for gRPC",
             Self::NoHttp2 => "leave out --http2, or switch on HTTP/2 in the server",
             Self::Handshake(_) => "the server's log may say more",
         }
@@ -130,7 +134,10 @@ pub fn speaks_tls(target: &Target, timeout: Duration) -> bool {
         Ok(_) => true,
         Err(error) => matches!(
             error,
-            ProbeError::ClientCertificate | ProbeError::Incompatible(_) | ProbeError::Handshake(_)
+            ProbeError::ClientCertificate
+                | ProbeError::Incompatible(_)
+                | ProbeError::NoHttp1
+                | ProbeError::Handshake(_)
         ),
     }
 }
@@ -217,6 +224,7 @@ fn refused(error: &Error, connector: &Connector) -> ProbeError {
             {
                 ProbeError::NoHttp2
             }
+            AlertDescription::NoApplicationProtocol => ProbeError::NoHttp1,
             AlertDescription::HandshakeFailure | AlertDescription::BadCertificate if missing => {
                 ProbeError::ClientCertificate
             }

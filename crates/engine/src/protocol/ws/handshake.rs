@@ -1,6 +1,6 @@
 //! The upgrade from HTTP/1.1 (RFC 6455, section 4).
 
-use crate::protocol::{Fault, HttpRequest};
+use crate::protocol::{Fault, HttpRequest, recognized, response_parser};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
@@ -86,12 +86,15 @@ impl Upgrade {
     pub(super) fn answered(&self, accept: &Accept, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut answer = httparse::Response::new(&mut fields);
-        let status = match answer.parse(bytes) {
+        let status = match response_parser().parse_response(&mut answer, bytes) {
             Ok(status) => status,
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(Fault::Malformed("more than 128 header fields"));
             }
-            Err(_) => return Err(Fault::Malformed("the handshake's answer is not HTTP/1.1")),
+            Err(_) => {
+                let not_http = "the handshake's answer is not HTTP/1.1";
+                return Err(Fault::Malformed(recognized(bytes).unwrap_or(not_http)));
+            }
         };
         // The status is known before the fields are, and says more than what is wrong with these.
         match answer.code {
@@ -201,7 +204,8 @@ mod tests {
         assert!(judge(&with("Sec-WebSocket-Protocol: chat")).is_ok());
         assert!(judge(&with("Sec-WebSocket-Extensions:")).is_ok());
         for (text, why) in [
-            ("SSH-2.0-x\r\n".into(), "not HTTP/1.1"),
+            ("SSH-2.0-x\r\n".into(), "the server speaks SSH"),
+            ("ICY 200 OK\r\n".into(), "not HTTP/1.1"),
             ("HTTP/1.1 200 OK\r\nContent-".into(), "status 200"),
             (GOOD.replace("101", "404"), "status 404"),
             (GOOD.replace(": WebSocket", ": h2c"), "no Upgrade"),
