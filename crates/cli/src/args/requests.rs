@@ -19,9 +19,10 @@ pub enum RequestsCommand {
 }
 
 /// Make a file of requests from what there is: curl command lines, vegeta targets, a HAR recording, an
-/// OpenAPI description, or an access log
+/// OpenAPI description, an access log, or a list of URLs
 ///
-/// The file goes to standard output; what could not be carried over is said on standard error.
+/// The file goes to standard output. What was left out, changed or guessed is listed on standard error; the exit status is
+/// then 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony requests from curl.txt > shop.toml\n  \
@@ -32,7 +33,14 @@ pub enum RequestsCommand {
 pub struct From {
     /// The file; - for standard input
     pub file: PathBuf,
-    /// What it is: har, openapi, vegeta, curl, or access-log [default: what it looks like]
+    /// What it is: har, openapi, vegeta, curl, access-log, or urls [default: what it looks like]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
+    /// Take the requests to this server, as a URL or HOST[:PORT] [default: of a HAR the page's own, else the one with most
+    /// requests]
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Print JSON: the file, its server, and what was left out
+    #[arg(long)]
+    pub json: bool,
 }

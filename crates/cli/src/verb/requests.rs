@@ -23,10 +23,19 @@ fn from(args: &From) -> Result<Ended> {
     }
     let text = String::from_utf8_lossy(&bytes);
     let folder = args.file.parent().unwrap_or(Path::new(""));
-    let made = make(&text, args.format, folder).map_err(|error| miette!("{shown}: {error}"))?;
+    let server = args.server.as_deref();
+    let made =
+        make(&text, args.format, server, folder).map_err(|error| miette!("{shown}: {error}"))?;
     for note in &made.notes {
         eprintln!("not carried over: {note}");
     }
-    print!("{}", made.text);
-    Ok(Ended::Done)
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&made).into_diagnostic()?);
+    } else {
+        print!("{}", made.text);
+    }
+    Ok(match made.notes.is_empty() {
+        true => Ended::Done,
+        false => Ended::Incomplete,
+    })
 }

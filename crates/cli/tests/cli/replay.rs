@@ -84,7 +84,7 @@ fn a_log_is_sent_again_in_its_order() {
         ]
     );
     assert!(
-        done.stderr.contains("left out 1 line: POST, whose bodies"),
+        done.stderr.contains("left out line 4: POST, whose bodies"),
         "{done}"
     );
     assert!(done.stderr.contains("5 requests in 750ms"), "{done}");

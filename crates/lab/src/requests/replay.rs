@@ -324,8 +324,8 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "1 line: POST, whose bodies are not in a log",
-                "1 line: not in the common or combined format"
+                "line 4: POST, whose bodies are not in a log",
+                "line 6: not in the common or combined format"
             ]
         );
         let stages = stages(
@@ -390,7 +390,7 @@ body = "{}"
         assert!(
             nothing
                 .to_string()
-                .contains("no line of it can be sent again: 1 line"),
+                .contains("no line of it can be sent again: line 1"),
             "{nothing}"
         );
     }

@@ -1,7 +1,8 @@
 //! Logs in the common and the combined format, as Apache and nginx write them.
 
-use super::{Found, Sent};
+use super::{Found, Note, Sent};
 use jiff::fmt::strtime;
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +27,12 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
         requests.push(sent(line, has_no_body)?);
         Ok(())
     });
-    Ok(Found { requests, notes })
+    let notes = notes.iter().map(|note| Note::new("", note));
+    Ok(Found {
+        requests,
+        notes: notes.collect(),
+        ..Found::default()
+    })
 }
 
 /// Every request that is `taken` by its method, with the second since 1970 in which it was logged; and what was left out, in
@@ -44,15 +50,19 @@ pub(in crate::requests) fn timed(
     (all, notes)
 }
 
-/// Calls `take` with every line that is not empty; gives why lines were left out, and how many.
+/// Calls `take` with every line that is not empty; gives why lines were left out, how many, and the first of them.
 fn each_line(text: &str, mut take: impl FnMut(&str) -> Result<(), String>) -> Vec<String> {
-    let mut left: BTreeMap<String, u64> = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+    let mut left: BTreeMap<String, (u64, usize)> = BTreeMap::new();
+    let lines = (1..).zip(text.lines());
+    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         if let Err(why) = take(&format!("{line} ")) {
-            *left.entry(why).or_default() += 1;
+            left.entry(why).or_insert((0, number)).0 += 1;
         }
     }
-    let note = |(why, n): (String, u64)| format!("{}: {why}", lines_of(n));
+    let note = |(why, (n, first)): (String, (u64, usize))| match n {
+        1 => format!("line {first}: {why}"),
+        n => format!("{n} lines from line {first} on: {why}"),
+    };
     left.into_iter().map(note).collect()
 }
 
@@ -82,19 +92,71 @@ pub(in crate::requests) fn has_no_body(method: &str) -> Result<(), String> {
 fn sent(line: &str, taken: fn(&str) -> Result<(), String>) -> Result<Sent, String> {
     let parts = LINE.captures(line);
     let parts = parts.ok_or("not in the common or combined format")?;
-    let mut words = parts[2].split(' ');
-    let (Some(method), Some(path), Some(_)) = (words.next(), words.next(), words.next()) else {
+    // A path may have blanks, as nginx takes it: the version is the last word.
+    let request = &parts[2];
+    let words = request
+        .split_once(' ')
+        .and_then(|(method, rest)| Some((method, rest.rsplit_once(' ')?)));
+    let Some((method, (path, version))) =
+        words.filter(|(method, _)| super::super::is_token(method))
+    else {
         return Err("no request over HTTP".into());
     };
-    taken(method)?;
-    let unfit = |c: char| c.is_control() || c == '\\' || c == '"';
-    if !path.starts_with('/') || path.contains(unfit) {
-        return Err("a path that cannot be sent".into());
+    if !version.starts_with("HTTP/") {
+        return Err("no request over HTTP".into());
     }
+    taken(method)?;
     Ok(Sent {
         method: method.to_owned(),
-        path: path.to_owned(),
+        path: path_of(path)?,
         status: parts[3].parse().ok().filter(|&status: &u16| status >= 100),
         ..Sent::default()
     })
 }
+
+/// A path as it was sent, from a log: escapes undone, and what cannot stand in a request percent-encoded. A request to a proxy
+/// has a whole URL.
+fn path_of(logged: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let mut rest = logged.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        // nginx and Apache: \xHH, \", \\ and the letters of C.
+        match rest.next() {
+            Some(b'x' | b'X') => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                match (digit(), digit()) {
+                    (Some(high), Some(low)) => bytes.push((high * 16 + low) as u8),
+                    _ => return Err("a path with an escape that is not known".into()),
+                }
+            }
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(b'b') => bytes.push(8),
+            Some(b'v') => bytes.push(11),
+            Some(other @ (b'"' | b'\\')) => bytes.push(other),
+            _ => return Err("a path with an escape that is not known".into()),
+        }
+    }
+    let lower = bytes.to_ascii_lowercase();
+    let scheme = [&b"http://"[..], b"https://"];
+    if let Some(scheme) = scheme.iter().find(|scheme| lower.starts_with(scheme)) {
+        let after = &bytes[scheme.len()..];
+        let at = after.iter().position(|byte| *byte == b'/');
+        bytes = at.map_or(b"/".to_vec(), |at| after[at..].to_vec());
+    }
+    if bytes.first() != Some(&b'/') {
+        return Err("a path that cannot be sent".into());
+    }
+    // Some clients send a fragment, which no server asks for.
+    let end = bytes.iter().position(|&byte| byte == b'#');
+    bytes.truncate(end.unwrap_or(bytes.len()));
+    Ok(percent_encode(&bytes, UNSENDABLE).to_string())
+}
+
+/// What cannot stand in a request line.
+const UNSENDABLE: &AsciiSet = &CONTROLS.add(b' ').add(b'"');

@@ -1,8 +1,15 @@
 //! curl's command lines, as shells have them and as browsers copy them.
 
-use super::{Found, Sent, is_own, taken_apart};
+mod glob;
+mod options;
+mod shell;
+
+use super::{Found, Note, Sent, form, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use options::OPTIONS;
+use percent_encoding::percent_decode_str;
+use shell::{Input, Line};
 use std::path::Path;
 
 /// What an option does.
@@ -18,457 +25,699 @@ enum Does {
     BinaryData,
     UrlEncoded,
     Json,
+    /// A part of a form; `@` and `<` name files.
+    Form,
+    FormString,
+    /// A file that is sent as it is.
+    Upload,
     User,
+    Bearer,
     Agent,
     Referer,
     Cookie,
+    Range,
+    Continue,
     Url,
+    UrlQuery,
+    /// The request target instead of the URL's path.
+    Target,
+    /// A time since which something must have changed.
+    Since,
+    /// The scheme of URLs without one.
+    Scheme,
+    /// A file of options.
+    Config,
     /// Data go into the query.
     Get,
     Head,
     Compressed,
+    /// What follows is another request.
+    Next,
+    GlobOff,
+    /// Paths with dots stay as they are.
+    AsIs,
     /// Something with a value that says nothing about the request.
     Value,
     /// Something without a value that says nothing about the request.
     Nothing,
-    /// Something with a value that the request cannot have here.
+    /// Something with a value that a request cannot have here.
     Lost,
     /// The same without a value.
     LostFlag,
+    /// Something with a value that `prony load` has an option for.
+    Load,
+    /// The same without a value.
+    LoadFlag,
 }
 
-use Does::{
-    Agent, BinaryData, Compressed, Cookie, Data, Get, Head, Header, Json, Lost, LostFlag, Method,
-    Nothing, RawData, Referer, Url, UrlEncoded, User, Value,
-};
+impl Does {
+    /// Does a value follow it?
+    fn takes(self) -> bool {
+        !matches!(
+            self,
+            Self::Get
+                | Self::Head
+                | Self::Compressed
+                | Self::Next
+                | Self::GlobOff
+                | Self::AsIs
+                | Self::Nothing
+                | Self::LostFlag
+                | Self::LoadFlag
+        )
+    }
+}
 
-/// curl's options: letter, name, what it does.
-const OPTIONS: [(char, &str, Does); 56] = [
-    ('X', "request", Method),
-    ('H', "header", Header),
-    ('d', "data", Data),
-    ('\0', "data-ascii", Data),
-    ('\0', "data-raw", RawData),
-    ('\0', "data-binary", BinaryData),
-    ('\0', "data-urlencode", UrlEncoded),
-    ('\0', "json", Json),
-    ('u', "user", User),
-    ('A', "user-agent", Agent),
-    ('e', "referer", Referer),
-    ('b', "cookie", Cookie),
-    ('\0', "url", Url),
-    ('G', "get", Get),
-    ('I', "head", Head),
-    ('\0', "compressed", Compressed),
-    ('o', "output", Value),
-    ('w', "write-out", Value),
-    ('m', "max-time", Value),
-    ('\0', "connect-timeout", Value),
-    ('\0', "retry", Value),
-    ('\0', "retry-delay", Value),
-    ('\0', "limit-rate", Value),
-    ('c', "cookie-jar", Value),
-    ('D', "dump-header", Value),
-    ('\0', "max-redirs", Value),
-    ('\0', "cacert", Value),
-    ('K', "config", Lost),
-    ('F', "form", Lost),
-    ('\0', "form-string", Lost),
-    ('T', "upload-file", Lost),
-    ('x', "proxy", Lost),
-    ('\0', "resolve", Lost),
-    ('\0', "connect-to", Lost),
-    ('\0', "interface", Lost),
-    ('\0', "unix-socket", Lost),
-    ('E', "cert", Lost),
-    ('\0', "key", Lost),
-    ('r', "range", Lost),
-    ('L', "location", LostFlag),
-    ('\0', "http2", LostFlag),
-    ('\0', "http3", LostFlag),
-    ('\0', "digest", LostFlag),
-    ('\0', "ntlm", LostFlag),
-    ('\0', "negotiate", LostFlag),
-    ('s', "silent", Nothing),
-    ('S', "show-error", Nothing),
-    ('k', "insecure", Nothing),
-    ('v', "verbose", Nothing),
-    ('i', "include", Nothing),
-    ('f', "fail", Nothing),
-    ('g', "globoff", Nothing),
-    ('O', "remote-name", Nothing),
-    ('#', "progress-bar", Nothing),
-    ('N', "no-buffer", Nothing),
-    ('\0', "http1.1", Nothing),
-];
+/// As curl names itself.
+const AGENT: &str = "curl/8.5.0";
+/// The codings that curl asks for.
+const ENCODINGS: &str = "deflate, gzip, br, zstd";
+
+/// Is this word the name of the program?
+fn is_curl(word: &[u8]) -> bool {
+    let name = word.rsplit(|byte| matches!(byte, b'/' | b'\\')).next();
+    let name = name.unwrap_or_default();
+    name.eq_ignore_ascii_case(b"curl") || name.eq_ignore_ascii_case(b"curl.exe")
+}
 
 pub(super) fn is(text: &str) -> bool {
-    let mut lines = text
-        .lines()
-        .map(|line| line.trim().trim_start_matches("$ "));
-    lines.any(|line| line == "curl" || line.starts_with("curl "))
+    let begins = |line: &str| {
+        let mut words = line.split_whitespace();
+        // A prompt, variables and programs that start others may stand before it.
+        let word = words.find(|word| {
+            let before = [
+                "$", "#", "%", ">", "sudo", "time", "command", "exec", "env", "nohup", "!",
+            ];
+            !before.contains(word) && !is_assignment(word)
+        });
+        word.is_some_and(|word| is_curl(word.as_bytes()))
+            || line.contains("$(curl ")
+            || line.contains("| curl ")
+            || line.contains("; curl ")
+            || line.contains("&& curl ")
+    };
+    text.lines().any(begins)
+}
+
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map(|(name, _)| name);
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(fits))
 }
 
 pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
     let mut found = Found::default();
-    for words in commands(text)? {
-        let mut notes = Vec::new();
-        match sent(&words, folder, &mut notes) {
-            Ok(sent) => found.requests.extend(sent),
-            Err(why) => notes.push(why),
-        }
-        let url = words.iter().find(|word| word.contains("://"));
-        let url = url.map_or("curl", String::as_str);
-        let told = |note: String| match note.starts_with(url) {
-            true => note,
-            false => format!("{url}: {note}"),
+    for line in shell::lines(text)? {
+        let Some(at) = line.words.iter().position(|word| is_curl(word)) else {
+            continue;
         };
-        found.notes.extend(notes.into_iter().map(told));
+        let mut reading = Reading {
+            folder,
+            line: &line,
+            notes: Vec::new(),
+        };
+        let all = reading.operations(line.words[at + 1..].to_vec());
+        let place = format!("line {}", line.number);
+        match all {
+            Ok(all) => {
+                for operation in all {
+                    match reading.requests(operation) {
+                        Ok(all) => found.requests.extend(all),
+                        Err(why) => reading.notes.push(why),
+                    }
+                }
+            }
+            Err(why) => reading.notes.push(why),
+        }
+        for name in &line.unknown {
+            let why = format!("{name} is known to the shell only, and stands as it is");
+            reading.notes.push(why);
+        }
+        let notes = reading.notes.into_iter();
+        found
+            .notes
+            .extend(notes.map(|note| Note::new(&place, note)));
     }
     Ok(found)
 }
 
-/// The words after each `curl`, up to the end of its command.
-fn commands(text: &str) -> Result<Vec<Vec<String>>, String> {
-    let text = in_plain_quotes(text);
-    let mut lexer = shlex::Shlex::new(&text);
-    let mut all: Vec<Vec<String>> = Vec::new();
-    let mut inside = false;
-    for word in lexer.by_ref() {
-        match word.as_str() {
-            "curl" => {
-                all.push(Vec::new());
-                inside = true;
-            }
-            ";" | "|" | "&&" | "||" | "&" => inside = false,
-            _ if inside => {
-                let end = word.ends_with(';');
-                let word = word.strip_suffix(';').unwrap_or(&word).to_owned();
-                all.last_mut().expect("one was begun").push(word);
-                inside = !end;
-            }
-            _ => {}
-        }
-    }
-    match lexer.had_error {
-        true => Err("a quote that has no end".into()),
-        false => Ok(all),
-    }
-}
-
-/// `$'…'`, which browsers write, with its escapes resolved, in quotes that every shell has.
-fn in_plain_quotes(text: &str) -> String {
-    let mut out = String::new();
-    let mut quote = None;
-    let text = text.replace("\r\n", "\n");
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match (quote, c) {
-            (None, '$') if rest.peek() == Some(&'\'') => {
-                rest.next();
-                let inner = ansi_c(&mut rest);
-                out += &shlex::try_quote(&inner).unwrap_or_default();
-                continue;
-            }
-            // A command goes on in the next line.
-            (None | Some('"'), '\\') if rest.next_if_eq(&'\n').is_some() => continue,
-            (None | Some('"'), '\\') => {
-                out.push(c);
-                out.extend(rest.next());
-                continue;
-            }
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
-            _ => {}
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// What stands between `$'` and `'`.
-fn ansi_c(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
-    let mut out = String::new();
-    while let Some(c) = rest.next() {
-        match c {
-            '\'' => break,
-            '\\' => {
-                let Some(escape) = rest.next() else { break };
-                let mut code = |most: usize| {
-                    let mut digits = String::new();
-                    while digits.len() < most
-                        && let Some(digit) = rest.next_if(char::is_ascii_hexdigit)
-                    {
-                        digits.push(digit);
-                    }
-                    u32::from_str_radix(&digits, 16)
-                        .ok()
-                        .and_then(char::from_u32)
-                };
-                match escape {
-                    'n' => out.push('\n'),
-                    'r' => out.push('\r'),
-                    't' => out.push('\t'),
-                    'x' => out.extend(code(2)),
-                    'u' => out.extend(code(4)),
-                    'U' => out.extend(code(8)),
-                    other => out.push(other),
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// A command as it is read.
-#[derive(Default)]
-struct Command {
+/// What one request is made of, or several with the same options.
+#[derive(Debug, Default)]
+struct Operation {
     method: Option<String>,
+    /// Each with the file that is sent to it.
     urls: Vec<String>,
-    headers: Vec<(String, String)>,
-    data: Vec<Vec<u8>>,
+    uploads: Vec<String>,
+    /// `None`: curl is told not to send it.
+    headers: Vec<(String, Option<String>)>,
+    /// Whether each is of JSON, and its bytes.
+    data: Option<Vec<u8>>,
     json: bool,
+    parts: Vec<form::Part>,
+    queries: Vec<String>,
+    user: Option<String>,
+    bearer: Option<String>,
+    agent: Option<String>,
+    referer: Option<String>,
+    cookies: Vec<String>,
+    cookie_files: Vec<String>,
+    range: Option<String>,
+    target: Option<String>,
     get: bool,
     head: bool,
+    compressed: bool,
+    as_is: bool,
 }
 
-impl Command {
-    fn header(&mut self, name: &str, value: &str) {
-        if !is_own(name) {
-            self.headers.push((name.to_owned(), value.to_owned()));
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        let mut names = self.headers.iter().map(|(name, _)| name);
-        names.any(|known| known.eq_ignore_ascii_case(name))
-    }
+/// Options that hold for all requests of a command.
+#[derive(Debug, Default)]
+struct Global {
+    globoff: bool,
+    scheme: Option<String>,
 }
 
-fn sent(words: &[String], folder: &Path, notes: &mut Vec<String>) -> Result<Vec<Sent>, String> {
-    let mut command = Command::default();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let options = match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(""), _) | (None, None | Some("")) => {
-                command.urls.push(word.clone());
-                continue;
-            }
-            (Some(name), _) => vec![(by_name(name), format!("--{name}"), None)],
-            (None, Some(letters)) => by_letters(letters),
-        };
-        for (does, shown, attached) in options {
-            let takes = !matches!(
-                does,
-                Some(Get | Head | Compressed | Nothing | LostFlag) | None
-            );
-            let value = match (takes, attached) {
-                (false, _) => String::new(),
-                (true, Some(value)) => value,
-                (true, None) => {
-                    let next = words.next();
-                    next.cloned()
-                        .ok_or_else(|| format!("{shown} has no value"))?
+struct Reading<'a> {
+    folder: &'a Path,
+    line: &'a Line,
+    notes: Vec<String>,
+}
+
+impl Reading<'_> {
+    /// The operations of a command: one, or several with `--next` between them.
+    fn operations(&mut self, words: Vec<Vec<u8>>) -> Result<Vec<Operation>, String> {
+        let mut words: std::collections::VecDeque<Vec<u8>> = words.into();
+        let (mut all, mut now) = (Vec::new(), Operation::default());
+        let mut global = Global::default();
+        let mut only_urls = false;
+        while let Some(word) = words.pop_front() {
+            let text = String::from_utf8_lossy(&word).into_owned();
+            let options = match (text.strip_prefix("--"), text.strip_prefix('-')) {
+                _ if only_urls => {
+                    now.urls.push(text);
+                    continue;
                 }
+                (Some(""), _) => {
+                    only_urls = true;
+                    continue;
+                }
+                (None, None | Some("")) => {
+                    now.urls.push(text);
+                    continue;
+                }
+                (Some(name), _) => vec![(by_name(name), format!("--{name}"), None)],
+                (None, Some(_)) => by_letters(&word[1..]),
             };
-            match does {
-                Some(does) => option(&mut command, does, &value, folder, notes, &shown)?,
-                None => notes.push(format!("{shown} is not known, and was left out")),
+            for (does, shown, attached) in options {
+                let Some(does) = does else {
+                    self.unknown(&shown, &mut words)?;
+                    continue;
+                };
+                let value = match (does.takes(), attached) {
+                    (false, _) => Vec::new(),
+                    (true, Some(value)) => value,
+                    (true, None) => words
+                        .pop_front()
+                        .ok_or_else(|| format!("{shown} has no value"))?,
+                };
+                match does {
+                    Does::Next => all.push(std::mem::take(&mut now)),
+                    Does::Config => {
+                        let path = String::from_utf8_lossy(&value).into_owned();
+                        let text = String::from_utf8_lossy(&self.file(&path)?).into_owned();
+                        for word in config(&text).into_iter().rev() {
+                            words.push_front(word);
+                        }
+                    }
+                    Does::GlobOff => global.globoff = true,
+                    Does::Scheme => {
+                        global.scheme = Some(String::from_utf8_lossy(&value).into_owned());
+                    }
+                    _ => self.option(&mut now, does, &value, &shown)?,
+                }
             }
         }
+        all.push(now);
+        for operation in &mut all {
+            if operation.urls.is_empty() {
+                return Err("no URL".into());
+            }
+            let mut urls = Vec::new();
+            for url in &operation.urls {
+                match global.globoff {
+                    true => urls.push(url.clone()),
+                    false => urls.extend(glob::expanded(url)?),
+                }
+            }
+            let scheme = global.scheme.as_deref().unwrap_or("http");
+            let whole = |url: String| match url.contains("://") {
+                true => url,
+                false => format!("{scheme}://{url}"),
+            };
+            operation.urls = urls.into_iter().map(whole).collect();
+        }
+        Ok(all)
     }
-    finish(command)
+
+    /// An option that is not known may have a value: a word that is no URL while there is one.
+    fn unknown(
+        &mut self,
+        shown: &str,
+        words: &mut std::collections::VecDeque<Vec<u8>>,
+    ) -> Result<(), String> {
+        let text = |word: &Vec<u8>| String::from_utf8_lossy(word).into_owned();
+        let is_url = |word: &String| word.contains("://");
+        match words.front().map(text) {
+            Some(word) if word.starts_with('-') || is_url(&word) => {
+                self.notes
+                    .push(format!("{shown} is not known, and was left out"));
+            }
+            Some(word) if words.iter().map(text).any(|word| is_url(&word)) => {
+                words.pop_front();
+                self.notes.push(format!(
+                    "{shown} is not known, and was left out with {word:?}, which may be its value"
+                ));
+            }
+            Some(word) => {
+                return Err(format!(
+                    "{shown} is not known, and {word:?} may be its value or a URL: write http:// in front of the URL"
+                ));
+            }
+            None => self
+                .notes
+                .push(format!("{shown} is not known, and was left out")),
+        }
+        Ok(())
+    }
+
+    fn option(
+        &mut self,
+        now: &mut Operation,
+        does: Does,
+        bytes: &[u8],
+        shown: &str,
+    ) -> Result<(), String> {
+        let value = String::from_utf8_lossy(bytes).into_owned();
+        match does {
+            Does::Method => now.method = Some(value),
+            Does::Header => match value.strip_prefix('@') {
+                Some(path) => {
+                    let text = String::from_utf8_lossy(&self.file(path)?).into_owned();
+                    let lines = text.lines().filter(|line| !line.trim().is_empty());
+                    lines.for_each(|line| now.header(line));
+                }
+                None => now.header(&value),
+            },
+            Does::Data | Does::Json | Does::BinaryData | Does::RawData => {
+                let mut datum = match value.strip_prefix('@').filter(|_| does != Does::RawData) {
+                    Some(path) => self.file(path)?,
+                    None => bytes.to_vec(),
+                };
+                if does == Does::Data && value.starts_with('@') {
+                    datum.retain(|byte| !matches!(byte, b'\n' | b'\r' | 0));
+                }
+                now.json |= does == Does::Json;
+                now.datum(&datum, does != Does::Json);
+            }
+            Does::UrlEncoded => {
+                let encoded = self.url_encoded(&value)?;
+                now.datum(encoded.as_bytes(), true);
+            }
+            Does::UrlQuery => {
+                let query = match value.strip_prefix('+') {
+                    Some(raw) => raw.to_owned(),
+                    None => self.url_encoded(&value)?,
+                };
+                now.queries.push(query);
+            }
+            Does::Form => now
+                .parts
+                .extend(form::Part::read(&value, |path| self.file(path))?),
+            Does::FormString => now.parts.push(form::Part::text(&value)?),
+            Does::Upload => now.uploads.push(value),
+            Does::User => now.user = Some(value),
+            Does::Bearer => now.bearer = Some(value),
+            Does::Agent => now.agent = Some(value),
+            Does::Referer => now.referer = Some(value.trim_end_matches(";auto").to_owned()),
+            Does::Cookie if value.contains('=') => now.cookies.push(value),
+            Does::Cookie if value.is_empty() => {}
+            Does::Cookie => now.cookie_files.push(value),
+            Does::Range => now.range = Some(value),
+            Does::Continue if value == "-" => self.notes.push(format!("{shown} - was left out")),
+            Does::Continue => now.range = Some(format!("{value}-")),
+            Does::Since => match since(&value) {
+                Some((name, date)) => now.headers.push((name.into(), Some(date))),
+                None => self.notes.push(format!(
+                    "{shown} {value} was left out: not a time as curl reads it, such as Wed, 21 Oct 2015 07:28:00 GMT"
+                )),
+            },
+            Does::Url => now.urls.push(value),
+            Does::Target => now.target = Some(value),
+            Does::Get => now.get = true,
+            Does::Head => now.head = true,
+            Does::Compressed => now.compressed = true,
+            Does::AsIs => now.as_is = true,
+            Does::LostFlag if matches!(shown, "-L" | "--location" | "--location-trusted") => {
+                self.notes
+                    .push(format!("{shown}: redirects are not followed"));
+            }
+            Does::Lost | Does::LostFlag => self.notes.push(format!("{shown} was left out")),
+            Does::Load => self.notes.push(format!(
+                "{shown} {value} was left out: it is an option of prony load"
+            )),
+            Does::LoadFlag => self.notes.push(format!(
+                "{shown} was left out: it is an option of prony load"
+            )),
+            Does::Value
+            | Does::Nothing
+            | Does::Next
+            | Does::Config
+            | Does::GlobOff
+            | Does::Scheme => {}
+        }
+        Ok(())
+    }
+
+    /// The content of a file; `-` is standard input.
+    fn file(&self, path: &str) -> Result<Vec<u8>, String> {
+        let path = match (path, &self.line.input) {
+            ("-" | ".", Some(Input::Text(text))) => return Ok(text.clone()),
+            ("-" | ".", Some(Input::File(path))) => path,
+            ("-" | ".", None) => return Err("standard input, which is not known".into()),
+            _ => path,
+        };
+        let path = self.folder.join(path);
+        std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    }
+
+    /// `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`.
+    fn url_encoded(&self, value: &str) -> Result<String, String> {
+        let (name, bytes) = match value.find(['=', '@']) {
+            None => ("", value.as_bytes().to_vec()),
+            Some(at) if value[at..].starts_with('=') => (&value[..at], value[at + 1..].into()),
+            Some(at) => (&value[..at], self.file(&value[at + 1..])?),
+        };
+        let encoded = percent_encoding::percent_encode(&bytes, super::super::template::UNRESERVED);
+        let encoded = encoded.to_string().replace("%20", "+");
+        Ok(match name {
+            "" => encoded,
+            name => format!("{name}={encoded}"),
+        })
+    }
+
+    /// The requests of an operation: one to each URL.
+    fn requests(&mut self, mut now: Operation) -> Result<Vec<Sent>, String> {
+        let urls = std::mem::take(&mut now.urls);
+        let mut all = Vec::new();
+        for (place, url) in urls.iter().enumerate() {
+            match self.request(&now, place, url) {
+                Ok(sent) => all.push(sent),
+                Err(why) if why.starts_with(url.as_str()) => self.notes.push(why),
+                Err(why) => self.notes.push(format!("{url}: {why}")),
+            }
+        }
+        Ok(all)
+    }
+
+    fn request(&mut self, now: &Operation, place: usize, url: &str) -> Result<Sent, String> {
+        let mut split = split_url(url, now.as_is)?;
+        let upload = now.uploads.get(place).or(now.uploads.last());
+        let mut queries = now.queries.clone();
+        let mut body = now.data.clone().unwrap_or_default();
+        let mut content_type = match (now.json, &now.data) {
+            (true, _) => Some("application/json".to_owned()),
+            (false, Some(_)) => Some("application/x-www-form-urlencoded".to_owned()),
+            (false, None) => None,
+        };
+        let mut method = match &now.data {
+            _ if now.head => "HEAD",
+            Some(_) => "POST",
+            None => "GET",
+        };
+        if now.get || now.head {
+            if now.get && !body.is_empty() {
+                let text = String::from_utf8(std::mem::take(&mut body));
+                queries.push(text.map_err(|_| "a query that is no text")?);
+            }
+            if now.get {
+                content_type = None;
+                method = if now.head { "HEAD" } else { "GET" };
+            }
+        }
+        if !now.parts.is_empty() {
+            method = "POST";
+            let (kind, bytes) = form::body(&now.parts);
+            (content_type, body) = (Some(kind), bytes);
+        } else if let Some(path) = upload {
+            method = "PUT";
+            body = self.file(path)?;
+            content_type = None;
+            if split.path.ends_with('/') && path != "-" {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                split.path += &percent_encoding::utf8_percent_encode(
+                    name,
+                    super::super::template::UNRESERVED,
+                )
+                .to_string();
+            }
+        }
+        for query in queries.iter().filter(|query| !query.is_empty()) {
+            split.path += if split.path.contains('?') { "&" } else { "?" };
+            split.path += query;
+        }
+        if let Some(target) = &now.target {
+            split.path.clone_from(target);
+        }
+        let mut headers = Vec::new();
+        let user = now.user.clone().or(split.user.clone());
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        match (&now.bearer, user) {
+            (Some(token), _) => headers.push(("Authorization", format!("Bearer {token}"))),
+            (None, Some(user)) => {
+                let user = match &now.user {
+                    Some(user) => user.clone(),
+                    None => decoded(&user),
+                };
+                if !user.contains(':') {
+                    self.notes.push(format!(
+                        "-u {user}: curl asks for the password; an empty one is sent"
+                    ));
+                }
+                let user = match user.contains(':') {
+                    true => user,
+                    false => format!("{user}:"),
+                };
+                headers.push(("Authorization", format!("Basic {}", BASE64.encode(user))));
+            }
+            (None, None) => {}
+        }
+        let agent = now.agent.as_deref().unwrap_or(AGENT);
+        if !agent.is_empty() {
+            headers.push(("User-Agent", agent.to_owned()));
+        }
+        let accept = if now.json { "application/json" } else { "*/*" };
+        headers.push(("Accept", accept.to_owned()));
+        if now.compressed {
+            headers.push(("Accept-Encoding", ENCODINGS.to_owned()));
+        }
+        if let Some(range) = &now.range {
+            headers.push(("Range", format!("bytes={range}")));
+        }
+        if let Some(referer) = &now.referer {
+            headers.push(("Referer", referer.clone()));
+        }
+        let mut cookies = now.cookies.clone();
+        for file in &now.cookie_files {
+            match self.file(file) {
+                Ok(bytes) => {
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    cookies.extend(cookies_of(&text, &split));
+                }
+                Err(why) => self.notes.push(format!("the file of cookies: {why}")),
+            }
+        }
+        if !cookies.is_empty() {
+            headers.push(("Cookie", cookies.join(";")));
+        }
+        if let Some(content_type) = content_type {
+            headers.push(("Content-Type", content_type));
+        }
+        // What the user says stands in the place of what curl says.
+        let said = |name: &str| {
+            let mut names = now.headers.iter().map(|(name, _)| name);
+            name != "Cookie" && names.any(|known| known.eq_ignore_ascii_case(name))
+        };
+        headers.retain(|(name, _)| !said(name));
+        let own = headers
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let given = now.headers.iter();
+        let given = given.filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+        let (headers, notes) = headers_of(own.chain(given).collect(), &split.authority)?;
+        self.notes.extend(notes);
+        Ok(Sent {
+            method: now.method.clone().unwrap_or_else(|| method.to_owned()),
+            origin: split.origin,
+            path: split.path,
+            headers,
+            body,
+            ..Sent::default()
+        })
+    }
+}
+
+impl Operation {
+    /// `Name: value`; `Name:` takes a field away, and `Name;` sends it empty.
+    fn header(&mut self, line: &str) {
+        let field = match line.split_once(':') {
+            Some((name, value)) if value.trim().is_empty() => (name.trim(), None),
+            Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
+            None => match line.trim_end().strip_suffix(';') {
+                Some(name) => (name, Some(String::new())),
+                // curl sends nothing of it.
+                None => return,
+            },
+        };
+        if !field.0.is_empty() {
+            self.headers.push((field.0.to_owned(), field.1));
+        }
+    }
+
+    fn datum(&mut self, bytes: &[u8], separated: bool) {
+        let data = self.data.get_or_insert_default();
+        if separated && !data.is_empty() {
+            data.push(b'&');
+        }
+        data.extend_from_slice(bytes);
+    }
+}
+
+/// The cookies of a file in Netscape's format, or of `Set-Cookie` lines, that are sent to a URL.
+fn cookies_of(text: &str, url: &super::SplitUrl) -> Vec<String> {
+    let host = url.host();
+    let path = url.path.split('?').next().unwrap_or_default();
+    let secure = url.origin.starts_with("https");
+    let line = |line: &str| {
+        if let Some(set) = line.strip_prefix("Set-Cookie:") {
+            return set.split(';').next().map(|pair| pair.trim().to_owned());
+        }
+        let line = line.strip_prefix("#HttpOnly_").unwrap_or(line);
+        if line.starts_with('#') {
+            return None;
+        }
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [domain, tail, of_path, only_secure, _, name, value] = fields.as_slice() else {
+            return None;
+        };
+        let domain = domain.trim_start_matches('.');
+        let below = tail.eq_ignore_ascii_case("true") && host.ends_with(&format!(".{domain}"));
+        let fits = (host.eq_ignore_ascii_case(domain) || below)
+            && path.starts_with(of_path)
+            && (secure || !only_secure.eq_ignore_ascii_case("true"));
+        fits.then(|| format!("{name}={value}"))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The field of a condition on the time: with a dash in front, nothing may have changed.
+fn since(value: &str) -> Option<(&'static str, String)> {
+    let (name, time) = match value.strip_prefix('-') {
+        Some(time) => ("If-Unmodified-Since", time),
+        None => ("If-Modified-Since", value),
+    };
+    // curl reads no date like 2025-01-01, and sends nothing of it.
+    let timestamp = jiff::fmt::rfc2822::parse(time).ok()?.timestamp();
+    let date = timestamp.strftime("%a, %d %b %Y %H:%M:%S GMT");
+    Some((name, date.to_string()))
 }
 
 fn by_name(name: &str) -> Option<Does> {
-    let known = OPTIONS.iter().find(|(_, known, _)| *known == name);
-    known.map(|(_, _, does)| *does)
+    let exact = |name: &str| OPTIONS.iter().find(|(_, known, _)| *known == name);
+    if let Some((_, _, does)) = exact(name) {
+        return Some(*does);
+    }
+    // Anything without a value can be said with `no-`.
+    if let Some((_, known, does)) = name.strip_prefix("no-").and_then(exact)
+        && !does.takes()
+    {
+        let matters = !matches!(does, Does::Nothing | Does::LostFlag | Does::LoadFlag);
+        return Some(match (matters, *known) {
+            (true, _) => Does::LostFlag,
+            _ => Does::Nothing,
+        });
+    }
+    if name.starts_with("expand-") {
+        return Some(Does::Lost);
+    }
+    // An abbreviation that fits one alone.
+    let mut fits = OPTIONS
+        .iter()
+        .filter(|(_, known, _)| known.starts_with(name));
+    match (fits.next(), fits.next()) {
+        (Some((_, _, does)), None) => Some(*does),
+        _ => None,
+    }
 }
 
 /// Letters after one dash: each an option, the last perhaps with its value.
-fn by_letters(letters: &str) -> Vec<(Option<Does>, String, Option<String>)> {
+fn by_letters(letters: &[u8]) -> Vec<(Option<Does>, String, Option<Vec<u8>>)> {
     let mut all = Vec::new();
-    for (at, letter) in letters.char_indices() {
+    for (at, &letter) in letters.iter().enumerate() {
+        let letter = char::from(letter);
         let known = OPTIONS.iter().find(|(known, ..)| *known == letter);
         let does = known.map(|(_, _, does)| *does);
-        let rest = &letters[at + letter.len_utf8()..];
-        let takes = !matches!(
-            does,
-            Some(Get | Head | Compressed | Nothing | LostFlag) | None
-        );
-        let attached = (takes && !rest.is_empty()).then(|| rest.to_owned());
+        let rest = &letters[at + 1..];
+        let takes = does.is_some_and(Does::takes);
+        let attached = (takes && !rest.is_empty()).then(|| rest.to_vec());
         all.push((does, format!("-{letter}"), attached));
-        if takes {
+        if takes || does.is_none() {
             break;
         }
     }
     all
 }
 
-fn option(
-    command: &mut Command,
-    does: Does,
-    value: &str,
-    folder: &Path,
-    notes: &mut Vec<String>,
-    shown: &str,
-) -> Result<(), String> {
-    let file = |path: &str| {
-        let path = folder.join(path);
-        std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-    };
-    match does {
-        Method => command.method = Some(value.to_owned()),
-        Header => match value.split_once(':') {
-            Some((name, text)) if !text.trim().is_empty() => {
-                command.header(name.trim(), text.trim());
-            }
-            // `Name:` takes a field away, `Name;` sends it empty.
-            Some((name, _)) => notes.push(format!("the header {name} that curl is not to send")),
-            None => command.header(value.trim_end_matches(';'), ""),
-        },
-        Data | Json | BinaryData | RawData => {
-            let bytes = match value.strip_prefix('@').filter(|_| does != RawData) {
-                Some(path) => file(path)?,
-                None => value.as_bytes().to_vec(),
-            };
-            let stripped = does == Data && value.starts_with('@');
-            let keep = |byte: &u8| !(stripped && matches!(byte, b'\n' | b'\r' | 0));
-            command.data.push(bytes.into_iter().filter(keep).collect());
-            command.json |= does == Json;
+/// The words of a file of options: `name = value`, `name: value` or `name value`, with or without dashes.
+fn config(text: &str) -> Vec<Vec<u8>> {
+    let mut words = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
         }
-        UrlEncoded => command.data.push(url_encoded(value, &file)?),
-        User => {
-            let user = BASE64.encode(value);
-            command.header("Authorization", &format!("Basic {user}"));
-        }
-        Agent => command.header("User-Agent", value),
-        Referer => command.header("Referer", value),
-        Cookie => match value.contains('=') {
-            true => command.header("Cookie", value),
-            false => notes.push(format!("the file of cookies {value}")),
-        },
-        Url => command.urls.push(value.to_owned()),
-        Get => command.get = true,
-        Head => command.head = true,
-        Compressed => command.header("Accept-Encoding", "gzip, deflate"),
-        Value | Nothing => {}
-        Lost if matches!(
-            shown,
-            "-F" | "--form" | "--form-string" | "-T" | "--upload-file"
-        ) =>
-        {
-            return Err(format!("{shown}: bodies of this kind are not made here"));
-        }
-        LostFlag if matches!(shown, "-L" | "--location") => {
-            notes.push(format!("{shown}: redirects are not followed"));
-        }
-        Lost | LostFlag => notes.push(format!("{shown} was left out")),
-    }
-    Ok(())
-}
-
-/// `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`.
-fn url_encoded(
-    value: &str,
-    file: &dyn Fn(&str) -> Result<Vec<u8>, String>,
-) -> Result<Vec<u8>, String> {
-    let (name, bytes) = match value.find(['=', '@']) {
-        None => ("", value.as_bytes().to_vec()),
-        Some(at) if value[at..].starts_with('=') => (&value[..at], value[at + 1..].into()),
-        Some(at) => (&value[..at], file(&value[at + 1..])?),
-    };
-    let encoded = percent_encoding::percent_encode(&bytes, super::super::template::UNRESERVED);
-    Ok(match name {
-        "" => encoded.to_string(),
-        name => format!("{name}={encoded}"),
-    }
-    .into_bytes())
-}
-
-fn finish(mut command: Command) -> Result<Vec<Sent>, String> {
-    let mut body = command
-        .data
-        .join(if command.json { &b""[..] } else { b"&" });
-    let mut query = None;
-    if command.get {
-        let text = String::from_utf8(std::mem::take(&mut body));
-        query = Some(text.map_err(|_| "a query that is no text")?);
-    }
-    let has_body = !command.data.is_empty() && !command.get;
-    if has_body && !command.has("content-type") {
-        command.header(
-            "Content-Type",
-            match command.json {
-                true => "application/json",
-                false => "application/x-www-form-urlencoded",
-            },
-        );
-    }
-    if command.json && !command.has("accept") {
-        command.header("Accept", "application/json");
-    }
-    let method = match (&command.method, has_body) {
-        (Some(method), _) => method.clone(),
-        (None, _) if command.head => "HEAD".into(),
-        (None, true) => "POST".into(),
-        (None, false) => "GET".into(),
-    };
-    if command.urls.is_empty() {
-        return Err("no URL".into());
-    }
-    let headers = super::once_each(command.headers)?;
-    let mut all = Vec::new();
-    for url in &command.urls {
-        let whole = match url.contains("://") {
-            true => url.clone(),
-            false => format!("http://{url}"),
+        let end = line.find([' ', '\t', '=', ':']).unwrap_or(line.len());
+        let (name, value) = line.split_at(end);
+        let name = match name.starts_with('-') {
+            true => name.to_owned(),
+            false => format!("--{name}"),
         };
-        let (origin, mut path) = taken_apart(&whole)?;
-        if let Some(query) = query.as_deref().filter(|query| !query.is_empty()) {
-            path += if path.contains('?') { "&" } else { "?" };
-            path += query;
+        words.push(name.into_bytes());
+        let value = value.trim_start_matches([' ', '\t', '=', ':']);
+        if value.is_empty() {
+            continue;
         }
-        all.push(Sent {
-            method: method.clone(),
-            origin,
-            path,
-            headers: headers.clone(),
-            body: body.clone(),
-            ..Sent::default()
-        });
+        let unquoted = match value.strip_prefix('"') {
+            None => value.to_owned(),
+            Some(inner) => {
+                let mut out = String::new();
+                let mut rest = inner.chars();
+                while let Some(c) = rest.next() {
+                    match c {
+                        '"' => break,
+                        '\\' => out.extend(rest.next().map(|escape| match escape {
+                            't' => '\t',
+                            'n' => '\n',
+                            'r' => '\r',
+                            other => other,
+                        })),
+                        c => out.push(c),
+                    }
+                }
+                out
+            }
+        };
+        words.push(unquoted.into_bytes());
     }
-    Ok(all)
+    words
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn browsers_quotes_are_resolved() {
-        let text = r#"curl 'http://h/a' -d $'it\'s\u0021\n"x"' -H "a: \"b\"""#;
-        let all = commands(text).unwrap();
-        assert_eq!(
-            all,
-            [["http://h/a", "-d", "it's!\n\"x\"", "-H", "a: \"b\""]]
-        );
-    }
-
-    #[test]
-    fn commands_end_where_the_shell_ends_them() {
-        let text =
-            "# two\n$ curl -s http://h/a | jq .\ncurl http://h/b; curl \\\n  http://h/c && echo";
-        let all = commands(text).unwrap();
-        assert_eq!(
-            all,
-            [
-                vec!["-s", "http://h/a"],
-                vec!["http://h/b"],
-                vec!["http://h/c"]
-            ]
-        );
-        assert!(commands("curl 'http://h").is_err());
-    }
-}
+mod tests;

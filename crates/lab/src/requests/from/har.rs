@@ -1,8 +1,9 @@
 //! Recordings of browsers: HTTP Archive 1.2.
 
-use super::{Found, Sent, is_own, taken_apart};
+use super::{Found, Note, Sent, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -20,6 +21,9 @@ struct Log {
 struct Entry {
     request: Request,
     response: Option<Response>,
+    /// Chrome's kind of an entry: `websocket`, `xhr` and so on.
+    #[serde(rename = "_resourceType", default)]
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +32,8 @@ struct Request {
     url: String,
     #[serde(default)]
     headers: Vec<Pair>,
+    #[serde(default)]
+    cookies: Vec<Pair>,
     #[serde(rename = "postData")]
     body: Option<Body>,
 }
@@ -37,6 +43,9 @@ struct Pair {
     name: String,
     #[serde(default)]
     value: String,
+    /// Of a part of a form that is a file.
+    #[serde(default, rename = "fileName")]
+    file: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -49,8 +58,12 @@ struct Body {
     /// `base64`, where a recorder says so of binary bodies.
     #[serde(alias = "_encoding")]
     encoding: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_none")]
     params: Vec<Pair>,
+}
+
+fn null_is_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Pair>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 #[derive(Deserialize)]
@@ -68,47 +81,83 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
     let text = text.trim_start_matches('\u{feff}');
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut found = Found::default();
-    for entry in file.log.entries {
+    for (number, entry) in (1..).zip(file.log.entries) {
         let url = entry.request.url.clone();
-        match sent(entry) {
-            Ok(sent) => found.requests.push(sent),
-            Err(why) => found.notes.push(match why.starts_with(&url) {
-                true => why,
-                false => format!("{url}: {why}"),
-            }),
+        let place = format!("entry {number}, {} {url}", entry.request.method);
+        // The page itself: what a redirect leads to, if that is where it began.
+        let is_page = found.server.is_none() && !is_redirect(&entry);
+        let mut notes = Vec::new();
+        match sent(entry, &mut notes) {
+            Ok(sent) => {
+                if is_page {
+                    found.server = Some(sent.origin.clone());
+                }
+                found.requests.push(sent);
+            }
+            Err(why) => notes.push(why),
         }
+        let plain = |why: String| match why.strip_prefix(&format!("{url}: ")) {
+            Some(rest) => Note::new(&place, rest),
+            None => Note::new(&place, why),
+        };
+        found.notes.extend(notes.into_iter().map(plain));
     }
     Ok(found)
 }
 
-fn sent(entry: Entry) -> Result<Sent, String> {
+fn is_redirect(entry: &Entry) -> bool {
+    let response = entry.response.as_ref();
+    response.is_some_and(|it| matches!(it.status, 301 | 302 | 303 | 307 | 308))
+}
+
+fn sent(entry: Entry, notes: &mut Vec<String>) -> Result<Sent, String> {
     let Request {
         method,
         url,
         headers,
+        cookies,
         body,
     } = entry.request;
-    let (origin, path) = taken_apart(&url)?;
+    if entry.kind.as_deref() == Some("websocket") {
+        return Err("a WebSocket: prony load ws://… sends messages".into());
+    }
+    let split = split_url(&url, false)?;
     let mut fields: Vec<(String, String)> = headers
         .into_iter()
         .map(|pair| (pair.name, pair.value))
-        .filter(|(name, _)| !is_own(name))
         .collect();
+    let has = |fields: &[(String, String)], name: &str| {
+        let mut names = fields.iter().map(|(known, _)| known);
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    // Some recorders have cookies in their own list only.
+    if !cookies.is_empty() && !has(&fields, "cookie") {
+        let pairs = cookies.iter().map(|it| format!("{}={}", it.name, it.value));
+        let pairs: Vec<String> = pairs.collect();
+        fields.push(("Cookie".into(), pairs.join("; ")));
+    }
+    if let Some(user) = &split.user
+        && !has(&fields, "authorization")
+    {
+        let user = percent_decode_str(user).decode_utf8_lossy();
+        let colon = if user.contains(':') { "" } else { ":" };
+        let value = format!("Basic {}", BASE64.encode(format!("{user}{colon}")));
+        fields.push(("Authorization".into(), value));
+    }
     let mut bytes = Vec::new();
     if let Some(body) = body {
-        let typed = fields
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-        if !typed && !body.mime_type.is_empty() {
+        if !has(&fields, "content-type") && !body.mime_type.is_empty() {
             fields.push(("Content-Type".into(), body.mime_type.clone()));
         }
-        bytes = content(body)?;
+        bytes = content(body, &fields)?;
     }
+    let (headers, left) = headers_of(fields, &split.authority)?;
+    notes.extend(left);
     Ok(Sent {
         method,
-        origin,
-        path,
-        headers: super::once_each(fields)?,
+        origin: split.origin,
+        path: split.path,
+        headers,
         body: bytes,
         // 0: there was no answer.
         status: entry
@@ -119,28 +168,80 @@ fn sent(entry: Entry) -> Result<Sent, String> {
     })
 }
 
-fn content(body: Body) -> Result<Vec<u8>, String> {
+fn content(body: Body, fields: &[(String, String)]) -> Result<Vec<u8>, String> {
     if body.encoding.as_deref() == Some("base64") {
         let bytes = BASE64.decode(body.text.trim());
         return bytes.map_err(|error| format!("the body is not base64: {error}"));
     }
     if !body.text.is_empty() || body.params.is_empty() {
-        return Ok(body.text.into_bytes());
+        return bytes_of(body.text, &body.mime_type);
     }
-    match body
-        .mime_type
-        .starts_with("application/x-www-form-urlencoded")
-    {
-        true => {
-            let mut form = url::form_urlencoded::Serializer::new(String::new());
-            for pair in &body.params {
-                form.append_pair(&pair.name, &pair.value);
-            }
-            Ok(form.finish().into_bytes())
+    let mut kinds = fields
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let kind = kinds
+        .next()
+        .map_or(body.mime_type.as_str(), |(_, kind)| kind);
+    if kind.starts_with("application/x-www-form-urlencoded") {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        for pair in &body.params {
+            form.append_pair(&decoded(&pair.name), &decoded(&pair.value));
         }
-        false => Err(format!(
-            "a form of {} was recorded without its text",
-            body.mime_type
-        )),
+        return Ok(form.finish().into_bytes());
     }
+    match kind.split_once("boundary=") {
+        Some((_, boundary)) if body.params.iter().all(|pair| pair.file.is_none()) => {
+            let boundary = boundary.split(';').next().unwrap_or_default();
+            let boundary = boundary.trim().trim_matches('"');
+            let mut out = String::new();
+            for pair in &body.params {
+                let name = pair.name.replace('"', "%22");
+                out += &format!(
+                    "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{}\r\n",
+                    pair.value
+                );
+            }
+            Ok(format!("{out}--{boundary}--\r\n").into_bytes())
+        }
+        _ => Err(format!("a form of {kind} was recorded without its text")),
+    }
+}
+
+/// Chrome's fields of a form are percent-encoded, and others' are not.
+fn decoded(text: &str) -> String {
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let escapes = text.contains('%') && plain && !text.contains(['&', '=']);
+    match percent_decode_str(&text.replace('+', " ")).decode_utf8() {
+        Ok(decoded) if escapes => decoded.into_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+/// The bytes of a recorded text. Chrome records a body of bytes as a text whose characters are bytes; what is a type of text is
+/// in UTF-8.
+fn bytes_of(text: String, mime_type: &str) -> Result<Vec<u8>, String> {
+    let kind = mime_type.to_ascii_lowercase();
+    let is_text = kind.is_empty()
+        || kind.starts_with("text/")
+        || [
+            "json",
+            "xml",
+            "urlencoded",
+            "javascript",
+            "graphql",
+            "utf-8",
+        ]
+        .iter()
+        .any(|word| kind.contains(word));
+    if text.is_ascii() || is_text {
+        return Ok(text.into_bytes());
+    }
+    if text.contains('\u{fffd}') {
+        return Err("a body of bytes was recorded as text, in which some are lost".into());
+    }
+    let bytes: Option<Vec<u8>> = text
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).ok())
+        .collect();
+    Ok(bytes.unwrap_or_else(|| text.into_bytes()))
 }

@@ -4,8 +4,10 @@
 
 pub(super) mod access_log;
 mod curl;
+mod form;
 mod har;
 mod openapi;
+mod urls;
 mod vegeta;
 mod write;
 
@@ -15,6 +17,7 @@ use super::{RequestsError, Server};
 use crate::source::Unreadable;
 use prony_engine::protocol::mix::exact_shares;
 use prony_record::inert;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -34,6 +37,8 @@ pub enum Format {
     OpenApi,
     /// A log in the common or combined format.
     AccessLog,
+    /// A list of URLs, one on each line.
+    Urls,
 }
 
 /// A kind: its name, what recognises it, and what reads it.
@@ -45,7 +50,7 @@ struct Kind {
 }
 
 /// In the order in which they are tried.
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind {
         format: Format::Har,
         name: "har",
@@ -75,6 +80,12 @@ const KINDS: [Kind; 5] = [
         name: "access-log",
         is: access_log::is,
         read: access_log::read,
+    },
+    Kind {
+        format: Format::Urls,
+        name: "urls",
+        is: urls::is,
+        read: urls::read,
     },
 ];
 
@@ -121,6 +132,14 @@ impl FromStr for Format {
     }
 }
 
+/// Around a value that a request is filled with, until it is written: recorded texts may have any braces.
+const OPEN: char = '\u{1}';
+const CLOSE: char = '\u{2}';
+
+fn is_mark(c: char) -> bool {
+    c == OPEN || c == CLOSE
+}
+
 /// A request as it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sent {
@@ -131,7 +150,7 @@ pub(super) struct Sent {
     origin: String,
     /// Path and query.
     pub(super) path: String,
-    /// In it, `{{…}}` is a value.
+    /// Its texts have values between [`OPEN`] and [`CLOSE`].
     templates: bool,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -143,17 +162,59 @@ pub(super) struct Sent {
 #[derive(Debug, Default)]
 struct Found {
     requests: Vec<Sent>,
-    /// What could not be carried over, in words.
-    notes: Vec<String>,
+    /// What could not be carried over.
+    notes: Vec<Note>,
+    /// The server that the text is about, if it says so; otherwise the one with most requests is taken.
+    server: Option<String>,
+}
+
+/// Something of a text that was left out, changed or guessed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Note {
+    /// Where: a line, a URL, or an operation.
+    pub place: String,
+    /// What, and why.
+    pub reason: String,
+}
+
+impl Note {
+    fn new(place: impl AsRef<str>, reason: impl AsRef<str>) -> Self {
+        let inert = |text: &str| inert::line(text).into_owned();
+        Self {
+            place: inert(place.as_ref()),
+            reason: inert(reason.as_ref()),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => f.write_str(&self.reason),
+            place if self.reason.starts_with(place) => f.write_str(&self.reason),
+            place => write!(f, "{place}: {}", self.reason),
+        }
+    }
+}
+
+/// Notes as one text.
+fn joined(notes: &[Note]) -> String {
+    let all: Vec<String> = notes.iter().map(ToString::to_string).collect();
+    all.join("; ")
 }
 
 /// A file of requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Made {
-    /// Its text.
+    /// What the text was.
+    pub format: String,
+    /// The server of the requests, such as `http://localhost:8000`; empty where the text does not say.
+    pub server: String,
+    /// The file.
+    #[serde(rename = "file")]
     pub text: String,
-    /// What could not be carried over, in words.
-    pub notes: Vec<String>,
+    /// What was left out, changed or guessed.
+    pub notes: Vec<Note>,
 }
 
 /// What a text has been, and why no requests came of it.
@@ -162,6 +223,9 @@ pub enum FromError {
     /// It is none of the kinds.
     #[error("this is none of {}", Format::names().collect::<Vec<_>>().join(", "))]
     Unknown,
+    /// It is a kind that is not read, with what to do instead.
+    #[error("{0}")]
+    Other(&'static str),
     /// It cannot be read as what it is.
     #[error("cannot be read as {format}: {why}")]
     Unreadable {
@@ -170,13 +234,21 @@ pub enum FromError {
         /// Why not.
         why: String,
     },
+    /// No request goes to the server that the user wants.
+    #[error("no request goes to {server}{}{found}", if .found.is_empty() { "" } else { ": there are " })]
+    NoServer {
+        /// What the user wants.
+        server: String,
+        /// The servers that there are.
+        found: String,
+    },
     /// It has none.
-    #[error("as {format} it has no request{}", .notes.first().map_or(String::new(), |note| format!(": {note}")))]
+    #[error("as {format} it has no request{}{}", if .notes.is_empty() { "" } else { ": " }, joined(.notes))]
     None {
         /// What it is.
         format: Format,
-        /// What could not be carried over.
-        notes: Vec<String>,
+        /// What was left out.
+        notes: Vec<Note>,
     },
     /// What was made of it is not right: the fault is this program's.
     #[error("what was made of it cannot be read: {0}")]
@@ -193,29 +265,41 @@ impl From<Unreadable> for FromError {
 ///
 /// # Errors
 /// When there are none in it.
-pub fn make(text: &str, format: Option<Format>, folder: &Path) -> Result<Made, FromError> {
-    let format = format
-        .or_else(|| Format::of(text))
-        .ok_or(FromError::Unknown)?;
+pub fn make(
+    text: &str,
+    format: Option<Format>,
+    server: Option<&str>,
+    folder: &Path,
+) -> Result<Made, FromError> {
+    let format = match format.or_else(|| Format::of(text)) {
+        Some(format) => format,
+        None => return Err(other(text).map_or(FromError::Unknown, FromError::Other)),
+    };
     let found = (format.kind().read)(text, folder);
     let Found {
         requests,
         mut notes,
+        server: own,
     } = found.map_err(|why| FromError::Unreadable { format, why })?;
     let requests = fit(requests, &mut notes);
-    let (requests, origin) = one_server(requests, &mut notes);
+    let wanted = server.map(|server| wanted(server, &requests)).transpose()?;
+    let (requests, origin) = one_server(requests, wanted.or(own), &mut notes);
     let mut counted = counted(requests);
     often_enough(&mut counted, &mut notes);
-    for note in &mut notes {
-        *note = inert::line(note).into_owned();
-    }
+    let mut seen = std::collections::HashSet::new();
+    notes.retain(|note| seen.insert(note.clone()));
     if counted.is_empty() {
         return Err(FromError::None { format, notes });
     }
     let text = write::file(&counted, &origin);
     let source = crate::source::Source::new("shop.toml", text.as_str());
     match super::parse(&source, folder, &Server::anywhere()) {
-        Ok(_) => Ok(Made { text, notes }),
+        Ok(_) => Ok(Made {
+            format: format.to_string(),
+            server: origin,
+            text,
+            notes,
+        }),
         Err(mistake) => Err(FromError::Made(format!(
             "{:?}",
             miette::Report::new(RequestsError::from(mistake))
@@ -223,37 +307,171 @@ pub fn make(text: &str, format: Option<Format>, folder: &Path) -> Result<Made, F
     }
 }
 
-/// A URL as origin, and path with query; in words why not.
-fn taken_apart(url: &str) -> Result<(String, String), String> {
+/// Kinds of files that are not read, with what to do instead.
+fn other(text: &str) -> Option<&'static str> {
+    let first = text.trim_start_matches('\u{feff}').trim_start();
+    let has = |word: &str| text.contains(word);
+    let json = first.starts_with('{');
+    if text.starts_with("\u{1f}\u{fffd}") || text.starts_with("\u{1f}\u{8b}") {
+        return Some("this is packed: unpack it first (gunzip -c FILE | prony requests from -)");
+    }
+    if text.starts_with("(\u{fffd}/\u{fffd}") {
+        return Some("this is packed: unpack it first (zstd -dc FILE | prony requests from -)");
+    }
+    if text.starts_with("BZh") || text.starts_with("\u{fffd}7zXZ") || text.starts_with("PK\u{3}") {
+        return Some("this is packed: unpack it first");
+    }
+    if (json && has("\"swagger\"")) || text.lines().any(|line| line.starts_with("swagger:")) {
+        return Some(
+            "this is Swagger 2.0, and OpenAPI 3.0 and 3.1 are read: convert it first (npx swagger2openapi FILE)",
+        );
+    }
+    if json && (has("schema.getpostman.com") || has("_postman_id")) {
+        return Some(
+            "this is a Postman collection: Code > cURL writes each request as a command line, which is read",
+        );
+    }
+    if json && has("\"_type\"") && has("insomnia") || first.starts_with("type: collection.insomnia")
+    {
+        return Some(
+            "this is an export of Insomnia: export it as HAR, or copy its requests as cURL",
+        );
+    }
+    if first.starts_with("<jmeterTestPlan") || has("<jmeterTestPlan") {
+        return Some(
+            "this is a JMeter test plan: record the requests as HAR, or write them as cURL",
+        );
+    }
+    if has("Invoke-WebRequest") || has("Invoke-RestMethod") {
+        return Some("these are commands of PowerShell: copy them as cURL instead");
+    }
+    if first.starts_with("fetch(") || has("await fetch(") {
+        return Some("this is a call of fetch: copy it as cURL instead");
+    }
+    if first.starts_with("meta {") && has("url:") {
+        return Some("this is a request of Bruno: its Generate Code > Shell-cURL is read");
+    }
+    let methods = ["GET ", "POST ", "PUT ", "DELETE ", "PATCH ", "HEAD "];
+    if first.starts_with("###") || methods.iter().any(|method| first.starts_with(method)) {
+        return Some(
+            "this looks like an .http file or a raw request: write it as cURL, or as a target of vegeta (GET http://host/path)",
+        );
+    }
+    if json && (has("\"request_uri\"") || has("\"remote_addr\"")) {
+        return Some("this is a log in JSON: logs are read in the common and the combined format");
+    }
+    if first.starts_with("#Version:") || first.starts_with("#Fields:") {
+        return Some(
+            "this is a log in the W3C format: logs are read in the common and the combined format",
+        );
+    }
+    None
+}
+
+/// A URL taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SplitUrl {
+    /// Scheme, host and port.
+    origin: String,
+    /// Host and port.
+    authority: String,
+    /// Path and query.
+    path: String,
+    /// Name and password, percent-encoded, with a colon between them.
+    user: Option<String>,
+}
+
+impl SplitUrl {
+    /// The host alone.
+    fn host(&self) -> &str {
+        let host = self.authority.rsplit_once(':');
+        match host.filter(|(host, _)| !host.contains(':') || host.ends_with(']')) {
+            Some((host, _)) => host,
+            None => &self.authority,
+        }
+    }
+}
+
+/// A URL taken apart; in words why not. Path and query stay as they are written, as far as they can be sent: without a
+/// fragment, and (unless they are wanted `as_is`) without segments that are dots.
+fn split_url(url: &str, as_is: bool) -> Result<SplitUrl, String> {
     let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(format!("{url}: not over HTTP"));
     }
     let authority = &parsed[url::Position::BeforeHost..url::Position::AfterPort];
-    let path = &parsed[url::Position::BeforePath..url::Position::AfterQuery];
-    Ok((
-        format!("{}://{authority}", parsed.scheme()),
-        path.to_owned(),
-    ))
+    let user = match (parsed.username(), parsed.password()) {
+        ("", None) => None,
+        (name, None) => Some(name.to_owned()),
+        (name, Some(password)) => Some(format!("{name}:{password}")),
+    };
+    let after = url.split_once("://").map_or("", |(_, after)| after);
+    let written = &after[after.find(['/', '?', '#']).unwrap_or(after.len())..];
+    let written = written.split('#').next().unwrap_or_default();
+    let segments = written.split('?').next().unwrap_or_default().split('/');
+    let mut dots = segments.filter(|segment| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        plain == "." || plain == ".."
+    });
+    let fits = written
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let path = match fits && (as_is || dots.next().is_none()) {
+        true if written.starts_with('/') => written.to_owned(),
+        true => format!("/{written}"),
+        false => parsed[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
+    };
+    Ok(SplitUrl {
+        origin: format!("{}://{authority}", parsed.scheme()),
+        authority: authority.to_owned(),
+        path,
+        user,
+    })
 }
 
-/// Header fields that the generator makes itself, or that belong to one connection.
-fn is_own(name: &str) -> bool {
-    let own = [
-        "host",
-        "content-length",
-        "connection",
-        "keep-alive",
-        "transfer-encoding",
-    ];
-    name.starts_with(':') || own.iter().any(|it| name.eq_ignore_ascii_case(it))
+/// Names and values of header fields.
+type Fields = Vec<(String, String)>;
+
+/// Header fields that are sent with a request to this authority, each once, and what was left out of them. The generator
+/// makes some itself, and others belong to one connection.
+fn headers_of(all: Fields, authority: &str) -> Result<(Fields, Vec<String>), String> {
+    let mut notes = Vec::new();
+    let mut kept = Vec::new();
+    for (name, value) in all {
+        let lower = name.to_ascii_lowercase();
+        let keeps = match lower.as_str() {
+            _ if name.starts_with(':') => false,
+            "content-length" | "keep-alive" | "proxy-connection" => false,
+            "host" => !value.eq_ignore_ascii_case(authority),
+            "connection" => {
+                let mut tokens = value.split(',').map(str::trim);
+                tokens.any(|token| token.eq_ignore_ascii_case("close"))
+            }
+            "transfer-encoding" => {
+                notes.push(format!(
+                    "{name}: {value} was left out: the body is sent with its length"
+                ));
+                false
+            }
+            "upgrade" | "http2-settings" => {
+                notes.push(format!("{name}: {value} was left out"));
+                false
+            }
+            _ => true,
+        };
+        if keeps {
+            kept.push((name, value));
+        }
+    }
+    Ok((once_each(kept)?, notes))
 }
 
 /// Each field once: several of one name are joined, as HTTP has it (RFC 9110, 5.3); cookies by `;`.
 fn once_each(all: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (name, value) in all {
-        if !super::is_token(&name) || value.chars().any(char::is_control) {
+        let unfit = |c: char| c.is_control() && c != '\t' && !is_mark(c);
+        if !super::is_token(&name) || value.chars().any(unfit) {
             return Err(format!("{name:?} with its value is not a header field"));
         }
         let same = |known: &&mut (String, String)| known.0.eq_ignore_ascii_case(&name);
@@ -273,16 +491,25 @@ fn once_each(all: Vec<(String, String)>) -> Result<Vec<(String, String)>, String
 }
 
 /// Leaves out what a file cannot have.
-fn fit(all: Vec<Sent>, notes: &mut Vec<String>) -> Vec<Sent> {
+fn fit(all: Vec<Sent>, notes: &mut Vec<Note>) -> Vec<Sent> {
     let mut kept = Vec::new();
     for sent in all {
         let Sent { method, path, .. } = &sent;
-        let braces = |(_, value): &(String, String)| value.contains("{{");
+        let place = format!("{method} {path}");
+        let unfit = |c: char| c.is_ascii_whitespace() || c.is_control() && !is_mark(c);
         if !super::is_token(method) {
-            notes.push(format!("{method:?} {path}: not a method"));
-        } else if !sent.templates && sent.headers.iter().any(braces) {
-            notes.push(format!(
-                "{method} {path}: a header with {{{{, which would be a value"
+            notes.push(Note::new(format!("{method:?} {path}"), "not a method"));
+        } else if method == "CONNECT" {
+            notes.push(Note::new(place, "CONNECT is for proxies"));
+        } else if !path.starts_with('/') {
+            notes.push(Note::new(
+                place,
+                "not a path: it does not begin with a slash",
+            ));
+        } else if !sent.templates && path.contains(unfit) {
+            notes.push(Note::new(
+                place,
+                "a path with a blank or a control character",
             ));
         } else {
             kept.push(sent);
@@ -291,21 +518,63 @@ fn fit(all: Vec<Sent>, notes: &mut Vec<String>) -> Vec<Sent> {
     kept
 }
 
-/// The requests to the server that has most of them: a file is for one server.
-fn one_server(all: Vec<Sent>, notes: &mut Vec<String>) -> (Vec<Sent>, String) {
+/// The server that the user wants, as a URL or as a host with or without a port.
+fn wanted(server: &str, all: &[Sent]) -> Result<String, FromError> {
+    let server = server.trim_end_matches('/');
+    let host = |origin: &str| {
+        let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+        authority.to_ascii_lowercase()
+    };
+    let name = |origin: &str| {
+        let authority = host(origin);
+        let bare = authority.rsplit_once(':');
+        let bare = bare.filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+        bare.map_or(authority.clone(), |(name, _)| name.to_owned())
+    };
+    let origins = || all.iter().map(|sent| sent.origin.as_str());
+    let lower = server.to_ascii_lowercase();
+    let exact = origins().find(|origin| origin.eq_ignore_ascii_case(server));
+    let found = exact
+        .or_else(|| origins().find(|origin| host(origin) == lower))
+        .or_else(|| origins().find(|origin| name(origin) == lower));
+    found.map(str::to_owned).ok_or_else(|| {
+        let all: std::collections::BTreeSet<&str> =
+            origins().filter(|origin| !origin.is_empty()).collect();
+        FromError::NoServer {
+            server: server.to_owned(),
+            found: all.into_iter().collect::<Vec<_>>().join(", "),
+        }
+    })
+}
+
+/// The requests to one server, for which a file is: the `wanted` one, or the one that has most of them.
+fn one_server(
+    all: Vec<Sent>,
+    wanted: Option<String>,
+    notes: &mut Vec<Note>,
+) -> (Vec<Sent>, String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for sent in &all {
         *counts.entry(&sent.origin).or_default() += 1;
     }
     let most = counts.values().max().copied().unwrap_or_default();
+    let wanted = wanted.filter(|wanted| counts.contains_key(wanted.as_str()));
     // Of equal ones the first in the text.
     let own = all.iter().map(|sent| sent.origin.as_str());
     let own = own.clone().find(|origin| counts[origin] == most);
-    let own = own.unwrap_or_default().to_owned();
+    let own = wanted.unwrap_or_else(|| own.unwrap_or_default().to_owned());
     for (origin, n) in counts.iter().filter(|(origin, _)| **origin != own) {
-        notes.push(format!(
-            "{n} requests to {origin}: a file is for one server, here {own}"
-        ));
+        let requests = if *n == 1 { "request" } else { "requests" };
+        let other = match (*origin, own.as_str()) {
+            ("", own) => format!("without a server: a file is for one server, here {own}"),
+            (origin, "") => format!(
+                "to {origin}: a file is for one server, and most have none; --server {origin} takes these"
+            ),
+            (origin, own) => format!(
+                "to {origin}: a file is for one server, here {own}; --server {origin} takes these"
+            ),
+        };
+        notes.push(Note::new("", format!("{n} {requests} {other}")));
     }
     let mut requests = all;
     requests.retain(|sent| sent.origin == own);
@@ -351,7 +620,7 @@ fn counted(all: Vec<Sent>) -> Vec<Counted> {
 }
 
 /// Leaves out what would never be sent, because its share is less than one in a thousand.
-fn often_enough(all: &mut Vec<Counted>, notes: &mut Vec<String>) {
+fn often_enough(all: &mut Vec<Counted>, notes: &mut Vec<Note>) {
     let sum = |all: &[Counted]| all.iter().map(|one| u64::from(one.times)).sum::<u64>();
     let (before, requests) = (all.len(), sum(all));
     // The most frequent first: of equal ones the earlier.
@@ -377,9 +646,12 @@ fn often_enough(all: &mut Vec<Counted>, notes: &mut Vec<String>) {
     });
     if all.len() < before {
         let left = requests - sum(all);
-        notes.push(format!(
-            "{} kinds of requests, each less than one in a thousand: {left} of {requests} requests",
-            before - all.len()
+        let kinds = before - all.len();
+        notes.push(Note::new(
+            "",
+            format!(
+                "{kinds} kinds of requests, each less than one in a thousand: {left} of {requests} requests"
+            ),
         ));
     }
 }

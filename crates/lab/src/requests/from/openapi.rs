@@ -1,12 +1,21 @@
 //! Descriptions of interfaces: `OpenAPI` 3, in JSON or YAML. One request for each operation, with values
 //! where the description says what they are.
 
-use super::{Found, Sent};
-use serde_json::{Map, Value, json};
-use std::path::Path;
+mod files;
+mod pattern;
+mod style;
+mod values;
 
-const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
-/// How deep schemas are followed: they may contain themselves.
+use super::{CLOSE, Found, Note, OPEN, Sent, form, split_url};
+use serde_json::{Map, Value};
+use std::cell::RefCell;
+use std::path::Path;
+use style::Style;
+
+const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+];
+/// How deep schemas and references are followed: they may contain themselves.
 const DEEP: usize = 6;
 
 pub(super) fn is(text: &str) -> bool {
@@ -14,309 +23,353 @@ pub(super) fn is(text: &str) -> bool {
     lines.any(|line| line.starts_with("openapi:") || line.contains("\"openapi\""))
 }
 
-pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
-    let mut document: Value = match text.trim_start().starts_with('{') {
-        true => serde_json::from_str(text).map_err(|error| error.to_string())?,
-        false => serde_norway::from_str(text).map_err(|error| error.to_string())?,
-    };
-    let braces = part_braces(&mut document);
+/// A document in JSON or YAML.
+fn document(text: &str) -> Result<Value, String> {
+    let text = text.trim_start_matches('\u{feff}');
+    match text.trim_start().starts_with('{') {
+        true => serde_json::from_str(text).map_err(|error| error.to_string()),
+        false => serde_norway::from_str(text).map_err(|error| error.to_string()),
+    }
+}
+
+pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
+    let mut document = document(text)?;
     let version = document["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
         return Err(format!("it is version {version:?}: 3.0 and 3.1 are read"));
     }
+    let notes = files::join(&mut document, folder);
     let mut reading = Reading {
         document: &document,
-        found: Found::default(),
+        requests: Vec::new(),
+        notes: RefCell::new(notes),
     };
-    if braces {
-        reading.note("texts with {{", "it would be a value, and was made { {");
-    }
-    let (origin, prefix) = reading.server();
     let none = Map::new();
     for (path, item) in document["paths"].as_object().unwrap_or(&none) {
-        let item = reading.resolved(item);
+        let item = reading.resolved(item, path);
         for method in METHODS {
             if let Some(operation) = item.get(method) {
-                reading.operation(
-                    method,
-                    (&origin, &format!("{prefix}{path}")),
-                    item,
-                    operation,
-                );
+                let shown = format!("{} {path}", method.to_uppercase());
+                let sent = reading.operation((method, path), item, operation, &shown);
+                match sent {
+                    Ok(sent) => reading.requests.push(sent),
+                    Err(why) => reading.note(&shown, format!("left out: {why}")),
+                }
             }
         }
     }
-    Ok(reading.found)
-}
-
-/// Parts double braces in all texts, which would be values in a file of requests. Were there any?
-fn part_braces(value: &mut Value) -> bool {
-    // Every text is looked at, whatever was found before.
-    let any = |of: &mut dyn Iterator<Item = &mut Value>| {
-        let mut any = false;
-        for value in of {
-            any |= part_braces(value);
-        }
-        any
-    };
-    match value {
-        Value::String(text) if text.contains("{{") => {
-            *text = text.replace("{{", "{ {");
-            true
-        }
-        Value::Array(all) => any(&mut all.iter_mut()),
-        Value::Object(all) => any(&mut all.values_mut()),
-        _ => false,
-    }
+    Ok(Found {
+        requests: reading.requests,
+        notes: reading.notes.into_inner(),
+        ..Found::default()
+    })
 }
 
 struct Reading<'a> {
     document: &'a Value,
-    found: Found,
+    requests: Vec<Sent>,
+    notes: RefCell<Vec<Note>>,
 }
 
 impl<'a> Reading<'a> {
-    fn note(&mut self, name: &str, what: &str) {
-        self.found.notes.push(format!("{name}: {what}"));
+    fn note(&self, place: &str, what: impl AsRef<str>) {
+        self.notes.borrow_mut().push(Note::new(place, what));
     }
 
-    /// What a `$ref` within the document refers to.
-    fn resolved(&self, value: &'a Value) -> &'a Value {
+    /// What a `$ref` refers to.
+    fn resolved(&self, value: &'a Value, place: &str) -> &'a Value {
         let mut value = value;
         for _ in 0..DEEP {
-            let Some(at) = value["$ref"].as_str().and_then(|at| at.strip_prefix('#')) else {
+            let Some(whole) = value["$ref"].as_str() else {
                 break;
             };
-            value = self.document.pointer(at).unwrap_or(&Value::Null);
+            let pointer = whole.strip_prefix('#').map(|at| {
+                percent_encoding::percent_decode_str(at)
+                    .decode_utf8_lossy()
+                    .into_owned()
+            });
+            match pointer.and_then(|at| self.document.pointer(&at)) {
+                Some(found) => value = found,
+                None => {
+                    let reference = files::shown(whole);
+                    self.note(
+                        place,
+                        format!("{reference} refers to nothing that can be read"),
+                    );
+                    return &Value::Null;
+                }
+            }
         }
         value
     }
 
-    /// Origin and path of the first server.
-    fn server(&mut self) -> (String, String) {
-        let url = self.document["servers"][0]["url"]
-            .as_str()
-            .unwrap_or_default();
-        let url = url.trim_end_matches('/');
-        match super::taken_apart(url) {
-            Ok((origin, path)) => (origin, path.trim_end_matches('/').to_owned()),
-            Err(_) if url.starts_with('/') && !url.contains('{') => (String::new(), url.to_owned()),
-            Err(_) => {
-                if !url.is_empty() {
-                    self.note(url, "a server's URL with variables");
+    /// Origin and path of the first server of an operation, of its path, or of the document.
+    fn server(&self, item: &Value, operation: &Value) -> Result<(String, String), String> {
+        let all = [operation, item, self.document];
+        let servers = all.into_iter().map(|it| &it["servers"][0]);
+        let Some(server) = servers.into_iter().find(|server| server.is_object()) else {
+            return Ok(Default::default());
+        };
+        let mut url = server["url"].as_str().unwrap_or_default().to_owned();
+        if let Some(variables) = server["variables"].as_object() {
+            for (name, variable) in variables {
+                let value = variable.get("default").or(variable["enum"].get(0));
+                if let Some(value) = value {
+                    url = url.replace(&format!("{{{name}}}"), &values::plain(value));
                 }
-                (String::new(), String::new())
             }
         }
+        if let Some((_, after)) = url.split_once('{') {
+            let name = after.split('}').next().unwrap_or_default();
+            return Err(format!(
+                "its server {url} has a variable {name:?} without a default"
+            ));
+        }
+        let without_slash = url.trim_end_matches('/');
+        if url.contains("://") {
+            let split = split_url(without_slash, false)?;
+            return Ok((split.origin, split.path.trim_end_matches('/').to_owned()));
+        }
+        let path = without_slash.trim_start_matches(['.', '/']);
+        let path = match path {
+            "" => String::new(),
+            path => format!("/{path}"),
+        };
+        Ok((String::new(), path))
     }
 
     fn operation(
-        &mut self,
-        method: &str,
-        (origin, path): (&str, &str),
+        &self,
+        (method, path): (&str, &str),
         item: &'a Value,
         operation: &'a Value,
-    ) {
+        shown: &str,
+    ) -> Result<Sent, String> {
+        let (origin, prefix) = self.server(item, operation)?;
+        // What tells two operations apart, and is not sent; and a query that all requests of the path have.
+        let path = path.split('#').next().unwrap_or_default();
+        let (path, own_query) = path.split_once('?').unwrap_or((path, ""));
         let name = operation["operationId"].as_str().map(str::to_owned);
-        let name = name.unwrap_or_else(|| format!("{method} {path}"));
-        let shown = format!("{} {path}", method.to_uppercase());
         let mut sent = Sent {
-            name,
+            name: name.unwrap_or_else(|| format!("{method} {prefix}{path}")),
             method: method.to_uppercase(),
-            origin: origin.to_owned(),
-            path: path.replace(' ', "%20"),
+            origin,
+            path: format!("{prefix}{}", path.replace(' ', "%20")),
             templates: true,
             status: status(&operation["responses"]),
             ..Sent::default()
         };
-        let mut query = Vec::new();
+        let mut query: Vec<String> = Vec::new();
+        if !own_query.is_empty() {
+            query.push(own_query.to_owned());
+        }
+        let mut cookies: Vec<String> = Vec::new();
         let lists = [&operation["parameters"], &item["parameters"]];
         let all = lists.into_iter().filter_map(Value::as_array).flatten();
         let mut known: Vec<(&str, &str)> = Vec::new();
-        for parameter in all.map(|it| self.resolved(it)).collect::<Vec<_>>() {
+        for parameter in all.map(|it| self.resolved(it, shown)).collect::<Vec<_>>() {
             let text = |key: &str| parameter[key].as_str().unwrap_or_default();
             let (place, name) = (text("in"), text("name"));
             // What an operation says goes before what its path says.
-            if known.contains(&(place, name)) {
+            if name.is_empty() || known.contains(&(place, name)) {
                 continue;
             }
             known.push((place, name));
             let needed = parameter["required"] == true || place == "path";
-            if !needed {
+            let ignored = ["accept", "content-type", "authorization"];
+            if !needed || place == "header" && ignored.contains(&&*name.to_lowercase()) {
                 continue;
             }
-            let value = self.parameter(parameter);
+            let of_parameter = |why: String| format!("the {place} {name}: {why}");
+            let value = self.parameter(parameter, shown).map_err(of_parameter)?;
+            let style = Style::of(parameter, place);
             match place {
-                "path" => sent.path = sent.path.replace(&format!("{{{name}}}"), &encoded(&value)),
-                "query" => query.push(format!("{}={}", encoded(name), encoded(&value))),
-                "header" => sent.headers.push((name.to_owned(), value)),
-                _ => self.note(&shown, &format!("the {place} {name}")),
+                "path" => {
+                    let value = style.in_path(name, &value);
+                    sent.path = sent.path.replace(&format!("{{{name}}}"), &value);
+                }
+                "query" => query.extend(style.in_query(name, &value)),
+                "header" => sent
+                    .headers
+                    .push((name.to_owned(), style.in_header(&value))),
+                "cookie" => cookies.extend(style.in_query(name, &value)),
+                other => self.note(shown, format!("the {other} {name} was left out")),
             }
         }
+        if let Some((_, after)) = sent.path.split_once('{') {
+            let name = after.split('}').next().unwrap_or_default();
+            return Err(format!(
+                "its path has {{{name}}}, which no parameter describes"
+            ));
+        }
+        if !cookies.is_empty() {
+            sent.headers.push(("Cookie".into(), cookies.join("; ")));
+        }
+        let query: Vec<String> = query.into_iter().filter(|it| !it.is_empty()).collect();
         if !query.is_empty() {
             sent.path = format!("{}?{}", sent.path, query.join("&"));
         }
-        self.body(&mut sent, &operation["requestBody"], &shown);
+        self.body(&mut sent, &operation["requestBody"], shown)?;
         let secured = operation.get("security").or(self.document.get("security"));
-        if secured
-            .and_then(Value::as_array)
-            .is_some_and(|all| !all.is_empty())
-        {
+        let secured = secured.and_then(Value::as_array);
+        let open = |all: &Vec<Value>| {
+            let none = |it: &Value| it.as_object().is_some_and(Map::is_empty);
+            all.is_empty() || all.iter().any(none)
+        };
+        if secured.is_some_and(|all| !open(all)) {
             self.note(
-                &shown,
+                shown,
                 "it needs credentials, which are to be added to its headers",
             );
         }
-        match super::once_each(std::mem::take(&mut sent.headers)) {
-            Ok(headers) => {
-                sent.headers = headers;
-                self.found.requests.push(sent);
-            }
-            Err(why) => self.note(&shown, &why),
-        }
+        sent.headers = super::once_each(std::mem::take(&mut sent.headers))?;
+        Ok(sent)
     }
 
-    fn body(&mut self, sent: &mut Sent, body: &'a Value, shown: &str) {
-        let body = self.resolved(body);
+    fn body(&self, sent: &mut Sent, body: &'a Value, shown: &str) -> Result<(), String> {
+        let body = self.resolved(body, shown);
         let Some(content) = body["content"].as_object() else {
-            return;
+            return Ok(());
         };
-        let is_json = |name: &str| name.contains("json");
-        let Some((name, media)) = content.iter().find(|(name, _)| is_json(name)) else {
+        let plain = |name: &str| {
+            let name = name.split(';').next().unwrap_or_default();
+            name.trim().to_ascii_lowercase()
+        };
+        let kinds: [fn(&str) -> bool; 4] = [
+            |name| name == "application/json" || name.ends_with("+json"),
+            |name| name.contains("json") || name == "*/*",
+            |name| name == "application/x-www-form-urlencoded",
+            |name| name == "multipart/form-data",
+        ];
+        let found = kinds
+            .iter()
+            .find_map(|kind| content.iter().find(|(name, _)| kind(&plain(name))));
+        // Of another kind with an example that is a text.
+        let other = || {
+            content
+                .iter()
+                .find(|(_, media)| self.given(media, shown).is_some_and(Value::is_string))
+        };
+        let Some((name, media)) = found.or_else(other) else {
+            let text = content
+                .iter()
+                .find(|(name, _)| plain(name).starts_with("text/"));
+            if let Some((name, media)) = text {
+                let value = self.example(&media["schema"], shown, 0)?;
+                sent.body = values::plain(&value).into_bytes();
+                sent.headers.push(("Content-Type".into(), name.clone()));
+                return Ok(());
+            }
             let names: Vec<&str> = content.keys().map(String::as_str).collect();
-            self.note(shown, &format!("a body of {}", names.join(" or ")));
-            return;
+            let what = format!("a body of {}", names.join(" or "));
+            if body["required"] == true {
+                return Err(what);
+            }
+            self.note(shown, format!("{what} was left out"));
+            return Ok(());
         };
-        let first = |all: &'a Value| all.as_object()?.values().next();
-        let example = media.get("example").or_else(|| {
-            let example = self.resolved(first(&media["examples"])?);
-            example.get("value")
-        });
-        let (value, templated) = match example {
-            Some(value) => (value.clone(), false),
-            None => (self.example(&media["schema"], 0), true),
+        let value = match self.given(media, shown) {
+            Some(value) => value.clone(),
+            None => self.example(&media["schema"], shown, 0)?,
         };
-        let mut text = serde_json::to_string(&value).unwrap_or_default();
-        if templated {
-            text = bare_numbers(&text);
-        }
-        sent.body = text.into_bytes();
-        sent.headers.push(("Content-Type".into(), name.clone()));
+        let mut content_type = if name == "*/*" {
+            "application/json".to_owned()
+        } else {
+            name.clone()
+        };
+        sent.body = match plain(name).as_str() {
+            "application/x-www-form-urlencoded" => {
+                let style = Style::FORM;
+                let fields = value.as_object().into_iter().flatten();
+                let fields: Vec<String> = fields
+                    .flat_map(|(name, value)| style.in_query(name, value))
+                    .collect();
+                fields.join("&").into_bytes()
+            }
+            "multipart/form-data" => {
+                let schema = self.resolved(&media["schema"], shown);
+                let fields = value.as_object().into_iter().flatten();
+                let parts: Vec<form::Part> = fields
+                    .map(|(name, value)| {
+                        let of = self.resolved(&schema["properties"][name], shown);
+                        let encoding = media["encoding"][name]["contentType"].as_str();
+                        self.part(name, value, of, encoding)
+                    })
+                    .collect();
+                let (kind, bytes) = form::body(&parts);
+                content_type = kind;
+                bytes
+            }
+            kind if kind.contains("json") || kind == "*/*" => {
+                let schema = self.resolved(&media["schema"], shown);
+                match &value {
+                    // Some give JSON as a text.
+                    Value::String(text)
+                        if schema["type"] != "string"
+                            && serde_json::from_str::<Value>(text).is_ok() =>
+                    {
+                        text.clone().into_bytes()
+                    }
+                    _ => values::json(&value).into_bytes(),
+                }
+            }
+            _ => values::plain(&value).into_bytes(),
+        };
+        sent.headers.push(("Content-Type".into(), content_type));
+        Ok(())
+    }
+
+    /// A property as a part of a form.
+    fn part(&self, name: &str, value: &Value, of: &Value, kind: Option<&str>) -> form::Part {
+        let is_file = of["format"] == "binary" || of.get("contentMediaType").is_some();
+        let nested = value.is_object() || value.is_array();
+        let content = match nested {
+            true => values::json(value),
+            false => values::plain(value),
+        };
+        let fallback = match (is_file, nested) {
+            (true, _) => Some("application/octet-stream"),
+            (false, true) => Some("application/json"),
+            (false, false) => None,
+        };
+        let of_file = of["contentMediaType"].as_str();
+        let kind = kind.or(of_file).or(fallback).map(str::to_owned);
+        form::Part::new(
+            name,
+            is_file.then(|| "file".to_owned()),
+            kind,
+            content.into_bytes(),
+        )
+    }
+
+    /// The example that a parameter or a body gives.
+    fn given(&self, of: &'a Value, shown: &str) -> Option<&'a Value> {
+        of.get("example").or_else(|| {
+            let first = of["examples"].as_object()?.values().next()?;
+            self.resolved(first, shown).get("value")
+        })
     }
 
     /// The value of a parameter.
-    fn parameter(&self, parameter: &'a Value) -> String {
-        let example = parameter.get("example").or_else(|| {
-            let all = parameter["examples"].as_object()?;
-            self.resolved(all.values().next()?).get("value")
-        });
-        let value = match example {
-            Some(value) => value.clone(),
-            None => self.example(&parameter["schema"], 0),
-        };
-        match value {
-            Value::String(text) => text.strip_prefix(NUMBER).unwrap_or(&text).to_owned(),
-            Value::Array(all) => all.first().map_or(String::new(), plain),
-            other => plain(&other),
+    fn parameter(&self, parameter: &'a Value, shown: &str) -> Result<Value, String> {
+        if let Some(value) = self.given(parameter, shown) {
+            return Ok(value.clone());
         }
-    }
-
-    /// A value that a schema allows.
-    fn example(&self, schema: &'a Value, depth: usize) -> Value {
-        let schema = self.resolved(schema);
-        if depth > DEEP {
-            return Value::Null;
+        // One that is written as JSON, or as something else.
+        if let Some((name, media)) = parameter["content"]
+            .as_object()
+            .and_then(|it| it.iter().next())
+        {
+            let value = match self.given(media, shown) {
+                Some(value) => value.clone(),
+                None => self.example(&media["schema"], shown, 0)?,
+            };
+            return Ok(match name.contains("json") && !value.is_string() {
+                true => Value::String(values::json(&value)),
+                false => value,
+            });
         }
-        for key in ["example", "default", "const"] {
-            if let Some(value) = schema.get(key) {
-                return value.clone();
-            }
-        }
-        for key in ["enum", "examples"] {
-            if let Some(value) = schema[key].get(0) {
-                return value.clone();
-            }
-        }
-        if let Some(all) = schema["allOf"].as_array() {
-            let mut merged = Map::new();
-            for part in all {
-                if let Value::Object(part) = self.example(part, depth + 1) {
-                    merged.extend(part);
-                }
-            }
-            return Value::Object(merged);
-        }
-        for key in ["oneOf", "anyOf"] {
-            if let Some(first) = schema[key].get(0) {
-                return self.example(first, depth + 1);
-            }
-        }
-        let kind = schema["type"].as_str().or(schema["type"][0].as_str());
-        let object = schema.get("properties").map(|_| "object");
-        match kind.or(object).unwrap_or("string") {
-            "object" => {
-                let mut object = Map::new();
-                if let Some(properties) = schema["properties"].as_object() {
-                    let required = schema["required"].as_array();
-                    for (name, property) in properties {
-                        let needed = required.is_none_or(|all| all.contains(&json!(name)));
-                        let made_by_server = self.resolved(property)["readOnly"] == true;
-                        if needed && !made_by_server {
-                            object.insert(name.clone(), self.example(property, depth + 1));
-                        }
-                    }
-                }
-                Value::Object(object)
-            }
-            "array" => json!([self.example(&schema["items"], depth + 1)]),
-            "integer" | "number" => {
-                let bound = |key: &str| schema[key].as_i64();
-                let low = bound("minimum").unwrap_or(1);
-                let high = bound("maximum").unwrap_or(low.max(1).saturating_mul(1_000));
-                json!(format!("{NUMBER}{{{{int {low} {}}}}}", high.max(low)))
-            }
-            "boolean" => json!(true),
-            "null" => Value::Null,
-            _ => json!(match schema["format"].as_str() {
-                Some("uuid") => "{{uuid}}",
-                Some("date-time") => "2026-01-01T00:00:00Z",
-                Some("date") => "2026-01-01",
-                Some("email") => "user{{seq}}@example.com",
-                _ => "text",
-            }),
-        }
-    }
-}
-
-/// Stands before a template that is a number, until it is written without quotes.
-const NUMBER: &str = "\u{1}";
-
-/// Numbers that are templates, without the quotes that JSON gives to them.
-fn bare_numbers(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("\"\\u0001") {
-        out += before;
-        let (number, behind) = after.split_once('"').unwrap_or((after, ""));
-        out += number;
-        rest = behind;
-    }
-    out + rest
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.strip_prefix(NUMBER).unwrap_or(text).to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// A value as it stands in a path or query; a template is left alone.
-fn encoded(value: &str) -> String {
-    match value.contains("{{") {
-        true => value.to_owned(),
-        false => percent_encoding::utf8_percent_encode(value, super::super::template::UNRESERVED)
-            .to_string(),
+        self.example(&parameter["schema"], shown, 0)
     }
 }
 

@@ -11,10 +11,16 @@ fn made(format: Format, text: &str) -> (Made, Mix) {
     assert_eq!(Format::of(text), Some(format), "{text}");
     let folder = folder();
     std::fs::write(folder.path().join("body.json"), "{\"a\":\n1}\n").unwrap();
-    let made = make(text, None, folder.path()).unwrap();
+    let made = make(text, None, None, folder.path()).unwrap();
     let source = crate::source::Source::new("shop.toml", made.text.as_str());
     let mix = crate::requests::parse(&source, folder.path(), &Server::anywhere()).unwrap();
     (made, mix)
+}
+
+/// What was left out, a line for each.
+fn listed(made: &Made) -> String {
+    let all: Vec<String> = made.notes.iter().map(ToString::to_string).collect();
+    all.join("\n")
 }
 
 /// Name, method, weight and text of path, header fields and body.
@@ -59,20 +65,20 @@ fn curl() {
     assert_eq!(
         shown(&mix),
         [
-            "get-items x1 GET /items?page=2 [Accept: */*; Accept-Encoding: gzip, deflate] ",
-            "post-orders x1 POST /orders [Content-Type: application/json] {\"item\": \"a'b\"}",
-            "post-form x1 POST /form [Authorization: Basic YW5uOnNlY3JldA==; Content-Type: application/x-www-form-urlencoded] a=1&b=2 3",
-            "get-search x1 GET /search?q=a%20b%26c [] ",
-            "post-json x1 POST /json [Accept: application/json; Content-Type: application/json] {\"t\":\"{{x}}\"}",
-            "head x1 HEAD / [] ",
-            "post-raw x1 POST /raw [Content-Type: application/x-www-form-urlencoded; Cookie: a=1] {\"a\":\n1}\n",
+            "get-items x1 GET /items?page=2 [Accept: */*; Accept-Encoding: deflate, gzip, br, zstd; Host: x; User-Agent: curl/8.5.0] ",
+            "post-orders x1 POST /orders [Accept: */*; Content-Type: application/json; User-Agent: curl/8.5.0] {\"item\": \"a'b\"}",
+            "post-form x1 POST /form [Accept: */*; Authorization: Basic YW5uOnNlY3JldA==; Content-Type: application/x-www-form-urlencoded; User-Agent: curl/8.5.0] a=1&b=2 3",
+            "get-search x1 GET /search?q=a+b%26c [Accept: */*; User-Agent: curl/8.5.0] ",
+            "post-json x1 POST /json [Accept: application/json; Content-Type: application/json; User-Agent: curl/8.5.0] {\"t\":\"{{x}}\"}",
+            "head x1 HEAD / [Accept: */*; User-Agent: curl/8.5.0] ",
+            "post-raw x1 POST /raw [Accept: */*; Content-Type: application/x-www-form-urlencoded; Cookie: a=1; User-Agent: curl/8.5.0] {\"a\":\n1}\n",
         ]
     );
-    let notes = made.notes.join("\n");
+    let notes = listed(&made);
     for word in [
         "-L: redirects",
-        "-F: bodies",
-        "1 requests to http://other",
+        "cannot read",
+        "1 request to http://other",
         "--frobnicate is not known",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");
@@ -107,7 +113,7 @@ fn vegeta() {
         [prony_engine::protocol::mix::text([0xff, 0])]
     );
     assert_eq!(mix.requests[0].headers.len(), 1);
-    let error = make("GET http://h/a\nnonsense\n", None, Path::new("")).unwrap_err();
+    let error = make("GET http://h/a\nnonsense\n", None, None, Path::new("")).unwrap_err();
     assert!(error.to_string().contains("line 2"), "{error}");
 }
 
@@ -140,8 +146,12 @@ fn har() {
         [prony_engine::protocol::mix::text(png)]
     );
     assert!(shown(&mix)[2].ends_with("a+b=%26"), "{:?}", shown(&mix));
-    let notes = made.notes.join("\n");
-    for word in ["1 requests to https://cdn", "blob:x"] {
+    let notes = listed(&made);
+    for word in [
+        "1 request to https://cdn",
+        "--server https://cdn",
+        "entry 5, GET blob:x",
+    ] {
         assert!(notes.contains(word), "{word}: {notes}");
     }
 }
@@ -195,21 +205,17 @@ components:
         "delete-v1-items-id x1 DELETE /v1/items/<Int(5, 9)> [] "
     );
     let item = "post-v1-items x1 POST /v1/items [Content-Type: application/json] \
-                {\"name\":\"a { {b}} c\",\"price\":<Int(1, 1000)>,\"parts\":[{\"name\":\"a { {b}} c\"";
+                {\"name\":\"a {{b}} c\",\"price\":<Int(1, 1000)>,\"parts\":[{\"name\":\"a {{b}} c\"";
     assert!(shown[2].starts_with(item), "{shown:?}");
     assert_eq!(mix.requests[2].expected.status, [(201, 201)]);
-    let notes = made.notes.join("\n");
-    for word in [
-        "it needs credentials",
-        "a body of image/png",
-        "texts with {{",
-    ] {
+    let notes = listed(&made);
+    for word in ["it needs credentials", "a body of image/png"] {
         assert!(notes.contains(word), "{word}: {notes}");
     }
     let json = r#"{"openapi": "3.1.0", "paths": {"/": {"get": {}}}}"#;
-    let source = make(json, None, Path::new("")).unwrap();
+    let source = make(json, None, None, Path::new("")).unwrap();
     assert!(source.text.contains("path = \"/\""), "{}", source.text);
-    let old = make("{\"openapi\": \"2.0\"}", None, Path::new("")).unwrap_err();
+    let old = make("{\"openapi\": \"2.0\"}", None, None, Path::new("")).unwrap_err();
     assert!(old.to_string().contains("3.0 and 3.1"), "{old}");
 }
 
@@ -241,11 +247,11 @@ fn access_log() {
         ]
     );
     assert_eq!(mix.requests[1].expected.status, [(200, 200), (404, 404)]);
-    let notes = made.notes.join("\n");
+    let notes = listed(&made);
     for word in [
-        "1 line: POST, whose bodies",
-        "1 line: no request over HTTP",
-        "1 line: not in the common",
+        "line 6002: POST, whose bodies",
+        "line 6003: no request over HTTP",
+        "line 6004: not in the common",
         "1 kinds of requests, each less than one in a thousand: 1 of 6001",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");
@@ -255,10 +261,317 @@ fn access_log() {
 #[test]
 fn nothing_is_made_of_nothing() {
     for text in ["", "hello", "{}", "<xml/>"] {
-        let error = make(text, None, Path::new("")).unwrap_err();
+        let error = make(text, None, None, Path::new("")).unwrap_err();
         assert!(matches!(error, FromError::Unknown), "{text}: {error}");
     }
-    let error = make("curl -F a=b http://h/", None, Path::new("")).unwrap_err();
+    let error = make("curl -F a=@none http://h/", None, None, Path::new("")).unwrap_err();
     assert!(matches!(error, FromError::None { .. }), "{error}");
     assert!("swagger".parse::<Format>().is_err());
+}
+
+/// Of each request what is sent, and what was left out.
+#[track_caller]
+fn of(text: &str) -> (Vec<String>, String) {
+    let folder = folder();
+    let made = make(text, None, None, folder.path());
+    let made = made.unwrap_or_else(|error| panic!("{text}: {error}"));
+    let source = crate::source::Source::new("shop.toml", made.text.as_str());
+    let mix = crate::requests::parse(&source, folder.path(), &Server::anywhere()).unwrap();
+    (shown(&mix), listed(&made))
+}
+
+fn recorded(entries: &str) -> String {
+    format!(r#"{{"log": {{"version": "1.2", "entries": [{entries}]}}}}"#)
+}
+
+#[test]
+fn a_recording_is_of_its_page() {
+    let entry = |url: &str, status: u16| {
+        format!(
+            r#"{{"request": {{"method": "GET", "url": "{url}"}}, "response": {{"status": {status}}}}}"#
+        )
+    };
+    let all = [
+        entry("http://shop.test/", 301),
+        entry("https://shop.test/", 200),
+        entry("https://t.test/1", 200),
+        entry("https://t.test/2", 200),
+        entry("https://t.test/3", 200),
+    ];
+    let text = recorded(&all.join(","));
+    let (requests, notes) = of(&text);
+    assert_eq!(requests, ["get x1 GET / [] "]);
+    assert!(notes.contains("3 requests to https://t.test"), "{notes}");
+    assert!(notes.contains("--server https://t.test"), "{notes}");
+    for server in ["t.test", "https://t.test", "https://T.test/", "t.test:443"] {
+        let made = make(&text, None, Some(server), Path::new(""));
+        let expected = server != "t.test:443";
+        assert_eq!(made.is_ok(), expected, "{server}");
+        if let Ok(made) = made {
+            assert_eq!(made.server, "https://t.test");
+        }
+    }
+    let none = make(&text, None, Some("other.test"), Path::new("")).unwrap_err();
+    assert!(
+        none.to_string().contains("there are http://shop.test"),
+        "{none}"
+    );
+}
+
+#[test]
+fn recorded_texts_are_texts() {
+    let headers = r#""headers": [{"name": "X-T", "value": "{{seq}} {{{x}}"}, {"name": "Host", "value": "other"}]"#;
+    let all = [
+        format!(r#"{{"request": {{"method": "GET", "url": "http://ann:b%40c@h/{{{{a}}}}?b=|", {headers}}}}}"#),
+        r#"{"request": {"method": "POST", "url": "http://h/b", "headers": [], "cookies": [{"name": "a", "value": "1"}],
+            "postData": {"mimeType": "text/plain", "text": "{{uuid}} ü"}}}"#.into(),
+        r#"{"request": {"method": "POST", "url": "http://h/bytes", "headers": [],
+            "postData": {"mimeType": "image/png", "text": "\u0089PNG\u0000ÿ"}}}"#.into(),
+        r#"{"request": {"method": "POST", "url": "http://h/lost", "headers": [],
+            "postData": {"mimeType": "image/png", "text": "\ufffdPNG"}}}"#.into(),
+        r#"{"request": {"method": "POST", "url": "http://h/form", "headers": [],
+            "postData": {"mimeType": "multipart/form-data; boundary=B", "params": [{"name": "a", "value": "1"}]}}}"#.into(),
+        r#"{"request": {"method": "GET", "url": "http://h/ws", "headers": []}, "_resourceType": "websocket"}"#.into(),
+        r#"{"request": {"method": "POST", "url": "http://h/n", "postData": {"mimeType": "", "text": "", "params": null}}, "response": null}"#.into(),
+    ];
+    let (requests, notes) = of(&recorded(&all.join(",")));
+    assert_eq!(
+        requests[0],
+        "get-a x1 GET /{{a}}?b=| [Authorization: Basic YW5uOmJAYw==; Host: other; X-T: {{seq}} {{{x}}] "
+    );
+    assert_eq!(
+        requests[1],
+        "post-b x1 POST /b [Content-Type: text/plain; Cookie: a=1] {{uuid}} ü"
+    );
+    assert!(requests[2].starts_with("post-bytes"), "{requests:?}");
+    assert!(
+        requests[2].ends_with("\u{fffd}PNG\0\u{fffd}"),
+        "{requests:?}"
+    );
+    assert!(
+        requests[3]
+            .ends_with("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B--\r\n"),
+        "{requests:?}"
+    );
+    assert_eq!(requests[4], "post-n x1 POST /n [] ");
+    assert_eq!(requests.len(), 5);
+    assert_eq!(
+        notes,
+        "entry 4, POST http://h/lost: a body of bytes was recorded as text, in which some are lost\n\
+         entry 6, GET http://h/ws: a WebSocket: prony load ws://… sends messages"
+    );
+}
+
+#[test]
+fn servers_of_paths_and_operations() {
+    let (requests, notes) = of(r"
+openapi: 3.0.3
+servers:
+  - url: '{scheme}://h:9{base}'
+    variables: {scheme: {default: http}, base: {enum: [/v1], default: /v1}}
+paths:
+  /a: {get: {}}
+  /b:
+    servers: [{url: 'http://other/v2'}]
+    get: {}
+  /c: {get: {servers: [{url: 'http://h:9/v9/'}]}, trace: {}}
+  '/d#one': {get: {parameters: [{name: q, in: query, required: true, example: x}]}}
+  '/d?m=two': {get: {parameters: [{name: q, in: query, required: true, example: x}]}}
+  /e: {get: {servers: [{url: 'http://{region}/'}]}}
+  /f/{id}: {get: {}}
+");
+    let lines: Vec<&str> = requests
+        .iter()
+        .map(|line| line.split(" x1 ").nth(1).unwrap().trim_end_matches(" [] "))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "GET /v1/a",
+            "GET /v9/c",
+            "TRACE /v1/c",
+            "GET /v1/d?q=x",
+            "GET /v1/d?m=two&q=x"
+        ]
+    );
+    for word in [
+        "1 request to http://other",
+        "GET /e: left out: its server http://{region}/ has a variable \"region\"",
+        "GET /f/{id}: left out: its path has {id}, which no parameter describes",
+    ] {
+        assert!(notes.contains(word), "{word}: {notes}");
+    }
+}
+
+#[test]
+fn values_keep_to_their_schemas() {
+    let (requests, notes) = of(r#"
+openapi: 3.1.0
+servers: [{url: 'http://h'}]
+paths:
+  /a:
+    get:
+      parameters:
+        - {name: ids, in: query, required: true, schema: {type: array, items: {type: integer}}, example: [1, 2]}
+        - {name: csv, in: query, required: true, explode: false, schema: {type: array}, example: [1, 2]}
+        - {name: f, in: query, required: true, style: deepObject, schema: {type: object}, example: {a: 1}}
+        - {name: j, in: query, required: true, content: {application/json: {example: {a: 1}}}}
+        - {name: pat, in: query, required: true, schema: {type: string, pattern: '^[A-Z]{3}$'}}
+        - {name: ml, in: query, required: true, schema: {type: string, minLength: 10}}
+        - {name: short, in: query, required: true, schema: {type: string, maxLength: 2}}
+        - {name: even, in: query, required: true, schema: {type: integer, minimum: 3, multipleOf: 4}}
+        - {name: half, in: query, required: true, schema: {type: number, minimum: 0.25, maximum: 0.75}}
+        - {name: over, in: query, required: true, schema: {type: integer, exclusiveMinimum: 5, maximum: 6}}
+        - {name: nul, in: query, required: true, schema: {type: ["null", boolean]}}
+        - {name: sid, in: cookie, required: true, example: '{{x}}'}
+        - {name: X-L, in: header, required: true, example: [1, 2]}
+  /b: {get: {parameters: [{name: p, in: query, required: true, schema: {type: string, pattern: '^(?=x)y'}}]}}
+  /form:
+    post:
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema: {type: object, properties: {a: {example: 'x y'}, b: {type: array, example: [1, 2]}}}
+  /up:
+    post:
+      requestBody:
+        content:
+          multipart/form-data:
+            schema: {type: object, properties: {note: {example: hi}, file: {type: string, format: binary}}}
+  /text: {post: {requestBody: {content: {application/json: {example: '{"a": 1}', schema: {type: object}}}}}}
+  /xml: {post: {requestBody: {required: true, content: {application/xml: {schema: {type: object}}}}}}
+"#);
+    assert_eq!(
+        requests[0],
+        "get-a x1 GET /a?ids=1&ids=2&csv=1,2&f[a]=1&j=%7B%22a%22%3A1%7D&pat=AAA&ml=texttextte&short=te&even=4&half=0.5&over=<Int(6, 6)>&nul=true [Cookie: sid=%7B%7Bx%7D%7D; X-L: 1,2] "
+    );
+    assert_eq!(
+        requests[1],
+        "post-form x1 POST /form [Content-Type: application/x-www-form-urlencoded] a=x%20y&b=1&b=2"
+    );
+    assert!(
+        requests[2]
+            .contains("name=\"file\"; filename=\"file\"\r\nContent-Type: application/octet-stream"),
+        "{requests:?}"
+    );
+    assert!(
+        requests[3].ends_with("[Content-Type: application/json] {\"a\": 1}"),
+        "{requests:?}"
+    );
+    assert_eq!(requests.len(), 4);
+    for word in [
+        "GET /b: left out: the query p: no text is found that matches its pattern",
+        "POST /xml: left out: a body of application/xml",
+    ] {
+        assert!(notes.contains(word), "{word}: {notes}");
+    }
+}
+
+#[test]
+fn a_description_of_several_files() {
+    let folder = folder();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "paths/items.yaml",
+        "x: {get: {parameters: [{$ref: '../common.json#/limit'}]}}\n",
+    );
+    write(
+        "common.json",
+        r##"{"limit": {"name": "limit", "in": "query", "required": true, "schema": {"$ref": "#/n"}}, "n": {"type": "integer", "example": 7}}"##,
+    );
+    let text = "openapi: 3.0.0\npaths:\n  /x: {$ref: 'paths/items.yaml#/x'}\n  /y: {$ref: 'other.yaml#/y'}\n  /z: {get: {parameters: [{$ref: '#/components/none'}]}}\n";
+    let made = make(text, None, None, folder.path()).unwrap();
+    assert!(made.text.contains("path = \"/x?limit=7\""), "{}", made.text);
+    let notes = listed(&made);
+    for word in [
+        "other.yaml: cannot read",
+        "/y: other.yaml#/y refers to nothing",
+        "GET /z: #/components/none refers to nothing",
+    ] {
+        assert!(notes.contains(word), "{word}: {notes}");
+    }
+}
+
+#[test]
+fn logs_as_servers_write_them() {
+    let line = |request: &str| {
+        format!("1.2.3.4 - - [10/Oct/2026:13:55:36 +0000] \"{request}\" 200 12 \"-\" \"-\"\n")
+    };
+    for (request, path) in [
+        ("GET /a b HTTP/1.1", "/a%20b"),
+        ("GET /t?x={{int 1 5}} HTTP/1.1", "/t?x={{int%201%205}}"),
+        ("GET /ü HTTP/1.1", "/%C3%BC"),
+        (
+            r"GET /b?q=\x22x\x22&z=\xC3\xBC HTTP/1.1",
+            "/b?q=%22x%22&z=%C3%BC",
+        ),
+        (r"GET /a\\b\tc HTTP/1.1", r"/a\b%09c"),
+        ("GET /page#top HTTP/1.1", "/page"),
+        ("GET http://h/a?b HTTP/1.1", "/a?b"),
+        ("GET http://h HTTP/1.1", "/"),
+        ("GET /a%2Fb HTTP/2.0", "/a%2Fb"),
+    ] {
+        let (requests, notes) = of(&line(request));
+        let sent = requests[0].split(" x1 GET ").nth(1).unwrap();
+        assert_eq!(sent, format!("{path} [] "), "{request}");
+        assert_eq!(notes, "", "{request}");
+    }
+    let none = line("POST /c HTTP/1.1") + &line("OPTIONS * HTTP/1.1") + &line(r"\x16\x03\x01");
+    let none = make(&none, None, None, Path::new(""))
+        .unwrap_err()
+        .to_string();
+    for word in [
+        "POST, whose bodies",
+        "OPTIONS, whose bodies",
+        "no request over HTTP",
+    ] {
+        assert!(none.contains(word), "all reasons are listed: {none}");
+    }
+}
+
+#[test]
+fn lists_of_urls() {
+    let (requests, notes) = of(
+        "# siege's\nhttp://h/a\n\nhttp://h/b?c=d#e\nhttp://h/f POST a=1\nhttp://u:p@h/g\nhttp://h/a\nftp://h/\n",
+    );
+    assert_eq!(
+        requests,
+        [
+            "get-a x2 GET /a [] ",
+            "get-b x1 GET /b?c=d [] ",
+            "post-f x1 POST /f [Content-Type: application/x-www-form-urlencoded] a=1",
+            "get-g x1 GET /g [Authorization: Basic dTpw] "
+        ]
+    );
+    assert_eq!(notes, "line 8: ftp://h/: not over HTTP");
+}
+
+#[test]
+fn what_is_not_read_is_named() {
+    for (text, word) in [
+        ("{\"swagger\":\"2.0\",\"paths\":{}}", "Swagger 2.0"),
+        ("swagger: '2.0'\npaths: {}\n", "Swagger 2.0"),
+        (
+            "{\"info\":{\"schema\":\"https://schema.getpostman.com/json/collection/v2.1.0/\"}}",
+            "Postman",
+        ),
+        ("\u{1f}\u{fffd}\u{8}", "packed"),
+        ("<?xml?><jmeterTestPlan/>", "JMeter"),
+        ("Invoke-WebRequest -Uri \"http://h/\"", "PowerShell"),
+        ("fetch(\"http://h/\", {});", "fetch"),
+        ("### a\nGET http://h/ HTTP/1.1\n", ".http"),
+        (
+            "{\"remote_addr\":\"1.2.3.4\",\"request_uri\":\"/\"}",
+            "log in JSON",
+        ),
+        ("#Version: 1.0\n#Fields: date time\n", "W3C"),
+    ] {
+        let error = make(text, None, None, Path::new("")).unwrap_err();
+        assert!(matches!(error, FromError::Other(_)), "{text}: {error}");
+        assert!(error.to_string().contains(word), "{text}: {error}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Targets of vegeta, as text or as lines of JSON.
 
-use super::{Found, Sent, is_own, taken_apart};
+use super::{Found, Note, Sent, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
@@ -52,19 +52,23 @@ fn json(text: &str) -> Result<Found, String> {
         let wrong = |why: String| format!("line {number}: {why}");
         let target: Target =
             serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
-        let (origin, path) = taken_apart(&target.url).map_err(wrong)?;
+        let url = split_url(&target.url, true).map_err(wrong)?;
         let body = BASE64.decode(&target.body);
         let body = body.map_err(|error| wrong(format!("the body is not base64: {error}")))?;
         let fields = target.header.into_iter().flat_map(|(name, values)| {
             let pair = move |value| (name.clone(), value);
             values.into_iter().map(pair)
         });
-        let fields = fields.filter(|(name, _)| !is_own(name)).collect();
+        let (headers, left) = headers_of(fields.collect(), &url.authority).map_err(wrong)?;
+        let place = format!("line {number}");
+        found
+            .notes
+            .extend(left.iter().map(|left| Note::new(&place, left)));
         found.requests.push(Sent {
             method: target.method,
-            origin,
-            path,
-            headers: super::once_each(fields).map_err(wrong)?,
+            origin: url.origin,
+            path: url.path,
+            headers,
             body,
             ..Sent::default()
         });
@@ -75,6 +79,8 @@ fn json(text: &str) -> Result<Found, String> {
 /// `METHOD URL`, then header fields and `@FILE` with the body, up to the next target.
 fn plain(text: &str, folder: &Path) -> Result<Found, String> {
     let mut found = Found::default();
+    // Line and authority of each target.
+    let mut places: Vec<(usize, String)> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
         let wrong = |why: String| format!("line {number}: {why}");
@@ -82,11 +88,12 @@ fn plain(text: &str, folder: &Path) -> Result<Found, String> {
             continue;
         }
         if let Some((method, url)) = target(line) {
-            let (origin, path) = taken_apart(url).map_err(wrong)?;
+            let url = split_url(url, true).map_err(wrong)?;
+            places.push((number, url.authority));
             found.requests.push(Sent {
                 method: method.to_owned(),
-                origin,
-                path,
+                origin: url.origin,
+                path: url.path,
                 ..Sent::default()
             });
             continue;
@@ -102,17 +109,22 @@ fn plain(text: &str, folder: &Path) -> Result<Found, String> {
             last.body = bytes.map_err(|error| wrong(format!("{}: {error}", path.display())))?;
         } else if let Some((name, value)) = line.split_once(':') {
             let (name, value) = (name.trim(), value.trim());
-            if !is_own(name) {
-                last.headers.push((name.to_owned(), value.to_owned()));
-            }
+            last.headers.push((name.to_owned(), value.to_owned()));
         } else {
             return Err(wrong(format!(
                 "{line:?} is no target, header field or @FILE"
             )));
         }
     }
-    for sent in &mut found.requests {
-        sent.headers = super::once_each(std::mem::take(&mut sent.headers))?;
+    for (sent, (number, authority)) in found.requests.iter_mut().zip(places) {
+        let wrong = |why: String| format!("line {number}: {why}");
+        let (headers, left) =
+            headers_of(std::mem::take(&mut sent.headers), &authority).map_err(wrong)?;
+        sent.headers = headers;
+        let place = format!("line {number}");
+        found
+            .notes
+            .extend(left.iter().map(|left| Note::new(&place, left)));
     }
     Ok(found)
 }

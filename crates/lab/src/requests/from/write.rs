@@ -1,6 +1,6 @@
 //! The file that is written.
 
-use super::Counted;
+use super::{CLOSE, Counted, OPEN};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::collections::BTreeSet;
@@ -32,17 +32,19 @@ fn request(out: &mut String, one: &Counted, weights: bool, names: &mut BTreeSet<
     if sent.method != usual {
         let _ = writeln!(out, "method = {}", quoted(&sent.method));
     }
-    let path = match sent.templates {
-        true => sent.path.clone(),
-        // What is in braces would be a value.
-        false => sent.path.replace("{{", "%7B%7B"),
-    };
-    let _ = writeln!(out, "path = {}", quoted(&path));
+    let _ = writeln!(
+        out,
+        "path = {}",
+        quoted(&template(&sent.path, sent.templates))
+    );
     if weights {
         let _ = writeln!(out, "weight = {}", one.times);
     }
     if !sent.headers.is_empty() {
-        let field = |(name, value): &(String, String)| format!("{} = {}", key(name), quoted(value));
+        let field = |(name, value): &(String, String)| {
+            let value = template(value, sent.templates);
+            format!("{} = {}", key(name), quoted(&value))
+        };
         let fields: Vec<String> = sent.headers.iter().map(field).collect();
         let _ = match fields.as_slice() {
             [only] => writeln!(out, "headers = {{ {only} }}"),
@@ -54,8 +56,8 @@ fn request(out: &mut String, one: &Counted, weights: bool, names: &mut BTreeSet<
     }
     if !sent.body.is_empty() {
         let text = std::str::from_utf8(&sent.body).ok();
-        let _ = match text.filter(|text| sent.templates || !text.contains("{{")) {
-            Some(text) => writeln!(out, "body = {}", quoted(text)),
+        let _ = match text {
+            Some(text) => writeln!(out, "body = {}", quoted(&template(text, sent.templates))),
             None => writeln!(out, "body_base64 = \"{}\"", BASE64.encode(&sent.body)),
         };
     }
@@ -67,6 +69,15 @@ fn request(out: &mut String, one: &Counted, weights: bool, names: &mut BTreeSet<
             [only] => writeln!(out, "expect.status = {only}"),
             several => writeln!(out, "expect.status = {several:?}"),
         };
+    }
+}
+
+/// A text as a file has it: recorded braces stand for themselves, and marks are the braces of values.
+fn template(text: &str, has_marks: bool) -> String {
+    let text = text.replace("{{", "{{\"{{\"}}");
+    match has_marks {
+        true => text.replace(OPEN, "{{").replace(CLOSE, "}}"),
+        false => text,
     }
 }
 

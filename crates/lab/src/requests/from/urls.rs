@@ -1,0 +1,75 @@
+//! Lists of URLs, one on each line, as h2load, siege and others read them.
+
+use super::{Found, Note, Sent, headers_of, split_url};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use percent_encoding::percent_decode_str;
+use std::path::Path;
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let all = (1..).zip(text.lines().map(str::trim));
+    all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+pub(super) fn is(text: &str) -> bool {
+    let begins = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        lower.starts_with("http://") || lower.starts_with("https://")
+    };
+    lines(text).next().is_some_and(|(_, line)| begins(line))
+}
+
+pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
+    let mut found = Found::default();
+    for (number, line) in lines(text) {
+        match sent(line, folder) {
+            Ok(sent) => found.requests.push(sent),
+            Err(why) => found.notes.push(Note::new(format!("line {number}"), why)),
+        }
+    }
+    Ok(found)
+}
+
+/// `URL`, or as siege has it `URL POST body`, where the body may be `<FILE`.
+fn sent(line: &str, folder: &Path) -> Result<Sent, String> {
+    let (url, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let url = split_url(url, false)?;
+    let (method, data) = match rest.trim() {
+        "" => ("GET", None),
+        rest => {
+            let (method, data) = rest.split_once(' ').unwrap_or((rest, ""));
+            match method {
+                "POST" | "PUT" | "PATCH" => (method, Some(data.trim())),
+                _ => return Err(format!("{line}: a URL with {rest:?} behind it")),
+            }
+        }
+    };
+    let mut headers = Vec::new();
+    if let Some(user) = &url.user {
+        let user = percent_decode_str(user).decode_utf8_lossy();
+        let colon = if user.contains(':') { "" } else { ":" };
+        let value = format!("Basic {}", BASE64.encode(format!("{user}{colon}")));
+        headers.push(("Authorization".to_owned(), value));
+    }
+    let body = match data.map(|data| (data, data.strip_prefix('<'))) {
+        None => Vec::new(),
+        Some((_, Some(file))) => {
+            let path = folder.join(file.trim());
+            std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?
+        }
+        Some((text, None)) => text.as_bytes().to_vec(),
+    };
+    if data.is_some() {
+        let form = "application/x-www-form-urlencoded";
+        headers.push(("Content-Type".into(), form.into()));
+    }
+    Ok(Sent {
+        method: method.to_owned(),
+        headers: headers_of(headers, &url.authority)?.0,
+        origin: url.origin,
+        path: url.path,
+        body,
+        ..Sent::default()
+    })
+}
