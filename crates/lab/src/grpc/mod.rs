@@ -4,11 +4,14 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `client` | calls over the crate `h2` |
+//! | `options` | `.proto` files whose imports only bring options |
 //! | `output` | the kind of the messages of answers |
 //! | `rpc` | a call that a user gives, and what is known of its answer |
 //! | `schema` | `.proto` files: methods, and messages as JSON |
 
 pub(crate) mod client;
+#[cfg(feature = "proto")]
+mod options;
 mod output;
 mod rpc;
 #[cfg(feature = "proto")]

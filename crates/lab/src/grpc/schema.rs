@@ -31,6 +31,8 @@ impl Schema {
     /// # Errors
     /// When one cannot be read, or has a mistake, which is shown.
     pub fn read(files: &[PathBuf], paths: &[PathBuf]) -> Result<Self> {
+        let names = files.iter().map(|file| file.display().to_string());
+        let names = names.collect::<Vec<_>>().join(", ");
         let mut folders = paths.to_vec();
         for file in files {
             if !file.is_file() {
@@ -47,17 +49,15 @@ impl Schema {
                 });
             }
         }
-        let set = protox::compile(files, &folders).map_err(Report::new)?;
+        let set = protox::compile(files, &folders).or_else(|error| {
+            if !error.to_string().contains("not found") {
+                return Err(Report::new(error));
+            }
+            super::options::compile(files, &folders).map_err(|_| Report::new(Missing(error)))
+        })?;
         let pool =
             DescriptorPool::from_file_descriptor_set(set).map_err(|error| miette!("{error}"))?;
-        let names: Vec<String> = files
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect();
-        Ok(Self {
-            pool,
-            names: names.join(", "),
-        })
+        Ok(Self { pool, names })
     }
 
     /// The method `/package.Service/Method`; the leading slash may be left out.
@@ -98,6 +98,26 @@ impl Schema {
 
 fn name(method: &MethodDescriptor) -> String {
     format!("{}/{}", method.parent_service().full_name(), method.name())
+}
+
+/// An import that is not found.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Missing(protox::Error);
+
+impl miette::Diagnostic for Missing {
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        let help = "-I DIR (--proto-path) names a folder in which imports are looked for";
+        Some(Box::new(help))
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        self.0.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        self.0.labels()
+    }
 }
 
 /// Is a file in a folder, or below?
