@@ -35,7 +35,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         (0, _) => String::new(),
         (n, false) => format!(", {n} in flight at the end were never answered"),
         (n, true) => format!(
-            ", {n} in flight at the end were never answered, not with a byte, and no other was: the server had stopped \
+            ", {n} in flight at the end were never answered, and no other was: the server had stopped \
              answering"
         ),
     };

@@ -38,8 +38,12 @@ fn heard(stream: &mut TcpStream) -> bool {
 
 fn load(url: &str, more: &[&str]) -> Done {
     let place = Place::new();
-    let first = ["load", "--no-keep", "-c", "2"];
-    place.prony(&[&first, more, &[url]].concat())
+    let connections: &[&str] = if more.contains(&"-c") {
+        &[]
+    } else {
+        &["-c", "2"]
+    };
+    place.prony(&[&["load", "--no-keep"], connections, more, &[url]].concat())
 }
 
 #[track_caller]
@@ -213,6 +217,10 @@ fn a_time_out_says_how_far_its_answer_had_come() {
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello",
             "at least 4 bytes of its body",
         ),
+        (
+            b"HTTP/1.1 200 OK\r\n\r\nhello",
+            "without Content-Length, and at least 4 bytes of a body that ends with its connection",
+        ),
     ] {
         let addr = served(move |mut stream| {
             if heard(&mut stream) {
@@ -252,9 +260,7 @@ fn a_number_of_requests_is_that_number_after_a_warm_up() {
     });
     let url = format!("http://{addr}/");
     let more = ["-n", "20", "-c", "4", "--warmup", "300ms", "--json"];
-    let place = Place::new();
-    let args = [&["load", "--no-keep"], &more[..], &[url.as_str()]].concat();
-    let report = place.prony(&args).with(0).json();
+    let report = load(&url, &more).with(0).json();
     assert_eq!(report["outcomes"]["ok"], 20, "{report:#}");
     assert_eq!(report["latency"]["response"]["n"], 20, "{report:#}");
 }

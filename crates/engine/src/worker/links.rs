@@ -362,7 +362,10 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         let progress = self
             .protocol
             .progress(&self.connections[index].proto, token);
-        matches!(progress, Progress::Head | Progress::Body(_))
+        matches!(
+            progress,
+            Progress::Head | Progress::Body(_) | Progress::Endless(_)
+        )
     }
 
     /// Notes how far the answer had come that is given up.
@@ -375,11 +378,10 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             Progress::Unknown => return,
             Progress::Nothing => "no byte of the answer had come".to_owned(),
             Progress::Head => "a part of the answer's head had come".to_owned(),
-            Progress::Body(0) => "the answer's head had come, and nothing of its body".to_owned(),
-            // To a power of two, so that there are few texts.
-            Progress::Body(n) => format!(
-                "the answer's head had come, and at least {} bytes of its body",
-                1_u64 << n.ilog2()
+            Progress::Body(n) => format!("the answer's head had come, and {} of its body", some(n)),
+            Progress::Endless(n) => format!(
+                "the answer's head had come, without Content-Length, and {} of a body that ends with its connection",
+                some(n)
             ),
         };
         self.recorder.error(format!("timed out: {how_far}"));
@@ -390,6 +392,14 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     pub(super) fn oldest(&self, index: usize) -> Option<(P::Token, Sent)> {
         let times = &self.times[index * self.pipeline..][..self.pipeline];
         self.connections[index].flow.oldest(times)
+    }
+}
+
+/// So many bytes, to a power of two, so that there are few texts.
+fn some(bytes: u64) -> String {
+    match bytes {
+        0 => "nothing".to_owned(),
+        n => format!("at least {} bytes", 1_u64 << n.ilog2()),
     }
 }
 

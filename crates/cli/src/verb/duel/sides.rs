@@ -361,6 +361,9 @@ fn side(
                 "{word}: servers on unix sockets are loaded by `prony load` alone"
             ));
         }
+        if let Some(place) = address.place(manners.connect, &target) {
+            eprintln!("{word} is loaded at {place}");
+        }
         let tls = match address.tls {
             true => {
                 let options = manners.tls.options(&address.host, http2)?;

@@ -48,6 +48,8 @@ pub enum Progress {
     Head,
     /// Its head, and so many bytes of its body.
     Body(u64),
+    /// The same without a length: it ends with its connection.
+    Endless(u64),
 }
 
 impl HttpState {
@@ -57,6 +59,7 @@ impl HttpState {
         match self.phase {
             Phase::Head if self.partial.is_empty() => Progress::Nothing,
             Phase::Head => Progress::Head,
+            Phase::UntilClose => Progress::Endless(self.body),
             _ => Progress::Body(self.body),
         }
     }

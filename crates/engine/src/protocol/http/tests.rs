@@ -619,7 +619,7 @@ fn how_far_an_answer_has_come() {
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
             Progress::Body(3),
         ),
-        (b"HTTP/1.1 200 OK\r\n\r\nstream", Progress::Body(6)),
+        (b"HTTP/1.1 200 OK\r\n\r\nstream", Progress::Endless(6)),
     ] {
         let mut it = http(Expect::default());
         let mut conn = HttpConn::default();

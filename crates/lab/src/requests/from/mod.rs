@@ -457,6 +457,10 @@ fn headers_of(all: Fields, authority: &str) -> Result<(Fields, Vec<String>), Str
                 notes.push(format!("{name}: {value} was left out"));
                 false
             }
+            // The marks are of descriptions.
+            _ if value.contains(is_mark) => {
+                return Err(format!("{name:?} with its value is not a header field"));
+            }
             _ => true,
         };
         if keeps {
@@ -496,7 +500,7 @@ fn fit(all: Vec<Sent>, notes: &mut Vec<Note>) -> Vec<Sent> {
     for sent in all {
         let Sent { method, path, .. } = &sent;
         let place = format!("{method} {path}");
-        let unfit = |c: char| c.is_ascii_whitespace() || c.is_control() && !is_mark(c);
+        let unfit = |c: char| c.is_ascii_whitespace() || c.is_control();
         if !super::is_token(method) {
             notes.push(Note::new(format!("{method:?} {path}"), "not a method"));
         } else if method == "CONNECT" {

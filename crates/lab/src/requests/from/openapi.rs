@@ -7,14 +7,19 @@ mod style;
 mod values;
 
 use super::{CLOSE, Found, Note, OPEN, Sent, form, split_url};
+use regex::Regex;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::LazyLock;
 use style::Style;
 
 const METHODS: [&str; 8] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace",
 ];
+/// A whole number of more than 64 bits at the end of a line.
+static LONG: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)(: *-?\d{19,}) *$").expect("a constant expression"));
 /// How deep schemas and references are followed: they may contain themselves.
 const DEEP: usize = 6;
 
@@ -28,7 +33,55 @@ fn document(text: &str) -> Result<Value, String> {
     let text = text.trim_start_matches('\u{feff}');
     match text.trim_start().starts_with('{') {
         true => serde_json::from_str(text).map_err(|error| error.to_string()),
-        false => serde_norway::from_str(text).map_err(|error| error.to_string()),
+        false => {
+            let read = |error: serde_norway::Error| error.to_string();
+            let mut yaml: serde_norway::Value = match serde_norway::from_str(text) {
+                Ok(yaml) => yaml,
+                // Whole numbers beyond 64 bits, which some bounds are.
+                Err(error) if error.to_string().contains("128") => {
+                    let long = LONG.replace_all(text, "$1.0");
+                    serde_norway::from_str(&long).map_err(read)?
+                }
+                Err(error) => return Err(read(error)),
+            };
+            yaml.apply_merge().map_err(read)?;
+            Ok(as_json(yaml))
+        }
+    }
+}
+
+/// Takes the marks of values out of all texts, which are none of a text's.
+fn without_marks(value: &mut Value) {
+    match value {
+        Value::String(text) => text.retain(|c| !super::is_mark(c) && c != values::NUMBER),
+        Value::Array(all) => all.iter_mut().for_each(without_marks),
+        Value::Object(all) => {
+            let marked =
+                |name: &String| name.contains(|c| super::is_mark(c) || c == values::NUMBER);
+            all.retain(|name, _| !marked(name));
+            all.values_mut().for_each(without_marks);
+        }
+        _ => {}
+    }
+}
+
+/// YAML as JSON has it: keys are texts, such as those of `200: {}`, and numbers may be too large for whole ones.
+fn as_json(yaml: serde_norway::Value) -> Value {
+    match yaml {
+        serde_norway::Value::Null => Value::Null,
+        serde_norway::Value::Bool(it) => it.into(),
+        serde_norway::Value::Number(it) => match (it.as_i64(), it.as_u64()) {
+            (Some(it), _) => it.into(),
+            (None, Some(it)) => it.into(),
+            (None, None) => it.as_f64().into(),
+        },
+        serde_norway::Value::String(it) => it.into(),
+        serde_norway::Value::Sequence(all) => all.into_iter().map(as_json).collect(),
+        serde_norway::Value::Mapping(all) => {
+            let pair = |(key, value)| (values::plain(&as_json(key)), as_json(value));
+            Value::Object(all.into_iter().map(pair).collect())
+        }
+        serde_norway::Value::Tagged(it) => as_json(it.value),
     }
 }
 
@@ -39,6 +92,7 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
         return Err(format!("it is version {version:?}: 3.0 and 3.1 are read"));
     }
     let notes = files::join(&mut document, folder);
+    without_marks(&mut document);
     let mut reading = Reading {
         document: &document,
         requests: Vec::new(),
@@ -50,6 +104,7 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
         for method in METHODS {
             if let Some(operation) = item.get(method) {
                 let shown = format!("{} {path}", method.to_uppercase());
+                let operation = reading.resolved(operation, &shown);
                 let sent = reading.operation((method, path), item, operation, &shown);
                 match sent {
                     Ok(sent) => reading.requests.push(sent),
@@ -154,14 +209,14 @@ impl<'a> Reading<'a> {
             name: name.unwrap_or_else(|| format!("{method} {prefix}{path}")),
             method: method.to_uppercase(),
             origin,
-            path: format!("{prefix}{}", path.replace(' ', "%20")),
+            path: format!("{prefix}{}", style::sendable(path)),
             templates: true,
             status: status(&operation["responses"]),
             ..Sent::default()
         };
         let mut query: Vec<String> = Vec::new();
         if !own_query.is_empty() {
-            query.push(own_query.to_owned());
+            query.push(style::sendable(own_query));
         }
         let mut cookies: Vec<String> = Vec::new();
         let lists = [&operation["parameters"], &item["parameters"]];
@@ -186,7 +241,8 @@ impl<'a> Reading<'a> {
             match place {
                 "path" => {
                     let value = style.in_path(name, &value);
-                    sent.path = sent.path.replace(&format!("{{{name}}}"), &value);
+                    let place = format!("{{{}}}", style::sendable(name));
+                    sent.path = sent.path.replace(&place, &value);
                 }
                 "query" => query.extend(style.in_query(name, &value)),
                 "header" => sent

@@ -483,9 +483,19 @@ fn a_description_of_several_files() {
         "common.json",
         r##"{"limit": {"name": "limit", "in": "query", "required": true, "schema": {"$ref": "#/n"}}, "n": {"type": "integer", "example": 7}}"##,
     );
-    let text = "openapi: 3.0.0\npaths:\n  /x: {$ref: 'paths/items.yaml#/x'}\n  /y: {$ref: 'other.yaml#/y'}\n  /z: {get: {parameters: [{$ref: '#/components/none'}]}}\n";
+    write(
+        "paths/get.yml",
+        "parameters: [{$ref: ../common.json#/limit}]\nresponses: {200: {}}\n",
+    );
+    let text = "openapi: 3.0.0\nx-large: 18446744073709552000\npaths:\n  /w: {get: {$ref: paths/get.yml}}\n  /x: {$ref: 'paths/items.yaml#/x'}\n  /y: {$ref: 'other.yaml#/y'}\n  /z: {get: {parameters: [{$ref: '#/components/none'}]}}\n";
     let made = make(text, None, None, folder.path()).unwrap();
     assert!(made.text.contains("path = \"/x?limit=7\""), "{}", made.text);
+    assert!(
+        made.text
+            .contains("path = \"/w?limit=7\"\nexpect.status = 200"),
+        "{}",
+        made.text
+    );
     let notes = listed(&made);
     for word in [
         "other.yaml: cannot read",
@@ -548,6 +558,52 @@ fn lists_of_urls() {
         ]
     );
     assert_eq!(notes, "line 8: ftp://h/: not over HTTP");
+}
+
+proptest::proptest! {
+    /// Whatever a text is, what is made of it can be read and sent.
+    #[test]
+    fn what_is_made_can_be_sent(
+        kind in 0_usize..6,
+        parts in proptest::collection::vec("(curl |http://h|https://h:1|/|\\?|#|a|ü| |\n|\\{\\{|\\}\\}|\\[1-3\\]|-d |-H |-F |'|\"|\\\\x22|=|:|;|&|GET |POST | HTTP/1.1|\u{1}|\u{2}|\\PC)", 0..30),
+    ) {
+        let middle = parts.concat();
+        let text = match kind {
+            0 => format!("curl {middle}"),
+            1 => format!("GET http://h/{middle}"),
+            2 => format!("http://h/{middle}"),
+            3 => format!("::1 - - [10/Oct/2026:13:55:36 +0000] \"{middle}\" 200 12 "),
+            4 => recorded(&format!(
+                r#"{{"request": {{"method": "POST", "url": {0}, "headers": [{{"name": "X", "value": {0}}}], "postData": {{"mimeType": "text/plain", "text": {0}}}}}}}"#,
+                serde_json::Value::from(format!("http://h/{middle}")),
+            )),
+            _ => format!(
+                "openapi: 3.0.0\npaths:\n  {0}: {{post: {{parameters: [{{name: {0}, in: query, required: true, example: {0}}}, {{name: X, in: header, required: true, example: {0}}}], requestBody: {{content: {{application/json: {{example: {0}}}}}}}}}}}\n",
+                serde_json::Value::from(format!("/{middle}")),
+            ),
+        };
+        match make(&text, None, None, Path::new("/nonexistent")) {
+            Ok(made) => {
+                let source = crate::source::Source::new("shop.toml", made.text.as_str());
+                let mix = crate::requests::parse(&source, Path::new(""), &Server::anywhere());
+                let mix = mix.expect("it was read before");
+                for request in &mix.requests {
+                    let mut path = String::new();
+                    for piece in &request.path {
+                        match piece {
+                            prony_engine::protocol::mix::Piece::Text(bytes) => {
+                                path += std::str::from_utf8(bytes).unwrap();
+                            }
+                            other => panic!("{text}: a value: {other:?}"),
+                        }
+                    }
+                    proptest::prop_assert!(path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'), "{path:?}");
+                }
+            }
+            Err(FromError::Made(why)) => panic!("{text}: {why}"),
+            Err(_) => {}
+        }
+    }
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use super::values::plain;
 use super::{CLOSE, OPEN};
-use percent_encoding::{AsciiSet, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::requests::template::UNRESERVED;
+
+/// What cannot stand in a request line.
+const UNSENDABLE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#');
 
 /// What stays as it is where reserved characters are allowed, but for those that end a query.
 const ALLOWED: &AsciiSet = &UNRESERVED
@@ -160,6 +163,11 @@ impl<'a> Style<'a> {
             other => plain(other),
         }
     }
+}
+
+/// A path or query with everything percent-encoded that cannot stand in a request line.
+pub(super) fn sendable(text: &str) -> String {
+    encoded(text, UNSENDABLE)
 }
 
 /// Percent-encoded, but for the values that requests are filled with.
