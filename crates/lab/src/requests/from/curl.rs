@@ -187,6 +187,8 @@ struct Operation {
     head: bool,
     compressed: bool,
     as_is: bool,
+    /// Name and password go out when the server has asked for them, in a way that is not made here.
+    asks_first: bool,
 }
 
 /// Options that hold for all requests of a command.
@@ -361,6 +363,8 @@ impl Reading<'_> {
             Does::Cookie if value.contains('=') => now.cookies.push(value),
             Does::Cookie if value.is_empty() => {}
             Does::Cookie => now.cookie_files.push(value),
+            // Without a dash it is where the range begins.
+            Does::Range if !value.contains('-') => now.range = Some(format!("{value}-")),
             Does::Range => now.range = Some(value),
             Does::Continue if value == "-" => self.notes.push(format!("{shown} - was left out")),
             Does::Continue => now.range = Some(format!("{value}-")),
@@ -380,7 +384,11 @@ impl Reading<'_> {
                 self.notes
                     .push(format!("{shown}: redirects are not followed"));
             }
-            Does::Lost | Does::LostFlag => self.notes.push(format!("{shown} was left out")),
+            Does::Lost | Does::LostFlag => {
+                let asks = ["digest", "ntlm", "ntlm-wb", "negotiate", "anyauth"];
+                now.asks_first |= asks.contains(&shown.trim_start_matches('-'));
+                self.notes.push(format!("{shown} was left out"));
+            }
             Does::Load => self.notes.push(format!(
                 "{shown} {value} was left out: it is an option of prony load"
             )),
@@ -440,6 +448,18 @@ impl Reading<'_> {
 
     fn request(&mut self, now: &Operation, place: usize, url: &str) -> Result<Sent, String> {
         let mut split = split_url(url, now.as_is)?;
+        let kinds = [
+            (now.data.is_some() && !now.get, "-d"),
+            (!now.parts.is_empty(), "-F"),
+            (!now.uploads.is_empty(), "-T"),
+            (now.head, "-I"),
+        ];
+        let kinds: Vec<&str> = (kinds.iter().filter(|(given, _)| *given))
+            .map(|(_, option)| *option)
+            .collect();
+        if let [one, other, ..] = kinds.as_slice() {
+            return Err(format!("curl takes only one of {one} and {other}"));
+        }
         let upload = now.uploads.get(place).or(now.uploads.last());
         let mut queries = now.queries.clone();
         let mut body = now.data.clone().unwrap_or_default();
@@ -465,8 +485,10 @@ impl Reading<'_> {
         }
         if !now.parts.is_empty() {
             method = "POST";
-            let (kind, bytes) = form::body(&now.parts);
-            (content_type, body) = (Some(kind), bytes);
+            // The boundary comes behind the kind that the user says; outside forms parts are attachments.
+            let said = now.said("Content-Type").unwrap_or(form::KIND);
+            let (boundary, bytes) = form::body(&now.parts, said.starts_with(form::KIND));
+            (content_type, body) = (Some(format!("{said}; boundary={boundary}")), bytes);
         } else if let Some(path) = upload {
             method = "PUT";
             body = self.file(path)?;
@@ -481,7 +503,11 @@ impl Reading<'_> {
             }
         }
         for query in queries.iter().filter(|query| !query.is_empty()) {
-            split.path += if split.path.contains('?') { "&" } else { "?" };
+            split.path += match split.path.split_once('?') {
+                None => "?",
+                Some((_, before)) if before.is_empty() || before.ends_with('&') => "",
+                Some(_) => "&",
+            };
             split.path += query;
         }
         if let Some(target) = &now.target {
@@ -491,7 +517,9 @@ impl Reading<'_> {
         let user = now.user.clone().or(split.user.clone());
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         match (&now.bearer, user) {
+            (Some(_), _) if now.asks_first => {}
             (Some(token), _) => headers.push(("Authorization", format!("Bearer {token}"))),
+            (None, Some(_)) if now.asks_first => {}
             (None, Some(user)) => {
                 let user = match &now.user {
                     Some(user) => user.clone(),
@@ -544,7 +572,8 @@ impl Reading<'_> {
         // What the user says stands in the place of what curl says.
         let said = |name: &str| {
             let mut names = now.headers.iter().map(|(name, _)| name);
-            name != "Cookie" && names.any(|known| known.eq_ignore_ascii_case(name))
+            let ours = name == "Cookie" || (name == "Content-Type" && !now.parts.is_empty());
+            !ours && names.any(|known| known.eq_ignore_ascii_case(name))
         };
         headers.retain(|(name, _)| !said(name));
         let own = headers
@@ -552,6 +581,9 @@ impl Reading<'_> {
             .map(|(name, value)| (name.to_owned(), value));
         let given = now.headers.iter();
         let given = given.filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+        let of_form =
+            |name: &str| !now.parts.is_empty() && name.eq_ignore_ascii_case("content-type");
+        let given = given.filter(|(name, _)| !of_form(name));
         let (headers, notes) = headers_of(own.chain(given).collect(), &split.authority)?;
         self.notes.extend(notes);
         Ok(Sent {
@@ -566,6 +598,13 @@ impl Reading<'_> {
 }
 
 impl Operation {
+    /// The value of a header field that the user gives.
+    fn said(&self, name: &str) -> Option<&str> {
+        let mut all = self.headers.iter();
+        let (_, value) = all.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        value.as_deref()
+    }
+
     /// `Name: value`; `Name:` takes a field away, and `Name;` sends it empty.
     fn header(&mut self, line: &str) {
         let field = match line.split_once(':') {

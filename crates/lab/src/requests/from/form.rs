@@ -163,8 +163,11 @@ fn type_of(name: &str) -> &'static str {
     }
 }
 
-/// Content type and bytes of a body with these parts.
-pub(super) fn body(parts: &[Part]) -> (String, Vec<u8>) {
+/// The content type, to which the boundary belongs.
+pub(super) const KIND: &str = "multipart/form-data";
+
+/// Boundary and bytes of a body with these parts, which are those of a form or attachments.
+pub(super) fn body(parts: &[Part], of_form: bool) -> (String, Vec<u8>) {
     let has = |boundary: &str| {
         let mut contents = parts.iter().map(|part| &part.content);
         contents.any(|content| {
@@ -180,12 +183,13 @@ pub(super) fn body(parts: &[Part]) -> (String, Vec<u8>) {
         let text = text.replace('"', "%22").replace('\r', "%0D");
         text.replace('\n', "%0A")
     };
+    let disposition = if of_form { "form-data" } else { "attachment" };
     let mut out = Vec::new();
     for part in parts {
         out.extend_from_slice(format!("--{boundary}\r\n").as_bytes());
         let name = escaped(&part.name);
         out.extend_from_slice(
-            format!("Content-Disposition: form-data; name=\"{name}\"").as_bytes(),
+            format!("Content-Disposition: {disposition}; name=\"{name}\"").as_bytes(),
         );
         if let Some(file) = &part.file {
             out.extend_from_slice(format!("; filename=\"{}\"", escaped(file)).as_bytes());
@@ -202,5 +206,5 @@ pub(super) fn body(parts: &[Part]) -> (String, Vec<u8>) {
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    (format!("multipart/form-data; boundary={boundary}"), out)
+    (boundary, out)
 }

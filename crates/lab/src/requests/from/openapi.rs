@@ -352,8 +352,8 @@ impl<'a> Reading<'a> {
                         self.part(name, value, of, encoding)
                     })
                     .collect();
-                let (kind, bytes) = form::body(&parts);
-                content_type = kind;
+                let (boundary, bytes) = form::body(&parts, true);
+                content_type = format!("{}; boundary={boundary}", form::KIND);
                 bytes
             }
             kind if kind.contains("json") || kind == "*/*" => {

@@ -264,6 +264,18 @@ fn what_is_left_out_is_said() {
         assert_eq!((found.len(), notes.as_str()), (1, ""), "{line}");
         assert_eq!(found[0].line, "GET /a HTTP/1.1", "{line}");
     }
+    let (found, _) = by_prony("curl --digest -u a:b http://h/", folder.path());
+    assert!(!found[0].fields.contains_key("authorization"), "{found:?}");
+    for line in [
+        "curl -d x -F a=1 http://h/",
+        "curl -I -d x http://h/",
+        "curl -T f -d x http://h/",
+    ] {
+        let error = make(line, None, None, folder.path())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("curl takes only one of"), "{line}: {error}");
+    }
     let unknown = make(
         "curl --frobnicate h",
         Some(Format::Curl),
