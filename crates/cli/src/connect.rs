@@ -77,8 +77,8 @@ impl Connect {
         };
         let all: Vec<String> = reached().map(goes).collect();
         Err(match all.as_slice() {
-            [] => miette!("{option}: there is no URL with a host and a port"),
-            all => miette!(
+            [] => usage!("{option}: there is no URL with a host and a port"),
+            all => usage!(
                 help = "80 is the port of http://, and 443 that of https://, unless the URL has another",
                 "{option} fits no URL: connections go to {}",
                 all.join(", ")
@@ -97,13 +97,13 @@ impl Origin {
             .iter()
             .find(|word| word.parse::<IpAddr>().is_err());
         if let (false, Some(name)) = (here, name) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "give addresses, which every machine of --load-from must have",
                 "--interface: {name:?} is no IP address, and the interfaces of other machines are not known here"
             ));
         }
         let sources =
-            Sources::parse(&self.interface).map_err(|why| miette!("--interface: {why}"))?;
+            Sources::parse(&self.interface).map_err(|why| usage!("--interface: {why}"))?;
         if here {
             check_sources(&sources.all()).map_err(|error| {
                 miette!(

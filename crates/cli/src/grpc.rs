@@ -25,7 +25,7 @@ impl Grpc {
     /// Where nothing is called: nothing may have been said about it.
     pub fn unused(&self) -> Result<()> {
         match self.is_given() {
-            true => Err(miette!(
+            true => Err(usage!(
                 help = URL,
                 "there are options of gRPC, and nothing is called"
             )),
@@ -41,23 +41,23 @@ impl Grpc {
         }
         if let Some(text) = &self.message_hex {
             return hex(text).ok_or_else(|| {
-                miette!("--message-hex: expected pairs of hexadecimal digits, found {text:?}")
+                usage!("--message-hex: expected pairs of hexadecimal digits, found {text:?}")
             });
         }
         if let Some(text) = &self.message_base64 {
             return BASE64
                 .decode(text)
-                .map_err(|error| miette!("--message-base64: {error}"));
+                .map_err(|error| usage!("--message-base64: {error}"));
         }
         match (message, method) {
             (None, _) => Ok(Vec::new()),
-            (Some(_), None) => Err(miette!(
+            (Some(_), None) => Err(usage!(
                 help = "--message-file, --message-hex and --message-base64 take a message as it is encoded",
                 "--message is JSON, which needs the .proto file of the method: --proto FILE"
             )),
             (Some(json), Some(method)) => method
                 .input(&json_of(json)?)
-                .map_err(|wrong| miette!("--message: {wrong}")),
+                .map_err(|wrong| usage!("--message: {wrong}")),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Called {
     /// Where nothing is called: nothing may have been said about it.
     pub fn unused(&self) -> Result<()> {
         match self.message {
-            Some(_) => Err(miette!(
+            Some(_) => Err(usage!(
                 help = URL,
                 "--message is for gRPC, and nothing is called"
             )),
@@ -97,7 +97,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
     let path = format!("/{}", path.trim_start_matches('/'));
     let names: Vec<&str> = path.split('/').collect();
     if names.len() != 3 || names[1..].iter().any(|name| name.is_empty()) || path.contains('?') {
-        return Err(miette!(
+        return Err(usage!(
             help = URL,
             "{path:?} is not a method: expected package.Service/Method"
         ));
@@ -113,18 +113,18 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
         ));
     }
     if request.method.is_some() || request.body.is_some() || request.body_file.is_some() {
-        return Err(miette!(
+        return Err(usage!(
             help = "--message or --message-file is what it sends; -H is metadata",
             "a call of gRPC has no --method and no --body"
         ));
     }
     if request.expect_body.is_some() {
-        return Err(miette!(
+        return Err(usage!(
             "--expect-body is for HTTP: a call has --expect-message"
         ));
     }
     if request.encoding.compressed {
-        return Err(miette!(
+        return Err(usage!(
             "--compressed is for HTTP/1.1: messages come uncompressed"
         ));
     }
@@ -138,7 +138,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
         None => prony_engine::protocol::grpc::Status::OK,
         Some(Statuses::Grpc(status)) => status,
         Some(Statuses::Http(code, _)) => {
-            return Err(miette!(
+            return Err(usage!(
                 "--expect-status {code}: a call's status is 0 to 16, or a name such as NOT_FOUND"
             ));
         }
@@ -146,7 +146,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
     let content = match (&grpc.expect_message, &method) {
         (Some(json), Some(method)) => {
             let wanted = method.output(&json_of(json)?);
-            Expect::body(wanted.map_err(|wrong| miette!("--expect-message: {wrong}"))?)
+            Expect::body(wanted.map_err(|wrong| usage!("--expect-message: {wrong}"))?)
         }
         _ => Expect::default(),
     };

@@ -50,7 +50,7 @@ impl Manners<'_> {
             self.tls.unused()?;
         }
         if self.http2.http2 && !sides.iter().any(used) {
-            return Err(miette!(
+            return Err(usage!(
                 help = SPOKEN_BY,
                 "--http2 is for https:// URLs, and for servers that prony starts"
             ));
@@ -60,13 +60,13 @@ impl Manners<'_> {
         self.connect.fit(&urls)?;
         let number = sides.iter().enumerate().filter(spoken).count();
         if number == 0 && (self.http2.streams.is_some() || self.http2.window.is_some()) {
-            return Err(miette!(
+            return Err(usage!(
                 help = SPOKEN_BY,
                 "--streams and --window are for HTTP/2"
             ));
         }
         if number < sides.len() && self.http2.streams.is_some() {
-            return Err(miette!(
+            return Err(usage!(
                 help =
                     "without --streams, one request is in flight on each connection of every side",
                 "--streams is for sides that all speak HTTP/2, and one speaks HTTP/1.1: it would have fewer requests in flight"
@@ -79,13 +79,13 @@ impl Manners<'_> {
     fn one_for_each(&self, sides: usize, started: usize) -> Result<()> {
         let given = self.over.over.len();
         if given > 0 && started == 0 {
-            return Err(miette!(
+            return Err(usage!(
                 help = SPOKEN_BY,
                 "--over is for servers that prony starts: of a URL the scheme says what is spoken"
             ));
         }
         if given > 1 && given != sides {
-            return Err(miette!(
+            return Err(usage!(
                 help = "--over plain,tls for two sides",
                 "--over names {given} ways to speak, and there are {sides} sides: give one for all, or one for each"
             ));
@@ -127,7 +127,7 @@ impl Http2 {
     pub fn speaks(&self, mut mix: Mix, address: &Address) -> Result<Mix> {
         let (window, secure) = (self.window(), address.tls);
         mix.speak_http2(MixH2 { window, secure })
-            .map_err(|forbidden| miette!("{forbidden}"))?;
+            .map_err(|forbidden| usage!("{forbidden}"))?;
         Ok(mix)
     }
 
@@ -135,11 +135,11 @@ impl Http2 {
     pub fn is_spoken(&self, address: &Address) -> Result<bool> {
         let takes_it = address.h2c || address.grpc || (address.tls && address.http && !address.ws);
         if self.http2 && !takes_it {
-            return Err(miette!(help = SPOKEN_BY, "--http2 is for https:// URLs"));
+            return Err(usage!(help = SPOKEN_BY, "--http2 is for https:// URLs"));
         }
         let spoken = self.http2 || address.h2c || address.grpc;
         if !spoken && (self.streams.is_some() || self.window.is_some()) {
-            return Err(miette!(
+            return Err(usage!(
                 help = SPOKEN_BY,
                 "--streams and --window are for HTTP/2"
             ));

@@ -72,7 +72,7 @@ impl LoadFrom {
         for name in self.load_from.iter().map(|name| name.trim()) {
             registry.known(name).into_diagnostic()?;
             if names.iter().any(|known| known == name) {
-                return Err(miette!("--load-from names {name} twice"));
+                return Err(usage!("--load-from names {name} twice"));
             }
             names.push(name.to_owned());
         }
@@ -103,7 +103,7 @@ impl LoadFrom {
         };
         registry.known(name).into_diagnostic()?;
         if senders.iter().any(|sender| sender == name) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "name a machine that does nothing else, such as local, which is this one",
                 "--measure-from {name}: that machine sends the load"
             ));
@@ -118,7 +118,7 @@ impl LoadFrom {
     fn without_slow_client(&self) -> Result<()> {
         match &self.measure_from {
             None => Ok(()),
-            Some(name) => Err(miette!(
+            Some(name) => Err(usage!(
                 help =
                     "--load-from says where the load comes from; --load-from local is this machine",
                 "--measure-from {name} needs --load-from: a slow client measures beside a load from other machines"
@@ -176,7 +176,7 @@ impl Apart {
     /// Refuses `--why`, which samples processes of this machine, where servers are started by agents.
     pub fn without_why(&self, why: bool) -> Result<()> {
         match why && (self.server_on.is_some() || !self.from.load_from.is_empty()) {
-            true => Err(miette!(
+            true => Err(usage!(
                 help = "leave out --server-on and --load-from to look into the same servers on this machine, or run the same \
                         command with --why on the servers' machine",
                 "--why looks into servers that are started on this machine and loaded from it"
@@ -189,13 +189,13 @@ impl Apart {
     /// from where the load comes; `upstream`: behind a gateway there is one more.
     pub fn reach(&self, starts: bool, upstream: bool) -> Result<Option<Elsewhere>> {
         if !starts && (self.server_on.is_some() || self.server_cpus.is_some()) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "--load-from says where the load comes from",
                 "--server-on and --server-cpus are for servers that prony starts, and these run already"
             ));
         }
         if self.upstream_on.is_some() && !upstream {
-            return Err(miette!(
+            return Err(usage!(
                 help = "experiments with gateways and an upstream, such as weather, have one",
                 "--upstream-on: there is no upstream here"
             ));
@@ -206,7 +206,7 @@ impl Apart {
         if self.server_on.is_none() && self.from.load_from.is_empty() {
             return match &self.upstream_on {
                 None => Ok(None),
-                Some(name) => Err(miette!(
+                Some(name) => Err(usage!(
                     help = "--server-on local is this machine, as the others reach it",
                     "--upstream-on {name} needs --server-on"
                 )),
@@ -247,7 +247,7 @@ impl Apart {
             None => None,
         };
         if let Some(slow) = slow.as_ref().filter(|slow| slow.name() == name) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "name a machine that does nothing else",
                 "--measure-from {}: the servers run there, and would share its CPUs",
                 slow.name()

@@ -1,8 +1,10 @@
 //! The `prony` command: one file per verb, and what they share.
 
-// First: its macros are for all that follow.
+// First: their macros are for all that follow.
 #[macro_use]
 mod out;
+#[macro_use]
+mod usage;
 
 mod args;
 mod built;
@@ -32,6 +34,7 @@ use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use usage::Usage;
 use verb::compat::Tool;
 
 /// How a command ended, when it ended by itself.
@@ -63,6 +66,18 @@ fn forget_empty() {
     }
 }
 
+/// The verb, or the verb within a verb, that a command line names.
+fn named(line: &[OsString]) -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    for word in line {
+        if let Some(inner) = command.find_subcommand(word) {
+            command = inner.clone();
+        }
+    }
+    command
+}
+
 fn main() -> ExitCode {
     complete::answer();
     let line: Vec<OsString> = std::env::args_os().collect();
@@ -70,10 +85,10 @@ fn main() -> ExitCode {
         return tool.main(arguments);
     }
     forget_empty();
-    let cli = Cli::try_parse_from(line).unwrap_or_else(|error| {
+    let cli = Cli::try_parse_from(&line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
             // The help says more than clap's message, which lists the inner verbs too.
-            eprintln!("{}", Cli::command().render_help());
+            eprintln!("{}", named(&line).render_help());
             std::process::exit(2);
         }
         if let Err(unwritten) = error.print() {
@@ -128,7 +143,7 @@ fn main() -> ExitCode {
         Ok(Ended::NotKnown) => ExitCode::from(4),
         Err(report) => {
             eprintln!("{report:?}");
-            ExitCode::from(1)
+            ExitCode::from(if report.is::<Usage>() { 2 } else { 1 })
         }
     }
 }

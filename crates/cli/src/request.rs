@@ -37,7 +37,7 @@ impl Request {
         };
         match is_token(method) {
             true => Ok(method.to_owned()),
-            false => Err(miette!("{method:?} is not a method")),
+            false => Err(usage!("{method:?} is not a method")),
         }
     }
 
@@ -50,7 +50,7 @@ impl Request {
                 .map(|(name, value)| (name.trim(), value.trim()))
                 .filter(|(name, value)| is_token(name) && clean(value))
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .ok_or_else(|| miette!("{field:?} is not a header field: expected `Name: value`"))
+                .ok_or_else(|| usage!("{field:?} is not a header field: expected `Name: value`"))
         };
         let mut fields: Vec<(String, String)> =
             self.headers.iter().map(field).collect::<Result<_>>()?;
@@ -66,7 +66,7 @@ impl Request {
         }
         if let Some(value) = self.login.authorization()? {
             if fields.iter().any(|(name, _)| authorizes(name)) {
-                return Err(miette!(
+                return Err(usage!(
                     help = "leave out one of them",
                     "--user and a header field Authorization both say who asks"
                 ));
@@ -102,7 +102,7 @@ impl Request {
             None => None,
             Some(Statuses::Http(first, last)) => Some((first, last)),
             Some(Statuses::Grpc(status)) => {
-                return Err(miette!(
+                return Err(usage!(
                     "--expect-status {status}: that is a status of gRPC, expected one of HTTP such as 200 or 2xx"
                 ));
             }
@@ -142,13 +142,13 @@ impl Login {
             return Ok(None);
         };
         if !user.contains(':') {
-            return Err(miette!(
+            return Err(usage!(
                 help = "an empty password is `--user NAME:`",
                 "--user has no colon: expected NAME:PASSWORD"
             ));
         }
         if user.chars().any(char::is_control) {
-            return Err(miette!(
+            return Err(usage!(
                 "--user has a control character, which names and passwords cannot have"
             ));
         }
@@ -173,7 +173,7 @@ impl Login {
 /// What stands before every path of a file's requests: the path of the URL.
 pub fn prefix(path: &str) -> Result<String> {
     match path.contains('?') {
-        true => Err(miette!(
+        true => Err(usage!(
             "with --file the URL has no query: it stands before every path"
         )),
         false => Ok(path.trim_end_matches('/').to_owned()),

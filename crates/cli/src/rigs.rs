@@ -26,7 +26,7 @@ impl Spec {
     fn parse(text: &str) -> Result<Self> {
         let machines: Vec<String> = text.split('+').map(|it| it.trim().to_owned()).collect();
         if machines.iter().any(String::is_empty) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "a rig is HOST, or SERVER+GENERATOR with a machine for each; rigs are separated by commas: --rigs h1+h2,h3+h4",
                 "--rigs: {text:?} is no rig"
             ));
@@ -77,7 +77,7 @@ fn specs(words: &[String], registry: &Registry) -> Result<Vec<Spec>> {
             .known(machine)
             .map_err(|error| miette!("{error}"))?;
         if !known.insert(machine) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "two rigs on one machine would disturb each other: name each machine once",
                 "--rigs names {machine} twice"
             ));
@@ -99,7 +99,7 @@ pub fn rigs(
     let mut machines = apart.from.machines.clone();
     if words.iter().any(|word| word == SLURM) {
         if words.len() > 1 {
-            return Err(miette!(
+            return Err(usage!(
                 "--rigs slurm stands for every node: name no other rig beside it"
             ));
         }

@@ -8,6 +8,7 @@ use prony_engine::Target;
 use prony_engine::protocol::h2;
 use prony_engine::protocol::tls::speaks_tls;
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -39,6 +40,31 @@ pub struct Address {
     pub path: String,
 }
 
+/// A URL on the command line; without a scheme it is http://, and without a host localhost: `localhost:8000/x`, `:8000`.
+pub fn url(text: &str) -> Result<String, Infallible> {
+    let number = text.chars().all(|c| c.is_ascii_digit());
+    Ok(match text {
+        // A number alone is an address to URLs: 8000 is 0.0.31.64. Nothing is nothing.
+        _ if number || text.contains("://") || text.starts_with("unix:") => text.to_owned(),
+        _ if text.starts_with(':') => format!("http://localhost{text}"),
+        _ => format!("http://{text}"),
+    })
+}
+
+/// A server on the command line: HOST:PORT and :PORT are the URLs of servers that run, all else stands as it is.
+pub fn server(text: &str) -> Result<String, Infallible> {
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '[' | ']' | ':');
+    let authority = text.split(['/', '?']).next().unwrap_or_default();
+    let port = authority.rsplit_once(':').filter(|(host, port)| {
+        let one = !host.contains(':') || (host.starts_with('[') && host.ends_with(']'));
+        host.chars().all(named) && one && port.parse::<u16>().is_ok()
+    });
+    match port {
+        Some(_) => url(text),
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// Is it a URL, and not the name or command line of a server? A command line may have a URL in it.
 pub fn is_url(text: &str) -> bool {
     let scheme_has = |c: char| c.is_ascii_alphanumeric() || c == '+';
@@ -63,13 +89,13 @@ pub fn parse(text: &str) -> Result<Address> {
             });
         }
     }
-    let help = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH, h2c://HOST[:PORT]/PATH for HTTP/2 without TLS, grpc://HOST:PORT/package.Service/Method or grpcs:// for gRPC, ws://HOST[:PORT]/PATH or wss:// for WebSocket, or tcp://HOST:PORT for a raw echo; over a unix socket \
-                http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock for a raw echo";
-    let wrong = |why: String| miette!(help = help, "{text:?} is not an address to load: {why}");
+    let help =
+        "give a URL such as http://HOST:PORT/PATH; `prony load --help` lists the other schemes";
+    let wrong = |why: String| usage!(help = help, "{text:?} is not an address to load: {why}");
     let (text, zone) = without_zone(text);
     let url = Url::parse(&text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => {
-            wrong("it does not begin with http:// or tcp://".into())
+            wrong("it does not begin with http:// or another scheme".into())
         }
         other => wrong(other.to_string()),
     })?;
@@ -93,7 +119,7 @@ pub fn parse(text: &str) -> Result<Address> {
                 path_and_query(&url),
             ));
         }
-        other => return Err(wrong(format!("there is no way to load {other}://"))),
+        other => return Err(wrong(format!("prony cannot load {other}://"))),
     };
     let host = match url.host() {
         Some(Host::Ipv6(ip)) => format!("{ip}{zone}"),
@@ -328,6 +354,40 @@ mod tests {
     }
 
     #[test]
+    fn addresses_without_a_scheme() {
+        for (text, expected) in [
+            ("localhost:8000", "http://localhost:8000"),
+            (":8000/a?b", "http://localhost:8000/a?b"),
+            ("example.com/a", "http://example.com/a"),
+            ("[::1]:80", "http://[::1]:80"),
+            ("https://x/", "https://x/"),
+            ("unix:/run/a", "unix:/run/a"),
+            ("8000", "8000"),
+        ] {
+            assert_eq!(url(text).unwrap(), expected);
+        }
+        for (text, expected) in [
+            ("localhost:8000/a", "http://localhost:8000/a"),
+            (":8000", "http://localhost:8000"),
+            ("[::1]:80", "http://[::1]:80"),
+        ] {
+            assert_eq!(server(text).unwrap(), expected);
+        }
+        for text in [
+            "node",
+            "node@2",
+            "./serve:80",
+            "./a --to b:80",
+            "a:{port}",
+            "a:b:80",
+            "example.com/a",
+            "tcp://x:1",
+        ] {
+            assert_eq!(server(text).unwrap(), text);
+        }
+    }
+
+    #[test]
     fn unix_sockets() {
         let it = parse("http+unix://%2Frun%2Fapp.sock/a?b").unwrap();
         assert_eq!((it.http, it.path.as_str()), (true, "/a?b"));
@@ -348,10 +408,9 @@ mod tests {
     #[test]
     fn wrong_addresses_are_told_why() {
         for (text, why) in [
-            ("localhost:8000", "no way to load localhost"),
             ("8000", "does not begin with"),
             ("https:///", "host"),
-            ("ftp://x/", "no way to load ftp"),
+            ("ftp://x/", "cannot load ftp"),
             ("tcp://x", "no port"),
             ("http://x:99999/", "invalid port"),
             ("http://a:b@x/", "--user"),

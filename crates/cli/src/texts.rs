@@ -1,6 +1,6 @@
 //! The texts that a verb is to read: files, and standard input.
 
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{IntoDiagnostic, Result, WrapErr};
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub fn read_those_there(files: &[PathBuf]) -> Result<(Texts, Vec<miette::Report>
         };
         // A file that is given twice would be a copy of itself.
         if !seen.insert(name.clone()) {
-            return Err(miette!("{name} is given twice"));
+            return Err(usage!("{name} is given twice"));
         }
         let bytes = if name == STANDARD_INPUT {
             let mut bytes = Vec::new();

@@ -24,7 +24,7 @@ impl Tls {
     /// Where no URL has TLS: nothing may have been said about it.
     pub fn unused(&self) -> Result<()> {
         match self.is_given() {
-            true => Err(miette!(
+            true => Err(usage!(
                 help = "use https:// for TLS",
                 "there are options of TLS, and no URL that begins with https://"
             )),

@@ -20,7 +20,7 @@ impl Messages {
     /// Where nothing speaks WebSocket: nothing may have been said about it.
     pub fn unused(&self) -> Result<()> {
         match self.is_given() {
-            true => Err(miette!(
+            true => Err(usage!(
                 help = SPOKEN_BY,
                 "--size, --text and --subprotocol are for WebSocket"
             )),
@@ -41,7 +41,7 @@ impl Request {
             ("--compressed", self.encoding.compressed),
         ];
         match given.iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(miette!(
+            Some((option, _)) => Err(usage!(
                 help = "over WebSocket, messages have --size and --text, and must come back as they are; -H and --user go into the handshake",
                 "{option} is for requests over HTTP"
             )),
@@ -74,7 +74,7 @@ pub fn upgrade(request: &Request, messages: &Messages, address: &Address) -> Res
     };
     Upgrade::new(&get, &messages.subprotocols).map_err(|reserved| {
         let help = "subprotocols are offered with --subprotocol NAME";
-        miette!(help = help, "{reserved}")
+        usage!(help = help, "{reserved}")
     })
 }
 

@@ -5,7 +5,7 @@ use crate::run::times::CellTimes;
 use crate::run::{ByCell, FailureReport, RunHead, RunReport, cell_of};
 use prony_notebook::{Notebook, NotebookError, Run};
 use prony_record::calibration::Calibration;
-use prony_record::{Distributions, Host, Trial, TrialStatus};
+use prony_record::{Distributions, Host, RunStatus, Trial, TrialStatus};
 use prony_verdict::why::{Anatomy, anatomy};
 
 /// Why a run cannot be reported.
@@ -89,6 +89,10 @@ pub fn report_of(
         } else {
             run.status.to_string()
         },
+        failure: run
+            .result
+            .clone()
+            .filter(|_| run.status == RunStatus::Failed),
         contract: about.contract.clone(),
         baseline: about.baseline.clone(),
         upstream: about.upstream.clone(),

@@ -64,6 +64,8 @@ pub struct RunHead {
     pub started: String,
     /// `running`, `finished`, `interrupted` or `failed`.
     pub status: String,
+    /// Why it failed; null otherwise.
+    pub failure: Option<String>,
     /// What the servers had to answer.
     pub contract: String,
     /// The server that the others are compared with.

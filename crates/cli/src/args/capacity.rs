@@ -13,10 +13,11 @@ use super::request::{Asked, Request};
 use super::servers::contract;
 use super::shape::Shape;
 use super::share::Share;
-use super::timed::{more_than_all, percent, with_unit};
+use super::timed::{length, more_than_all, percent, with_unit};
 use super::tls::Tls;
 use super::ws::Ws;
 use crate::complete;
+use crate::target;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
@@ -61,7 +62,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity http://localhost:8000/ --at-least 5000     for CI: exit status 3 when below")]
 pub struct Capacity {
     /// A URL, a server of the catalog (`name` or `name@workers`), or a command line with {port}
-    #[arg(add = ArgValueCandidates::new(complete::servers))]
+    #[arg(value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub server: String,
     /// Ask for this path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
@@ -86,13 +87,13 @@ pub struct Capacity {
     pub shape: Shape,
     /// Length of the trials that decide; longer where answers are slow or few. Those that find out where to look take a
     /// third, and those for the latency below the capacity a half
-    #[arg(short, long, value_name = "TIME", default_value = "6s", value_parser = with_unit)]
+    #[arg(short, long, value_name = "TIME", default_value = "6s", value_parser = length)]
     pub duration: Span,
     /// Load each start unmeasured until steady, for at most this long
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = with_unit)]
+    #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warmup: Span,
     /// Give up a request after this
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = with_unit)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = length)]
     pub timeout: Span,
     #[command(flatten)]
     pub request: Request,
@@ -126,7 +127,7 @@ pub struct Capacity {
     pub limits: LimitArgs,
 }
 
-/// What is to be kept. Times have a unit, shares a percent sign.
+/// Limits that the server must keep. Times need a unit, shares a percent sign.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitArgs {
@@ -204,7 +205,7 @@ pub struct Calibrate {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_ROUNDS)))]
     pub rounds: u32,
     /// How long each side is loaded in each of the two parts of a round
-    #[arg(short, long, value_name = "TIME", default_value = "500ms")]
+    #[arg(short, long, value_name = "TIME", default_value = "500ms", value_parser = length)]
     pub duration: Span,
     /// Print the result as JSON (`prony schema calibrate` describes it)
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use super::pace::steady_connections;
 use super::shape::Shape;
+use super::timed::length;
 use clap::Args;
 use prony_lab::duel::WINDOW;
 use prony_record::{Load, Spacing, Span};
@@ -16,13 +17,13 @@ pub struct Driven {
     pub connections: Option<u32>,
     /// Load each server for this long in each part of a round [default: as long as its response times ask for, and for half of
     /// the whole time]
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", value_parser = length)]
     pub duration: Option<Span>,
     /// Load each start unmeasured until steady, for at most this long [default: 3s, or 20 response times]
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<Span>,
     /// Give up a request after this [default: 5s, or 10 response times]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = length)]
     pub timeout: Option<Span>,
     #[command(flatten)]
     pub shape: Shape,

@@ -13,9 +13,11 @@ use super::pace::steady_rate;
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
+use super::timed::length;
 use super::tls::Tls;
 use super::ws::Ws;
 use crate::complete;
+use crate::target;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
@@ -56,7 +58,7 @@ use prony_record::verdict::Quantity;
 pub struct Duel {
     /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders; with --image the
     /// command line that is run in each image, if it is not the image's own
-    #[arg(required_unless_present = "image", add = ArgValueCandidates::new(complete::servers))]
+    #[arg(required_unless_present = "image", value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub sides: Vec<String>,
     /// Ask all sides for this path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
@@ -109,7 +111,7 @@ pub struct Duel {
     #[arg(long, value_name = "SHARE")]
     pub band: Option<Share>,
     /// Begin no round that would end after this [default: 3m; none with --rounds]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = length)]
     pub max_time: Option<Span>,
     #[command(flatten)]
     pub why: AnatomyArgs,

@@ -10,8 +10,10 @@ use super::number::{count, times};
 use super::pace::{Pace, connections, pace};
 use super::request::Request;
 use super::shape::Shape;
+use super::timed::length;
 use super::tls::Tls;
 use super::ws::Messages;
+use crate::target;
 use clap::Args;
 use prony_record::Span;
 use std::path::PathBuf;
@@ -46,6 +48,7 @@ pub struct Load {
     /// http://HOST[:PORT]/PATH, https:// for TLS, h2c:// for HTTP/2 without TLS, grpc://HOST:PORT/package.Service/Method or grpcs:// for calls of gRPC,
     /// ws:// or wss:// for WebSocket, or tcp://HOST:PORT for a raw echo; over a unix socket
     /// http+unix://%2Frun%2Fapp.sock/PATH, or unix:///run/app.sock
+    #[arg(value_parser = target::url)]
     pub url: String,
     /// Connections; without --rate 10..200 opens or closes them evenly over the duration, and '10 for 30s, 200 for 1m,
     /// 200..10 for 30s' are stages one after the other
@@ -53,7 +56,7 @@ pub struct Load {
     pub connections: Pace,
     /// Length of the measurement [default: 10s; with stages of --rate or --connections, theirs; with --replay, the log's,
     /// of which a shorter time sends the beginning]
-    #[arg(short, long, value_name = "TIME", conflicts_with = "requests")]
+    #[arg(short, long, value_name = "TIME", value_parser = length, conflicts_with = "requests")]
     pub duration: Option<Span>,
     /// Number of requests, instead of a duration
     #[arg(short = 'n', long, value_name = "N", value_parser = count::<u64>)]
@@ -124,6 +127,7 @@ pub struct Load {
         long,
         value_name = "TIME",
         default_value = "5s",
+        value_parser = length,
         help_heading = "Answer"
     )]
     pub timeout: Span,

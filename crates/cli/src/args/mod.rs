@@ -76,8 +76,8 @@ Examples:
 
 `prony COMMAND --help` explains a command; docs/commands.md has examples of all of them.
 Results go to standard output, everything else to standard error.
-Exit status: 0 done, 1 something could not be done, 2 wrong command line, 3 a limit was broken, or
-an audit found something serious
+Exit status: 0 done; 1 failed; 2 mistake on the command line; 3 a limit was exceeded, or an audit
+found something serious; 4 with --strict: not known whether a limit was exceeded
 ";
 
 /// hyperfine for servers: starts them, proves that they answer correctly, loads them, and says
@@ -91,7 +91,13 @@ override_help = HELP,
     after_help = "Examples:\n  \
         prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
         prony load http://localhost:8000/\n  \
-        prony run quickstart"
+        prony run quickstart\n\n\
+        Exit status:\n  \
+        0  done\n  \
+        1  failed, or only partly done\n  \
+        2  mistake on the command line; nothing was started\n  \
+        3  done, and a limit was exceeded or an audit found something serious\n  \
+        4  done, and not known whether a limit was exceeded (only with --strict)"
 )]
 pub struct Cli {
     #[command(flatten)]

@@ -4,7 +4,7 @@ use super::http2::Http2;
 use super::number::count;
 use super::one_of;
 use clap::Args;
-use miette::{Result, miette};
+use miette::Result;
 use prony_record::load::Assignment;
 use prony_record::{Load, Spacing, Transport};
 
@@ -41,7 +41,7 @@ pub struct Shape {
 
 /// An error about --pipeline over HTTP/2.
 pub fn for_http1() -> miette::Report {
-    miette!(
+    usage!(
         help = "--streams N has N requests in flight on each connection",
         "--pipeline is for HTTP/1.1"
     )
@@ -78,7 +78,7 @@ impl Shape {
             (None, Assignment::RoundRobin) => "--assignment",
             (None, Assignment::Any) => return Ok(()),
         };
-        Err(miette!(
+        Err(usage!(
             help = "--rate N sends N requests per second",
             "{given} needs --rate: without it each request follows the answer before"
         ))

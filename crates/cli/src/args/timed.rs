@@ -1,10 +1,18 @@
-//! Values whose unit has to be said: `--within 10` may mean seconds to its author and milliseconds to its
-//! reader.
+//! Times and shares on the command line.
 
 use super::share::Share;
 use prony_record::Span;
 
-/// A duration with a unit.
+/// The length of a measurement or of a wait: longer than nothing; a plain number is in seconds.
+pub fn length(text: &str) -> Result<Span, String> {
+    match text.parse::<Span>() {
+        Ok(span) if span.is_zero() => Err("must be longer than 0s".to_owned()),
+        Ok(span) => Ok(span),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A limit of a response time, with its unit: `--p99 10` would be seconds to one reader and milliseconds to another.
 pub fn with_unit(text: &str) -> Result<Span, String> {
     match text.parse::<f64>() {
         Ok(_) => Err(format!(
@@ -55,6 +63,15 @@ mod tests {
         assert_eq!(percent("0"), Ok(Share(0.0)));
         let error = percent("0.1").unwrap_err();
         assert!(error.contains("\"0.1%\" or \"10%\""), "{error}");
+    }
+
+    #[test]
+    fn lengths_are_in_seconds_and_above_zero() {
+        assert_eq!(length("10").unwrap().0.as_secs(), 10);
+        assert_eq!(length("10ms").unwrap().0.as_millis(), 10);
+        for text in ["0", "0s", "-1", "", "x"] {
+            assert!(length(text).is_err(), "{text}");
+        }
     }
 
     #[test]

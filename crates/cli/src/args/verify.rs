@@ -2,7 +2,9 @@
 
 use super::connect::Connect;
 use super::request::{Encoding, Login};
+use super::timed::length;
 use super::tls::Tls;
+use crate::target;
 use clap::Args;
 use prony_record::Span;
 use std::path::PathBuf;
@@ -24,6 +26,7 @@ pub struct Verify {
     pub file: PathBuf,
     /// http://HOST[:PORT], https://HOST[:PORT], h2c://HOST[:PORT] (HTTP/2), or http+unix://%2Frun%2Fapp.sock; for contracts
     /// also tcp://HOST:PORT
+    #[arg(value_parser = target::url)]
     pub url: String,
     /// Speak HTTP/2 over https://
     #[arg(long)]
@@ -32,7 +35,7 @@ pub struct Verify {
     #[arg(long)]
     pub no_pipelining: bool,
     /// How long the server may say nothing
-    #[arg(long, value_name = "TIME", default_value = "5s")]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = length)]
     pub timeout: Span,
     /// Draws the values of the requests from this number, to repeat them
     #[arg(long, value_name = "N")]

@@ -12,6 +12,7 @@ use super::servers::contract;
 use super::tls::Tls;
 use super::ws::Ws;
 use crate::complete;
+use crate::target;
 use clap::Args;
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
@@ -33,7 +34,7 @@ use std::path::PathBuf;
     prony why './server {port}' --page why.html --folded stacks   a flame graph, and its stacks")]
 pub struct Why {
     /// A command line with {port}, a server of the catalog (`name` or `name@workers`), or with --pid a URL
-    #[arg(add = ArgValueCandidates::new(complete::servers))]
+    #[arg(value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub server: String,
     /// The process of a server that runs already, whose URL is given; it and all processes below it are looked at,
     /// and left alone

@@ -29,6 +29,7 @@ use prony_verdict::why::anatomy;
 use std::sync::Arc;
 
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
+    sides::at_least_two(args)?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&args.apart.from.load_from)?;
@@ -82,7 +83,13 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     // The live view ends before the result is printed.
     drop(display);
     let id = kept.finish(&outcome, interrupt.fired())?;
-    let (seen, terms) = outcome.map_err(|error| explain(&error))?;
+    let (seen, terms) = match outcome {
+        Ok(found) => found,
+        Err(error) => {
+            show_until_then(&notebook, id, args.json)?;
+            return Err(explain(&error));
+        }
+    };
     if seen.rounds.is_empty() {
         conclude(&notebook, id, "no round was finished");
         say_where(&notebook, id, None);
@@ -118,6 +125,26 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
         true => Ended::Incomplete,
         false => Ended::Done,
     }))
+}
+
+/// Shows what whole rounds have found before a side failed, if there was one.
+fn show_until_then(notebook: &Notebook, id: RunId, json: bool) -> Result<()> {
+    let run = notebook.run(id).into_diagnostic()?;
+    let Some(report) = prony_report::duel::read(notebook, &run).into_diagnostic()? else {
+        return Ok(());
+    };
+    match json {
+        true => println!(
+            "{}",
+            serde_json::to_string_pretty(&report).into_diagnostic()?
+        ),
+        false => crate::out::report(|width| prony_report::duel::text(&report, width)),
+    }
+    // One that the notebook could not take is in a file, as has been said.
+    if !json && !notebook.is_in_memory() {
+        eprintln!("\nthe rounds until then are kept as run {id}: `prony report {id}`");
+    }
+    Ok(())
 }
 
 /// A run as Markdown.

@@ -4,7 +4,7 @@ use crate::Ended;
 use crate::args::Explain;
 use crate::built;
 use crate::verb::audit;
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 use prony_checks::Explanation;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub fn main(args: &Explain) -> Result<Ended> {
                 true => "; this prony was built without `audit`, which has checks of its own",
                 false => "",
             };
-            return Err(miette!(
+            return Err(usage!(
                 help = format!("there are: {}{others}", names.join(", ")),
                 "there is no check {name:?}"
             ));

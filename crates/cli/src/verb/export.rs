@@ -52,7 +52,7 @@ fn pprof(material: &Material, args: &Export) -> Result<Ended> {
             eprintln!("{}", path.display());
         }
         None if console::Term::stdout().is_term() => {
-            return Err(miette!(
+            return Err(usage!(
                 help = "`--out FILE`; then `go tool pprof -http=: FILE`",
                 "a profile is compressed, and nothing for a terminal"
             ));
@@ -74,7 +74,7 @@ fn svg(material: &Material, args: &Export) -> Result<String> {
         Some(name) => chart::chart(material, name)
             .map(|chart| chart.file())
             .map_err(|error| miette!(help = "without --chart they are listed", "{error}")),
-        None => Err(miette!(
+        None => Err(usage!(
             help = "`--chart NAME`",
             "which chart? There are:\n{}",
             there()
@@ -111,7 +111,7 @@ fn sampled<'a>(material: &'a Material, args: &Export) -> Result<&'a Body> {
                 .sides
                 .iter()
                 .map(|side| format!("--server '{}'", side.name));
-            Err(miette!(
+            Err(usage!(
                 help = names.collect::<Vec<_>>().join("\n"),
                 "{} servers fit, and this format takes one: say which",
                 found.len()
@@ -136,7 +136,7 @@ fn cell(material: &Material, args: &Export) -> Result<usize> {
                 .iter()
                 .map(|cell| format!("--server '{}' --load '{}'", cell.label(), cell.load_label()))
                 .collect();
-            Err(miette!(
+            Err(usage!(
                 help = all.join("\n"),
                 "{} distributions fit, and this format takes one: say which server and which load",
                 found.len()

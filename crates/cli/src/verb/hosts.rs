@@ -3,7 +3,7 @@
 use crate::Ended;
 use crate::args::{HostsAction, HostsArgs, HostsCheck};
 use crate::place::on_signal;
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 use prony_lab::interrupt::Interrupt;
 use prony_remote::check::{Path, Reached, host, pair};
 use prony_report::show;
@@ -32,7 +32,7 @@ fn check(args: &HostsCheck) -> Result<Ended> {
         names = registry.hosts().all().map(|it| it.name.clone()).collect();
     }
     if names.is_empty() {
-        return Err(miette!(
+        return Err(usage!(
             help = "name one: prony hosts check --host api1 (docs/hosts.md)",
             "no machine is known: neither --host nor a file of hosts names one"
         ));

@@ -11,13 +11,13 @@ use crate::Ended;
 use crate::args::{Cli, Import, Places};
 use crate::texts;
 use clap::CommandFactory;
-use miette::{Result, miette};
+use miette::Result;
 
 pub fn main(places: &Places, args: &Import) -> Result<Ended> {
     let texts = texts::read(&args.files)?;
     if let Some(runs) = runs::recognise(&texts)? {
         if args.name.is_some() || !args.server.is_empty() {
-            return Err(miette!(
+            return Err(usage!(
                 help = "say only the files",
                 "--as and --server are for figures, and {} is a run: it keeps its name",
                 runs[0].0

@@ -223,7 +223,7 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
     };
     let load = of_sessions(shape::load(args)?, &dialogue)?;
     let load = replay::at_its_times(load, args, &dialogue)?;
-    load.check().map_err(|invalid| miette!("--{invalid}"))?;
+    load.check().map_err(|invalid| usage!("--{invalid}"))?;
     let allowed = prony_lab::placement::allowed_cpus();
     let cpus = args
         .cpus
@@ -239,14 +239,14 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
         (Some(path), _) => target::unix(path)?,
         (None, None) => address.resolve(&args.connect, args.timeout.0)?,
         (None, Some(_)) if address.unix.is_some() => {
-            return Err(miette!("a unix socket is reached on its own machine only"));
+            return Err(usage!("a unix socket is reached on its own machine only"));
         }
         (None, Some(fleet)) => args.connect.route(&address).from(fleet, args.timeout.0)?,
     };
     let sources = args.origin.sources(&args.from.load_from)?;
     let from = sources
         .toward(&target)
-        .map_err(|invalid| miette!("--{invalid}"))?;
+        .map_err(|invalid| usage!("--{invalid}"))?;
     let url = (args.url.as_str(), &address);
     let tls = match crate::ws::of(&dialogue) {
         None => crate::tls::settled(&args.tls, url, &target, args.timeout.0, (fleet, http2))?,
@@ -282,7 +282,7 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
         cpus,
         ..Plan::new(load, target, dialogue)
     };
-    plan.validate().map_err(|invalid| miette!("--{invalid}"))?;
+    plan.validate().map_err(|invalid| usage!("--{invalid}"))?;
     Ok(Settled {
         plan,
         sources,
@@ -294,7 +294,7 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
 /// The load as sessions need it, if the file has some.
 fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_record::Load> {
     match dialogue {
-        Dialogue::Mix(mix) if !mix.sessions.is_empty() && load.pipeline > 1 => Err(miette!(
+        Dialogue::Mix(mix) if !mix.sessions.is_empty() && load.pipeline > 1 => Err(usage!(
             "a session waits for each answer: sessions take no {}",
             match mix.http2 {
                 None => "--pipeline",
@@ -423,7 +423,7 @@ fn known_requests(args: &Load, plan: &Plan) -> Result<()> {
                 [] => "requests have names in a file, --file".to_owned(),
                 names => format!("there are {}", names.join(", ")),
             };
-            return Err(miette!(
+            return Err(usage!(
                 help = known,
                 "--fail-if '{condition}': there is no {what} {name:?}"
             ));

@@ -61,7 +61,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let threads = experiment.loads.iter().map(|load| load.threads).max();
     let rigs = raise(places, args, &experiment, &interrupt, threads.unwrap_or(1))?;
     let [(_, first), ..] = rigs.as_slice() else {
-        return Err(miette!("--rigs names no machine"));
+        return Err(usage!("--rigs names no machine"));
     };
     let placement = match rigs.as_slice() {
         [(None, rig)] => rig.placement.clone(),
@@ -176,7 +176,7 @@ fn raise(
     let upstream = experiment.upstream.is_some();
     if !args.rigs.is_empty() {
         if args.why.why {
-            return Err(miette!(
+            return Err(usage!(
                 help =
                     "leave out --rigs, or run it without --why and then with --why on this machine",
                 "--why looks at servers on this machine, and those of rigs are elsewhere"

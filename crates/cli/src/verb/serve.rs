@@ -2,7 +2,7 @@
 
 use crate::Ended;
 use crate::args::{Serve, Served};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 use prony_reference::{Contract, ceiling, clockwork};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -43,12 +43,12 @@ fn over(args: &Serve) -> Result<ceiling::Over> {
     };
     let tls = given(&args.cert).zip(given(&args.key));
     match (args.over.is_tls(), &tls) {
-        (true, None) => Err(miette!(
+        (true, None) => Err(usage!(
             help = "`prony servers start reference-epoll --over tls` makes a certificate",
             "--over {} needs a certificate: --cert FILE --key FILE",
             args.over
         )),
-        (false, Some(_)) => Err(miette!("--cert is for --over tls and --over h2")),
+        (false, Some(_)) => Err(usage!("--cert is for --over tls and --over h2")),
         _ => Ok(ceiling::Over {
             http2: args.over.is_http2(),
             tls,

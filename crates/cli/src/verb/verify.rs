@@ -7,7 +7,7 @@ use crate::args::Verify;
 use crate::args::http2::Http2;
 use crate::request::{prefix, ways};
 use crate::target;
-use miette::{Result, miette};
+use miette::Result;
 use prony_engine::protocol::Limits;
 use prony_engine::protocol::mix::Shares;
 use prony_lab::requests::verify::{Tried, verify};
@@ -19,7 +19,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
         return contract::verify(args, named, &address);
     }
     if !address.http {
-        return Err(miette!(
+        return Err(usage!(
             "the requests are HTTP: the URL must begin with http://, https:// or h2c://"
         ));
     }
@@ -29,7 +29,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
     };
     let http2 = settings.is_spoken(&address)?;
     if address.ws {
-        return Err(miette!(
+        return Err(usage!(
             help = "prony load ws://… judges every message; `prony servers check` verifies ws-echo",
             "a file has HTTP requests, which are not sent over WebSocket"
         ));

@@ -70,7 +70,7 @@ fn what_is_no_benchmark_and_what_cannot_be_read_is_said() {
         done.stderr.contains("cannot read missing.txt") && done.stdout.contains("1 output of wrk"),
         "{done}"
     );
-    let done = place.prony(&["audit", "poem.txt", "poem.txt"]).with(1);
+    let done = place.prony(&["audit", "poem.txt", "poem.txt"]).with(2);
     assert!(done.stderr.contains("poem.txt is given twice"), "{done}");
     place.prony(&["audit"]).with(2);
     let done = place.prony(&["import", "poem.txt", "--as", "poem"]).with(1);

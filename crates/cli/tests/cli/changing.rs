@@ -72,7 +72,7 @@ fn a_rate_that_changes_is_shown_over_time() {
         &["--rate", "100..200", "-n", "10"],
         &["--rate", "100..200", "--warmup", "1s"],
     ] {
-        load(wrong).with(1);
+        load(wrong).with(2);
     }
     load(&["--rate", "100 for"]).with(2);
 }
@@ -132,7 +132,7 @@ fn connections_that_change_are_shown_over_time() {
         ),
         (&["-c", "1..2", "-t", "3"], "--threads must be at most"),
     ] {
-        let done = load(wrong).with(1);
+        let done = load(wrong).with(2);
         assert!(done.stderr.contains(word), "{word}: {done}");
     }
     load(&["-c", "0..2"]).with(2);

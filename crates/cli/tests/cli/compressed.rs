@@ -233,7 +233,7 @@ fn what_has_no_encodings_is_refused() {
             "a contract has its own requests",
         ),
     ] {
-        let refused = place.prony(line).with(1);
+        let refused = place.prony(line).with(2);
         assert!(refused.stderr.contains(expected), "{refused}");
     }
 }

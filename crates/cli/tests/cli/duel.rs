@@ -45,7 +45,7 @@ fn servers_of_the_catalog_and_what_is_kept_of_them() {
     let kept = place.prony(&["report", "--json"]).with(0).json();
     assert_eq!(kept["run"]["name"], "duel");
     assert_eq!(kept["cells"].as_array().unwrap().len(), 4, "{kept:#}");
-    let done = duel(&place, &["quick", "plain"]).with(1);
+    let done = duel(&place, &["quick", "plain"]).with(2);
     assert!(done.stderr.contains("say which with --contract"), "{done}");
 }
 
@@ -85,6 +85,34 @@ fn only_what_is_asked_is_measured_and_compared() {
     }
     let done = only(&["--only", "speed"]).with(2);
     assert!(done.stderr.contains("throughput, p50, p99, cpu"), "{done}");
+}
+
+/// Whole rounds are shown before the failure that ended the duel, there and in its report.
+#[test]
+fn a_duel_that_fails_shows_its_rounds_and_why_it_failed() {
+    let place = Place::new();
+    let prony = crate::support::PRONY;
+    let steady = format!("{prony} serve http-echo --port {{port}}");
+    let starts = place.path().join("starts");
+    let starts = starts.display();
+    // Its pilot and two rounds start it; then it does not.
+    let failing = format!(
+        "sh -c 'echo >> {starts}; [ $(wc -l < {starts}) -lt 4 ] || {{ echo no luck; exit 3; }}; \
+         exec {prony} serve http-echo --port $PORT'"
+    );
+    let quick = [
+        "--rounds", "4", "-d", "100ms", "--warmup", "100ms", "-c", "4",
+    ];
+    let sides = [&["duel", &steady, &failing][..], &quick].concat();
+    let done = place.prony(&sides).with(1);
+    assert!(done.stderr.contains("no luck"), "{done}");
+    assert!(done.stdout.contains("2 rounds"), "{done}");
+    let kept = place.prony(&["report"]).with(0).stdout;
+    assert!(kept.contains("2 rounds"), "{kept}");
+    let kept = place.prony(&["report", "--json"]).with(0).json();
+    assert_eq!(kept["run"]["status"], "failed", "{kept:#}");
+    let failure = kept["run"]["failure"].as_str().unwrap();
+    assert!(failure.contains("status 3"), "{failure}");
 }
 
 #[test]
@@ -166,10 +194,10 @@ fn servers_that_are_already_running() {
     assert_eq!(compared[0], "throughput", "{report:#}");
     // CPU time is that of processes that prony has started.
     assert!(!compared.contains(&"cpu"), "{report:#}");
-    let done = duel(&place, &[&one.http("/x")]).with(1);
+    let done = duel(&place, &[&one.http("/x")]).with(2);
     assert!(done.stderr.contains("a duel needs two sides"), "{done}");
     let echo = Served::start(&["tcp-echo"]);
-    let done = duel(&place, &[&one.http("/x"), &echo.tcp()]).with(1);
+    let done = duel(&place, &[&one.http("/x"), &echo.tcp()]).with(2);
     assert!(done.stderr.contains("cannot be asked for"), "{done}");
     let done = duel(&place, &["quik", "plain", "--contract", "tcp-echo"]).with(1);
     assert!(done.stderr.contains("did you mean \"quick\"?"), "{done}");
@@ -394,7 +422,7 @@ fn checks_are_explained() {
     }
     let all = place.prony(&["explain", "--json"]).with(0).json();
     assert!(all.as_array().unwrap().len() > 15);
-    let done = place.prony(&["explain", "server-idel"]).with(1);
+    let done = place.prony(&["explain", "server-idel"]).with(2);
     assert!(
         done.stderr.contains("there is no check") && done.stderr.contains("server-idle"),
         "{done}"

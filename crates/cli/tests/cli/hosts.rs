@@ -162,7 +162,7 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
             "{refused}"
         );
     }
-    let refused = load("-d 100ms --measure-from b").with(1);
+    let refused = load("-d 100ms --measure-from b").with(2);
     assert!(refused.stderr.contains("needs --load-from"), "{refused}");
 }
 
@@ -236,7 +236,7 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
             && report.contains("local (slow client)"),
         "{report}"
     );
-    let refused = run(&["--measure-from", "a"]).with(1).stderr;
+    let refused = run(&["--measure-from", "a"]).with(2).stderr;
     assert!(refused.contains("the servers run there"), "{refused}");
     let report = run(&["--load-from", "a"]).with(0).stdout;
     assert!(
@@ -282,14 +282,14 @@ fn rounds_are_divided_among_rigs() {
     let rounds: u64 = rigs.iter().map(|it| it["rounds"].as_u64().unwrap()).sum();
     assert!(rigs.is_empty() || rounds == 6, "{report:#}");
     for (more, code, said) in [
-        ("--rigs a,a+b", 1, "names a twice"),
-        ("--rigs a+", 1, "is no rig"),
+        ("--rigs a,a+b", 2, "names a twice"),
+        ("--rigs a+", 2, "is no rig"),
         ("--rigs a,d", 1, "there is no host \"d\""),
         ("--rigs slurm", 1, "this is no Slurm job"),
-        ("--rigs a --why", 1, "without --why"),
+        ("--rigs a --why", 2, "without --why"),
         ("--server-on a --why", 2, "cannot be used with"),
         ("--rigs a --server-on b", 2, "cannot be used with"),
-        ("--server-on a --upstream-on b", 1, "no upstream here"),
+        ("--server-on a --upstream-on b", 2, "no upstream here"),
         ("--server-cpus 4096", 1, "for the server"),
     ] {
         let refused = run(more).with(code);
@@ -480,7 +480,7 @@ fn machines_are_checked_and_the_network_between_them() {
         .env("HOME", place.path())
         .output()
         .unwrap();
-    assert_eq!(none.status.code(), Some(1));
+    assert_eq!(none.status.code(), Some(2));
 }
 
 #[test]

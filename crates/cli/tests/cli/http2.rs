@@ -216,7 +216,12 @@ fn what_cannot_work_over_http2_is_said() {
             "answered with status 200",
         ),
     ] {
-        let done = place.prony(arguments).with(1);
+        // What the server answers and what a file has are no mistakes in the command line.
+        let answered = ["verification", "answered", "HTTP/1.1, not"];
+        let answered = answered.iter().any(|one| said.contains(one));
+        let verified = arguments[0] == "duel" && said.starts_with("no header field");
+        let code = if answered || verified { 1 } else { 2 };
+        let done = place.prony(arguments).with(code);
         assert!(done.stderr.contains(said), "{arguments:?}: {done}");
         assert_eq!(done.stdout, "", "{done}");
     }

@@ -330,7 +330,7 @@ fn runs_and_figures_are_told_apart() {
     place
         .prony(&["export", "1", "-f", "json", "--out", "run.json"])
         .with(0);
-    let done = place.prony(&["import", "run.json", "--as", "x"]).with(1);
+    let done = place.prony(&["import", "run.json", "--as", "x"]).with(2);
     assert!(
         done.stderr.contains("--as and --server are for figures"),
         "{done}"
@@ -342,7 +342,7 @@ fn runs_and_figures_are_told_apart() {
     .unwrap();
     let done = place.prony(&["import", "figures.md"]).with(2);
     assert!(done.stderr.contains("say --as NAME"), "{done}");
-    let done = place.prony(&["import", "run.json", "figures.md"]).with(1);
+    let done = place.prony(&["import", "run.json", "figures.md"]).with(2);
     assert!(
         done.stderr
             .contains("run.json is a run of prony, and figures.md is not"),

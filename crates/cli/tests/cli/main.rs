@@ -53,6 +53,7 @@ mod tls;
 mod tried;
 mod unasked;
 mod unkept;
+mod usage;
 #[cfg(feature = "view")]
 mod view;
 mod websocket;

@@ -98,7 +98,7 @@ fn every_format_has_the_run() {
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "{format}");
     }
     // A single distribution is asked for by name, and so is a chart.
-    let done = export(&["hgrm"]).with(1);
+    let done = export(&["hgrm"]).with(2);
     assert!(
         done.stderr.contains("--server 'plain' --load 'c2'"),
         "{done}"
@@ -108,7 +108,7 @@ fn every_format_has_the_run() {
         table.contains("Percentile") && table.contains("Total count    =          600"),
         "{table}"
     );
-    let done = export(&["svg"]).with(1);
+    let done = export(&["svg"]).with(2);
     assert!(done.stderr.contains("throughput-c2"), "{done}");
     let done = export(&["svg", "--chart", "nothing"]).with(1);
     assert!(

@@ -162,7 +162,7 @@ fn lines_of_a_log_are_requests_of_a_file() {
         (&["none.log"], "cannot read"),
         (&[&log, "--warmup", "1s"], "--warmup must be 0s"),
     ] {
-        let done = load(wrong).with(1);
+        let done = load(wrong).with(if word.starts_with("--") { 2 } else { 1 });
         let said = done.stderr.replace('\n', " ");
         assert!(said.contains(word), "{word}: {done}");
     }

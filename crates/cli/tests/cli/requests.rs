@@ -176,7 +176,7 @@ fn a_limit_of_one_request_and_a_wrong_answer() {
         let failed = one["outcomes"]["wrong_answer"].as_u64().unwrap();
         assert!(row.ends_with(&format!(" {failed} |")), "{failed}: {row}");
     }
-    let unknown = load(&place, &file, &url, &["--fail-if", "chekout.p99 > 1s"]).with(1);
+    let unknown = load(&place, &file, &url, &["--fail-if", "chekout.p99 > 1s"]).with(2);
     assert!(
         unknown.stderr.contains("there is no request \"chekout\""),
         "{unknown}"
@@ -212,7 +212,7 @@ fn mistakes_are_shown_in_their_line() {
             "{word}: {done}"
         );
     }
-    let echo = load(&place, &file, "tcp://127.0.0.1:9", &[]).with(1);
+    let echo = load(&place, &file, "tcp://127.0.0.1:9", &[]).with(2);
     assert!(echo.stderr.contains("must begin with http://"), "{echo}");
     let both = load(&place, &file, "http://127.0.0.1:9", &["-m", "PUT"]).with(2);
     assert!(both.stderr.contains("cannot be used with"), "{both}");

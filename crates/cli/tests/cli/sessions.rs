@@ -181,7 +181,7 @@ fn limits_and_comments_are_about_sessions_too() {
     assert!(text.contains("| session | completed |"), "{text}");
     assert!(text.contains("| buyer | "), "{text}");
     let unknown = ["-n", "4", "-c", "1", "--fail-if", "seller.p99 > 1s"];
-    let done = load(&place, &file, addr, &unknown).with(1);
+    let done = load(&place, &file, addr, &unknown).with(2);
     assert!(
         done.stderr.contains("no request or session \"seller\""),
         "{done}"

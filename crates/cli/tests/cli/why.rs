@@ -244,7 +244,7 @@ fn a_process_that_cannot_be_meant_is_refused() {
         &["why", "it {port}", "--pid", "1"],
         "--pid is for the URL of a server",
     )
-    .with(1);
+    .with(2);
     refused(&["why", url, "--pid", "0"], "invalid value '0'").with(2);
 }
 

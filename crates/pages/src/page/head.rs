@@ -23,7 +23,10 @@ pub(super) fn header(material: &Material) -> Markup {
             " · " (run.host) " · " (run.placement)
         }
         @if run.status != "finished" {
-            p.status { "The run is marked as " strong { (run.status) } ": these are the figures until then." }
+            @match &run.failure {
+                Some(failure) => p.status { "The run has " strong { (run.status) } ": " (failure) },
+                None => p.status { "The run is marked as " strong { (run.status) } ": these are the figures until then." },
+            }
         }
     }
 }

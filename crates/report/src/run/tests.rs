@@ -10,6 +10,7 @@ fn head(baseline: &str) -> RunHead {
         title: "T".into(),
         started: "2026-11-21T10:00:00Z".into(),
         status: "finished".into(),
+        failure: None,
         contract: "tcp-echo".into(),
         baseline: baseline.into(),
         upstream: None,

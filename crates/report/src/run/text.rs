@@ -22,8 +22,14 @@ impl RunReport {
         let run = &self.run;
         let _ = writeln!(out, "{} — run {} ({})", run.title, run.id, run.name);
         let _ = writeln!(out, "{}; {}", run.host, run.placement);
-        if run.status != "finished" {
-            let _ = writeln!(out, "{}: these are the figures until then", run.status);
+        match &run.failure {
+            Some(failure) => {
+                let _ = writeln!(out, "{}: {failure}", run.status);
+            }
+            None if run.status != "finished" => {
+                let _ = writeln!(out, "{}: these are the figures until then", run.status);
+            }
+            None => {}
         }
         for (load, cells) in self.by_load() {
             let _ = writeln!(out, "\n{}", self.sentence(&cells));

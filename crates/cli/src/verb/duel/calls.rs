@@ -4,7 +4,7 @@ use super::sides::Hint;
 use crate::args::grpc::Called;
 use crate::args::request::Request;
 use crate::grpc::rpc;
-use miette::{Result, miette};
+use miette::Result;
 use prony_lab::contract::Contract;
 use prony_lab::grpc::Rpc;
 
@@ -38,7 +38,7 @@ pub(super) fn call(
             return Ok(None);
         }
         (None, None) => {
-            return Err(miette!(
+            return Err(usage!(
                 help = "grpc://HOST:PORT/package.Service/Method, or --call package.Service/Method",
                 "the URL does not say which method is called"
             ));
@@ -51,20 +51,20 @@ pub(super) fn call(
         .chain(methods)
         .find(|other| other.trim_start_matches('/') != wanted)
     {
-        return Err(miette!(
+        return Err(usage!(
             "all sides are asked for the same, and here two methods are called: {wanted} and {}",
             other.trim_start_matches('/')
         ));
     }
     if contract.is_some() || get.is_some() {
-        return Err(miette!(
+        return Err(usage!(
             help = "leave out --contract and --get, or the method",
             "a contract and --get say what is asked, and so does a method that is called"
         ));
     }
     let speaks_http = |hint: &Hint| matches!(hint, Hint::Path(_) | Hint::Socket(_));
     if hints.iter().any(speaks_http) {
-        return Err(miette!(
+        return Err(usage!(
             help = "grpc:// for all of them",
             "a call of gRPC cannot be compared with a request of HTTP or a message over WebSocket"
         ));

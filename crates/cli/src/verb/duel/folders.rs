@@ -44,7 +44,7 @@ fn names(words: &[String], folders: &[PathBuf]) -> Vec<String> {
 /// The same command line in a worktree of each revision. All are looked up before anything is built.
 pub fn revisions(args: &Duel, worktrees: &mut Vec<Worktree>) -> Result<Vec<Side>> {
     let [line] = args.sides.as_slice() else {
-        return Err(miette!(
+        return Err(usage!(
             help = "prony duel --rev main --rev HEAD --build 'make' './server --port {port}'",
             "with --rev there is one command line, which is run in each revision"
         ));

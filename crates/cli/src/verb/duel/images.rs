@@ -15,7 +15,7 @@ pub fn images(args: &Duel) -> Result<Vec<Side>> {
         [] => "",
         [line] => line,
         [_, other, ..] => {
-            return Err(miette!(
+            return Err(usage!(
                 help = "prony duel --image shop:1 --image shop:2 'serve --port {port}'; quote the command line",
                 "with --image there is one command line at most, which is run in each image; {other:?} is a second one"
             ));

@@ -53,6 +53,21 @@ pub fn any_starts(args: &Duel) -> bool {
         || !args.sides.iter().all(|word| is_url(word))
 }
 
+/// Refuses a duel of fewer than two sides, before anything is built or any machine is reached.
+pub fn at_least_two(args: &Duel) -> Result<()> {
+    let named = match (args.rev.len(), args.image.len()) {
+        (0, 0) => args.sides.len(),
+        (revisions, images) => revisions + images,
+    };
+    match named + usize::from(args.aa) {
+        0 | 1 => Err(usage!(
+            help = "prony duel 'server-a --port {port}' 'server-b --port {port}'",
+            "a duel needs two sides"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Where servers of the catalog are built.
 enum Site<'a> {
     Here(Builder),
@@ -78,22 +93,18 @@ impl<'a> Site<'a> {
 pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Result<Chosen> {
     let there = elsewhere.and_then(Elsewhere::host).is_some();
     if there && (args.run.is_some() || !args.rev.is_empty() || !args.image.is_empty()) {
-        return Err(miette!(
+        return Err(usage!(
             help = "start prony on that machine, or give command lines that are there",
             "--run, --rev and --image are about folders and images of this machine, and the servers are to run elsewhere"
         ));
     }
     if there && args.sides.iter().any(|word| is_url(word)) {
-        return Err(miette!(
+        return Err(usage!(
             "URLs and servers that prony starts cannot be compared from other machines: start both, or neither"
         ));
     }
-    if let Some(setup) = &args.setup {
-        eprintln!("setting up: {setup}");
-        shell(setup, Path::new(".")).wrap_err("--setup")?;
-    }
     if args.build.is_some() && args.rev.is_empty() && args.run.is_none() {
-        return Err(miette!(
+        return Err(usage!(
             help = "--rev REVISION for revisions of this repository, --run COMMAND for folders, --setup COMMAND once before everything",
             "--build builds revisions or folders, and there are none"
         ));
@@ -107,6 +118,10 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         calls: calls(args.called.call.as_deref(), args.contract),
     };
     manners.fit(&args.sides)?;
+    if let Some(setup) = &args.setup {
+        eprintln!("setting up: {setup}");
+        shell(setup, Path::new(".")).wrap_err("--setup")?;
+    }
     let mut worktrees = Vec::new();
     let (mut sides, hints) = match &args.run {
         Some(line) => without_hints(folders(args, line)?),
@@ -119,6 +134,15 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         None => {
             let catalog = places.catalog()?;
             let site = Site::of(places, elsewhere)?;
+            let asked = args.get.is_some() || args.called.call.is_some() || args.request.is_given();
+            if args.contract.is_none() && !asked && !args.ws.ws {
+                let hints: Vec<Hint> = args
+                    .sides
+                    .iter()
+                    .map(|word| known(word, &catalog))
+                    .collect();
+                in_common(&hints).transpose()?;
+            }
             let all = args.sides.iter();
             let all = all.map(|word| side(word, (&manners, &args.request), &catalog, &site));
             let mut found: (Vec<Side>, Vec<Hint>) =
@@ -132,12 +156,6 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             name: format!("{} again", first.name),
             ..first.clone()
         }));
-    }
-    if sides.len() < 2 {
-        return Err(miette!(
-            help = "prony duel 'server-a --port {port}' 'server-b --port {port}'",
-            "a duel needs two sides"
-        ));
     }
     manners.speak(&mut sides);
     number_doubles(&mut sides);
@@ -257,7 +275,7 @@ fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Resul
         _ => false,
     };
     if sessions && (load.pipeline > 1 || !load.keepalive) {
-        return Err(miette!(
+        return Err(usage!(
             "a session waits for each answer, and has a connection until it ends: sessions take no --pipeline, --streams, \
              --no-keepalive and --requests-per-connection"
         ));
@@ -267,7 +285,7 @@ fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Resul
         threads: 1,
         ..load.clone()
     };
-    alone.check().map_err(|invalid| miette!("--{invalid}"))?;
+    alone.check().map_err(|invalid| usage!("--{invalid}"))?;
     manners.messages(load, ask)
 }
 
@@ -288,7 +306,7 @@ pub fn asked(ask: &Ask, sides: &[Side]) -> String {
 fn plain_calls(sides: &[Side]) -> Result<()> {
     match sides.iter().find(|side| side.key.is_some()) {
         None => Ok(()),
-        Some(side) => Err(miette!(
+        Some(side) => Err(usage!(
             help = "grpcs://HOST/METHOD calls a server that runs already over TLS",
             "{}: servers that prony starts are called by gRPC without TLS",
             side.name
@@ -318,7 +336,7 @@ fn spoken(ask: &Ask, sides: &[Side]) -> Result<()> {
         };
         if !speaks.contains(&over) {
             let all: Vec<&str> = speaks.iter().map(|over| over.word()).collect();
-            return Err(miette!(
+            return Err(usage!(
                 help = "--over says what is spoken; `prony servers list` shows what each server speaks",
                 "{} does not speak {} ({}): under {contract} it speaks {}",
                 side.name,
@@ -345,6 +363,15 @@ pub enum Hint {
     None,
 }
 
+/// What the catalog says of a side.
+fn known(word: &str, catalog: &Catalog) -> Hint {
+    let name = word.split_once('@').map_or(word, |(name, _)| name);
+    match catalog.get(name) {
+        Ok(server) if !is_url(word) => Hint::Contracts(server.manifest.contracts.clone()),
+        _ => Hint::None,
+    }
+}
+
 fn side(
     word: &str,
     (manners, request): (&Manners<'_>, &Request),
@@ -357,7 +384,7 @@ fn side(
         let http2 = address.h2c || address.grpc || (over_tls && manners.http2.http2);
         let target = address.resolve(manners.connect, PATIENCE)?;
         if let Target::Unix(_) = target {
-            return Err(miette!(
+            return Err(usage!(
                 "{word}: servers on unix sockets are loaded by `prony load` alone"
             ));
         }
@@ -417,7 +444,7 @@ fn side(
     };
     let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
     if !server.manifest.allows(workers) {
-        return Err(miette!("{name} cannot have {workers} workers"));
+        return Err(usage!("{name} cannot have {workers} workers"));
     }
     eprintln!("building {name}");
     let built = site.build(server).map_err(|error| {
@@ -455,13 +482,13 @@ fn ask(
     }
     if let Some(contract) = contract {
         if request.is_given() {
-            return Err(miette!(
+            return Err(usage!(
                 help = "leave out --contract, or say the path with --get",
                 "a contract has its own requests: {contract} takes no method, header, body, name, compression or expectation"
             ));
         }
         if contract == Contract::Weather {
-            return Err(miette!(
+            return Err(usage!(
                 "a gateway needs an upstream: use an experiment (`prony run weather`)"
             ));
         }
@@ -471,7 +498,7 @@ fn ask(
         |hint: &Hint| matches!(hint, Hint::Contracts(list) if *list == [Contract::TcpEcho]);
     let get = |path: &str| -> Result<Ask> {
         if hints.iter().any(echoes) {
-            return Err(miette!(
+            return Err(usage!(
                 help = "tcp://HOST:PORT and servers of the contract tcp-echo are compared with one another",
                 "a server that echoes bytes, over tcp-echo alone, cannot be asked for {path}"
             ));
@@ -510,8 +537,8 @@ fn in_common(hints: &[Hint]) -> Option<Result<Contract>> {
     Some(
         match Contract::ALL.iter().filter(keep).collect::<Vec<_>>()[..] {
             [only] => Ok(*only),
-            [] => Err(miette!("these servers keep no contract in common")),
-            ref several => Err(miette!(
+            [] => Err(usage!("these servers keep no contract in common")),
+            ref several => Err(usage!(
                 help = "say which with --contract",
                 "these servers keep several contracts: {}",
                 several
@@ -547,7 +574,7 @@ fn socket(
 ) -> Result<Ask> {
     request.fits_handshake()?;
     if asked.file.is_some() {
-        return Err(miette!(
+        return Err(usage!(
             "--file has HTTP requests: they are not sent over WebSocket"
         ));
     }
@@ -557,7 +584,7 @@ fn socket(
         Hint::Socket(_) | Hint::None => false,
     };
     if hints.iter().any(|hint| others(&hint)) {
-        return Err(miette!(
+        return Err(usage!(
             help = "ws://HOST/PATH for servers that run, --ws for those that prony starts, servers of the catalog that keep ws-echo",
             "WebSocket is compared with WebSocket, and one side does not speak it"
         ));
@@ -570,7 +597,7 @@ fn socket(
         None if plain && all_keep => return Ok(Ask::Contract(Contract::WsEcho)),
         None => {}
         Some(contract) => {
-            return Err(miette!(
+            return Err(usage!(
                 help = "--contract ws-echo verifies WebSocket at /, without further header fields and subprotocols",
                 "{contract} is no contract for these messages over WebSocket"
             ));
@@ -592,7 +619,7 @@ fn of_file(
     hints: &[Hint],
 ) -> Result<Ask> {
     if request.is_described() {
-        return Err(miette!(
+        return Err(usage!(
             "--file has requests of its own: without method, header, body or expectation"
         ));
     }
@@ -602,7 +629,7 @@ fn of_file(
         (None, None) => Contract::Http,
     };
     if let Contract::TcpEcho | Contract::WsEcho = contract {
-        return Err(miette!(
+        return Err(usage!(
             "--file has HTTP requests, and a server of {contract} does not answer them"
         ));
     }

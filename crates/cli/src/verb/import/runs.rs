@@ -16,7 +16,7 @@ pub fn recognise(texts: &[(String, String)]) -> Result<Option<Vec<(String, Raw<'
         return Ok(None);
     };
     if let Some(other) = others {
-        return Err(miette!(
+        return Err(usage!(
             help = "import them one after the other",
             "{} is a run of prony, and {} is not",
             run.0,

@@ -3,7 +3,7 @@
 use crate::args::Load;
 use crate::request::{prefix, text_or_file};
 use crate::target;
-use miette::{Result, miette};
+use miette::Result;
 use prony_engine::protocol::h2::H2Exchange;
 use prony_engine::protocol::mix::Shares;
 use prony_engine::protocol::ws::WsMessages;
@@ -18,9 +18,7 @@ pub fn dialogue(args: &Load, address: &target::Address, http2: bool) -> Result<D
     }
     args.messages.unused()?;
     if args.request.encoding.compressed && !address.http {
-        return Err(miette!(
-            "--compressed is for HTTP: an echo has no encodings"
-        ));
+        return Err(usage!("--compressed is for HTTP: an echo has no encodings"));
     }
     let several = match (&args.file, &args.replay) {
         (None, None) => None,
@@ -30,7 +28,7 @@ pub fn dialogue(args: &Load, address: &target::Address, http2: bool) -> Result<D
     match (several, address.http) {
         (None, _) if http2 => h2(args, address),
         (Some(_), true) => mix(args, address, http2),
-        (Some(option), false) => Err(miette!(
+        (Some(option), false) => Err(usage!(
             "{option} has HTTP requests: the URL must begin with http://"
         )),
         (None, true) => http(args, address),
@@ -94,7 +92,7 @@ fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
         return Ok(Dialogue::Mix(Box::new(mix)));
     }
     let exchange = H2Exchange::new(&request, address.tls, expect)
-        .map_err(|forbidden| miette!("{forbidden}"))?;
+        .map_err(|forbidden| usage!("{forbidden}"))?;
     Ok(Dialogue::H2(Box::new(H2Requests {
         exchanges: vec![exchange],
         limits: limits(args),
@@ -104,7 +102,7 @@ fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
 
 fn ws(args: &Load, address: &target::Address) -> Result<Dialogue> {
     if args.file.is_some() || args.replay.is_some() {
-        return Err(miette!(
+        return Err(usage!(
             help = "ws:// sends messages of --size bytes, which must come back",
             "--file and --replay have HTTP requests: the URL must begin with http://"
         ));
@@ -140,19 +138,19 @@ fn decoded(request: &HttpRequest, expect: &Expect, limits: Limits) -> Mix {
 
 fn echo(args: &Load) -> Result<Dialogue> {
     if args.request.login.user.is_some() {
-        return Err(miette!("--user is for HTTP: an echo knows no names"));
+        return Err(usage!("--user is for HTTP: an echo knows no names"));
     }
     let said = args.message.as_deref().unwrap_or("hello\\n");
     let message = match said.strip_prefix('@') {
         Some(_) => text_or_file(said)?,
         None => unescape(said)
             .ok_or_else(|| {
-                miette!("{said:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood")
+                usage!("{said:?} has an unknown escape: \\n, \\r, \\t and \\\\ are understood")
             })?
             .into_bytes(),
     };
     if message.is_empty() {
-        return Err(miette!("an echo needs a message of at least one byte"));
+        return Err(usage!("an echo needs a message of at least one byte"));
     }
     Ok(Dialogue::Echo(message))
 }

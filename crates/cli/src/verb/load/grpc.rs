@@ -18,7 +18,7 @@ pub fn call(args: &Load, address: &Address) -> Result<(Rpc, Dialogue)> {
         (_, Some(_)) => Some("--replay"),
         _ => None,
     } {
-        return Err(miette!(
+        return Err(usage!(
             "{option} has requests of HTTP, and grpc:// makes one call again and again"
         ));
     }

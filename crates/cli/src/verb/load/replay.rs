@@ -60,7 +60,7 @@ pub fn at_its_times(
         return Ok(load);
     };
     if !load.connection_stages.is_empty() {
-        return Err(miette!(
+        return Err(usage!(
             "--connections must be the same throughout: a log says by itself how much is asked"
         ));
     }

@@ -3,7 +3,7 @@
 use crate::args::Load;
 use crate::args::capacity::MAX_CONNECTIONS;
 use crate::args::pace::Pace;
-use miette::{Result, miette};
+use miette::Result;
 use prony_engine::descriptors;
 use prony_record::load::Assignment;
 use prony_record::stages::due_in;
@@ -91,20 +91,16 @@ pub fn window(length: Duration) -> Duration {
 /// How long a load lasts whose `option` changes. A ramp takes all of the `given` time.
 fn length(args: &Load, option: &str, pace: &Pace, given: Span) -> Result<Duration> {
     if args.duration.is_some() && matches!(pace, Pace::Stages(_)) {
-        return Err(miette!(
+        return Err(usage!(
             "the stages of --{option} say how long the load lasts: leave out --duration"
         ));
     }
     if args.requests.is_some() {
-        return Err(miette!(
+        return Err(usage!(
             help = "-d TIME says how long the load lasts",
             "--requests needs the same --{option} throughout: stages and ramps last for a time, not for a number of requests"
         ));
     }
     let stages = pace.stages(given);
-    let length: Duration = stages.iter().map(|stage| stage.duration.0).sum();
-    match length.is_zero() {
-        true => Err(miette!("--duration must be longer than 0s")),
-        false => Ok(length),
-    }
+    Ok(stages.iter().map(|stage| stage.duration.0).sum())
 }

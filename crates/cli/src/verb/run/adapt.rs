@@ -35,7 +35,7 @@ pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
     if !args.load.is_empty() {
         let labels: Vec<String> = experiment.loads.iter().map(ToString::to_string).collect();
         if let Some(unknown) = args.load.iter().find(|label| !labels.contains(label)) {
-            return Err(miette!(
+            return Err(usage!(
                 help = format!("its loads are: {}", labels.join(", ")),
                 "{unknown:?} is no load of {}",
                 experiment.name
@@ -47,7 +47,7 @@ pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
     if !args.only.is_empty() {
         let labels: Vec<String> = experiment.entrants.iter().map(Entrant::label).collect();
         if let Some(unknown) = args.only.iter().find(|name| !labels.contains(name)) {
-            return Err(miette!(
+            return Err(usage!(
                 help = format!("in it are: {}", labels.join(", ")),
                 "{unknown:?} does not take part in {}",
                 experiment.name

@@ -3,7 +3,7 @@
 use crate::live::Live;
 use crate::verb::duel::explain;
 use crate::verb::why::{hear, whole_rounds};
-use miette::{Result, miette};
+use miette::Result;
 use prony_lab::duel::{Manner, WINDOW};
 use prony_lab::event::Event;
 use prony_lab::experiment::Experiment;
@@ -27,7 +27,7 @@ const WARMUP: Duration = Duration::from_secs(3);
 /// Can it be done for this experiment? Said before anything is measured.
 pub fn fits(experiment: &Experiment) -> Result<()> {
     match &experiment.upstream {
-        Some(upstream) => Err(miette!(
+        Some(upstream) => Err(usage!(
             help = format!("`prony run {}` without --why", experiment.name),
             "--why looks at servers by themselves, and those of {} are gateways before {}",
             experiment.name,

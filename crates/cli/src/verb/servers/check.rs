@@ -6,7 +6,7 @@ use crate::Ended;
 use crate::args::{Places, Shown};
 use crate::live::Live;
 use crate::place::{local_host, on_signal};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 use prony_lab::catalog::Server;
 use prony_lab::contract::{Contract, Verified};
 use prony_lab::host::LocalHost;
@@ -46,7 +46,7 @@ pub fn check(
         })
         .collect();
     if each.is_empty() {
-        return Err(miette!(
+        return Err(usage!(
             help = "`prony servers list` shows what each of them speaks",
             "none of these servers speaks {}",
             super::list_of(only)

@@ -182,26 +182,26 @@ fn start(
         Some((name, workers)) => {
             let workers = workers
                 .parse::<u32>()
-                .map_err(|_| miette!("after @ a number of workers is expected, not {workers:?}"))?;
+                .map_err(|_| usage!("after @ a number of workers is expected, not {workers:?}"))?;
             (name, Some(workers))
         }
     };
     let server = catalog.get(name)?;
     let workers = workers.unwrap_or_else(|| server.manifest.default_workers());
     if !server.manifest.allows(workers) {
-        return Err(miette!("{name} cannot have {workers} workers"));
+        return Err(usage!("{name} cannot have {workers} workers"));
     }
     let contract = match (contract, server.manifest.contracts.as_slice()) {
         (Some(contract), contracts) if contracts.contains(&contract) => contract,
         (None, [only]) => *only,
         (Some(contract), _) => {
-            return Err(miette!(
+            return Err(usage!(
                 "{name} does not keep {contract}, but {}",
                 contracts(server)
             ));
         }
         (None, _) => {
-            return Err(miette!(
+            return Err(usage!(
                 help = "say which with --contract",
                 "{name} keeps several contracts: {}",
                 contracts(server)
@@ -210,7 +210,7 @@ fn start(
     };
     let speaks = server.manifest.speaks(contract);
     if !speaks.contains(&over) {
-        return Err(miette!(
+        return Err(usage!(
             help = format!("--over {}", list_of(speaks).replace(' ', ", or ")),
             "{name} does not speak {over} ({}) under {contract}, but {}",
             over.phrase(),
@@ -218,7 +218,7 @@ fn start(
         ));
     }
     if key.is_some() && !over.is_tls() {
-        return Err(miette!("--server-key is for --over tls and --over h2"));
+        return Err(usage!("--server-key is for --over tls and --over h2"));
     }
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;

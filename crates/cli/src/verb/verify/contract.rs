@@ -3,7 +3,7 @@
 use crate::Ended;
 use crate::args::Verify;
 use crate::target::Address;
-use miette::{Result, miette};
+use miette::Result;
 use prony_engine::Target;
 use prony_engine::protocol::h2::WINDOW;
 use prony_lab::contract::{Contract, Depth, Inspection, Step};
@@ -20,13 +20,13 @@ pub fn named(args: &Verify) -> Option<Contract> {
 /// Verifies all steps of it that leave no mark on the server.
 pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<Ended> {
     if contract.needs_fixture() {
-        return Err(miette!(
+        return Err(usage!(
             help = "`prony servers check NAME` starts a server of the catalog with it; docs/adding-a-server.md",
             "{contract} needs a folder or an upstream around the server, which a server that runs already does not have"
         ));
     }
     if contract == Contract::GrpcEcho {
-        return Err(miette!(
+        return Err(usage!(
             help = "`prony servers check NAME` verifies servers of the catalog; `prony load grpc://…` judges every answer",
             "grpc-echo is not verified of a server that runs already"
         ));
@@ -37,16 +37,16 @@ pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<En
         } else {
             "tcp://"
         };
-        return Err(miette!("the URL of {contract} begins with {scheme}"));
+        return Err(usage!("the URL of {contract} begins with {scheme}"));
     }
     if !address.path.trim_matches('/').is_empty() {
-        return Err(miette!(
+        return Err(usage!(
             "a contract has its own paths: leave out {}",
             address.path
         ));
     }
     if args.http2 && !address.tls {
-        return Err(miette!(
+        return Err(usage!(
             help = "h2c:// is HTTP/2 without TLS",
             "--http2 is for https:// URLs"
         ));
@@ -60,7 +60,7 @@ pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<En
         crate::http2::tried(&args.url, &target, args.timeout.0)?;
     }
     if let Target::Unix(_) = target {
-        return Err(miette!("contracts are verified over TCP"));
+        return Err(usage!("contracts are verified over TCP"));
     }
     let running = Running {
         target,

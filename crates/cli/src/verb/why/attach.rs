@@ -12,7 +12,7 @@ use prony_lab::tree::{Attached, Root};
 pub fn fits(args: &Why) -> Result<()> {
     match (is_url(&args.server), args.pid) {
         (true, None) => Err(unnamed(&args.server)),
-        (false, Some(_)) => Err(miette!(
+        (false, Some(_)) => Err(usage!(
             help = "leave --pid out, or give the URL of the server that runs already",
             "--pid is for the URL of a server that runs already: prony starts {:?} itself, and knows its processes",
             args.server
