@@ -3,9 +3,8 @@
 //! The shell asks prony itself, with [`ASKED`] in the environment, so that servers, experiments and runs are those
 //! of the moment. Whatever cannot be read offers nothing: a shell has no place for errors there.
 
-use crate::args::{Cli, Places};
+use crate::args::{self, Cli, Places};
 use crate::verb::audit;
-use clap::{CommandFactory, Parser};
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::CompleteEnv;
 use prony_lab::catalog::Catalog;
@@ -20,7 +19,7 @@ const RUNS: usize = 50;
 
 /// Answers a shell that asks, and ends then.
 pub fn answer() {
-    CompleteEnv::with_factory(Cli::command)
+    CompleteEnv::with_factory(args::command)
         .var(ASKED)
         .bin("prony")
         .complete();
@@ -28,7 +27,7 @@ pub fn answer() {
 
 /// Where the environment says that things are; the options of the line that is being typed are not seen.
 fn places() -> Option<Places> {
-    let cli = Cli::try_parse_from(["prony", "runs"]).ok()?;
+    let cli = Cli::read(["prony", "runs"]).ok()?;
     Some(cli.places)
 }
 

@@ -30,7 +30,6 @@ mod ws;
 
 use args::{Cli, Command};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -68,7 +67,7 @@ fn forget_empty() {
 
 /// The verb, or the verb within a verb, that a command line names.
 fn named(line: &[OsString]) -> clap::Command {
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     for word in line {
         if let Some(inner) = command.find_subcommand(word) {
@@ -85,7 +84,7 @@ fn main() -> ExitCode {
         return tool.main(arguments);
     }
     forget_empty();
-    let cli = Cli::try_parse_from(&line).unwrap_or_else(|error| {
+    let cli = Cli::read(&line).unwrap_or_else(|error| {
         if error.kind() == ErrorKind::MissingSubcommand {
             // The help says more than clap's message, which lists the inner verbs too.
             eprintln!("{}", named(&line).render_help());

@@ -1,7 +1,6 @@
 //! The command line as it was typed, for the notebook.
 
 use crate::args::{Cli, Command};
-use clap::Parser;
 
 /// As typed, quoted so that a shell reads the same words again, but without the password of `--user`.
 pub fn command_line() -> String {
@@ -13,7 +12,7 @@ pub fn command_line() -> String {
 
 /// These words with three asterisks for the password.
 fn hidden(words: Vec<String>) -> Vec<String> {
-    let user = match Cli::try_parse_from(&words).map(|cli| cli.command) {
+    let user = match Cli::read(&words).map(|cli| cli.command) {
         Ok(Command::Load(args)) => args.request.login.user,
         Ok(Command::Duel(args)) => args.request.login.user,
         Ok(Command::Capacity(args)) => args.request.login.user,

@@ -32,67 +32,79 @@ pub const MAX_CONNECTIONS: u32 = 1_000;
 /// The latency limit when none is given.
 const USUAL: Duration = Duration::from_millis(10);
 
-/// The highest rate that a server keeps within limits, and its latency below that
+/// Find the highest rate that a server keeps within limits
 ///
-/// Starts the server several times. Each start climbs from rate to rate until it breaks a limit; the first begins at what a
-/// pilot shows, and the next ones begin near what the others have shown, in smaller steps. The capacity is the rate at which half of
-/// all starts keep the limits, with its 95 % interval. Requests have due times (an open loop), so that no stall is hidden, and as
-/// many connections as the rate needs. One more start shows latency at 10, 50, 80 and 90 % of the capacity, and what it
-/// keeps after an overload of 125 %.
+/// Starts the server several times. Each start climbs from rate to rate until it exceeds a limit:
+/// the first begins at what a pilot shows, the next near what the others have shown, in smaller
+/// steps. The capacity is the rate at which half of all starts keep the limits, with its 95 %
+/// interval. Requests have due times (an open loop), so no stall is hidden. One more start shows
+/// latency at 10, 50, 80 and 90 % of the capacity, and what the server keeps after an overload of
+/// 125 %.
 ///
-/// A trial that other processes or a late generator may have broken is repeated, and counts as unknown if
-/// that does not help. When the capacity is not known, the result is a range with the reason, and the exit status is 1. A server
-/// that runs already is not started anew: its interval says nothing about other starts.
+/// prony repeats a trial that other processes or a late generator may have spoiled; if that does
+/// not help, the trial is inconclusive. When the capacity is not known, the result is a range with
+/// the reason, and the exit status is 1. A server that already runs is not started anew: its
+/// interval says nothing about other starts.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony capacity http://localhost:8000/\n  \
-    prony capacity -f shop.toml http://localhost:8000/            requests of a file\n  \
-    prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
-    prony capacity -u ada:secret http://localhost:8000/account   HTTP Basic authentication\n  \
-    prony capacity --compressed http://localhost:8000/           compressed answers, docs/curl.md\n  \
-    prony capacity --streams 8 h2c://localhost:8000/             over HTTP/2, docs/http2.md\n  \
-    prony capacity grpc://localhost:50051/hello.Greeter/SayHello  calls of gRPC, docs/grpc.md\n  \
-    prony capacity --size 200 ws://localhost:8000/chat           over WebSocket, docs/websocket.md\n  \
+    prony capacity :8000                          # p99 within 10 ms\n  \
+    prony capacity :8000 --p99 10ms --p50 2ms --errors 0.1%  # several limits\n  \
+    prony capacity './server {port}' --get /users/7 --p90 20ms\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
-    prony capacity go-net-http --contract http-echo --over h2 --streams 8   HTTP/2 over TLS\n  \
-    prony capacity http://localhost:8000/ --p99 10ms --p50 2ms --errors 0.1%     several limits\n  \
-    prony capacity './server --port {port}' --get /users/7 --percentile 99.9 --within 20ms\n  \
-    prony capacity http://localhost:8000/ --beyond 200%       overload, and how soon it recovers\n  \
-    prony capacity http://localhost:8000/ --starts 3          fewer starts, a wider interval\n  \
-    prony capacity http://localhost:8000/ --at-least 5000     for CI: exit status 3 when below")]
+    prony capacity -f shop.toml :8000             # a request file\n  \
+    prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
+    prony capacity -u ada:secret :8000/account\n  \
+    prony capacity --compressed :8000             # docs/curl.md\n  \
+    prony capacity --streams 8 h2c://localhost:8000/  # docs/http2.md\n  \
+    prony capacity go-net-http --contract http-echo --over h2 --streams 8\n  \
+    prony capacity grpc://localhost:50051/hello.Greeter/SayHello  # docs/grpc.md\n  \
+    prony capacity --size 200 ws://localhost:8000/chat  # docs/websocket.md\n  \
+    prony capacity :8000 --beyond 200%            # overload and recovery\n  \
+    prony capacity :8000 --starts 3               # faster, a wider interval\n  \
+    prony capacity :8000 --at-least 5000          # exit status 3 when below")]
 pub struct Capacity {
-    /// A URL, a server of the catalog (`name` or `name@workers`), or a command line with {port}
+    /// A URL, a command line with {port}, or a server of the catalog
+    ///
+    /// A server of the catalog is `name`, or `name@workers`.
     #[arg(value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub server: String,
-    /// Ask for this path
+    /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
     pub get: Option<String>,
-    /// The contract, which is verified first
+    /// Contract to verify and load, such as http-echo
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
-    /// Load it beyond its capacity too, up to this share of it (110, 125, 150, 200 %, …): how many right
-    /// answers still come in time, and how soon it recovers
+    /// Also overload, up to this share of the capacity
+    ///
+    /// Loads the server with 110, 125, 150, 200 % and so on of its capacity. Reports how many
+    /// correct responses still come in time, and how soon the server recovers.
     #[arg(long, value_name = "SHARE", value_parser = more_than_all)]
     pub beyond: Option<f64>,
-    /// Starts of the server to search on. Fewer than 3 give a range instead of an estimate
+    /// Starts of the server to search on
+    ///
+    /// Fewer than 3 give a range instead of an estimate.
     #[arg(long, value_name = "N", default_value_t = STARTS, value_parser = count::<u32>)]
     pub starts: u32,
-    /// Exit with 3 when the capacity is below this many requests per second
+    /// Exit with 3 when the capacity is below this rate
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub at_least: Option<f64>,
-    /// Connections that a trial begins with [default: as many as its rate needs]
+    /// Connections at the start of a trial [default: by rate]
     #[arg(short, long, value_name = "N", value_parser = steady_connections)]
     pub connections: Option<u32>,
     #[command(flatten)]
     pub shape: Shape,
-    /// Length of the trials that decide; longer where answers are slow or few. Those that find out where to look take a
-    /// third, and those for the latency below the capacity a half
+    /// Length of the deciding trials
+    ///
+    /// Trials are longer where responses are slow or few. Trials that explore take a third, trials
+    /// for the latency below the capacity a half.
     #[arg(short, long, value_name = "TIME", default_value = "6s", value_parser = length)]
     pub duration: Span,
-    /// Load each start unmeasured until steady, for at most this long
+    /// Warm up each start for at most this long
+    ///
+    /// Loads without measuring until throughput is steady.
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warmup: Span,
-    /// Give up a request after this
+    /// Response timeout
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = length)]
     pub timeout: Span,
     #[command(flatten)]
@@ -117,7 +129,9 @@ pub struct Capacity {
     pub apart: Apart,
     #[command(flatten)]
     pub gate: Gate,
-    /// Print the result as JSON (`prony schema capacity` describes it)
+    /// Print the result as JSON
+    ///
+    /// `prony schema capacity` describes it.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -131,25 +145,27 @@ pub struct Capacity {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitArgs {
-    /// The median of the response time is within this
+    /// Limit of the median response time
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     p50: Option<Span>,
-    /// The 90th percentile is within this
+    /// Limit of the 90th percentile
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     p90: Option<Span>,
-    /// The 99th percentile is within this [default: 10ms, where no other latency limit is given]
+    /// Limit of the 99th percentile [default: 10ms]
+    ///
+    /// The default holds where no other latency limit is given.
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     p99: Option<Span>,
-    /// The 99.9th percentile is within this
+    /// Limit of the 99.9th percentile
     #[arg(long = "p99.9", value_name = "TIME", value_parser = with_unit)]
     p99_9: Option<Span>,
-    /// Any other percentile; --within says its limit
+    /// Another percentile, with the limit --within
     #[arg(long, value_name = "P", value_parser = percentile)]
     percentile: Option<f64>,
-    /// The limit of --percentile, or of p99 without it
+    /// Limit of --percentile, or of p99 without it
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     within: Option<Span>,
-    /// The share of requests that may fail
+    /// Limit of failed requests
     #[arg(long, value_name = "SHARE", default_value = "0.1%", value_parser = percent)]
     errors: Share,
 }
@@ -185,29 +201,31 @@ impl LimitArgs {
     }
 }
 
-/// Calibrate this host: what prony's own server and generator reach on this host, and how noisy it is
+/// Calibrate this host: its ceiling, and how noisy it is
 ///
-/// Measures the reference server against itself. From that come the ceiling that no server can
-/// exceed here, what the generator costs, and the minimum detectable effect of a number
-/// of rounds. It is kept in the notebook, and later reports on this host compare with it.
+/// Measures the reference server against itself. The results are the ceiling that no server can
+/// exceed here, the generator's cost, and the minimum detectable effect of a number of rounds. They
+/// are kept in the notebook, and later reports on this host use them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony calibrate\n  \
     prony calibrate --contract http-echo --connections 64,1000 --rounds 20")]
 pub struct Calibrate {
-    /// Contracts
-    #[arg(long, value_delimiter = ',', default_values = ["tcp-echo", "http-echo"], value_parser = crate::verb::calibrate::kept_by_reference)]
+    /// Contracts to calibrate
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = ["tcp-echo", "http-echo"], value_parser = crate::verb::calibrate::kept_by_reference)]
     pub contract: Vec<Contract>,
     /// Numbers of connections
-    #[arg(long, value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = count::<u32>)]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_values = ["1", "64", "100", "256"], value_parser = count::<u32>)]
     pub connections: Vec<u32>,
-    /// Rounds for each of them
+    /// Rounds for each number
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_ROUNDS)))]
     pub rounds: u32,
-    /// How long each side is loaded in each of the two parts of a round
+    /// Load of a side, twice a round
     #[arg(short, long, value_name = "TIME", default_value = "500ms", value_parser = length)]
     pub duration: Span,
-    /// Print the result as JSON (`prony schema calibrate` describes it)
+    /// Print the result as JSON
+    ///
+    /// `prony schema calibrate` describes it.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -7,12 +7,15 @@ use url::Host;
 /// Where connections go; requests, SNI and certificates keep the name in the URL.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Connect {
-    /// Connect to these addresses instead of looking HOST up, for URLs with this host (`*`: any) and this port; may be
-    /// repeated, as in curl
+    /// Use these addresses for HOST:PORT, as in curl
+    ///
+    /// For URLs with this host (`*`: any) and this port, instead of looking HOST up. May be
+    /// repeated.
     #[arg(long, value_name = "HOST:PORT:ADDR[,ADDR…]", value_parser = resolve, help_heading = "Connections")]
     pub resolve: Vec<Resolve>,
-    /// Connect to HOST2:PORT2 for URLs with HOST1 and PORT1; an empty HOST1 or PORT1 fits any, an empty HOST2 or PORT2 is
-    /// the URL's; may be repeated, as in curl
+    /// Connect to HOST2:PORT2 instead of HOST1:PORT1, as in curl
+    ///
+    /// An empty HOST1 or PORT1 fits any; an empty HOST2 or PORT2 is the URL's. May be repeated.
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = connect_to, help_heading = "Connections")]
     pub connect_to: Vec<ConnectTo>,
 }
@@ -20,8 +23,9 @@ pub struct Connect {
 /// Where connections come from.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Origin {
-    /// Connect from these addresses of this machine, or from those of an interface, in turns: each has some 28,000 ports
-    /// towards one server
+    /// Connect from these addresses or interfaces, round-robin
+    ///
+    /// Each address allows about 28,000 connections to one server.
     #[arg(
         long,
         value_name = "ADDR|NAME,…",

@@ -12,17 +12,23 @@ use prony_verdict::design::Given;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Driven {
-    /// Connections [default: as many as keep the servers busy]
+    /// Connections [default: by a pilot]
+    ///
+    /// By default as many as keep the servers busy.
     #[arg(short, long, value_name = "N", value_parser = steady_connections)]
     pub connections: Option<u32>,
-    /// Load each server for this long in each part of a round [default: as long as its response times ask for, and for half of
-    /// the whole time]
+    /// Length of a measurement, twice a round [default: auto]
+    ///
+    /// By default as long as response times ask for and half of the time allows.
     #[arg(short, long, value_name = "TIME", value_parser = length)]
     pub duration: Option<Span>,
-    /// Load each start unmeasured until steady, for at most this long [default: 3s, or 20 response times]
+    /// Warm up each start for at most this long [default: 3s]
+    ///
+    /// Loads without measuring until throughput is steady. By default 3 s, or 20 response times
+    /// where that is longer.
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<Span>,
-    /// Give up a request after this [default: 5s, or 10 response times]
+    /// Response timeout [default: 5s, or 10 response times]
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub timeout: Option<Span>,
     #[command(flatten)]

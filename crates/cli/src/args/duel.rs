@@ -25,102 +25,124 @@ use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::verdict::Quantity;
 
-/// Hyperfine for servers: which of these is faster, by how much, and how sure is that?
+/// Compare two or more servers: which is faster, and by how much?
 ///
-/// A side is a command line (with `{port}` where the port goes, and `{host}` where the address goes;
-/// PORT and HOST are set as well), a server of the catalog, or the URL of a server that is already
-/// running. In every round all sides are started anew and loaded in turns, as fast as answers come and
-/// then at a rate that all of them can keep. The others are compared with the first: throughput,
-/// response times, and CPU time per request, each with a verdict of its own. The duel says after four
-/// rounds what it can find, and ends when everything is settled that can be in its time; its intervals
-/// allow for being looked at after every round.
+/// A side is a command line (with `{port}` where the port goes, and `{host}` where the address
+/// goes; the variables PORT and HOST are set too), a server of the catalog, or the URL of a server
+/// that already runs.
+///
+/// In every round, prony starts all sides anew and loads them round-robin: as fast as responses
+/// come, then at a rate that all can keep. It compares throughput, response times and CPU time per
+/// request with those of the first side, and gives each a verdict with its 95 % interval. After
+/// four rounds it says what it can find. It ends when every quantity has a verdict, or when time
+/// runs out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
-    prony duel --get /users/7 './a {port}' './b {port}'\n  \
-    prony duel --contract http-echo node go-net-http\n  \
-    prony duel http://localhost:8001/ http://localhost:8002/ --precision 1%\n  \
-    prony duel './old {port}' './new {port}' --only cpu --band 0.5%   small changes\n  \
-    prony duel --get /cart -b '{\"item\":7}' --expect-status 201 './old {port}' './new {port}'\n  \
+    prony duel --get /users/7 './old {port}' './new {port}'\n  \
+    prony duel :8001 :8002 --precision 1%         # servers that already run\n  \
+    prony duel --rev main --rev HEAD --build make './app {port}'  # two commits\n  \
+    prony duel --run './app {port}' --build make ../main .  # two folders\n  \
+    prony duel --image shop:1.4 --image shop:1.5  # two container images\n  \
+    prony duel --contract http-echo node go-net-http  # from the catalog\n  \
+    prony duel --get /cart -b '{\"item\":7}' './old {port}' './new {port}'\n  \
     prony duel -u ada:secret --get /account './old {port}' './new {port}'\n  \
-    prony duel --compressed --get /page './old {port}' './new {port}'   docs/curl.md\n  \
-    prony duel -f shop.toml './old {port}' './new {port}'   docs/your-own-requests.md\n  \
-    prony duel http://localhost:8001/ h2c://localhost:8001/    HTTP/1.1 and HTTP/2, docs/http2.md\n  \
-    prony duel --contract http-echo --over plain,tls go-net-http go-net-http    what encryption costs\n  \
-    prony duel --call hello.Greeter/SayHello './old {port}' './new {port}'   gRPC, docs/grpc.md\n  \
-    prony duel --ws --size 200 --text './old {port}' './new {port}'   WebSocket, docs/websocket.md\n  \
-    prony duel http://shop.test/ http://localhost/ --resolve shop.test:80:10.0.0.5   docs/curl.md\n  \
-    prony duel --run './server --port {port}' --build make ../main .   two folders\n  \
-    prony duel --image shop:1.4 --image shop:1.5       two container images, each with its own command\n  \
-    prony duel './old {port}' './new {port}' --why --why-page why.html  which functions differ\n  \
-    prony duel go-net-http --contract http-echo --aa                   a server against itself\n  \
-    prony duel --rev main --rev HEAD --build 'cargo build --release' 'target/release/app {port}'")]
+    prony duel --compressed --get /page './old {port}' './new {port}'\n  \
+    prony duel -f shop.toml './old {port}' './new {port}'  # a request file\n  \
+    prony duel :8001 h2c://localhost:8001/        # HTTP/1.1 and HTTP/2\n  \
+    prony duel --contract http-echo --over plain,tls nginx nginx\n  \
+    prony duel --call hello.Greeter/SayHello './old {port}' './new {port}'\n  \
+    prony duel --ws --size 200 --text './old {port}' './new {port}'\n  \
+    prony duel :8001 http://shop.test/ --resolve shop.test:80:10.0.0.5\n  \
+    prony duel './old {port}' './new {port}' --only cpu --band 0.5%\n  \
+    prony duel './old {port}' './new {port}' --why --why-page why.html\n  \
+    prony duel go-net-http --contract http-echo --aa  # the noise of this host\n  \
+    prony duel :8001 :8002 --fail-if 'cpu > +5%'  # exit status 3 if so")]
 pub struct Duel {
-    /// Command lines, servers of the catalog (`name` or `name@workers`), or URLs; with --run folders; with --image the
-    /// command line that is run in each image, if it is not the image's own
+    /// Command lines with {port}, URLs, or servers of the catalog
+    ///
+    /// A server of the catalog is `name`, or `name@workers`. With --run, sides are folders. With
+    /// --image, the one command line that every image runs, if not its own.
     #[arg(required_unless_present = "image", value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub sides: Vec<String>,
-    /// Ask all sides for this path
+    /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
     pub get: Option<String>,
-    /// All sides must keep this contract, which is verified
+    /// Contract to verify and load, such as http-echo
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
     #[command(flatten)]
     pub request: Request,
     #[command(flatten)]
     pub asked: Asked,
-    /// The command line that is run in each side; sides are then folders
+    /// Run this command line in each side, a folder
     #[arg(long, value_name = "COMMAND", conflicts_with = "rev")]
     pub run: Option<String>,
-    /// Compare the first side with itself too: that shows what differences this host makes up
+    /// Also run the first side against itself, to measure noise
     #[arg(long)]
     pub aa: bool,
-    /// A git revision in which the command line is run, in a worktree of its own (give two or more)
+    /// Git revision to run the command in; repeat it
+    ///
+    /// Give two or more. prony runs the command line in a temporary worktree of each.
     #[arg(long, value_name = "REVISION")]
     pub rev: Vec<String>,
-    /// A container image that has a server (give two or more), for podman or Docker. The server listens where the variables
-    /// HOST and PORT say (or `{host}` and `{port}` in its command line), on this machine's network, or see --image-port
+    /// Container image to run; repeat it
+    ///
+    /// Give two or more, for podman or Docker. The server listens where the variables HOST and PORT say (or `{host}` and `{port}` in its
+    /// command line), on this machine's network; see --image-port.
     #[arg(long, value_name = "IMAGE", conflicts_with_all = ["rev", "run", "build"])]
     pub image: Vec<String>,
-    /// The servers listen on this port of their containers, to which the engine forwards
+    /// Forward to this port of each container
     #[arg(long, value_name = "PORT", requires = "image", value_parser = clap::value_parser!(u16).range(1..))]
     pub image_port: Option<u16>,
-    /// What runs images [default: podman, or else docker]
+    /// Program that runs images [default: podman, else docker]
     #[arg(long, value_name = "PROGRAM", requires = "image")]
     pub container_engine: Option<String>,
-    /// A shell command that builds a side, run in its worktree or folder
+    /// Shell command that builds each side
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// A shell command that is run once before everything
+    /// Run this shell command once, before everything
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Compare only this: throughput, p50, p99, or cpu (per request); may be given more than once. What
-    /// is not compared is not measured where that saves time, and what is gets narrower intervals
-    #[arg(long, value_name = "QUANTITY", value_enum, conflicts_with = "no_rate")]
+    /// Compare only throughput, p50, p99 or cpu
+    ///
+    /// May be repeated. Saves the time that the others would need, and gives narrower intervals.
+    #[arg(
+        long,
+        value_name = "QUANTITY",
+        value_enum,
+        hide_possible_values = true,
+        conflicts_with = "no_rate"
+    )]
     pub only: Vec<Only>,
-    /// Number of rounds, exactly [default: until everything is settled that can be, 60 at most, or 120 when throughput
-    /// or all the rest is left out]
+    /// Number of rounds [default: until decided]
+    ///
+    /// By default, rounds go on until every quantity has a verdict or cannot get one in time: 60
+    /// rounds at most, or 120 where only one part of a round is needed.
     #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_ROUNDS)))]
     pub rounds: Option<u32>,
-    /// Go on until every ratio is known to this much either way, such as 1%
+    /// Stop when every interval is within ± this share
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<Share>,
-    /// Differences smaller than this count as none [default: 1%, or what this host's noise allows
-    /// when `prony calibrate` has found that to be more]
+    /// Treat differences below this share as equal [default: 1%]
+    ///
+    /// By default 1 %, or what this host's noise allows where `prony calibrate` found that to be
+    /// more.
     #[arg(long, value_name = "SHARE")]
     pub band: Option<Share>,
-    /// Begin no round that would end after this [default: 3m; none with --rounds]
+    /// Time limit [default: 3m; none with --rounds]
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub max_time: Option<Span>,
     #[command(flatten)]
     pub why: AnatomyArgs,
     #[command(flatten)]
     pub driven: Driven,
-    /// The common rate in requests per second [default: half of what the slowest side reaches]
+    /// Requests per second for latency and CPU time
+    ///
+    /// prony loads all sides at this rate. By default half of what the slowest side reaches.
     #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
-    /// No part at a common rate: compare throughput alone
+    /// Compare throughput only, without a part at a common rate
     #[arg(long, conflicts_with = "rate", help_heading = "Load")]
     pub no_rate: bool,
     #[command(flatten)]
@@ -141,7 +163,9 @@ pub struct Duel {
     pub apart: Apart,
     #[command(flatten)]
     pub gate: Gate,
-    /// Print the result as JSON (`prony schema duel` describes it)
+    /// Print the result as JSON
+    ///
+    /// `prony schema duel` describes it.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten, next_help_heading = "Output")]

@@ -7,26 +7,34 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "gRPC")]
 pub struct Grpc {
-    /// A .proto file that has the method, so that messages are written as JSON (may be repeated)
+    /// .proto file with the method, so that messages are JSON
+    ///
+    /// May be repeated.
     #[arg(long, value_name = "FILE")]
     pub proto: Vec<PathBuf>,
-    /// A folder in which imports of --proto are looked for (may be repeated) [default: the file's own]
+    /// Folder for the imports of --proto [default: the file's own]
+    ///
+    /// May be repeated.
     #[arg(short = 'I', long, value_name = "DIR", requires = "proto")]
     pub proto_path: Vec<PathBuf>,
-    /// The message as it is encoded, from a file, without --proto
+    /// Encoded message, from a file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["message_hex", "message_base64"])]
     pub message_file: Option<PathBuf>,
-    /// The message as it is encoded, in hexadecimal digits
+    /// Encoded message, in hexadecimal digits
     #[arg(long, value_name = "HEX", conflicts_with = "message_base64")]
     pub message_hex: Option<String>,
-    /// The message as it is encoded, in base64
+    /// Encoded message, in base64
     #[arg(long, value_name = "TEXT")]
     pub message_base64: Option<String>,
-    /// The message that every answer must have, as JSON or @FILE; of a stream the only one [default: the one of the first
-    /// answers, where they are the same]
+    /// Expected message, as JSON or @FILE
+    ///
+    /// Every response must have it; a stream, as its only message. By default the message of the
+    /// first responses, where they agree.
     #[arg(long, value_name = "JSON", requires = "proto")]
     pub expect_message: Option<String>,
-    /// How many messages every answer must have, such as 10 or 1..5 [default: one; of a stream any number]
+    /// Expected number of messages, such as 10 or 1..5
+    ///
+    /// By default one; of a stream, any number.
     #[arg(long, value_name = "N", value_parser = range)]
     pub expect_messages: Option<Messages>,
 }
@@ -35,10 +43,10 @@ pub struct Grpc {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "gRPC")]
 pub struct Called {
-    /// Call this method, as package.Service/Method, of servers that prony starts
+    /// Call this method, as package.Service/Method
     #[arg(long, value_name = "METHOD", conflicts_with_all = ["get", "contract", "file"])]
     pub call: Option<String>,
-    /// What a call sends, as JSON with --proto, or @FILE [default: an empty message]
+    /// Message to send, as JSON with --proto, or @FILE [default: empty]
     #[arg(long, value_name = "JSON", conflicts_with_all = ["message_file", "message_hex", "message_base64"])]
     pub message: Option<String>,
     #[command(flatten)]

@@ -8,14 +8,18 @@ use prony_engine::protocol::h2::{MOST_WINDOW, WINDOW};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "HTTP/2")]
 pub struct Http2 {
-    /// Speak HTTP/2 over https:// (ALPN h2); without TLS, h2c:// says so. With servers that prony starts, without TLS
+    /// Use HTTP/2: over TLS for https://, else without TLS
+    ///
+    /// For https:// URLs by ALPN. For servers that prony starts, without TLS. h2c:// URLs are
+    /// HTTP/2 without TLS.
     #[arg(long)]
     pub http2: bool,
-    /// Requests in flight on each connection, as streams [default: 1]
+    /// HTTP/2 streams on each connection [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub streams: Option<u32>,
-    /// How many bytes the server may send ahead, on each stream and each connection (a connection has at least
-    /// 65535) [default: 1073741823, as h2load]
+    /// HTTP/2 flow-control window, of streams and connections
+    ///
+    /// A connection has at least 65535. By default 1073741823, as in h2load.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_WINDOW)))]
     pub window: Option<u32>,
 }

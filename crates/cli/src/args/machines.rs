@@ -7,12 +7,16 @@ use prony_remote::HostSpec;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Machines")]
 pub struct Machines {
-    /// A machine by name, with the command that starts a program there, such as 'api1=ssh -p 2222 api1' or
-    /// 'gen=kubectl exec -i pod/gen --'; a name alone is one that ssh knows; may be repeated (docs/hosts.md)
+    /// Another machine: 'api1=ssh -p 2222 api1'
+    ///
+    /// A name and the command that starts a program there, such as 'api1=ssh -p 2222 api1' or
+    /// 'gen=kubectl exec -i pod/gen --'. A name alone is for ssh. May be repeated: docs/hosts.md
     #[arg(long = "host", value_name = "NAME[=COMMAND]", value_parser = host)]
     pub host: Vec<HostSpec>,
-    /// A file of such machines, or slurm: the nodes of the Slurm job that prony runs in [default: prony/hosts.toml in the
-    /// user's configuration folder]
+    /// File of machines, or slurm
+    ///
+    /// slurm: the nodes of the Slurm job that prony runs in. By default prony/hosts.toml in the
+    /// user's configuration folder.
     #[arg(
         long,
         value_name = "FILE|slurm",
@@ -26,15 +30,21 @@ pub struct Machines {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Machines")]
 pub struct LoadFrom {
-    /// Send the load from these machines (see --host); connections, rate and number of requests are divided among them,
-    /// --threads are those of each
+    /// Send the load from these machines
+    ///
+    /// See --host. Connections, rate and number of requests are divided among the machines;
+    /// --threads is for each.
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     pub load_from: Vec<String>,
-    /// Measure from this machine too, beside the load (--load-from): a slow client sends the same requests, few and at random
-    /// moments, and sees response times without what a busy generator adds to them
+    /// Also measure from this idle machine
+    ///
+    /// A slow client sends the same requests beside the load of --load-from, few and at random
+    /// moments. Its response times are free of what a busy generator adds.
     #[arg(long, value_name = "HOST")]
     pub measure_from: Option<String>,
-    /// Requests per second of that slow client, which the server answers besides the load's [default: 100]
+    /// Rate of --measure-from [default: 100]
+    ///
+    /// In requests per second, in addition to the load's.
     #[arg(long, value_name = "N", value_parser = slow_rate, requires = "measure_from")]
     pub measure_rate: Option<f64>,
     #[command(flatten)]
@@ -45,10 +55,12 @@ pub struct LoadFrom {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Machines")]
 pub struct Apart {
-    /// Build, start, verify and watch the servers on this machine (see --host)
+    /// Run the servers on this machine
+    ///
+    /// Builds, starts, verifies and watches them there; see --host.
     #[arg(long, value_name = "HOST")]
     pub server_on: Option<String>,
-    /// Give the servers this many CPUs of their machine, the first ones: a smaller machine than it is
+    /// Limit the servers to the first N CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub server_cpus: Option<u32>,
     /// Where the upstream of gateways runs, if it has a machine of its own: an option of `run` alone.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
     prony completions zsh > \"${fpath[1]}/_prony\"\n  \
     prony completions fish > ~/.config/fish/completions/prony.fish")]
 pub struct Completions {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -22,63 +22,68 @@ pub struct Completions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony man | man -l -\n  \
-    prony man --out ~/.local/share/man/man1      one page for every verb")]
+    prony man --out ~/.local/share/man/man1       # a page for every command")]
 pub struct Man {
-    /// Write a page for every verb into this folder
+    /// Write a page for every command into this folder
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
 
-/// Say what is wrong with benchmark outputs, tables and pages
+/// Find errors in benchmark outputs, tables and pages
 ///
 /// Reads outputs of wrk, wrk2, ab, httperf, weighttp, h2load, oha, hey and k6, tables in Markdown,
-/// HTML or CSV, and whole pages that mix them with sentences and command lines. Files that belong
-/// together are best given together. Exit status 3 when something serious was found: figures that do
-/// not mean what they seem to mean.
+/// HTML or CSV, and whole pages that mix them with sentences and command lines. Give files that
+/// belong together in one command. The exit status is 3 when something serious was found: figures
+/// that do not mean what they seem to mean.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony audit README.md                       a page with outputs and tables\n  \
-    prony audit run-1.txt run-2.txt run-3.txt   three runs of one server\n  \
-    prony audit results.csv --json              for programs (`prony schema audit` describes it)\n  \
+    prony audit README.md                         # a page with outputs and tables\n  \
+    prony audit run-1.txt run-2.txt run-3.txt     # three runs of one server\n  \
+    prony audit results.csv --json                # see `prony schema audit`\n  \
     wrk -c64 -d10s http://10.0.0.2/ | prony audit -")]
 pub struct Audit {
     /// Files; - is standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Put runs of other notebooks, or figures that others have published, into the notebook
+/// Import runs of other notebooks, or published figures
 ///
-/// A file that `prony export --format json` has written becomes a run with a number of its own, of which
-/// report, export and compare say what they say of the original; one that is there already is not put in
-/// again. Of everything else it reads what `prony audit` reads, and keeps its rates (and response times,
-/// where there was one run) under a name. An experiment with `published = "NAME"` shows them beside what
-/// it measures, and `prony report --published NAME` beside any run.
+/// A file that `prony export --format json` has written becomes a run with a new number. Report,
+/// export and compare treat it like the original. A run that is already there is not imported
+/// again.
+///
+/// Of everything else, import reads what `prony audit` reads, and keeps its rates (and response
+/// times, where there was one run) under a name. An experiment with `published = "NAME"` shows them
+/// beside what it measures, and `prony report --published NAME` beside any run.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony import run-12.json                    a run, from another machine\n  \
+    prony import run-12.json                      # a run, from another machine\n  \
     ssh rig prony export latest -f json | prony import -\n  \
-    prony import README.md --as theirs          figures, under a name\n  \
-    prony import run-*.txt --as ours --server 'nginx 1.2=nginx' --server 'node=node@2'\n  \
+    prony import README.md --as theirs            # figures, under a name\n  \
+    prony import run-*.txt --as ours --server 'nginx 1.2=nginx'\n  \
     prony import results.csv --as theirs --json")]
 pub struct Import {
     /// Files; - is standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Of figures: their name; those that have it already are replaced
+    /// Name of the figures; replaces those with this name
     #[arg(long = "as", value_name = "NAME", value_parser = table_name)]
     pub name: Option<String>,
-    /// Of figures: the server of the catalog that stands for a row [default: the one of that name] (may be
-    /// repeated)
+    /// Server of the catalog for a row of figures
+    ///
+    /// By default the server with the row's name. May be repeated.
     #[arg(long, value_name = "ROW=SERVER", value_parser = row_and_server)]
     pub server: Vec<(String, String)>,
-    /// Of runs: put them in even if they are there already
+    /// Import runs again that the notebook already has
     #[arg(long, conflicts_with_all = ["name", "server"])]
     pub again: bool,
-    /// Print JSON (`prony schema published` describes that of figures; of runs it is their numbers)
+    /// Print the result as JSON
+    ///
+    /// `prony schema published` describes that of figures; of runs it is their numbers.
     #[arg(long)]
     pub json: bool,
 }
@@ -102,65 +107,71 @@ fn row_and_server(text: &str) -> Result<(String, String), String> {
 
 /// Serve a contract with one of prony's own servers, until Ctrl-C
 ///
-/// `tcp-echo`, `http-echo` and `ws-echo` are as fast as the kernel allows: the ceiling of a host. `clockwork`
-/// answers exactly when a script says, to test load generators.
+/// `tcp-echo`, `http-echo` and `ws-echo` are as fast as the kernel allows: the ceiling of a host.
+/// `clockwork` answers exactly when a script says, to test load generators.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony serve http-echo --port 8000\n  \
     prony serve http-echo --over h2 --cert cert.pem --key key.pem --port 8443\n  \
     prony serve tcp-echo --model io-uring --workers 2 --port 7000\n  \
     prony serve clockwork --stall 100ms/1s --port 7000\n  \
-    prony serve clockwork --contract http-echo --delay uniform:1ms..3ms --queue\n  \
-    prony serve clockwork --contract http-echo --over h2c --stall 100ms/1s")]
+    prony serve clockwork --contract http-echo --delay 1ms --queue\n  \
+    prony serve clockwork --contract http-echo --over h2c")]
 pub struct Serve {
-    /// tcp-echo, http-echo, ws-echo, or clockwork
+    /// Server: an echo, or clockwork
     pub what: Served,
-    /// The port; 0: a free one, which is printed
+    /// Port; 0: a free one
     #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// The address to listen on
+    /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
     /// How connections are served
     #[arg(long, default_value = "epoll")]
     pub model: prony_reference::ceiling::Model,
-    /// Event loops, each with its own listener
+    /// Event loops
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: u32,
-    /// What HTTP is spoken over: plain, tls, h2c or h2
+    /// Protocol: plain, tls, h2c or h2
     #[arg(long, value_name = "OVER", default_value = "plain")]
     pub over: Over,
-    /// The certificate, for tls and h2: a file of PEM
+    /// Certificate for tls and h2, a PEM file
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<OsString>,
-    /// The key of the certificate: a file of PEM
+    /// Key of --cert, a PEM file
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<OsString>,
-    /// Busy work per request, to make a server that is slower by a known amount
+    /// Busy work per request, for a known slowness
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub busy: Span,
-    /// What the clockwork answers
+    /// Contract of the clockwork
     #[arg(long, default_value = "tcp-echo", help_heading = "Clockwork")]
     pub contract: prony_reference::Contract,
-    /// Time from a request to its answer: 1ms, uniform:1ms..3ms, bimodal:1ms,10ms,0.1
+    /// Response delay, such as 1ms
+    ///
+    /// Or a distribution: uniform:1ms..3ms, bimodal:1ms,10ms,0.1.
     #[arg(long, default_value = "none", help_heading = "Clockwork")]
     pub delay: prony_reference::clockwork::Delay,
-    /// Answer nothing for LENGTH in every PERIOD: 100ms/1s
+    /// Send nothing for LENGTH in every PERIOD: 100ms/1s
     #[arg(long, value_name = "LENGTH/PERIOD", help_heading = "Clockwork")]
     pub stall: Option<prony_reference::clockwork::Stall>,
     /// Serve one request at a time: the delay is a service time
     #[arg(long, help_heading = "Clockwork")]
     pub queue: bool,
-    /// Bytes of a tcp-echo request [default: whatever arrives at once]
+    /// Bytes of a tcp-echo request [default: what arrives at once]
     #[arg(long, value_name = "BYTES", help_heading = "Clockwork")]
     pub message: Option<std::num::NonZeroUsize>,
-    /// Send answers in two pieces with Nagle's algorithm on (the 40 ms of a delayed acknowledgement)
+    /// Send responses in two pieces with Nagle's algorithm
+    ///
+    /// Shows the 40 ms of a delayed acknowledgement.
     #[arg(long, help_heading = "Clockwork")]
     pub nagle: bool,
-    /// Wait asleep rather than spinning: leaves the CPU to others, and answers some 0.1 ms late
+    /// Wait asleep instead of spinning
+    ///
+    /// Leaves the CPU to others; responses are some 0.1 ms late.
     #[arg(long, help_heading = "Clockwork")]
     pub sleep: bool,
-    /// Draws delays from this number
+    /// Seed of the delays
     #[arg(long, default_value_t = 0, help_heading = "Clockwork")]
     pub seed: u64,
 }
@@ -183,7 +194,7 @@ pub enum Served {
     prony schema experiment > experiment.schema.json\n  \
     prony schema load                   what `prony load --json` prints")]
 pub struct Schema {
-    /// Of what
+    /// File or output that the schema describes
     #[arg(value_enum)]
     pub what: SchemaOf,
 }

@@ -7,8 +7,10 @@ use prony_record::load::{KeyKind, Over};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Servers that prony starts")]
 pub struct OverArgs {
-    /// Speak HTTP over this: plain (HTTP/1.1), tls (HTTP/1.1 over TLS), h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS);
-    /// one for all sides, or one for each, in their order, separated by commas
+    /// Protocol for servers that prony starts
+    ///
+    /// plain (HTTP/1.1), tls (HTTP/1.1 over TLS), h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS).
+    /// One for all sides, or one for each, separated by commas.
     #[arg(
         long,
         value_name = "OVER",
@@ -16,7 +18,9 @@ pub struct OverArgs {
         conflicts_with = "http2"
     )]
     pub over: Vec<Over>,
-    /// The key of the certificate that they are given for tls and h2: ecdsa-p256 or rsa2048 [default: ecdsa-p256]
+    /// Certificate's key: ecdsa-p256 or rsa2048
+    ///
+    /// For tls and h2. By default ecdsa-p256.
     #[arg(long, value_name = "KIND", requires = "over")]
     pub server_key: Option<KeyKind>,
 }

@@ -10,7 +10,9 @@ pub struct Request {
     /// Method [default: GET, or POST with a body]
     #[arg(short, long, value_name = "METHOD", help_heading = "Request")]
     pub method: Option<String>,
-    /// A header field, or metadata of a call, as `Name: value` (may be repeated)
+    /// Header field or gRPC metadata, as 'Name: value'
+    ///
+    /// May be repeated.
     #[arg(
         short = 'H',
         long = "header",
@@ -18,10 +20,10 @@ pub struct Request {
         help_heading = "Request"
     )]
     pub headers: Vec<String>,
-    /// Body, or @FILE
+    /// Request body, or @FILE
     #[arg(short, long, value_name = "BODY", help_heading = "Request")]
     pub body: Option<String>,
-    /// A file with the body
+    /// File with the body
     #[arg(
         long,
         value_name = "FILE",
@@ -29,11 +31,12 @@ pub struct Request {
         help_heading = "Request"
     )]
     pub body_file: Option<String>,
-    /// The status that every answer must have, such as 200 or 2xx; of a call of gRPC its name or number, such as
-    /// NOT_FOUND or 5 [default: any below 400; of a call OK]
+    /// Expected status, such as 200 or 2xx
+    ///
+    /// By default any below 400. Of a gRPC call its name or number, such as NOT_FOUND or 5; by default OK.
     #[arg(long, value_name = "CODE", value_parser = status, help_heading = "Answer")]
     pub expect_status: Option<Statuses>,
-    /// The body that every answer must have, or @FILE [default: any]
+    /// Expected body, or @FILE [default: any]
     #[arg(long, value_name = "BODY", help_heading = "Answer")]
     pub expect_body: Option<String>,
     #[command(flatten)]
@@ -45,8 +48,10 @@ pub struct Request {
 /// Who asks: with the requests of a file too.
 #[derive(Clone, Default, Args)]
 pub struct Login {
-    /// Name and password, for HTTP Basic authentication: every request that has no Authorization field of its own gets one.
-    /// Other users of this machine can see command lines
+    /// Name and password for HTTP Basic authentication
+    ///
+    /// Every request without an Authorization field of its own gets one. Other users of this
+    /// machine can see command lines.
     #[arg(short, long, value_name = "NAME:PASSWORD", help_heading = "Request")]
     pub user: Option<String>,
 }
@@ -61,8 +66,10 @@ impl std::fmt::Debug for Login {
 /// How answers may come: with the requests of a file too.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Encoding {
-    /// Ask for compressed answers (deflate, gzip, br, zstd), and judge bodies without their compression, on the sample of
-    /// answers that are looked at (docs/curl.md)
+    /// Request compressed responses
+    ///
+    /// deflate, gzip, br or zstd. prony checks bodies decompressed, on a sample of the responses:
+    /// docs/curl.md
     #[arg(long, help_heading = "Answer")]
     pub compressed: bool,
 }
@@ -70,8 +77,10 @@ pub struct Encoding {
 /// The requests of a file instead.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Asked {
-    /// Requests of one's own, with what must be answered (docs/your-own-requests.md). They are verified
-    /// before and after the load. Servers of the catalog are started for --contract
+    /// Requests and expected responses from FILE
+    ///
+    /// docs/your-own-requests.md. They are verified before and after the load. Servers of the
+    /// catalog are started for --contract.
     #[arg(
         short,
         long,

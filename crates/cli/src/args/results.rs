@@ -11,10 +11,10 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  prony runs\n  prony runs -n 100 --json")]
 pub struct Runs {
-    /// Show at most this many, the latest first
+    /// Number of runs, the latest first
     #[arg(short = 'n', long, default_value_t = 20)]
     pub limit: usize,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -23,64 +23,68 @@ pub struct Runs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony report latest\n  \
-    prony report 12 --html report.html      as one page with charts\n  \
+    prony report 12 --html report.html            # a page with charts\n  \
     prony report 12 --json\n  \
     prony report quickstart\n  \
     prony report latest --published theirs")]
 pub struct Report {
-    /// A run's number, `latest`, or an experiment's name for its latest run
+    /// Run number, `latest`, or an experiment's name
     #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
     pub run: String,
-    /// Show these figures beside it: those of a file in published/, or those that `prony import` has
-    /// put in under this name [default: those that the experiment names]
+    /// Show these published figures beside the run
+    ///
+    /// Those of a file in published/, or those that `prony import` has put in under this name. By
+    /// default those that the experiment names.
     #[arg(long, value_name = "NAME")]
     pub published: Option<String>,
-    /// Print JSON, as `prony run --json` does
+    /// Print the result as JSON, as `prony run --json` does
     #[arg(long)]
     pub json: bool,
     /// Name every server that is not set up
     #[arg(long, short)]
     pub verbose: bool,
-    /// Write it as a page with charts, which needs nothing but itself; - for standard output
+    /// Write a page with charts; - for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,
 }
 
-/// Write a run as a file of another tool
+/// Write a run in the format of another tool
 ///
-/// json has everything (`prony schema export` describes it); csv a row per trial; markdown is for a pull
-/// request; hlog and hgrm are HdrHistogram's log of all trials and its table of percentiles; benchstat is
-/// what Go's benchstat compares; openmetrics is for a database; svg is one chart; folded and pprof are
-/// the stacks that `--why` has sampled, for flame graph tools and for `go tool pprof`.
+/// json has everything (`prony schema export` describes it); csv a row per trial; markdown is for a
+/// pull request; hlog and hgrm are HdrHistogram's log of all trials and its table of percentiles;
+/// benchstat is for Go's benchstat; openmetrics is for a database; svg is one chart; folded and
+/// pprof are the stacks that `--why` has sampled, for flame graph tools and for `go tool pprof`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony export latest --format csv --out trials.csv\n  \
     prony export 12 --format markdown\n  \
-    prony export 12 --format svg --chart throughput-c64 --out throughput.svg\n  \
+    prony export 12 --format svg --chart throughput-c64 --out chart.svg\n  \
     prony export 12 --format hgrm --server node --load c64 --out node.hgrm\n  \
     prony export 12 --format benchstat --out 12.txt\n  \
     prony export 12 --format pprof --server node --out node.pb.gz\n  \
     prony export 12 --format folded --waits --server node")]
 pub struct Export {
-    /// A run's number, `latest`, or an experiment's name for its latest run
+    /// Run number, `latest`, or an experiment's name
     #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
     pub run: String,
-    /// The format
+    /// Format
     #[arg(long, short, value_enum)]
     pub format: Format,
-    /// Into this file instead of to standard output
+    /// Output file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Of svg: the chart [default: list them]
+    /// Chart of svg [default: list them]
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,
-    /// Of hgrm, folded and pprof: the server, as `name` or `name@workers`
+    /// Server of hgrm, folded and pprof
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
-    /// Of folded: the stacks in which threads wait, in nanoseconds, instead of those that were sampled
+    /// Of folded: the stacks in which threads wait
+    ///
+    /// In nanoseconds, instead of the sampled stacks.
     #[arg(long)]
     pub waits: bool,
-    /// Of hgrm: the load, as reports label it
+    /// Load of hgrm, as reports label it
     #[arg(long, value_name = "LOAD")]
     pub load: Option<String>,
 }
@@ -112,66 +116,69 @@ pub enum Format {
 /// The port of `prony view` unless another is asked for: P, R, O, N on a telephone.
 const PORT: u16 = 7766;
 
-/// Show the notebook as a web page: runs, reports, comparisons, histories
+/// Browse all results in a web browser
 ///
-/// Its address goes to standard output; Ctrl-C ends it. A run that is under way appears trial by trial,
-/// whichever prony makes it. Only this machine can see it, unless --listen says another address: then
-/// a reader needs the token in the address that is printed. The way there is not encrypted: on
-/// a network that others can read, prefer `ssh -L 7766:localhost:7766 HOST`.
+/// The address goes to standard output; Ctrl-C ends it. A run that is under way appears trial by
+/// trial. Only this machine can see it, unless --listen names another address: then a reader needs
+/// the token in the printed address. Connections are not encrypted: on a network that others can
+/// read, prefer `ssh -L 7766:localhost:7766 HOST`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony view\n  \
-    prony view --notebook ci.db --port 0        any free port\n  \
-    prony view --listen 0.0.0.0                 for others too, with a token")]
+    prony view --notebook ci.db --port 0          # any free port\n  \
+    prony view --listen 0.0.0.0                   # for others, with a token")]
 pub struct View {
-    /// The port; 0 for any free one
+    /// Port; 0 for any free one
     #[arg(long, value_name = "N", default_value_t = PORT)]
     pub port: u16,
-    /// Listen on this address of this machine
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub listen: IpAddr,
 }
 
-/// Compare two runs: has anything become slower?
+/// Compare two runs: is a server slower now?
 ///
-/// Servers that both runs have under the same load are compared: the ratio is that of the second run
-/// to the first, with an interval from how much the starts of each differ. The runs were not
-/// made in turns, so whatever else changed on the machine between them is in the ratio too: for a
-/// verdict on two servers prefer `prony duel`.
+/// Compares servers that both runs have under the same load. The ratio is that of the second run to
+/// the first, with an interval from how much the starts of each differ. The runs were not measured
+/// round-robin, so other changes of the machine between them are in the ratio too: for a verdict on
+/// two servers prefer `prony duel`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony compare 12 15\n  \
-    prony compare 12 latest --fail-if-slower 5%     for CI: exit status 3 when it has")]
+    prony compare 12 latest --fail-if-slower 5%   # exit status 3 if so")]
 pub struct Compare {
-    /// The earlier run: its number, `latest`, or an experiment's name
+    /// Earlier run: its number, `latest`, or an experiment's name
     #[arg(add = ArgValueCandidates::new(complete::runs))]
     pub before: String,
-    /// The later run
+    /// Later run
     #[arg(add = ArgValueCandidates::new(complete::runs))]
     pub after: String,
-    /// Exit with 3 when a server is shown to be slower (or to need more CPU time per request), by
-    /// this much or more
+    /// Exit with 3 if a server is slower by this share
+    ///
+    /// Or if it needs more CPU time per request, by this share or more.
     #[arg(long, value_name = "SHARE")]
     pub fail_if_slower: Option<Share>,
-    /// Differences smaller than this count as none
+    /// Treat smaller differences as equal
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     pub band: Share,
-    /// Print the result as JSON (`prony schema compare` describes it)
+    /// Print the result as JSON
+    ///
+    /// `prony schema compare` describes it.
     #[arg(long)]
     pub json: bool,
 }
 
-/// What a check means, of a measurement or of an audit: cause, evidence, remedy
+/// Explain a check, of a measurement or of an audit
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony explain server-idle\n  \
-    prony explain back-filled      a check of `prony audit`\n  \
-    prony explain                  all of them")]
+    prony explain back-filled                     # a check of `prony audit`\n  \
+    prony explain                                 # all of them")]
 pub struct Explain {
-    /// The check's name, as reports and audits give it [default: all]
+    /// Name of a check, as in reports and audits [default: all]
     #[arg(add = ArgValueCandidates::new(complete::checks))]
     pub check: Option<String>,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

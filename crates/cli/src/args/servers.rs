@@ -8,7 +8,7 @@ use prony_record::load::{KeyKind, Over};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 
-/// The servers of the catalog: list, setup, check, start
+/// List, set up, check and start the servers of the catalog
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony servers list http-echo\n  \
@@ -27,10 +27,10 @@ pub enum ServersAction {
         prony servers list\n  \
         prony servers list tcp-echo --json")]
     List {
-        /// Only those that keep this contract
+        /// Only servers of this contract
         #[arg(value_parser = contract)]
         contract: Option<Contract>,
-        /// Print JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -46,7 +46,7 @@ pub enum ServersAction {
         prony servers setup --dry-run       show what would be installed for all of them\n  \
         prony servers setup tcp-echo --yes  without a question, for scripts")]
     Setup {
-        /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        /// Servers, contracts or experiments [default: all]
         #[arg(add = ArgValueCandidates::new(complete::entrants))]
         names: Vec<String>,
         /// Do not ask
@@ -55,7 +55,7 @@ pub enum ServersAction {
         /// Show what would be installed, and stop
         #[arg(long, conflicts_with = "yes")]
         dry_run: bool,
-        /// How many servers at a time, of different registries [default: as many as CPUs, 8 at most]
+        /// Servers at a time [default: CPUs, 8 at most]
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
     },
@@ -68,19 +68,23 @@ pub enum ServersAction {
         prony servers check node go-copy\n  \
         prony servers check nginx --over tls,h2     these, of what it speaks")]
     Check {
-        /// Servers, a contract for all that keep it, or an experiment for all in it [default: all]
+        /// Servers, contracts or experiments [default: all]
         #[arg(add = ArgValueCandidates::new(complete::entrants))]
         names: Vec<String>,
-        /// Only over these, of what each server speaks: plain, tls, h2c, h2
+        /// Only these protocols: plain, tls, h2c, h2
+        ///
+        /// Of those that each server speaks, separated by commas.
         #[arg(long, value_name = "OVER", value_delimiter = ',')]
         over: Vec<Over>,
-        /// The key of the certificate that they are given over tls and h2: ecdsa-p256 or rsa2048 [default: ecdsa-p256]
+        /// Certificate's key: ecdsa-p256 or rsa2048
+        ///
+        /// For tls and h2. By default ecdsa-p256.
         #[arg(long, value_name = "KIND")]
         server_key: Option<KeyKind>,
-        /// How many at a time [default: as many as CPUs, 8 at most]
+        /// Checks at a time [default: CPUs, 8 at most]
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
-        /// Print JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -93,21 +97,23 @@ pub enum ServersAction {
         prony servers start nginx --over h2              HTTP/2 over TLS, with a certificate of its own\n  \
         prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
     Start {
-        /// The server, as `name` or `name@workers`
+        /// Server, as `name` or `name@workers`
         name: String,
-        /// The contract, where the server keeps several
+        /// Contract, where the server has several
         #[arg(long, value_parser = contract)]
         contract: Option<Contract>,
-        /// The IP address to listen on
+        /// Address to listen on
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
         host: IpAddr,
-        /// The port; 0: a free one
+        /// Port; 0: a free one
         #[arg(long, default_value_t = 0)]
         port: u16,
-        /// What it is to speak HTTP over: plain, tls, h2c or h2
+        /// Protocol: plain, tls, h2c or h2
         #[arg(long, value_name = "OVER", default_value = "plain")]
         over: Over,
-        /// The key of its certificate, over tls and h2: ecdsa-p256 or rsa2048 [default: ecdsa-p256]
+        /// Certificate's key: ecdsa-p256 or rsa2048
+        ///
+        /// For tls and h2. By default ecdsa-p256.
         #[arg(long, value_name = "KIND")]
         server_key: Option<KeyKind>,
     },

@@ -12,29 +12,40 @@ use prony_record::{Load, Spacing, Transport};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Shape {
-    /// Generator threads [default: as many as the server needs, one for each of the generator's CPUs at most; 1 for `load`]
+    /// Generator threads [default: auto; 1 for load]
+    ///
+    /// By default as many as it takes to have time to spare, at most one for each CPU of the
+    /// generator.
     #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
     pub threads: Option<u32>,
-    /// Space requests of a rate evenly, or at random as independent users do [default: poisson; constant for `load`]
+    /// Spacing at a rate [default: poisson; constant for load]
+    ///
+    /// constant: evenly. poisson: at random, as independent users send requests.
     #[arg(long, value_parser = one_of::<Spacing>(["constant", "poisson"]))]
     pub arrival: Option<Spacing>,
-    /// Send a request of a rate on any free connection, or on each in turn, as wrk2 does
+    /// Connection for the next request at a rate
+    ///
+    /// Any that is free, or round-robin as in wrk2.
     #[arg(long, default_value = "any", value_parser = one_of::<Assignment>(["any", "round-robin"]))]
     pub assignment: Assignment,
-    /// Open up to this many connections when a rate needs more than --connections [default: 1000; four times the
-    /// connections for `duel` and `why`]
+    /// Open at most this many connections [default: 1000]
+    ///
+    /// At a rate, prony opens more connections than --connections while the rate needs them and
+    /// they help. The default for duel and why is four times the connections.
     #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "assignment")]
     pub max_connections: Option<u32>,
-    /// Requests in flight on each HTTP/1.1 connection
+    /// Requests in flight on each connection (HTTP/1.1)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, conflicts_with = "streams")]
     pub pipeline: u32,
     /// Open a new connection for each request
     #[arg(long)]
     pub no_keepalive: bool,
-    /// Close each connection after this many requests
+    /// Close each connection after N requests
     #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "no_keepalive")]
     pub requests_per_connection: Option<u32>,
-    /// How bytes are moved
+    /// Input and output: io_uring or epoll
+    ///
+    /// auto: io_uring in a closed loop where the kernel has it, else epoll.
     #[arg(long, default_value = "auto", value_parser = one_of::<Transport>(["auto", "epoll", "io_uring"]), help_heading = "Generator")]
     pub transport: Transport,
 }

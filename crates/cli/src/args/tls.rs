@@ -7,28 +7,32 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "TLS")]
 pub struct Tls {
-    /// Trust the authorities in this file of PEM certificates [default: the system's]
+    /// Trust the authorities in this PEM file
+    ///
+    /// By default the system's.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub ca: Option<PathBuf>,
-    /// Accept every certificate: self-signed, expired, of another name
+    /// Accept every certificate
     #[arg(long)]
     pub insecure: bool,
-    /// The client's certificate, as PEM, with those that lead to its authority
+    /// Client certificate, a PEM file with its chain
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
-    /// The key of --cert, as PEM
+    /// Key of --cert, a PEM file
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
-    /// The name that the server is asked for and its certificate must have [default: the URL's host]
+    /// Name for SNI and certificate [default: the URL's host]
     #[arg(long, value_name = "NAME")]
     pub server_name: Option<String>,
-    /// Speak this version only [default: the best that both sides speak]
+    /// TLS version, 1.2 or 1.3 [default: the best of both sides]
     #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
     pub tls_version: Option<String>,
-    /// Offer these cipher suites only, by their IANA or OpenSSL names, with colons between them
+    /// Cipher suites, separated by colons
+    ///
+    /// By their IANA or OpenSSL names.
     #[arg(long, value_name = "NAME")]
     pub cipher: Option<String>,
-    /// A full handshake for every connection, no resumed ones
+    /// Full handshake for every connection
     #[arg(long)]
     pub no_resumption: bool,
 }

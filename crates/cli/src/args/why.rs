@@ -18,32 +18,38 @@ use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use std::path::PathBuf;
 
-/// What a request costs a server, and where: its functions, system calls, switches, page faults
+/// Find what a request costs a server: functions, system calls, waits
 ///
-/// Loads the server at a rate, and in short segments samples its stacks, counts its system calls, records
-/// when its threads wait, or does none of it, for several rounds. The CPU time of a request is divided among functions and system calls, with
-/// intervals over rounds. `prony duel --why` compares two servers in this way. Sampling needs root or a
-/// kernel setting (docs/why.md); what the system does not allow is left out and said.
+/// Loads the server at a rate. In short segments it samples the server's stacks, counts its system
+/// calls, records when its threads wait, or does none of it, for several rounds. The CPU time of a
+/// request is divided among functions and system calls, with intervals over rounds. `prony duel
+/// --why` compares two servers in this way.
+///
+/// Sampling needs root or a kernel setting: docs/why.md. prony leaves out and names what the system
+/// does not allow.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony why './server --port {port}' --get /users/7\n  \
-    prony why http://localhost:8000/ --pid 4711                one that runs already, and goes on\n  \
-    prony why go-net-http --contract http-echo                 a server of the catalog\n  \
-    prony why './server {port}' --rate 5000 --rounds 20        narrower intervals\n  \
-    prony why './server {port}' -f shop.toml                   requests of a file\n  \
-    prony why './server {port}' --page why.html --folded stacks   a flame graph, and its stacks")]
+    prony why :8000 --pid 4711                    # a server that runs\n  \
+    prony why go-net-http --contract http-echo    # from the catalog\n  \
+    prony why './server {port}' --rate 5000 --rounds 20  # narrower intervals\n  \
+    prony why './server {port}' -f shop.toml      # a request file\n  \
+    prony why './server {port}' --page why.html --folded stacks")]
 pub struct Why {
-    /// A command line with {port}, a server of the catalog (`name` or `name@workers`), or with --pid a URL
+    /// A command line with {port}, a server of the catalog, or a URL
+    ///
+    /// A server of the catalog is `name`, or `name@workers`. A URL needs --pid.
     #[arg(value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub server: String,
-    /// The process of a server that runs already, whose URL is given; it and all processes below it are looked at,
-    /// and left alone
+    /// Process of a server that already runs
+    ///
+    /// prony looks at this process and all below it, and leaves them running.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub pid: Option<i32>,
-    /// Ask for this path
+    /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
     pub get: Option<String>,
-    /// The contract, which is verified first
+    /// Contract to verify and load, such as http-echo
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,
     #[command(flatten)]
@@ -55,7 +61,7 @@ pub struct Why {
     pub rounds: u32,
     #[command(flatten)]
     pub driven: Driven,
-    /// Requests per second [default: half of what the server reaches as fast as answers come]
+    /// Requests per second [default: half the throughput]
     #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
     #[command(flatten)]
@@ -75,14 +81,17 @@ pub struct Why {
     /// Write a page with the flame graph
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub page: Option<PathBuf>,
-    /// Write the stacks as FOLDER/SERVER.folded, and those in which threads wait as FOLDER/SERVER.waits.folded, for other
-    /// flame graph tools
+    /// Write the stacks as FOLDER/SERVER.folded
+    ///
+    /// And those in which threads wait as FOLDER/SERVER.waits.folded, for other flame graph tools.
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub folded: Option<PathBuf>,
-    /// Write the result as Markdown too; - for standard output
+    /// Also write the result as Markdown; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub markdown: Option<PathBuf>,
-    /// Print the result as JSON (`prony schema why` describes it)
+    /// Print the result as JSON
+    ///
+    /// `prony schema why` describes it.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten, next_help_heading = "Output")]

@@ -7,13 +7,17 @@ use prony_record::load::USUAL_SIZE;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "WebSocket")]
 pub struct Messages {
-    /// Length of each message's payload, which is another one in each message [default: 32]
+    /// Payload of each message, in bytes [default: 32]
+    ///
+    /// The payload differs in each message.
     #[arg(long, value_name = "BYTES")]
     pub size: Option<u32>,
     /// Send text messages instead of binary ones
     #[arg(long)]
     pub text: bool,
-    /// A subprotocol that is offered (may be repeated)
+    /// Offer this subprotocol
+    ///
+    /// May be repeated.
     #[arg(long = "subprotocol", value_name = "NAME", value_parser = token)]
     pub subprotocols: Vec<String>,
 }
@@ -22,7 +26,9 @@ pub struct Messages {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "WebSocket")]
 pub struct Ws {
-    /// Servers that prony starts speak WebSocket and echo messages; of others ws:// says so
+    /// Use WebSocket for servers that prony starts
+    ///
+    /// The servers must echo messages. A URL says so with ws://.
     #[arg(long, conflicts_with_all = ["http2", "file", "call"])]
     pub ws: bool,
     #[command(flatten)]

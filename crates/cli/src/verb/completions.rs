@@ -1,8 +1,7 @@
 //! `prony completions` and `prony man`, both from the one definition of the command line.
 
 use crate::Ended;
-use crate::args::{Cli, Completions, Man};
-use clap::CommandFactory;
+use crate::args::{self, Completions, Man};
 use clap_complete::env::Shells;
 use miette::{IntoDiagnostic, Result, miette};
 use std::fs;
@@ -44,5 +43,5 @@ pub fn man(args: &Man) -> Result<Ended> {
 
 /// What the user may type; inner verbs are not completed.
 fn command() -> clap::Command {
-    Cli::command()
+    args::command()
 }

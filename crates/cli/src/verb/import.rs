@@ -8,9 +8,8 @@ mod figures;
 mod runs;
 
 use crate::Ended;
-use crate::args::{Cli, Import, Places};
+use crate::args::{self, Import, Places};
 use crate::texts;
-use clap::CommandFactory;
 use miette::Result;
 
 pub fn main(places: &Places, args: &Import) -> Result<Ended> {
@@ -28,7 +27,7 @@ pub fn main(places: &Places, args: &Import) -> Result<Ended> {
     let Some(name) = args.name.clone() else {
         let missing = "figures need a name, under which reports find them: say --as NAME";
         let kind = clap::error::ErrorKind::MissingRequiredArgument;
-        Cli::command().error(kind, missing).exit()
+        args::command().error(kind, missing).exit()
     };
     figures::main(places, &texts, &name, args)
 }

@@ -49,7 +49,7 @@ fn every_verb_explains_itself_with_examples() {
         );
         assert_eq!(done.stderr, "");
         assert!(
-            done.stdout.lines().all(|line| line.chars().count() <= 100),
+            done.stdout.lines().all(|line| line.chars().count() <= 80),
             "{verb:?}: {done}"
         );
         assert!(!done.stdout.contains("supervisor"), "{done}");
