@@ -93,7 +93,7 @@ pub fn duel_of(asked: &Asked) -> Result<Duel> {
         .args(["-d", &format!("{}ms", (asked.duration * 1e3) as u64)])
         .env("PRONY_NOTEBOOK", scratch.path().join("notebook.db"));
     if let Some(band) = asked.band {
-        command.args(["--band", &format!("{}%", band * 100.0)]);
+        command.args(["--min-effect", &format!("{}%", band * 100.0)]);
     }
     if let Some(only) = asked.only {
         command.args(["--only", only]);

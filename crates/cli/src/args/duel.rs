@@ -54,7 +54,7 @@ use prony_record::verdict::Quantity;
     prony duel --call hello.Greeter/SayHello './old {port}' './new {port}'\n  \
     prony duel --ws --size 200 --text './old {port}' './new {port}'\n  \
     prony duel :8001 http://shop.test/ --resolve shop.test:80:10.0.0.5\n  \
-    prony duel './old {port}' './new {port}' --only cpu --band 0.5%\n  \
+    prony duel './old {port}' './new {port}' --only cpu --min-effect 0.5%\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html\n  \
     prony duel go-net-http --contract http-echo --aa  # the noise of this host\n  \
     prony duel :8001 :8002 --fail-if 'cpu > +5%'  # exit status 3 if so")]
@@ -129,7 +129,7 @@ pub struct Duel {
     /// By default 1 %, or what this host's noise allows where `prony calibrate` found that to be
     /// more.
     #[arg(long, value_name = "SHARE")]
-    pub band: Option<Share>,
+    pub min_effect: Option<Share>,
     /// Time limit [default: 3m; none with --rounds]
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub max_time: Option<Span>,

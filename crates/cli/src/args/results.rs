@@ -160,7 +160,7 @@ pub struct Compare {
     pub fail_if_slower: Option<Share>,
     /// Treat smaller differences as equal
     #[arg(long, value_name = "SHARE", default_value = "1%")]
-    pub band: Share,
+    pub min_effect: Share,
     /// Print the result as JSON
     ///
     /// `prony schema compare` describes it.

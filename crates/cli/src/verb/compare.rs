@@ -12,7 +12,8 @@ pub fn main(places: &Places, args: &Compare) -> Result<Ended> {
         find(&notebook, &args.before)?,
         find(&notebook, &args.after)?,
     );
-    let report = CompareReport::new(&notebook, &before, &after, args.band.0).into_diagnostic()?;
+    let report =
+        CompareReport::new(&notebook, &before, &after, args.min_effect.0).into_diagnostic()?;
     if args.json {
         println!(
             "{}",

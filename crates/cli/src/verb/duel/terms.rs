@@ -19,9 +19,9 @@ const LONGEST: Duration = Duration::from_secs(180);
 /// How it is to be decided. Differences count as none below what the user says, else below 1 % or what
 /// this host's noise hides.
 pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
-    let band = args.band.map_or(BAND, |share| share.0);
+    let band = args.min_effect.map_or(BAND, |share| share.0);
     let mut bands = Bands::all(band);
-    if let (None, Ask::Contract(contract)) = (args.band, &manner.ask) {
+    if let (None, Ask::Contract(contract)) = (args.min_effect, &manner.ask) {
         let here = this_machine();
         let calibration = prony_report::kept::calibration_of(notebook, &here).into_diagnostic()?;
         let rig = calibration.as_ref().and_then(|known| {
