@@ -56,7 +56,7 @@ use prony_record::verdict::Quantity;
     prony duel :8001 http://shop.test/ --resolve shop.test:80:10.0.0.5\n  \
     prony duel './old {port}' './new {port}' --only cpu --min-effect 0.5%\n  \
     prony duel './old {port}' './new {port}' --why --why-page why.html\n  \
-    prony duel go-net-http --contract http-echo --aa  # the noise of this host\n  \
+    prony duel go-net-http --contract http-echo --self-check  # the noise of this host\n  \
     prony duel :8001 :8002 --fail-if 'cpu > +5%'  # exit status 3 if so")]
 pub struct Duel {
     /// Command lines with {port}, URLs, or servers of the catalog
@@ -80,7 +80,7 @@ pub struct Duel {
     pub run: Option<String>,
     /// Also run the first side against itself, to measure noise
     #[arg(long)]
-    pub aa: bool,
+    pub self_check: bool,
     /// Git revision to run the command in; repeat it
     ///
     /// Give two or more. prony runs the command line in a temporary worktree of each.

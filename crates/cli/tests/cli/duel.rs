@@ -316,7 +316,7 @@ fn folders_are_sides_and_a_server_may_be_compared_with_itself() {
     let run = ["--run", &line, "--build", "cp model built"];
     let report = duel(
         &place,
-        &[&["old", "new", "--aa", "--json"], &run[..]].concat(),
+        &[&["old", "new", "--self-check", "--json"], &run[..]].concat(),
     )
     .with(0)
     .json();

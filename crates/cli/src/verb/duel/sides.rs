@@ -59,7 +59,7 @@ pub fn at_least_two(args: &Duel) -> Result<()> {
         (0, 0) => args.sides.len(),
         (revisions, images) => revisions + images,
     };
-    match named + usize::from(args.aa) {
+    match named + usize::from(args.self_check) {
         0 | 1 => Err(usage!(
             help = "prony duel 'server-a --port {port}' 'server-b --port {port}'",
             "a duel needs two sides"
@@ -151,7 +151,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             found
         }
     };
-    if args.aa {
+    if args.self_check {
         sides.extend(sides.first().map(|first| Side {
             name: format!("{} again", first.name),
             ..first.clone()
