@@ -15,7 +15,7 @@ impl Tls {
         self.ca.is_some()
             || self.insecure
             || self.cert.is_some()
-            || self.server_name.is_some()
+            || self.sni.is_some()
             || self.tls_version.is_some()
             || self.cipher.is_some()
             || self.no_resumption
@@ -41,7 +41,7 @@ impl Tls {
                 .map_err(|error| miette!("cannot read {}: {error}", path.display())),
         };
         Ok(TlsOptions {
-            server_name: self.server_name.clone().unwrap_or_else(|| {
+            server_name: self.sni.clone().unwrap_or_else(|| {
                 // A certificate has no zone.
                 host.split('%').next().unwrap_or_default().to_owned()
             }),

@@ -23,7 +23,7 @@ pub struct Tls {
     pub key: Option<PathBuf>,
     /// Name for SNI and certificate [default: the URL's host]
     #[arg(long, value_name = "NAME")]
-    pub server_name: Option<String>,
+    pub sni: Option<String>,
     /// TLS version, 1.2 or 1.3 [default: the best of both sides]
     #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
     pub tls_version: Option<String>,

@@ -234,7 +234,7 @@ fn refused(error: &Error, connector: &Connector) -> ProbeError {
                 ProbeError::Incompatible(format!("it sent the alert {name}"))
             }
             AlertDescription::UnrecognisedName => ProbeError::Handshake(format!(
-                "the server does not know the name {:?}; --server-name says another one",
+                "the server does not know the name {:?}; --sni says another one",
                 connector.name.to_str()
             )),
             _ => ProbeError::Handshake(format!("the server sent the TLS alert {name}")),
@@ -267,7 +267,7 @@ fn certificate(why: &CertificateError, connector: &Connector) -> ProbeError {
         ),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => (
             format!("the server's certificate is not for {name:?}"),
-            "name the server as its certificate does, with --server-name NAME, or accept it with --insecure",
+            "name the server as its certificate does, with --sni NAME, or accept it with --insecure",
         ),
         // A wrong signature: an authority of the same name is trusted, and its key is another.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => untrusted(),
