@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "smt-shared",
     cause: "The server or its upstream and the generator have different CPUs that are threads of the same core (SMT, Hyper-Threading). Such threads share the core's execution units and its first caches: each runs slower while the other works, so the figures describe both together.",
     evidence: "The CPUs that were assigned to the server, its upstream and the generator, and which of them are threads of one core, as the kernel lists them.",
-    remedy: "Use a machine with two cores or more, whose cores prony does not divide; let prony use all threads of a core (taskset, cpuset); or send the load from another machine (--load-from).",
+    remedy: "Use a machine with two cores or more, whose cores prony does not divide; let prony use all threads of a core (taskset, cpuset); or send the load from another machine (--client-host).",
 };
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {

@@ -88,17 +88,17 @@ impl Connect {
 }
 
 impl Origin {
-    /// The addresses that connections come from. With `load_from` they are those of other machines, each of which looks
+    /// The addresses that connections come from. With `client_host` they are those of other machines, each of which looks
     /// whether it has them.
-    pub fn sources(&self, load_from: &[String]) -> Result<Sources> {
-        let here = load_from.is_empty();
+    pub fn sources(&self, client_host: &[String]) -> Result<Sources> {
+        let here = client_host.is_empty();
         let name = self
             .interface
             .iter()
             .find(|word| word.parse::<IpAddr>().is_err());
         if let (false, Some(name)) = (here, name) {
             return Err(usage!(
-                help = "give addresses, which every machine of --load-from must have",
+                help = "give addresses, which every machine of --client-host must have",
                 "--interface: {name:?} is no IP address, and the interfaces of other machines are not known here"
             ));
         }

@@ -60,7 +60,7 @@ impl Machines {
 impl LoadFrom {
     /// The generators on other machines; none: the load comes from this one.
     pub fn fleet(&self) -> Result<Option<Fleet>> {
-        if self.load_from.is_empty() {
+        if self.client_host.is_empty() {
             return self.without_slow_client().map(|()| None);
         }
         self.fleet_of(&self.machines.registry()?).map(Some)
@@ -69,10 +69,10 @@ impl LoadFrom {
     /// The same with these agents; there must be a name.
     fn fleet_of(&self, registry: &Arc<Registry>) -> Result<Fleet> {
         let mut names: Vec<String> = Vec::new();
-        for name in self.load_from.iter().map(|name| name.trim()) {
+        for name in self.client_host.iter().map(|name| name.trim()) {
             registry.known(name).into_diagnostic()?;
             if names.iter().any(|known| known == name) {
-                return Err(usage!("--load-from names {name} twice"));
+                return Err(usage!("--client-host names {name} twice"));
             }
             names.push(name.to_owned());
         }
@@ -86,11 +86,11 @@ impl LoadFrom {
 
     /// Where the load comes from, in words.
     pub fn words(&self) -> String {
-        let from = match self.load_from.as_slice() {
+        let from = match self.client_host.as_slice() {
             [] => return "generator on this machine".to_owned(),
             names => format!("generators on {}", names.join(", ")),
         };
-        match &self.measure_from {
+        match &self.probe_host {
             Some(name) => format!("{from}, slow client on {name}"),
             None => from,
         }
@@ -98,30 +98,29 @@ impl LoadFrom {
 
     /// The slow client that measures beside the load of these machines.
     fn slow_client(&self, registry: &Registry, senders: &[String]) -> Result<Option<SlowClient>> {
-        let Some(name) = self.measure_from.as_deref().map(str::trim) else {
+        let Some(name) = self.probe_host.as_deref().map(str::trim) else {
             return Ok(None);
         };
         registry.known(name).into_diagnostic()?;
         if senders.iter().any(|sender| sender == name) {
             return Err(usage!(
                 help = "name a machine that does nothing else, such as local, which is this one",
-                "--measure-from {name}: that machine sends the load"
+                "--probe-host {name}: that machine sends the load"
             ));
         }
         Ok(Some(SlowClient {
             host: name.to_owned(),
-            rate: self.measure_rate.unwrap_or(SLOW_RATE),
+            rate: self.probe_rate.unwrap_or(SLOW_RATE),
         }))
     }
 
     /// Refuses a slow client where the load comes from this process.
     fn without_slow_client(&self) -> Result<()> {
-        match &self.measure_from {
+        match &self.probe_host {
             None => Ok(()),
             Some(name) => Err(usage!(
-                help =
-                    "--load-from says where the load comes from; --load-from local is this machine",
-                "--measure-from {name} needs --load-from: a slow client measures beside a load from other machines"
+                help = "--client-host says where the load comes from; --client-host local is this machine",
+                "--probe-host {name} needs --client-host: a slow client measures beside a load from other machines"
             )),
         }
     }
@@ -157,27 +156,27 @@ impl Apart {
     /// As the command line says, and otherwise as an experiment does.
     pub fn or(&self, place: &Place) -> Self {
         let mut apart = self.clone();
-        if apart.server_on.is_none() {
-            apart.server_on.clone_from(&place.server_on);
+        if apart.server_host.is_none() {
+            apart.server_host.clone_from(&place.server_host);
         }
-        if apart.upstream_on.is_none() {
-            apart.upstream_on.clone_from(&place.upstream_on);
+        if apart.upstream_host.is_none() {
+            apart.upstream_host.clone_from(&place.upstream_host);
         }
         apart.server_cpus = apart.server_cpus.or(place.server_cpus.map(NonZeroU32::get));
-        if apart.from.load_from.is_empty() {
-            apart.from.load_from.clone_from(&place.load_from);
+        if apart.from.client_host.is_empty() {
+            apart.from.client_host.clone_from(&place.client_host);
         }
-        if apart.from.measure_from.is_none() {
-            apart.from.measure_from.clone_from(&place.measure_from);
+        if apart.from.probe_host.is_none() {
+            apart.from.probe_host.clone_from(&place.probe_host);
         }
         apart
     }
 
     /// Refuses `--why`, which samples processes of this machine, where servers are started by agents.
     pub fn without_why(&self, why: bool) -> Result<()> {
-        match why && (self.server_on.is_some() || !self.from.load_from.is_empty()) {
+        match why && (self.server_host.is_some() || !self.from.client_host.is_empty()) {
             true => Err(usage!(
-                help = "leave out --server-on and --load-from to look into the same servers on this machine, or run the same \
+                help = "leave out --server-host and --client-host to look into the same servers on this machine, or run the same \
                         command with --why on the servers' machine",
                 "--why looks into servers that are started on this machine and loaded from it"
             )),
@@ -188,27 +187,27 @@ impl Apart {
     /// Reaches the machines that the command line names. `starts`: prony starts servers, which then have to be reached
     /// from where the load comes; `upstream`: behind a gateway there is one more.
     pub fn reach(&self, starts: bool, upstream: bool) -> Result<Option<Elsewhere>> {
-        if !starts && (self.server_on.is_some() || self.server_cpus.is_some()) {
+        if !starts && (self.server_host.is_some() || self.server_cpus.is_some()) {
             return Err(usage!(
-                help = "--load-from says where the load comes from",
-                "--server-on and --server-cpus are for servers that prony starts, and these run already"
+                help = "--client-host says where the load comes from",
+                "--server-host and --server-cpus are for servers that prony starts, and these run already"
             ));
         }
-        if self.upstream_on.is_some() && !upstream {
+        if self.upstream_host.is_some() && !upstream {
             return Err(usage!(
                 help = "experiments with gateways and an upstream, such as weather, have one",
-                "--upstream-on: there is no upstream here"
+                "--upstream-host: there is no upstream here"
             ));
         }
-        if self.from.load_from.is_empty() {
+        if self.from.client_host.is_empty() {
             self.from.without_slow_client()?;
         }
-        if self.server_on.is_none() && self.from.load_from.is_empty() {
-            return match &self.upstream_on {
+        if self.server_host.is_none() && self.from.client_host.is_empty() {
+            return match &self.upstream_host {
                 None => Ok(None),
                 Some(name) => Err(usage!(
-                    help = "--server-on local is this machine, as the others reach it",
-                    "--upstream-on {name} needs --server-on"
+                    help = "--server-host local is this machine, as the others reach it",
+                    "--upstream-host {name} needs --server-host"
                 )),
             };
         }
@@ -223,8 +222,8 @@ impl Apart {
         starts: bool,
         upstream: bool,
     ) -> Result<Elsewhere> {
-        let load_from = &self.from.load_from;
-        let fleet = match load_from.as_slice() {
+        let client_host = &self.from.client_host;
+        let fleet = match client_host.as_slice() {
             [] => None,
             _ => Some(self.from.fleet_of(registry)?),
         };
@@ -238,7 +237,7 @@ impl Apart {
                 placement: from,
             });
         }
-        let name = self.server_on.as_deref().unwrap_or(LOCAL);
+        let name = self.server_host.as_deref().unwrap_or(LOCAL);
         registry.known(name).into_diagnostic()?;
         let told = |error: String| miette!("{error}");
         let link = registry.link(name).map_err(told)?;
@@ -249,7 +248,7 @@ impl Apart {
         if let Some(slow) = slow.as_ref().filter(|slow| slow.name() == name) {
             return Err(usage!(
                 help = "name a machine that does nothing else",
-                "--measure-from {}: the servers run there, and would share its CPUs",
+                "--probe-host {}: the servers run there, and would share its CPUs",
                 slow.name()
             ));
         }
@@ -261,8 +260,8 @@ impl Apart {
         };
         let shared = is_shared(&link);
         // Beside the server it is on the server's machine, on other CPUs.
-        let upstream_on = self.upstream_on.as_deref().filter(|it| *it != name);
-        let beside = upstream && upstream_on.is_none();
+        let upstream_host = self.upstream_host.as_deref().filter(|it| *it != name);
+        let beside = upstream && upstream_host.is_none();
         let placement = placed(&link, shared, beside, self.server_cpus)?;
         let mut words = format!("server on {name} ({} CPUs), ", placement.server.len());
         let mut fleet = fleet.map(|fleet| match shared {
@@ -271,7 +270,7 @@ impl Apart {
         });
         let mut host =
             RemoteHost::new(Arc::clone(registry), name, ip, placement, shared).map_err(told)?;
-        if let Some(name) = upstream_on {
+        if let Some(name) = upstream_host {
             registry.known(name).into_diagnostic()?;
             let behind = registry.link(name).map_err(told)?;
             let ways = (
@@ -353,7 +352,7 @@ fn fewer(placement: Placement, server_cpus: Option<u32>) -> Result<Placement> {
         None => Ok(placement),
         Some(cpus) => placement.with_server_cpus(cpus as usize).map_err(|there| {
             miette!(
-                help = "a load from other machines (--load-from) leaves the server all CPUs of its own",
+                help = "a load from other machines (--client-host) leaves the server all CPUs of its own",
                 "--server-cpus {cpus}: there are {there} for the server"
             )
         }),

@@ -27,8 +27,8 @@ impl Spec {
         let machines: Vec<String> = text.split('+').map(|it| it.trim().to_owned()).collect();
         if machines.iter().any(String::is_empty) {
             return Err(usage!(
-                help = "a rig is HOST, or SERVER+GENERATOR with a machine for each; rigs are separated by commas: --rigs h1+h2,h3+h4",
-                "--rigs: {text:?} is no rig"
+                help = "a rig is HOST, or SERVER+GENERATOR with a machine for each; rigs are separated by commas: --shard-rounds h1+h2,h3+h4",
+                "--shard-rounds: {text:?} is no rig"
             ));
         }
         Ok(Self {
@@ -39,16 +39,16 @@ impl Spec {
 
     /// Where its server runs and where its load comes from.
     fn apart(&self, machines: &Machines, cpus: Option<u32>) -> Apart {
-        let load_from = match self.machines.as_slice() {
+        let client_host = match self.machines.as_slice() {
             [alone] => vec![alone.clone()],
             [_, generators @ ..] => generators.to_vec(),
             [] => Vec::new(),
         };
         Apart {
-            server_on: self.machines.first().cloned(),
+            server_host: self.machines.first().cloned(),
             server_cpus: cpus,
             from: LoadFrom {
-                load_from,
+                client_host,
                 machines: machines.clone(),
                 ..LoadFrom::default()
             },
@@ -79,14 +79,14 @@ fn specs(words: &[String], registry: &Registry) -> Result<Vec<Spec>> {
         if !known.insert(machine) {
             return Err(usage!(
                 help = "two rigs on one machine would disturb each other: name each machine once",
-                "--rigs names {machine} twice"
+                "--shard-rounds names {machine} twice"
             ));
         }
     }
     Ok(specs)
 }
 
-/// Reaches the machines of all rigs, side by side. `words` is what `--rigs` says, `apart` the rest of what the command line
+/// Reaches the machines of all rigs, side by side. `words` is what `--shard-rounds` says, `apart` the rest of what the command line
 /// says of machines; a gateway has an `upstream`, for loads of so many threads.
 pub fn rigs(
     places: &Places,
@@ -100,7 +100,7 @@ pub fn rigs(
     if words.iter().any(|word| word == SLURM) {
         if words.len() > 1 {
             return Err(usage!(
-                "--rigs slurm stands for every node: name no other rig beside it"
+                "--shard-rounds slurm stands for every node: name no other rig beside it"
             ));
         }
         machines.hosts = Some(SLURM.to_owned());
@@ -147,7 +147,7 @@ mod tests {
                 .unwrap()
                 .apart(&Machines::default(), Some(2));
             assert_eq!(apart.server_cpus, Some(2));
-            (apart.server_on.unwrap(), apart.from.load_from.join(" "))
+            (apart.server_host.unwrap(), apart.from.client_host.join(" "))
         };
         assert_eq!(of("h1"), ("h1".into(), "h1".into()));
         assert_eq!(of("h1+h2"), ("h1".into(), "h2".into()));

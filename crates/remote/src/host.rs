@@ -383,7 +383,7 @@ impl Host for RemoteHost {
 
     fn attach(&self, running: &Running, _ask: &Ask) -> Result<RemoteServer, Failure> {
         let text = format!(
-            "{} runs already: --server-on is for servers that prony starts",
+            "{} runs already: --server-host is for servers that prony starts",
             running.target
         );
         Err(Failure::new(Step::Start, text))

@@ -109,9 +109,9 @@ impl Verb {
                 "--plain",
                 "--hosts",
                 "hosts.toml",
-                "--server-on",
+                "--server-host",
                 "a",
-                "--load-from",
+                "--client-host",
                 "b,c",
             ],
         }

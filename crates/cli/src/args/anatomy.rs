@@ -12,7 +12,7 @@ pub struct AnatomyArgs {
     /// Loads all servers in further rounds at a rate that all can keep. Samples their stacks,
     /// counts their system calls and records their waits, and names the functions, calls, counts
     /// and waits that differ. Needs root or a kernel setting: docs/why.md
-    #[arg(long, conflicts_with_all = ["server_on", "load_from"])]
+    #[arg(long, conflicts_with_all = ["server_host", "client_host"])]
     pub why: bool,
     /// Rounds of --why; more find smaller differences
     #[arg(long, value_name = "N", requires = "why", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000))]

@@ -41,7 +41,7 @@ use std::path::PathBuf;
     prony load --message ping tcp://localhost:7   # raw echo\n  \
     prony load --resolve example.com:443:10.0.0.5 https://example.com/\n  \
     prony load -c 80000 --interface 10.0.0.2,10.0.0.3 http://10.0.0.5/\n  \
-    prony load --load-from gen1,gen2 -c 2000 http://10.0.0.5/  # docs/hosts.md\n  \
+    prony load --client-host gen1,gen2 -c 2000 http://10.0.0.5/  # docs/hosts.md\n  \
     prony load --unix /run/app.sock http://localhost/")]
 pub struct Load {
     /// http://, https://, h2c://, grpc://, ws://, tcp:// or :PORT
@@ -115,7 +115,7 @@ pub struct Load {
     /// Otherwise prony verifies the requests of --file, or one of each kind of --replay, and does
     /// not load a server that never responds as expected. With grpc://, prony looks at responses
     /// before the load. Rows that are sent only once are not verified, nor a server that this
-    /// machine cannot reach (--load-from).
+    /// machine cannot reach (--client-host).
     #[arg(long, help_heading = "Request")]
     pub no_verify: bool,
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub struct Load {
     #[arg(
         long,
         value_name = "PATH",
-        conflicts_with_all = ["load_from", "resolve", "connect_to", "interface"],
+        conflicts_with_all = ["client_host", "resolve", "connect_to", "interface"],
         help_heading = "Request"
     )]
     pub unix: Option<PathBuf>,
@@ -155,7 +155,7 @@ pub struct Load {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, help_heading = "Answer")]
     pub max_body: u64,
     /// Pin the generator to these CPUs, such as 0,2-3
-    #[arg(long, value_name = "LIST", value_parser = cpus, conflicts_with = "load_from", help_heading = "Generator")]
+    #[arg(long, value_name = "LIST", value_parser = cpus, conflicts_with = "client_host", help_heading = "Generator")]
     pub cpus: Option<Cpus>,
     /// Seed of Poisson arrivals and of the values of --file
     #[arg(long, value_name = "N", help_heading = "Generator")]

@@ -35,18 +35,18 @@ pub struct LoadFrom {
     /// See --host. Connections, rate and number of requests are divided among the machines;
     /// --threads is for each.
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
-    pub load_from: Vec<String>,
+    pub client_host: Vec<String>,
     /// Also measure from this idle machine
     ///
-    /// A slow client sends the same requests beside the load of --load-from, few and at random
+    /// A slow client sends the same requests beside the load of --client-host, few and at random
     /// moments. Its response times are free of what a busy generator adds.
     #[arg(long, value_name = "HOST")]
-    pub measure_from: Option<String>,
-    /// Rate of --measure-from [default: 100]
+    pub probe_host: Option<String>,
+    /// Rate of --probe-host [default: 100]
     ///
     /// In requests per second, in addition to the load's.
-    #[arg(long, value_name = "N", value_parser = slow_rate, requires = "measure_from")]
-    pub measure_rate: Option<f64>,
+    #[arg(long, value_name = "N", value_parser = slow_rate, requires = "probe_host")]
+    pub probe_rate: Option<f64>,
     #[command(flatten)]
     pub machines: Machines,
 }
@@ -59,13 +59,13 @@ pub struct Apart {
     ///
     /// Builds, starts, verifies and watches them there; see --host.
     #[arg(long, value_name = "HOST")]
-    pub server_on: Option<String>,
+    pub server_host: Option<String>,
     /// Limit the servers to the first N CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub server_cpus: Option<u32>,
     /// Where the upstream of gateways runs, if it has a machine of its own: an option of `run` alone.
     #[arg(skip)]
-    pub upstream_on: Option<String>,
+    pub upstream_host: Option<String>,
     #[command(flatten)]
     pub from: LoadFrom,
 }

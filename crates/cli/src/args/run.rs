@@ -24,8 +24,8 @@ use prony_record::load::Over;
     prony run weather --load 'c64 t8' --only finagle\n  \
     prony run http-echo --only node --over plain,tls  # what encryption costs\n  \
     prony run quickstart --why                    # docs/why.md\n  \
-    prony run weather --server-on gw --upstream-on up --load-from gen\n  \
-    salloc -N16 prony run tcp-echo --rigs slurm   # 16 nodes at once")]
+    prony run weather --server-host gw --upstream-host up --client-host gen\n  \
+    salloc -N16 prony run tcp-echo --shard-rounds slurm   # 16 nodes at once")]
 pub struct Run {
     /// Experiment file, or the name of an experiment
     #[arg(add = ArgValueCandidates::new(complete::experiments))]
@@ -67,7 +67,7 @@ pub struct Run {
     ///
     /// See --host. Otherwise it runs beside the gateways, on other CPUs.
     #[arg(long, value_name = "HOST", help_heading = "Machines")]
-    pub upstream_on: Option<String>,
+    pub upstream_host: Option<String>,
     /// Divide rounds among these machines
     ///
     /// Whole rounds go to the machines as they become free. HOST is a machine for server and load;
@@ -75,12 +75,12 @@ pub struct Run {
     /// Slurm job that prony runs in.
     #[arg(
         long,
-        value_name = "RIG,…|slurm",
+        value_name = "HOST,…",
         value_delimiter = ',',
         help_heading = "Machines",
-        conflicts_with_all = ["server_on", "load_from", "measure_from", "upstream_on"]
+        conflicts_with_all = ["server_host", "client_host", "probe_host", "upstream_host"]
     )]
-    pub rigs: Vec<String>,
+    pub shard_rounds: Vec<String>,
     #[command(flatten)]
     pub gate: Gate,
     /// Print the result as JSON

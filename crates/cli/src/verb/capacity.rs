@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let sources = args.origin.sources(&args.apart.from.load_from)?;
+    let sources = args.origin.sources(&args.apart.from.client_host)?;
     let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
     let one = sides::One {
         server: &args.server,

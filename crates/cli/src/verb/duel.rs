@@ -32,7 +32,7 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     sides::at_least_two(args)?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
-    let sources = args.origin.sources(&args.apart.from.load_from)?;
+    let sources = args.origin.sources(&args.apart.from.client_host)?;
     args.apart.without_why(args.why.why)?;
     let elsewhere = args.apart.reach(sides::any_starts(args), false)?;
     let chosen = sides::choose(places, args, elsewhere.as_ref())?;

@@ -243,7 +243,7 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
         }
         (None, Some(fleet)) => args.connect.route(&address).from(fleet, args.timeout.0)?,
     };
-    let sources = args.origin.sources(&args.from.load_from)?;
+    let sources = args.origin.sources(&args.from.client_host)?;
     let from = sources
         .toward(&target)
         .map_err(|invalid| usage!("--{invalid}"))?;

@@ -61,7 +61,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
     let threads = experiment.loads.iter().map(|load| load.threads).max();
     let rigs = raise(places, args, &experiment, &interrupt, threads.unwrap_or(1))?;
     let [(_, first), ..] = rigs.as_slice() else {
-        return Err(usage!("--rigs names no machine"));
+        return Err(usage!("--shard-rounds names no machine"));
     };
     let placement = match rigs.as_slice() {
         [(None, rig)] => rig.placement.clone(),
@@ -165,7 +165,7 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
 /// Fewer rounds than this leave intervals that more of them would narrow a good deal.
 const FEW: u32 = 10;
 
-/// The machines that measure: one rig without a name, or those that `--rigs` names.
+/// The machines that measure: one rig without a name, or those that `--shard-rounds` names.
 fn raise(
     places: &Places,
     args: &Run,
@@ -174,18 +174,17 @@ fn raise(
     threads: u32,
 ) -> Result<Vec<(Option<String>, Rig)>> {
     let upstream = experiment.upstream.is_some();
-    if !args.rigs.is_empty() {
+    if !args.shard_rounds.is_empty() {
         if args.why.why {
             return Err(usage!(
-                help =
-                    "leave out --rigs, or run it without --why and then with --why on this machine",
+                help = "leave out --shard-rounds, or run it without --why and then with --why on this machine",
                 "--why looks at servers on this machine, and those of rigs are elsewhere"
             ));
         }
         let rigs = rigs::rigs(
             places,
             interrupt,
-            &args.rigs,
+            &args.shard_rounds,
             &args.apart,
             upstream,
             threads,
@@ -196,7 +195,7 @@ fn raise(
             .collect());
     }
     let apart = Apart {
-        upstream_on: args.upstream_on.clone(),
+        upstream_host: args.upstream_host.clone(),
         ..args.apart.clone()
     }
     .or(&experiment.place);

@@ -59,7 +59,7 @@ fn a_load_is_divided_among_machines_and_added_up() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let url = server.tcp();
     let arguments = words(
-        "load --json --no-keep -n 1001 -c 5 --load-from a,b --host a=env --host b=env",
+        "load --json --no-keep -n 1001 -c 5 --client-host a,b --host a=env --host b=env",
         &[&url],
     );
     let first = place.prony(&arguments).with(0);
@@ -78,14 +78,14 @@ fn a_load_is_divided_among_machines_and_added_up() {
     assert!(!second.stderr.contains("copying"), "{second}");
     // One connection is one machine's.
     let few = place.prony(&words(
-        "load --json --no-keep -n 10 -c 1 --load-from a,b --host a=env --host b=env",
+        "load --json --no-keep -n 10 -c 1 --client-host a,b --host a=env --host b=env",
         &[&url],
     ));
     let few = few.with(0).json();
     assert_eq!(few["outcomes"]["ok"], 10);
     assert_eq!(few["generators"].as_array().unwrap().len(), 1, "{few:#}");
     let text = place.prony(&words(
-        "load --no-keep -n 50 -c 2 --load-from local",
+        "load --no-keep -n 50 -c 2 --client-host local",
         &[&url],
     ));
     let text = text.with(0).stdout;
@@ -97,7 +97,7 @@ fn a_rate_is_that_of_all_machines_together() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let report = place
         .prony(&words(
-            "load --json --no-keep --rate 200 -d 2s -c 4 --load-from a,b,c \
+            "load --json --no-keep --rate 200 -d 2s -c 4 --client-host a,b,c \
              --host a=env --host b=env --host c=env",
             &[&server.tcp()],
         ))
@@ -122,9 +122,9 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
         let line = format!("load --no-keep {hosts} {more}");
         place.prony(&words(&line, &[&url]))
     };
-    let from_a = |more: &str| load(&format!("-c 4 --load-from a {more}"));
+    let from_a = |more: &str| load(&format!("-c 4 --client-host a {more}"));
     // A number of requests, which says when both end; 20 per second for a second.
-    let report = from_a("--json --rate 2000 -n 2000 --measure-from b --measure-rate 20")
+    let report = from_a("--json --rate 2000 -n 2000 --probe-host b --probe-rate 20")
         .with(0)
         .json();
     assert_eq!(report["outcomes"]["ok"], 2_000, "{report:#}");
@@ -144,17 +144,17 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
     // Of a Poisson process of mean 20, fewer than 3 or more than 60 come once in millions of times.
     let sent = slow["outcomes"]["ok"].as_u64().unwrap();
     assert!((3..=60).contains(&sent), "{slow:#}");
-    let text = from_a("-d 300ms --measure-from b").with(0).stdout;
+    let text = from_a("-d 300ms --probe-host b").with(0).stdout;
     assert!(text.contains("b (slow client)"), "{text}");
     // A closed loop has no schedule, however late the slow client is in its own.
-    let closed = from_a("--json -d 300ms --measure-from b").with(0).json();
+    let closed = from_a("--json -d 300ms --probe-host b").with(0).json();
     let raised = crate::support::raised(&closed["checks"]);
     assert!(!raised.contains("schedule-lag"), "{closed:#}");
     for (more, why) in [
-        ("--measure-from a", "that machine sends the load"),
-        ("--measure-from c", "there is no host \"c\""),
-        ("--measure-from b --measure-rate 0", "0.1 to 10000 requests"),
-        ("--measure-rate 5", "--measure-from"),
+        ("--probe-host a", "that machine sends the load"),
+        ("--probe-host c", "there is no host \"c\""),
+        ("--probe-host b --probe-rate 0", "0.1 to 10000 requests"),
+        ("--probe-rate 5", "--probe-host"),
     ] {
         let refused = from_a(more);
         assert!(
@@ -162,8 +162,8 @@ fn a_slow_client_measures_beside_the_load_and_is_no_part_of_it() {
             "{refused}"
         );
     }
-    let refused = load("-d 100ms --measure-from b").with(2);
-    assert!(refused.stderr.contains("needs --load-from"), "{refused}");
+    let refused = load("-d 100ms --probe-host b").with(2);
+    assert!(refused.stderr.contains("needs --client-host"), "{refused}");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn servers_run_on_one_machine_and_the_load_comes_from_others() {
     let done = place
         .prony(&words(
             "duel --json --rounds 2 --duration 100ms --warmup 100ms --contract tcp-echo \
-             --server-on a --load-from b,c --host a=env --host b=env --host c=env quick plain",
+             --server-host a --client-host b,c --host a=env --host b=env --host c=env quick plain",
             &[],
         ))
         .with(0);
@@ -188,7 +188,7 @@ fn servers_run_on_one_machine_and_the_load_comes_from_others() {
         .prony(&[
             "run",
             &experiment,
-            "--server-on",
+            "--server-host",
             "a",
             "--host",
             "a=env",
@@ -209,7 +209,7 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
     let experiment = place.experiment(
         "apart",
         "title = 'apart'\ncontract = 'tcp-echo'\nrounds = 1\nservers = ['quick']\n\
-         [place]\nserver_on = 'a'\nload_from = ['b']\n\
+         [place]\nserver_host = 'a'\nclient_host = ['b']\n\
          [load]\nconnections = 2\nrequests = 200\nwarmup = '0s'\n",
     );
     let hosts = hosts.display().to_string();
@@ -230,15 +230,15 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
         .find(|line| line.contains(" b "))
         .expect("a row");
     assert!(row.contains("100.0 %"), "{row}");
-    let report = run(&["--measure-from", "local"]).with(0).stdout;
+    let report = run(&["--probe-host", "local"]).with(0).stdout;
     assert!(
         report.contains("generators on b, slow client on local")
             && report.contains("local (slow client)"),
         "{report}"
     );
-    let refused = run(&["--measure-from", "a"]).with(2).stderr;
+    let refused = run(&["--probe-host", "a"]).with(2).stderr;
     assert!(refused.contains("the servers run there"), "{refused}");
-    let report = run(&["--load-from", "a"]).with(0).stdout;
+    let report = run(&["--client-host", "a"]).with(0).stdout;
     assert!(
         report.contains("server on a (") && report.contains("generators on a"),
         "{report}"
@@ -248,7 +248,7 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
         "title = 'nowhere'\ncontract = 'tcp-echo'\nservers = ['quick']\n[place]\nserver = 'a'\n",
     );
     let refused = place.prony(&["run", &unknown, "--no-html"]).with(1).stderr;
-    assert!(refused.contains("server_on"), "{refused}");
+    assert!(refused.contains("server_host"), "{refused}");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn rounds_are_divided_among_rigs() {
         let line = "run --no-html --quiet --host a=env --host b=env --host c=env";
         place.prony(&[&words(line, &[&experiment])[..], &words(more, &[])].concat())
     };
-    let report = run("--json --rigs a,b+c").with(0).json();
+    let report = run("--json --shard-rounds a,b+c").with(0).json();
     let placement = report["run"]["placement"].as_str().unwrap();
     assert!(
         placement.starts_with("2 rigs: server on a (")
@@ -282,14 +282,14 @@ fn rounds_are_divided_among_rigs() {
     let rounds: u64 = rigs.iter().map(|it| it["rounds"].as_u64().unwrap()).sum();
     assert!(rigs.is_empty() || rounds == 6, "{report:#}");
     for (more, code, said) in [
-        ("--rigs a,a+b", 2, "names a twice"),
-        ("--rigs a+", 2, "is no rig"),
-        ("--rigs a,d", 1, "there is no host \"d\""),
-        ("--rigs slurm", 1, "this is no Slurm job"),
-        ("--rigs a --why", 2, "without --why"),
-        ("--server-on a --why", 2, "cannot be used with"),
-        ("--rigs a --server-on b", 2, "cannot be used with"),
-        ("--server-on a --upstream-on b", 2, "no upstream here"),
+        ("--shard-rounds a,a+b", 2, "names a twice"),
+        ("--shard-rounds a+", 2, "is no rig"),
+        ("--shard-rounds a,d", 1, "there is no host \"d\""),
+        ("--shard-rounds slurm", 1, "this is no Slurm job"),
+        ("--shard-rounds a --why", 2, "without --why"),
+        ("--server-host a --why", 2, "cannot be used with"),
+        ("--shard-rounds a --server-host b", 2, "cannot be used with"),
+        ("--server-host a --upstream-host b", 2, "no upstream here"),
         ("--server-cpus 4096", 1, "for the server"),
     ] {
         let refused = run(more).with(code);
@@ -310,7 +310,7 @@ fn what_cannot_be_started_is_told() {
             "1",
             "-c",
             "1",
-            "--load-from",
+            "--client-host",
             name,
         ];
         arguments.extend(["--host", host]);
@@ -324,7 +324,7 @@ fn what_cannot_be_started_is_told() {
     assert!(text.contains("no route to a"), "{text}");
     let text = refused("a=/there/is/no/such/program", &[]);
     assert!(text.contains("cannot run"), "{text}");
-    let text = refused("b=env", &["--load-from", "c"]);
+    let text = refused("b=env", &["--client-host", "c"]);
     assert!(
         text.contains("there is no host \"c\"") && text.contains("--host 'c="),
         "{text}"
@@ -347,14 +347,14 @@ fn what_cannot_be_started_is_told() {
         let text = place
             .prony(&words(
                 "load --no-keep -n 1 -c 1 --hosts",
-                &[&hosts, "--load-from", name, &url],
+                &[&hosts, "--client-host", name, &url],
             ))
             .with(1)
             .stderr;
         assert!(text.contains(said), "{name}: {text}");
     }
     let text = place
-        .prony(&["load", "--hosts", "slurm", "--load-from", "a", &url])
+        .prony(&["load", "--hosts", "slurm", "--client-host", "a", &url])
         .with(1)
         .stderr;
     assert!(text.contains("this is no Slurm job"), "{text}");
@@ -365,7 +365,7 @@ fn an_agent_that_is_killed_ends_the_load_without_figures() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let ((a, pid_a), (b, pid_b)) = (noted(&place, "a"), noted(&place, "b"));
     let mut load = Background::start(&mut place.command(&words(
-        "load --json --no-keep --plain -d 1000s -c 2 --load-from a,b --host",
+        "load --json --no-keep --plain -d 1000s -c 2 --client-host a,b --host",
         &[&a, "--host", &b, &server.tcp()],
     )));
     // A window of the load has ended.
@@ -385,7 +385,7 @@ fn agents_end_with_a_killed_coordinator() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let (a, pid) = noted(&place, "a");
     let mut load = Background::start(&mut place.command(&words(
-        "load --no-keep --plain -d 1000s -c 2 --load-from a --host",
+        "load --no-keep --plain -d 1000s -c 2 --client-host a --host",
         &[&a, &server.tcp()],
     )));
     load.line("/s");
@@ -399,7 +399,7 @@ fn agents_end_with_a_killed_coordinator() {
 fn an_interrupted_load_keeps_what_was_measured() {
     let (place, server) = (Place::new(), Served::start(&["tcp-echo"]));
     let mut command = place.command(&words(
-        "load --json --no-keep --plain -d 1000s -c 4 --load-from a,b --host a=env --host b=env",
+        "load --json --no-keep --plain -d 1000s -c 4 --client-host a,b --host a=env --host b=env",
         &[&server.tcp()],
     ));
     let mut load = Background::start(command.process_group(0));
@@ -447,7 +447,7 @@ fn what_is_damaged_on_its_way_is_never_a_figure() {
     ] {
         let host = filtered(&place, name, change);
         let done = place.prony(&words(
-            "load --json --no-keep -d 5s -c 2 --load-from",
+            "load --json --no-keep -d 5s -c 2 --client-host",
             &[name, "--host", &host, &server.tcp()],
         ));
         assert_eq!(done.code, Some(1), "{name}: {done}");
@@ -493,7 +493,7 @@ fn a_program_that_is_no_prony_is_shown() {
             "--no-keep",
             "--hosts",
             hosts.to_str().unwrap(),
-            "--load-from",
+            "--client-host",
             "greets",
             &server.tcp(),
         ])
@@ -516,7 +516,7 @@ fn requests_of_a_file_are_tried_from_here_too() {
     );
     let load = |address: std::net::SocketAddr| {
         let url = format!("http://{address}");
-        let line = "load --no-keep -n 40 -c 2 --load-from a --host a=env -f";
+        let line = "load --no-keep -n 40 -c 2 --client-host a --host a=env -f";
         place.prony(&words(line, &[&file, &url]))
     };
     let here = server.tcp();

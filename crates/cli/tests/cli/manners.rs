@@ -114,7 +114,7 @@ fn connections_go_elsewhere_and_requests_keep_the_name() {
     let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
     let capacity = [&["capacity", "--within", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "10"];
-    let away = [&load[..], &["--load-from", "a", "--host", "a=env"]].concat();
+    let away = [&load[..], &["--client-host", "a", "--host", "a=env"]].concat();
     // What takes longer tries one of the ways.
     for (verb, sides, ways) in [
         (&load[..], 1, 3),
@@ -266,7 +266,7 @@ fn connections_come_from_the_addresses_that_are_given() {
     let capacity = [&["capacity", "--within", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "100", "-c", "4"];
     let by = |transport| [&load[..], &["--transport", transport]].concat();
-    let away = [&load[..], &["--load-from", "a", "--host", "a=env"]].concat();
+    let away = [&load[..], &["--client-host", "a", "--host", "a=env"]].concat();
     for (verb, sides) in [
         (by("epoll"), 1),
         (by("io_uring"), 1),
@@ -324,7 +324,7 @@ fn addresses_that_connections_cannot_come_from_are_told_before_the_load() {
                 "load",
                 "--interface",
                 "lo",
-                "--load-from",
+                "--client-host",
                 "a",
                 "--host",
                 "a=env",
@@ -336,7 +336,7 @@ fn addresses_that_connections_cannot_come_from_are_told_before_the_load() {
                 "load",
                 "--interface",
                 "192.0.2.1",
-                "--load-from",
+                "--client-host",
                 "a",
                 "--host",
                 "a=env",

@@ -10,13 +10,13 @@ use std::num::NonZeroU32;
 #[serde(deny_unknown_fields, default)]
 pub struct Place {
     /// The machine on which servers are built, started, verified and watched; this one when absent.
-    pub server_on: Option<String>,
+    pub server_host: Option<String>,
     /// The machine on which the upstream of gateways is built and started; the servers' when absent.
-    pub upstream_on: Option<String>,
+    pub upstream_host: Option<String>,
     /// How many CPUs of their machine the servers have; absent: all that are there for them.
     pub server_cpus: Option<NonZeroU32>,
     /// The machines that the load comes from; this one when empty.
-    pub load_from: Vec<String>,
+    pub client_host: Vec<String>,
     /// The machine from which a slow client measures beside the load; none when absent.
-    pub measure_from: Option<String>,
+    pub probe_host: Option<String>,
 }

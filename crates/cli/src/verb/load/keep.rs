@@ -40,7 +40,7 @@ pub fn keep(places: &Places, args: &Load, done: &Done<'_>) -> Result<()> {
     };
     let names = [args.url.clone()];
     let placement = match done.plan.cpus.as_slice() {
-        [] if !args.from.load_from.is_empty() => args.from.words(),
+        [] if !args.from.client_host.is_empty() => args.from.words(),
         [] => "generator not pinned".to_owned(),
         cpus => format!("generator on CPU {}", list(cpus)),
     };
