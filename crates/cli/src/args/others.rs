@@ -22,11 +22,11 @@ pub struct Completions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony man | man -l -\n  \
-    prony man --out ~/.local/share/man/man1       # a page for every command")]
+    prony man -o ~/.local/share/man/man1       # a page for every command")]
 pub struct Man {
     /// Write a page for every command into this folder
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
 }
 
 /// Find errors in benchmark outputs, tables and pages

@@ -56,12 +56,12 @@ pub struct Report {
 /// pprof are the stacks that `--why` has sampled, for flame graph tools and for `go tool pprof`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony export latest --format csv --out trials.csv\n  \
+    prony export latest --format csv -o trials.csv\n  \
     prony export 12 --format markdown\n  \
-    prony export 12 --format svg --chart throughput-c64 --out chart.svg\n  \
-    prony export 12 --format hgrm --server node --load c64 --out node.hgrm\n  \
-    prony export 12 --format benchstat --out 12.txt\n  \
-    prony export 12 --format pprof --server node --out node.pb.gz\n  \
+    prony export 12 --format svg --chart throughput-c64 -o chart.svg\n  \
+    prony export 12 --format hgrm --server node --load c64 -o node.hgrm\n  \
+    prony export 12 --format benchstat -o 12.txt\n  \
+    prony export 12 --format pprof --server node -o node.pb.gz\n  \
     prony export 12 --format folded --waits --server node")]
 pub struct Export {
     /// Run number, `latest`, or an experiment's name
@@ -72,7 +72,7 @@ pub struct Export {
     pub format: Format,
     /// Output file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Chart of svg [default: list them]
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,

@@ -23,7 +23,7 @@ pub fn main(args: &Completions) -> Result<Ended> {
 
 /// Prints the manual page, or writes one for every verb into a folder.
 pub fn man(args: &Man) -> Result<Ended> {
-    match &args.out {
+    match &args.output {
         None => {
             let mut text = Vec::new();
             clap_mangen::Man::new(command())

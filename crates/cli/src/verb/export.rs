@@ -30,7 +30,7 @@ pub fn main(places: &Places, args: &Export) -> Result<Ended> {
         Format::Folded => why::folded(&sampled(&material, args)?.stacks),
         Format::Pprof => return pprof(&material, args),
     };
-    match &args.out {
+    match &args.output {
         Some(path) => {
             write_file(path, &text)?;
             eprintln!("{}", path.display());
@@ -46,14 +46,14 @@ fn pprof(material: &Material, args: &Export) -> Result<Ended> {
     let at_ns = material.run.facts.started.as_nanosecond();
     let profile =
         export::pprof(side, i64::try_from(at_ns).unwrap_or_default()).into_diagnostic()?;
-    match &args.out {
+    match &args.output {
         Some(path) => {
             write_file(path, profile)?;
             eprintln!("{}", path.display());
         }
         None if console::Term::stdout().is_term() => {
             return Err(usage!(
-                help = "`--out FILE`; then `go tool pprof -http=: FILE`",
+                help = "`--output FILE`; then `go tool pprof -http=: FILE`",
                 "a profile is compressed, and nothing for a terminal"
             ));
         }

@@ -41,7 +41,7 @@ fn round_trip(from: &Place, run: &str) -> Place {
     to.prony(&["run", &file, "--no-html"]).with(0);
     let path = to.path().join("run.json");
     let path = path.to_str().unwrap();
-    from.prony(&["export", run, "-f", "json", "--out", path])
+    from.prony(&["export", run, "-f", "json", "--output", path])
         .with(0);
     let done = to.prony(&["import", path]).with(0);
     assert!(done.stdout.starts_with("run 2: "), "{done}");
@@ -148,7 +148,7 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
 #[test]
 fn what_is_there_already_is_not_put_in_again() {
     let place = measured();
-    let export = place.prony(&["export", "1", "-f", "json", "--out", "run.json"]);
+    let export = place.prony(&["export", "1", "-f", "json", "--output", "run.json"]);
     export.with(0);
     let count = || {
         place
@@ -328,7 +328,7 @@ fn what_is_broken_is_refused_whole() {
 fn runs_and_figures_are_told_apart() {
     let place = measured();
     place
-        .prony(&["export", "1", "-f", "json", "--out", "run.json"])
+        .prony(&["export", "1", "-f", "json", "--output", "run.json"])
         .with(0);
     let done = place.prony(&["import", "run.json", "--as", "x"]).with(2);
     assert!(

@@ -94,7 +94,7 @@ fn every_format_has_the_run() {
         let text = export(&[format]).with(0).stdout;
         assert!(text.contains(sign), "{format}: {text}");
         let path = place.path().join("out");
-        export(&[format, "--out", path.to_str().unwrap()]).with(0);
+        export(&[format, "--output", path.to_str().unwrap()]).with(0);
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "{format}");
     }
     // A single distribution is asked for by name, and so is a chart.
@@ -158,7 +158,7 @@ fn completions_and_manual_pages_know_every_verb() {
         page.contains(".TH prony 1") && page.contains("prony\\-export(1)"),
         "{page}"
     );
-    place.prony(&["man", "--out", "pages"]).with(0);
+    place.prony(&["man", "--output", "pages"]).with(0);
     for name in ["prony.1", "prony-export.1", "prony-servers-setup.1"] {
         let page = fs::read_to_string(place.path().join("pages").join(name)).unwrap();
         assert!(page.contains("Examples:"), "{name}: {page}");

@@ -341,7 +341,7 @@ fn kept(place: &Place, report: &Value, sentence: &str) {
 /// Go's pprof, where there is one, finds as many samples in the profile as were taken.
 fn profiled(place: &Place, name: &str, samples: u64) {
     let line = [
-        "export", "latest", "--format", "pprof", "--server", name, "--out", "it.pb.gz",
+        "export", "latest", "--format", "pprof", "--server", name, "--output", "it.pb.gz",
     ];
     place.prony(&line).with(0);
     let profile = place.path().join("it.pb.gz");
