@@ -118,7 +118,7 @@ fn main() -> ExitCode {
         Command::Capacity(args) => verb::capacity::main(&cli.places, &args),
         Command::Why(args) => verb::why::main(&cli.places, &args),
         Command::Calibrate(args) => verb::calibrate::main(&cli.places, &args),
-        Command::Compare(args) => verb::compare::main(&cli.places, &args),
+        Command::Diff(args) => verb::diff::main(&cli.places, &args),
         Command::Explain(args) => verb::explain::main(&args),
         Command::Verify(args) => verb::verify::main(&args),
         Command::Requests(args) => verb::requests::main(&args),

@@ -1,6 +1,6 @@
 //! Duels from the notebook, and their reports as text.
 
-use crate::compare::called;
+use crate::diff::called;
 use crate::kept::{ReportError, why};
 use crate::show::{self, findings};
 use crate::table::{Align, Table};

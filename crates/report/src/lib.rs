@@ -5,8 +5,8 @@
 
 pub mod calibration;
 pub mod capacity;
-pub mod compare;
 pub mod design;
+pub mod diff;
 pub mod duel;
 pub mod history;
 pub mod kept;

@@ -10,7 +10,7 @@ mod sample;
 use jiff::Timestamp;
 use prony_notebook::{Notebook, RunId};
 use prony_record::RunStatus;
-use prony_report::compare::CompareReport;
+use prony_report::diff::DiffReport;
 use prony_report::history::change::History;
 use prony_report::history::{Measure, cells};
 use sample::{Plan, begin, trials, write};
@@ -57,7 +57,7 @@ fn made(file: &Path) -> Result<(), Box<dyn Error>> {
     write(&mut notebook, &hostile)?;
 
     let [before, after] = [12, 13].map(RunId);
-    let compared = CompareReport::new(
+    let compared = DiffReport::new(
         &notebook,
         &notebook.run(before)?,
         &notebook.run(after)?,

@@ -11,7 +11,7 @@ use crate::shelf::Shelf;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use prony_notebook::{Notebook, Overview, RunId, TrialId, Wanted};
-use prony_report::compare::CompareReport;
+use prony_report::diff::DiffReport;
 use prony_report::history::change::History;
 use prony_report::history::{Measure, cell_of, cells};
 use prony_stats::compare::BAND;
@@ -237,7 +237,7 @@ async fn compare(room: Room, query: &Query) -> Answer {
     read(room, move |_, notebook| {
         let [old, new] = [overview(notebook, before)?, overview(notebook, after)?];
         let [first, second] = [notebook.run(old.id)?, notebook.run(new.id)?];
-        let report = CompareReport::new(notebook, &first, &second, BAND)?;
+        let report = DiffReport::new(notebook, &first, &second, BAND)?;
         Ok(answer::page(&compare::page(&old, &new, &report)))
     })
     .await

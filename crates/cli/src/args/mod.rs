@@ -35,7 +35,7 @@ pub use hosts::{HostsAction, HostsArgs, HostsCheck};
 pub use load::Load;
 pub use others::{Audit, Completions, Import, Man, Schema, SchemaOf, Serve, Served};
 pub use requests::{From, Requests, RequestsCommand};
-pub use results::{Compare, Explain, Export, Format, Report, Runs, View};
+pub use results::{Diff, Explain, Export, Format, Report, Runs, View};
 pub use run::Run;
 pub use servers::{Servers, ServersAction};
 pub use verify::Verify;
@@ -69,7 +69,7 @@ More commands:
   calibrate    Calibrate this host: its ceiling, and how noisy it is
   explain      Explain a check
   audit        Find errors in the benchmarks of others
-  runs, report, compare, export, import      Work with results
+  runs, report, diff, export, import         Work with results
   schema, completions, man                   Set up prony and other programs
 
 Command lines of other tools:
@@ -177,6 +177,7 @@ pub struct Places {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Run),
+    #[command(visible_alias = "compare")]
     Duel(Box<Duel>),
     Capacity(Box<Capacity>),
     Why(Box<Why>),
@@ -188,7 +189,7 @@ pub enum Command {
     Report(Report),
     Export(Export),
     View(View),
-    Compare(Compare),
+    Diff(Diff),
     Explain(Explain),
     Verify(Verify),
     Requests(Requests),

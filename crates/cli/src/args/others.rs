@@ -53,7 +53,7 @@ pub struct Audit {
 /// Import runs of other notebooks, or published figures
 ///
 /// A file that `prony export --format json` has written becomes a run with a new number. Report,
-/// export and compare treat it like the original. A run that is already there is not imported
+/// export and diff treat it like the original. A run that is already there is not imported
 /// again.
 ///
 /// Of everything else, import reads what `prony audit` reads, and keeps its rates (and response
@@ -207,8 +207,8 @@ pub enum SchemaOf {
     Run,
     /// What `prony duel --json` prints
     Duel,
-    /// What `prony compare --json` prints
-    Compare,
+    /// What `prony diff --json` prints
+    Diff,
     /// What `prony capacity --json` prints
     Capacity,
     /// What `prony why --json` prints

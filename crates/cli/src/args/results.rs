@@ -144,9 +144,9 @@ pub struct View {
 /// two servers prefer `prony duel`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony compare 12 15\n  \
-    prony compare 12 latest --fail-if-slower 5%   # exit status 3 if so")]
-pub struct Compare {
+    prony diff 12 15\n  \
+    prony diff 12 latest --fail-if-slower 5%   # exit status 3 if so")]
+pub struct Diff {
     /// Earlier run: its number, `latest`, or an experiment's name
     #[arg(add = ArgValueCandidates::new(complete::runs))]
     pub before: String,
@@ -163,7 +163,7 @@ pub struct Compare {
     pub min_effect: Share,
     /// Print the result as JSON
     ///
-    /// `prony schema compare` describes it.
+    /// `prony schema diff` describes it.
     #[arg(long)]
     pub json: bool,
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub fn main(args: &Schema) -> Result<Ended> {
     let schema = match args.what {
         SchemaOf::Load => gated::<prony_report::load::LoadReport>(),
-        SchemaOf::Compare => schemars::schema_for!(prony_report::compare::CompareReport),
+        SchemaOf::Diff => schemars::schema_for!(prony_report::diff::DiffReport),
         SchemaOf::Capacity => gated::<prony_record::service::CapacityReport>(),
         SchemaOf::Why => schemars::schema_for!(prony_report::why::WhyReport),
         SchemaOf::Calibrate => schemars::schema_for!(prony_record::calibration::Calibration),

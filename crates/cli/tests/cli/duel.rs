@@ -1,4 +1,4 @@
-//! `prony duel`, `compare`, `calibration` and `explain`, end to end. What they find is noise
+//! `prony duel`, `diff`, `calibration` and `explain`, end to end. What they find is noise
 //! here; what is asserted is what they do.
 
 use crate::http::{After, Constant};
@@ -357,24 +357,24 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
             let run = place.prony(&["run", &file, "--json"]).json();
             run["run"]["id"].to_string()
         });
-        let compare = ["compare", &before, &after, "--json"];
+        let compare = ["diff", &before, &after, "--json"];
         let report = place.prony(&compare).json();
-        valid(&schema("compare"), &report);
+        valid(&schema("diff"), &report);
         let cell = &report["cells"][0];
         (cell["throughput_verdict"] == "slower" && cell["cpu_verdict"] == "more expensive")
             .then_some((before, after))
     });
     let (before, after) = compared.expect("a verdict in one of five attempts");
     let done = place
-        .prony(&["compare", &before, &after, "--fail-if-slower", "5%"])
+        .prony(&["diff", &before, &after, "--fail-if-slower", "5%"])
         .with(3);
     assert!(done.stderr.contains("it under c8 is slower by"), "{done}");
     place
-        .prony(&["compare", &after, &before, "--fail-if-slower", "5%"])
+        .prony(&["diff", &after, &before, "--fail-if-slower", "5%"])
         .with(0);
-    place.prony(&["compare", &before, "99"]).with(1);
+    place.prony(&["diff", &before, "99"]).with(1);
     place
-        .prony(&["compare", &before, &after, "--fail-if-slower", "5x"])
+        .prony(&["diff", &before, &after, "--fail-if-slower", "5x"])
         .with(2);
 }
 

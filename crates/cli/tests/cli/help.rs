@@ -13,7 +13,7 @@ fn every_verb_explains_itself_with_examples() {
         &["capacity"],
         &["why"],
         &["calibrate"],
-        &["compare"],
+        &["diff"],
         &["explain"],
         &["verify"],
         &["requests"],

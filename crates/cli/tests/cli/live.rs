@@ -225,7 +225,7 @@ fn reports_fit_the_terminal() {
             &["report"][..],
             &["runs"],
             &["servers", "list"],
-            &["compare", "latest", "latest"],
+            &["diff", "latest", "latest"],
         ] {
             let mut terminal = Terminal::start(&mut place.command(arguments), columns);
             let text = terminal.end().with(0).stdout;

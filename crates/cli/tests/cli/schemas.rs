@@ -12,7 +12,7 @@ fn the_repository_has_what_prony_prints() {
         "load",
         "run",
         "duel",
-        "compare",
+        "diff",
         "capacity",
         "why",
         "calibrate",

@@ -403,14 +403,14 @@ fn a_run_says_why_against_its_baseline() {
         "3",
     ];
     place.prony(&again).with(0);
-    let compared = place.prony(&["compare", "1", "2", "--json"]).with(0).json();
-    valid(&schema("compare"), &compared);
+    let compared = place.prony(&["diff", "1", "2", "--json"]).with(0).json();
+    valid(&schema("diff"), &compared);
     let sides = compared["why"].as_array().unwrap().iter();
     let sides: Vec<&str> = sides
         .map(|anatomy| anatomy["differences"][0]["side"].as_str().unwrap())
         .collect();
     assert_eq!(sides, ["quick in run 2", "plain in run 2"]);
-    let text = place.prony(&["compare", "1", "2"]).with(0).stdout;
+    let text = place.prony(&["diff", "1", "2"]).with(0).stdout;
     assert_eq!(text.matches("\nWhy: ").count(), 2, "{text}");
 }
 

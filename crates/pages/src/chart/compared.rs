@@ -6,13 +6,13 @@ use super::{Align, Chart, Kind, Table};
 use crate::scale::Scale;
 use crate::series::Look;
 use prony_record::verdict::Verdict;
-use prony_report::compare::{Change, CompareReport, called};
+use prony_report::diff::{Change, DiffReport, called};
 use prony_report::show;
 use prony_stats::Estimate;
 
 /// The charts of a comparison: throughput, and CPU time per request where it is known of both runs.
 /// None of runs that have nothing in common.
-pub fn compared(report: &CompareReport) -> Vec<Chart> {
+pub fn compared(report: &DiffReport) -> Vec<Chart> {
     let rate = |change: &Change| Some((change.throughput, change.throughput_verdict));
     let cpu = |change: &Change| Some((change.cpu?, change.cpu_verdict?));
     let charts = [
@@ -24,7 +24,7 @@ pub fn compared(report: &CompareReport) -> Vec<Chart> {
 
 type Ratio<'a> = &'a dyn Fn(&Change) -> Option<(Estimate, Verdict)>;
 
-fn chart(report: &CompareReport, what: &str, title: &str, ratio: Ratio<'_>) -> Option<Chart> {
+fn chart(report: &DiffReport, what: &str, title: &str, ratio: Ratio<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
     let mut table = Table::new([
         ("server, load", Align::Left),

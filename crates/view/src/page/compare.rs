@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use prony_notebook::Overview;
 use prony_pages::chart::compared;
 use prony_record::verdict::Verdict;
-use prony_report::compare::{Change, CompareReport, called};
+use prony_report::diff::{Change, DiffReport, called};
 use prony_report::show;
 use prony_stats::Estimate;
 
@@ -13,7 +13,7 @@ use prony_stats::Estimate;
 const NAMED: usize = 5;
 
 /// The page.
-pub fn page(before: &Overview, after: &Overview, report: &CompareReport) -> Markup {
+pub fn page(before: &Overview, after: &Overview, report: &DiffReport) -> Markup {
     let title = format!("Run {} against run {}", after.id, before.id);
     let body = html! {
         h1 { (title) }
@@ -53,7 +53,7 @@ pub fn page(before: &Overview, after: &Overview, report: &CompareReport) -> Mark
 }
 
 /// What became of throughput, with names.
-fn sentence(report: &CompareReport) -> String {
+fn sentence(report: &DiffReport) -> String {
     if report.cells.is_empty() {
         return "They have no server under the same load in common.".into();
     }
@@ -107,7 +107,7 @@ fn colour(verdict: Verdict) -> &'static str {
     }
 }
 
-fn table(report: &CompareReport) -> Markup {
+fn table(report: &DiffReport) -> Markup {
     html! {
         table {
             caption { "Ratios with intervals and verdicts" }

@@ -7,7 +7,7 @@ use prony_pages::material::Material;
 use prony_pages::{chart, export, page};
 use prony_record::anatomy::{Dissection, Dissections, Spent};
 use prony_record::verdict::Verdict;
-use prony_report::compare::CompareReport;
+use prony_report::diff::DiffReport;
 
 /// What no page may have as it is.
 const EVIL: &str = "</script><script>evil()</script><img src=x onerror=\"evil()\">";
@@ -249,7 +249,7 @@ fn two_runs_are_compared_as_the_command_does() {
     });
     let notebook = scene.notebook();
     let [before, after] = [1, 2].map(|id| notebook.run(RunId(id)).unwrap());
-    let report = CompareReport::new(&notebook, &before, &after, 0.01).unwrap();
+    let report = DiffReport::new(&notebook, &before, &after, 0.01).unwrap();
     let cell = &report.cells[0];
     assert_eq!(cell.throughput_verdict, Verdict::Slower);
     // Whichever is chosen first, the later is held against the earlier.

@@ -1,4 +1,4 @@
-//! A load as a run in the notebook, so that `runs`, `report`, `compare`, `export` and `view` know it.
+//! A load as a run in the notebook, so that `runs`, `report`, `diff`, `export` and `view` know it.
 
 use crate::args::{Load, Places};
 use crate::git::{git, is_dirty};

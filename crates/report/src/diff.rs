@@ -17,10 +17,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What `prony compare --json` prints.
+/// What `prony diff --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(title = "prony compare")]
-pub struct CompareReport {
+#[schemars(title = "prony diff")]
+pub struct DiffReport {
     /// The earlier run's number.
     pub before: i64,
     /// The later run's number.
@@ -68,7 +68,7 @@ impl Starts {
     }
 }
 
-impl CompareReport {
+impl DiffReport {
     /// Compares two runs of the notebook.
     ///
     /// # Errors

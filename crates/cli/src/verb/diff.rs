@@ -1,19 +1,19 @@
-//! `prony compare`: two runs.
+//! `prony diff`: two runs.
 
 use super::report::find;
 use crate::Ended;
-use crate::args::{Compare, Places};
+use crate::args::{Diff, Places};
 use miette::{IntoDiagnostic, Result};
-use prony_report::compare::CompareReport;
+use prony_report::diff::DiffReport;
 
-pub fn main(places: &Places, args: &Compare) -> Result<Ended> {
+pub fn main(places: &Places, args: &Diff) -> Result<Ended> {
     let notebook = places.notebook_to_read()?;
     let (before, after) = (
         find(&notebook, &args.before)?,
         find(&notebook, &args.after)?,
     );
     let report =
-        CompareReport::new(&notebook, &before, &after, args.min_effect.0).into_diagnostic()?;
+        DiffReport::new(&notebook, &before, &after, args.min_effect.0).into_diagnostic()?;
     if args.json {
         println!(
             "{}",
