@@ -169,7 +169,7 @@ struct Ratio {
 fn pair((old, new, connections): (u64, u64, u32)) -> Result<Answer> {
     let folder = scratch()?;
     let mut duel = command(&folder)?;
-    duel.args(["duel", "--get", "/", "--json", "--quiet"])
+    duel.args(["duel", "--path", "/", "--json", "--quiet"])
         .args([
             // One of them rests while the other is measured, and is not to take its CPU.
             &clockwork(&format!("{old}ms"), "--sleep")?,
@@ -316,7 +316,7 @@ fn capacity(queue: &Queue) -> Result<Answer> {
     let folder = scratch()?;
     let mut search = command(&folder)?;
     search
-        .args(["capacity", "--get", "/", "--json", "--quiet"])
+        .args(["capacity", "--path", "/", "--json", "--quiet"])
         .args(["--p99", &format!("{}ms", queue.p99_ms)])
         .arg(clockwork(queue.delay, "--queue")?);
     let begun = Instant::now();

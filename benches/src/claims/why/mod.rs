@@ -207,7 +207,7 @@ fn duel(language: Language, cause: Cause, options: &Options, folder: &Path) -> R
     command
         .arg("duel")
         .args([side(without), side(with)])
-        .args(["--get", "/", "--only", "cpu", "--rounds", "2"])
+        .args(["--path", "/", "--only", "cpu", "--rounds", "2"])
         .args(["-c", &connections.to_string()])
         .args(["--why", "--why-rounds", &rounds.to_string()])
         .args(["--rate", &rate.to_string(), "--warmup", "300ms"])

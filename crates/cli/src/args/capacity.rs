@@ -49,7 +49,7 @@ const USUAL: Duration = Duration::from_millis(10);
 #[command(after_help = "Examples:\n  \
     prony capacity :8000                          # p99 within 10 ms\n  \
     prony capacity :8000 --p99 10ms --p50 2ms --errors 0.1%  # several limits\n  \
-    prony capacity './server {port}' --get /users/7 --p90 20ms\n  \
+    prony capacity './server {port}' --path /users/7 --p90 20ms\n  \
     prony capacity go-net-http --contract http-echo --within 5ms\n  \
     prony capacity -f shop.toml :8000             # a request file\n  \
     prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
@@ -70,7 +70,7 @@ pub struct Capacity {
     pub server: String,
     /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
-    pub get: Option<String>,
+    pub path: Option<String>,
     /// Contract to verify and load, such as http-echo
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,

@@ -39,15 +39,15 @@ use prony_record::verdict::Quantity;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
-    prony duel --get /users/7 './old {port}' './new {port}'\n  \
+    prony duel --path /users/7 './old {port}' './new {port}'\n  \
     prony duel :8001 :8002 --precision 1%         # servers that already run\n  \
     prony duel --rev main --rev HEAD --build make './app {port}'  # two commits\n  \
     prony duel --run './app {port}' --build make ../main .  # two folders\n  \
     prony duel --image shop:1.4 --image shop:1.5  # two container images\n  \
     prony duel --contract http-echo node go-net-http  # from the catalog\n  \
-    prony duel --get /cart -b '{\"item\":7}' './old {port}' './new {port}'\n  \
-    prony duel -u ada:secret --get /account './old {port}' './new {port}'\n  \
-    prony duel --compressed --get /page './old {port}' './new {port}'\n  \
+    prony duel --path /cart -b '{\"item\":7}' './old {port}' './new {port}'\n  \
+    prony duel -u ada:secret --path /account './old {port}' './new {port}'\n  \
+    prony duel --compressed --path /page './old {port}' './new {port}'\n  \
     prony duel -f shop.toml './old {port}' './new {port}'  # a request file\n  \
     prony duel :8001 h2c://localhost:8001/        # HTTP/1.1 and HTTP/2\n  \
     prony duel --contract http-echo --over plain,tls nginx nginx\n  \
@@ -67,7 +67,7 @@ pub struct Duel {
     pub sides: Vec<String>,
     /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
-    pub get: Option<String>,
+    pub path: Option<String>,
     /// Contract to verify and load, such as http-echo
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,

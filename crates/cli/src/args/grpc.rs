@@ -44,7 +44,7 @@ pub struct Grpc {
 #[command(next_help_heading = "gRPC")]
 pub struct Called {
     /// Call this method, as package.Service/Method
-    #[arg(long, value_name = "METHOD", conflicts_with_all = ["get", "contract", "file"])]
+    #[arg(long, value_name = "METHOD", conflicts_with_all = ["path", "contract", "file"])]
     pub call: Option<String>,
     /// Message to send, as JSON with --proto, or @FILE [default: empty]
     #[arg(long, value_name = "JSON", conflicts_with_all = ["message_file", "message_hex", "message_base64"])]

@@ -85,7 +85,7 @@ pub struct Asked {
         short,
         long,
         value_name = "FILE",
-        conflicts_with = "get",
+        conflicts_with = "path",
         help_heading = "Request"
     )]
     pub file: Option<PathBuf>,

@@ -19,7 +19,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
     (
         "duel",
         &[
-            "get",
+            "path",
             "headers",
             "body",
             "file",
@@ -65,7 +65,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
     (
         "capacity",
         &[
-            "get",
+            "path",
             "headers",
             "body",
             "file",
@@ -86,7 +86,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
         "why",
         &[
             "pid",
-            "get",
+            "path",
             "headers",
             "body",
             "file",

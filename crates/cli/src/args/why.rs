@@ -29,7 +29,7 @@ use std::path::PathBuf;
 /// does not allow.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony why './server --port {port}' --get /users/7\n  \
+    prony why './server --port {port}' --path /users/7\n  \
     prony why :8000 --pid 4711                    # a server that runs\n  \
     prony why go-net-http --contract http-echo    # from the catalog\n  \
     prony why './server {port}' --rate 5000 --rounds 20  # narrower intervals\n  \
@@ -48,7 +48,7 @@ pub struct Why {
     pub pid: Option<i32>,
     /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
-    pub get: Option<String>,
+    pub path: Option<String>,
     /// Contract to verify and load, such as http-echo
     #[arg(long, value_parser = contract)]
     pub contract: Option<Contract>,

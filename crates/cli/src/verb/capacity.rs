@@ -32,7 +32,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     let elsewhere = args.apart.reach(!is_url(&args.server), false)?;
     let one = sides::One {
         server: &args.server,
-        get: args.get.as_deref(),
+        path: args.path.as_deref(),
         contract: args.contract,
         request: &args.request,
         called: &args.called,

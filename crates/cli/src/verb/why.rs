@@ -119,7 +119,7 @@ pub fn whole_rounds(outcome: Outcome) -> Option<Dissections> {
 fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
     let one = sides::One {
         server: &args.server,
-        get: args.get.as_deref(),
+        path: args.path.as_deref(),
         contract: args.contract,
         request: &args.request,
         called: &args.called,

@@ -9,7 +9,7 @@ use serde_json::Value;
 fn search(place: &Place, starts: &str, more: &[&str]) -> Done {
     let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
     let usual = [
-        "capacity", &server, "--get", "/", "-d", "200ms", "--warmup", "100ms", "--json",
+        "capacity", &server, "--path", "/", "-d", "200ms", "--warmup", "100ms", "--json",
         "--starts", starts,
     ];
     place.prony(&[&usual, more].concat())

@@ -183,6 +183,6 @@ fn the_example_for_github() {
     let comment = read(&place, "comments");
     assert!(comment.contains("<!-- prony duel: prony -->"), "{comment}");
     // A duel that could not be made.
-    let done = action(&place, &with("args", "--get '/a  b' --rev nowhere")).with(1);
+    let done = action(&place, &with("args", "--path '/a  b' --rev nowhere")).with(1);
     assert!(read(&place, "summary").contains("exit status 1"), "{done}");
 }

@@ -134,7 +134,11 @@ fn command_lines_are_started_with_a_port() {
     let with_variable = format!(
         "sh -c 'exec {prony} serve http-echo --port $PORT --model threads' --to http://127.0.0.1:9"
     );
-    let text = duel(&place, &[&with_flag, &with_variable, "--get", "/some/path"]).with(0);
+    let text = duel(
+        &place,
+        &[&with_flag, &with_variable, "--path", "/some/path"],
+    )
+    .with(0);
     for word in ["A: ", "B: ", "throughput", "verdict", "2 rounds"] {
         assert!(text.stdout.contains(word), "{word}: {text}");
     }

@@ -113,7 +113,7 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
             "--starts",
             "1",
             &server,
-            "--get",
+            "--path",
             "/",
             "--percentile",
             "90",

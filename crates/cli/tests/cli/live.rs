@@ -167,7 +167,7 @@ fn a_capacity_keeps_the_rates_it_has_tried() {
     let arguments = [
         "capacity",
         &server,
-        "--get",
+        "--path",
         "/",
         "--percentile",
         "90",

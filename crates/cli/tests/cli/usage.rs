@@ -7,7 +7,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
     let place = Place::new();
     let marker = place.path().join("set-up");
     let touch = format!("touch {}", marker.display());
-    let mistakes: [(&[&str], &str); 15] = [
+    let mistakes: [(&[&str], &str); 16] = [
         (&["load", "ftp://x/"], "cannot load ftp"),
         (&["load", "8000"], "8000"),
         (&["load", "-d", "0", ":1"], "longer than 0s"),
@@ -17,6 +17,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
         (&["calibrate", "-d", "0"], "longer than 0s"),
         (&["verify", "http-echo", "ftp://x"], "cannot load ftp"),
         (&["duel", "node", "--setup", &touch], "two sides"),
+        (&["compare", "node", "--setup", &touch], "two sides"),
         (
             &["duel", "--rev", "HEAD", "./a {port}", "--setup", &touch],
             "two sides",

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Short rounds at a low rate.
 pub const SHORT: [&str; 12] = [
-    "--rate", "200", "--rounds", "3", "-d", "200ms", "--warmup", "200ms", "-c", "4", "--get", "/",
+    "--rate", "200", "--rounds", "3", "-d", "200ms", "--warmup", "200ms", "-c", "4", "--path", "/",
 ];
 
 /// A server of which a request costs enough for some samples.
@@ -145,7 +145,7 @@ fn system_calls_are_counted_exactly() {
 fn without_a_rate_it_is_half_of_what_the_server_reaches() {
     let place = Place::new();
     let short = [
-        "--rounds", "3", "-d", "200ms", "--warmup", "200ms", "-c", "4", "--get", "/",
+        "--rounds", "3", "-d", "200ms", "--warmup", "200ms", "-c", "4", "--path", "/",
     ];
     let server = server();
     let done = place

@@ -16,7 +16,7 @@ pub fn calls(call: Option<&str>, contract: Option<Contract>) -> bool {
 /// The call that all sides are asked for: what the user says, or the URLs; none where nothing is called.
 pub(super) fn call(
     contract: Option<Contract>,
-    get: Option<&str>,
+    asked: Option<&str>,
     request: &Request,
     called: &Called,
     hints: &[Hint],
@@ -56,10 +56,10 @@ pub(super) fn call(
             other.trim_start_matches('/')
         ));
     }
-    if contract.is_some() || get.is_some() {
+    if contract.is_some() || asked.is_some() {
         return Err(usage!(
-            help = "leave out --contract and --get, or the method",
-            "a contract and --get say what is asked, and so does a method that is called"
+            help = "leave out --contract and --path, or the method",
+            "a contract and --path say what is asked, and so does a method that is called"
         ));
     }
     let speaks_http = |hint: &Hint| matches!(hint, Hint::Path(_) | Hint::Socket(_));

@@ -134,7 +134,8 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         None => {
             let catalog = places.catalog()?;
             let site = Site::of(places, elsewhere)?;
-            let asked = args.get.is_some() || args.called.call.is_some() || args.request.is_given();
+            let asked =
+                args.path.is_some() || args.called.call.is_some() || args.request.is_given();
             if args.contract.is_none() && !asked && !args.ws.ws {
                 let hints: Vec<Hint> = args
                     .sides
@@ -161,7 +162,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     number_doubles(&mut sides);
     let ask = match &args.asked.file {
         _ if over_ws(&manners, &hints) => {
-            let path = args.get.as_deref();
+            let path = args.path.as_deref();
             socket(
                 &manners,
                 (args.contract, path),
@@ -172,7 +173,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         }
         Some(file) => of_file(file, &args.asked, args.contract, &args.request, &hints)?,
         None => {
-            let get = args.get.as_deref();
+            let get = args.path.as_deref();
             ask(args.contract, get, &args.request, &args.called, &hints)?
         }
     };
@@ -223,7 +224,7 @@ fn number_doubles(sides: &mut [Side]) {
 pub struct One<'a> {
     /// As it was typed.
     pub server: &'a str,
-    pub get: Option<&'a str>,
+    pub path: Option<&'a str>,
     pub contract: Option<Contract>,
     pub request: &'a Request,
     pub called: &'a Called,
@@ -249,11 +250,11 @@ pub fn one(
     let hints = [hint];
     let ask = match &args.asked.file {
         _ if over_ws(&args.manners, &hints) => {
-            let said = (args.contract, args.get);
+            let said = (args.contract, args.path);
             socket(&args.manners, said, args.request, args.asked, &hints)?
         }
         Some(file) => of_file(file, args.asked, args.contract, args.request, &hints)?,
-        None => ask(args.contract, args.get, args.request, args.called, &hints)?,
+        None => ask(args.contract, args.path, args.request, args.called, &hints)?,
     };
     spoken(&ask, std::slice::from_ref(&side))?;
     let manner = Manner {
@@ -483,7 +484,7 @@ fn ask(
     if let Some(contract) = contract {
         if request.is_given() {
             return Err(usage!(
-                help = "leave out --contract, or say the path with --get",
+                help = "leave out --contract, or say the path with --path",
                 "a contract has its own requests: {contract} takes no method, header, body, name, compression or expectation"
             ));
         }
