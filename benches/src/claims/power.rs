@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::place::Rig;
 use crate::prony;
 use crate::table::Table;
-use prony_record::verdict::{Bands, Quantity, Values};
+use prony_record::verdict::{Bands, Quantity, Values, Verdict};
 use serde::Serialize;
 use std::fmt;
 use std::process::Command;
@@ -143,12 +143,12 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     let mut drawn = Drawn::new(&recorded, case.drawn_rounds, quantities, Bands::all(band))?;
     for _ in 0..RESAMPLED {
         let comparisons = drawn.duel(false)?;
-        let says = |quantity, word| {
+        let says = |quantity, wanted: Verdict| {
             let found = comparisons.iter().find(|c| c.quantity == quantity);
-            usize::from(found.is_some_and(|c| c.verdict == word))
+            usize::from(found.is_some_and(|c| c.verdict == wanted))
         };
-        case.drawn_throughput += says(Quantity::Throughput, "slower");
-        case.drawn_cpu += says(Quantity::Cpu, "more expensive");
+        case.drawn_throughput += says(Quantity::Throughput, Verdict::Slower);
+        case.drawn_cpu += says(Quantity::Cpu, Verdict::MoreExpensive);
     }
     Ok(())
 }

@@ -173,7 +173,7 @@ fn resample(recorded: &[Vec<Values>]) -> Result<(usize, usize)> {
         let comparisons = drawn.duel(true)?;
         let about = |c: &&Comparison| Quantity::ALL.contains(&c.quantity);
         let mut about = comparisons.iter().filter(about);
-        called += usize::from(about.any(|c| is_difference(&c.verdict)));
+        called += usize::from(about.any(|c| c.verdict.is_difference()));
     }
     Ok((RESAMPLED, called))
 }
@@ -255,7 +255,7 @@ impl fmt::Display for Equal {
             share(self.called as usize, self.duels as usize)
         )?;
         for (quantity, count) in &self.by_quantity {
-            writeln!(f, "  {}: {count}", quantity.name())?;
+            writeln!(f, "  {}: {count}", quantity.label())?;
         }
         writeln!(
             f,

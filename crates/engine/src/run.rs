@@ -182,7 +182,10 @@ fn speak(
             carry_out(plan, part, control, &session, hear)
         }
         Dialogue::Ws(messages) => {
-            let calls = (!plan.load.keepalive).then_some(plan.load.calls);
+            let calls = match plan.load.keepalive {
+                true => plan.load.requests_per_connection,
+                false => Some(plan.load.calls),
+            };
             let session = |_| (plan.target.clone(), Ws::new((**messages).clone(), calls));
             carry_out(plan, part, control, &session, hear)
         }

@@ -72,7 +72,7 @@ pub struct LoadTable {
     /// Keep connections open. With `false` every request has a connection of its own.
     #[serde(default = "yes")]
     pub keepalive: bool,
-    /// Close each connection after this many requests. With `keepalive = false` that is 1.
+    /// Close each connection after this many requests.
     #[serde(default)]
     pub requests_per_connection: Option<u32>,
     /// Length of the measurement. Either this or `requests`.
@@ -192,8 +192,9 @@ impl LoadTable {
                         replay: None,
                         arrival: self.arrival,
                         pipeline,
-                        keepalive: self.keepalive && self.requests_per_connection.is_none(),
-                        calls: self.requests_per_connection.unwrap_or(1),
+                        keepalive: self.keepalive,
+                        calls: 1,
+                        requests_per_connection: self.requests_per_connection,
                         extent,
                         message: self.message.clone().unwrap_or(default.message.clone()),
                         size: self.size,

@@ -89,6 +89,9 @@ pub struct Load {
     /// are due as soon as they can be sent. 1 with `keepalive`.
     #[serde(skip_serializing_if = "is_one")]
     pub calls: u32,
+    /// Each connection is closed after this many requests; null: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<u32>,
     /// How long the measurement lasts.
     #[serde(flatten)]
     pub extent: Extent,
@@ -151,6 +154,7 @@ impl Default for Load {
             pipeline: 1,
             keepalive: true,
             calls: 1,
+            requests_per_connection: None,
             extent,
             message: "hello\n".into(),
             size: USUAL_SIZE,
@@ -253,12 +257,6 @@ impl std::str::FromStr for Assignment {
 }
 
 impl Load {
-    /// Does a request ask the server to keep its connection open?
-    #[must_use]
-    pub fn asks_to_keep(&self) -> bool {
-        self.keepalive || self.calls > 1
-    }
-
     /// The most connections that it may have open at once.
     #[must_use]
     pub fn max_connections(&self) -> u32 {
@@ -340,10 +338,10 @@ impl fmt::Display for Load {
             write!(f, " {}", self.assignment)?;
         }
         if !self.keepalive {
-            match self.calls {
-                1 => write!(f, " no-keepalive")?,
-                calls => write!(f, " r{calls}")?,
-            }
+            write!(f, " no-keepalive")?;
+        }
+        if let Some(requests) = self.requests_per_connection {
+            write!(f, " r{requests}")?;
         }
         if !self.over.is_plain() {
             write!(f, " {}", self.over)?;

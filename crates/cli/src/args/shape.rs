@@ -67,16 +67,11 @@ impl Shape {
             assignment: self.assignment,
             max_connections: self.max_connections,
             pipeline: http2.streams.unwrap_or(self.pipeline),
-            keepalive: !self.no_keepalive && self.requests_per_connection.is_none(),
-            calls: self.requests_per_connection.unwrap_or(1),
+            keepalive: !self.no_keepalive,
+            requests_per_connection: self.requests_per_connection,
             transport: self.transport,
             ..Load::default()
         }
-    }
-
-    /// Does each request ask the server to keep its connection open?
-    pub fn keeps_open(&self) -> bool {
-        !self.no_keepalive && self.requests_per_connection != Some(1)
     }
 
     /// Refuses what has no effect in a closed loop.

@@ -294,6 +294,13 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
 /// The load as sessions need it, if the file has some.
 fn of_sessions(load: prony_record::Load, dialogue: &Dialogue) -> Result<prony_record::Load> {
     match dialogue {
+        Dialogue::Mix(mix)
+            if !mix.sessions.is_empty() && load.requests_per_connection.is_some() =>
+        {
+            Err(usage!(
+                "a session has a connection until it ends: sessions take no --requests-per-connection"
+            ))
+        }
         Dialogue::Mix(mix) if !mix.sessions.is_empty() && load.pipeline > 1 => Err(usage!(
             "a session waits for each answer: sessions take no {}",
             match mix.http2 {

@@ -37,7 +37,7 @@ pub(super) struct Flow<T: Token> {
     /// Has there been an answer since the connection was opened?
     pub(super) useful: bool,
     pub(super) answers: u64,
-    /// Requests sent since the connection was opened; counted only without keep-alive.
+    /// Requests sent since the connection was opened; counted only where that closes it.
     pub(super) calls: u32,
 }
 

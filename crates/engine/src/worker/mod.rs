@@ -111,6 +111,9 @@ pub(crate) struct Worker<'a, S, P: Session> {
 
     pipeline: usize,
     keepalive: bool,
+    /// Connections are closed after a number of requests.
+    closes: bool,
+    /// How many requests a connection is for.
     calls: u32,
     timeout: Nanos,
     /// Before a connection is tried again that brought no answer.
@@ -196,7 +199,11 @@ impl<'a, S: Schedule, P: Session> Worker<'a, S, P> {
             unsent: Vec::new(),
             pipeline: plan.load.pipeline as usize,
             keepalive: plan.load.keepalive,
-            calls: plan.load.calls,
+            closes: !plan.load.keepalive || plan.load.requests_per_connection.is_some(),
+            calls: match (plan.load.keepalive, plan.load.requests_per_connection) {
+                (false, _) => plan.load.calls,
+                (true, most) => most.unwrap_or(u32::MAX),
+            },
             timeout,
             retry: plan.retry,
             window: clock::nanos(plan.load.window.0),

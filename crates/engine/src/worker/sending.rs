@@ -102,7 +102,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             if !S::CLOSED {
                 self.sent += 1;
             }
-            if !self.keepalive {
+            if self.closes {
                 flow.calls += 1;
             }
         }
@@ -112,7 +112,9 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     #[inline(always)]
     pub(super) fn has_room(&self, index: usize) -> bool {
         let Connection { proto, flow, .. } = &self.connections[index];
-        (flow.in_flight.len() as usize) < self.pipeline && self.protocol.accepts(proto)
+        (flow.in_flight.len() as usize) < self.pipeline
+            && flow.calls < self.calls
+            && self.protocol.accepts(proto)
     }
 
     /// Sends what was written for a connection.
@@ -144,9 +146,6 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     fn next_due(&mut self, slot: Slot, at: Nanos) -> Option<Nanos> {
         let Connection { flow, backlog, .. } = &mut self.connections[slot as usize];
         let begun = !self.keepalive && flow.calls > 0;
-        if begun && flow.calls == self.calls {
-            return None;
-        }
         // What waits beside a connection that is begun are, in an open loop, other connections.
         if (S::CLOSED || !begun)
             && let Some(due) = backlog.pop()
@@ -170,13 +169,13 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
         wanted.then_some(at)
     }
 
-    /// Has a connection without keep-alive done all that it is for?
+    /// Has a connection that is for a number of requests done all of them?
     #[inline]
     pub(super) fn used_up(&self, index: usize, at: Nanos) -> bool {
         let flow = &self.connections[index].flow;
-        !self.keepalive
+        self.closes
             && flow.calls > 0
             && flow.in_flight.is_empty()
-            && (flow.calls == self.calls || at >= self.recorder.until)
+            && (flow.calls == self.calls || (!self.keepalive && at >= self.recorder.until))
     }
 }

@@ -252,7 +252,7 @@ impl<'a> Wanted<'a> {
     pub fn of(load: &'a prony_record::Load) -> Self {
         Self {
             message: &load.message,
-            keepalive: load.asks_to_keep(),
+            keepalive: load.keepalive,
             size: load.size,
             text: load.text,
         }

@@ -80,12 +80,10 @@ impl Reached<'_> {
         let secure = self.tls.is_some();
         match how.ask {
             Ask::Prepared(prepared) => Ok(prepared.dialogue.clone()),
-            Ask::Get(get) => {
-                get.dialogue(self.plain.clone()?, &self.spoken(how), load.asks_to_keep())
-            }
+            Ask::Get(get) => get.dialogue(self.plain.clone()?, &self.spoken(how), load.keepalive),
             Ask::Call(rpc) => rpc.dialogue(self.plain.clone()?, self.authority, secure, how.http2),
             Ask::Socket(socket) => socket.dialogue(self.plain.clone()?, self.authority, load),
-            Ask::Requests { asked, .. } => asked.dialogue(&self.spoken(how), load.asks_to_keep()),
+            Ask::Requests { asked, .. } => asked.dialogue(&self.spoken(how), load.keepalive),
             Ask::Contract(contract) => self
                 .inspection(how)
                 .dialogue(

@@ -75,6 +75,13 @@ impl Load {
                 self.calls.to_string(),
             ),
             (
+                "requests-per-connection",
+                self.requests_per_connection
+                    .is_none_or(|n| n >= 1 && self.keepalive),
+                "at least 1, and needs keep-alive",
+                self.requests_per_connection.unwrap_or_default().to_string(),
+            ),
+            (
                 "pipeline",
                 self.keepalive || self.pipeline <= self.calls,
                 match self.calls {

@@ -275,7 +275,8 @@ fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Resul
         Ask::Requests { asked, .. } => !asked.mix.sessions.is_empty(),
         _ => false,
     };
-    if sessions && (load.pipeline > 1 || !load.keepalive) {
+    if sessions && (load.pipeline > 1 || !load.keepalive || load.requests_per_connection.is_some())
+    {
         return Err(usage!(
             "a session waits for each answer, and has a connection until it ends: sessions take no --pipeline, --streams, \
              --no-keepalive and --requests-per-connection"

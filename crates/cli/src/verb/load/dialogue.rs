@@ -44,7 +44,7 @@ fn mix(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> 
     let server = Server {
         host: address.authority.clone(),
         prefix: prefix(&address.path)?,
-        keepalive: args.shape.keeps_open(),
+        keepalive: !args.shape.no_keepalive,
         limits: limits(args),
         shares: match args.random_shares {
             true => Shares::Random,
@@ -79,7 +79,7 @@ fn request(args: &Load, address: &target::Address) -> Result<HttpRequest> {
         host: address.authority.clone(),
         headers: args.request.fields()?,
         body: args.request.content()?,
-        keepalive: args.shape.keeps_open(),
+        keepalive: !args.shape.no_keepalive,
     })
 }
 
