@@ -93,7 +93,7 @@ enum What {
     },
     /// Rates and response times as wrk, oha, hey, ab, httperf and prony report them of one server
     Others,
-    /// How late requests are sent, open loop at 10, 50 and 80 % of the capacity
+    /// How late requests are sent, open loop at 10, 50 and 80% of the capacity
     #[command(alias = "lag")]
     SendDelay,
     /// Memory per connection at 10,000 connections

@@ -153,9 +153,9 @@ impl Quiet {
     /// One line about the time before a benchmark, or during it.
     pub fn line(&self, during: bool) -> String {
         let others = if during {
-            format!("{:.1} % of its busy time", self.others_of_busy * 100.0)
+            format!("{:.1}% of its busy time", self.others_of_busy * 100.0)
         } else {
-            format!("{:.1} % of its time", self.others_of_time * 100.0)
+            format!("{:.1}% of its time", self.others_of_time * 100.0)
         };
         let advice = if self.is_loud(during) {
             "\nWARNING: the machine is not quiet; do not trust these figures, end what else runs and measure again"
@@ -171,7 +171,7 @@ impl fmt::Display for Quiet {
         let [one, five, fifteen] = self.load;
         write!(
             f,
-            "{:.1} % stolen by the hypervisor, load average {one:.2} {five:.2} {fifteen:.2}",
+            "{:.1}% stolen by the hypervisor, load average {one:.2} {five:.2} {fifteen:.2}",
             self.steal * 100.0
         )
     }

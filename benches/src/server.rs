@@ -43,7 +43,7 @@ pub struct Lateness {
     pub replies: u64,
     /// Half of the replies left at most so late.
     pub p50: u64,
-    /// 99 % of them.
+    /// 99% of them.
     pub p99: u64,
     /// The latest.
     pub max: u64,

@@ -345,12 +345,9 @@ impl fmt::Display for Attribution {
         for (planted, text) in [
             (
                 true,
-                "planted faults with the right check; at least 95 % is asked",
+                "planted faults with the right check; at least 95% is asked",
             ),
-            (
-                false,
-                "clean runs without a warning; at least 95 % is asked",
-            ),
+            (false, "clean runs without a warning; at least 95% is asked"),
         ] {
             let rows = self
                 .rows
@@ -360,7 +357,7 @@ impl fmt::Display for Attribution {
                 (right + row.right, times + row.times)
             });
             let share = 100.0 * f64::from(right) / f64::from(times.max(1));
-            writeln!(f, "{right} of {times} {text} ({share:.1} %)")?;
+            writeln!(f, "{right} of {times} {text} ({share:.1}%)")?;
         }
         Ok(())
     }

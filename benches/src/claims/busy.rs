@@ -132,7 +132,7 @@ fn measure(situation: &mut Situation, capacity: f64, options: &Options) -> Resul
         situation.rounds += duel.rounds;
         situation.seconds += begun.elapsed().as_secs_f64();
         eprintln!(
-            "busy: {} hogs, {} % more work, load {} %, duel {number} of {}: right {}, wrong {}",
+            "busy: {} hogs, {}% more work, load {}%, duel {number} of {}: right {}, wrong {}",
             situation.hogs,
             situation.planted_percent,
             situation.load_percent,
@@ -168,10 +168,10 @@ impl fmt::Display for Busy {
             let each = |sum: f64| sum / f64::from(one.duels.max(1));
             table.row([
                 one.hogs.to_string(),
-                format!("{} %", one.planted_percent),
+                format!("{}%", one.planted_percent),
                 match one.load_percent {
                     0.0 => "chosen".to_owned(),
-                    percent => format!("{percent} %"),
+                    percent => format!("{percent}%"),
                 },
                 one.duels.to_string(),
                 one.right.to_string(),

@@ -231,10 +231,10 @@ impl fmt::Display for Searches {
             "machine",
             "searches",
             "median/s (range)",
-            "within ±10 % of it",
+            "within ±10% of it",
             "\"not known\"",
-            "of these the range holds the quiet median ±10 %",
-            "figures > 15 % off the quiet median",
+            "of these the range holds the quiet median ±10%",
+            "figures > 15% off the quiet median",
             "s each",
         ]);
         let kinds = [

@@ -47,7 +47,7 @@ struct Case {
 }
 
 impl Case {
-    /// CPU time is compared alone, as one would when looking for a difference of 1 %.
+    /// CPU time is compared alone, as one would when looking for a difference of 1%.
     fn only(&self) -> Option<&'static str> {
         (self.of == Quantity::Cpu).then_some("cpu")
     }
@@ -103,7 +103,7 @@ pub fn run(rig: Rig, duels: u32, seconds: f64) -> Result<Power> {
 }
 
 /// Duels with this work planted. The equivalence margin is half of what is planted: a user who looks for
-/// 1 % would not choose a margin of 1 %.
+/// 1% would not choose a margin of 1%.
 fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
     let band = case.slowed_percent / 200.0;
     let mut recorded: Vec<Vec<Values>> = Vec::new();
@@ -118,7 +118,7 @@ fn planted(case: &mut Case, duels: u32, seconds: f64) -> Result<()> {
         case.rounds += duel.rounds;
         recorded.extend(duel.values);
         eprintln!(
-            "power: {:.0} %, duel {number} of {duels}: slower {}, more expensive {}",
+            "power: {:.0}%, duel {number} of {duels}: slower {}, more expensive {}",
             case.slowed_percent, case.throughput, case.cpu
         );
     }
@@ -225,16 +225,16 @@ impl fmt::Display for Power {
         for case in &self.cases {
             let of = |n: u32, all: u32| format!("{n} of {all}");
             let seen = |percent: f64| match percent.is_finite() {
-                true => format!("{percent:+.2} %"),
+                true => format!("{percent:+.2}%"),
                 false => "–".to_owned(),
             };
-            let drawn = |n: usize| format!("{:.1} %", 100.0 * n as f64 / RESAMPLED as f64);
+            let drawn = |n: usize| format!("{:.1}%", 100.0 * n as f64 / RESAMPLED as f64);
             let what = match case.of {
                 Quantity::Cpu => "CPU",
                 _ => "time",
             };
             table.row([
-                format!("{:.0} % of the {what}", case.slowed_percent),
+                format!("{:.0}% of the {what}", case.slowed_percent),
                 format!("{} ns", case.busy_ns),
                 case.duels.to_string(),
                 case.rounds.to_string(),

@@ -68,7 +68,7 @@ fn queues() -> [Queue; 4] {
     ]
 }
 
-/// The rate of evenly spaced requests at which a server whose service times are exponential, with this mean, answers 99 % of them
+/// The rate of evenly spaced requests at which a server whose service times are exponential, with this mean, answers 99% of them
 /// within a limit. In a queue D/M/1 the response time is exponential with rate μ(1 − σ), where σ = exp(−(1 − σ)/ρ)
 /// (Kleinrock, *Queueing Systems* I (1975), 6.4).
 fn exponential_capacity(mean_ms: f64, p99_ms: f64) -> f64 {
@@ -84,7 +84,7 @@ struct Answer {
     server: String,
     truth: f64,
     found: Option<f64>,
-    /// Its 95 % interval.
+    /// Its 95% interval.
     interval: Option<(f64, f64)>,
     right: bool,
     seconds: f64,
@@ -363,7 +363,7 @@ impl fmt::Display for Referee {
         for (question, title) in [
             (
                 Question::Pairs,
-                "duels of servers that wait: throughput within 2 % of the true ratio, with the right verdict",
+                "duels of servers that wait: throughput within 2% of the true ratio, with the right verdict",
             ),
             (
                 Question::Rates,
@@ -406,7 +406,7 @@ impl fmt::Display for Referee {
                         these().filter(|it| it.right).count(),
                         these().count()
                     ),
-                    format!("{:.1} %", 100.0 * off.fold(0.0, f64::max)),
+                    format!("{:.1}%", 100.0 * off.fold(0.0, f64::max)),
                     format!("{:.0} s", these().map(|it| it.seconds).fold(0.0, f64::max)),
                 ]);
             }
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn the_capacity_of_an_exponential_server() {
-        // 99 % within 25 mean service times: at nine tenths of what it can do.
+        // 99% within 25 mean service times: at nine tenths of what it can do.
         let capacity = exponential_capacity(2.0, 50.0);
         assert!((capacity - 452.0).abs() < 2.0, "{capacity}");
     }

@@ -143,7 +143,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<SendDelay> {
                 let cell = cells[index];
                 let target = capacity * cell.part;
                 eprintln!(
-                    "send-delay: round {round} of {rounds}, {transport}, {} arrivals at {:.0} %",
+                    "send-delay: round {round} of {rounds}, {transport}, {} arrivals at {:.0}%",
                     name(cell.arrival),
                     cell.part * 100.0
                 );
@@ -170,7 +170,7 @@ pub fn run(rig: Rig, rounds: u32, seconds: f64) -> Result<SendDelay> {
 impl Row {
     fn name(&self) -> String {
         format!(
-            "{} {} {:.0} %",
+            "{} {} {:.0}%",
             self.transport,
             self.arrivals,
             self.part_of_capacity * 100.0

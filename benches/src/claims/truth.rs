@@ -104,7 +104,7 @@ fn cases() -> [Case; 13] {
             64,
             8,
         ),
-        case("HTTP, 0.5 ms, 3 % 5 ms", http, delay(two), 64, 8),
+        case("HTTP, 0.5 ms, 3% 5 ms", http, delay(two), 64, 8),
         case("echo, stalls of 100 ms every second", echo, stall, 1, 4096),
         case("HTTP, stalls of 100 ms every second", http, stall, 1, 4096),
         Case {
@@ -113,7 +113,7 @@ fn cases() -> [Case; 13] {
         },
         over(
             Over::Tls,
-            case("TLS, 0.5 ms, 3 % 5 ms", http, delay(two), 64, 8),
+            case("TLS, 0.5 ms, 3% 5 ms", http, delay(two), 64, 8),
         ),
         over(
             Over::Tls,
@@ -121,7 +121,7 @@ fn cases() -> [Case; 13] {
         ),
         over(
             Over::H2c,
-            case("h2c, 1 stream, 0.5 ms, 3 % 5 ms", http, delay(two), 64, 1),
+            case("h2c, 1 stream, 0.5 ms, 3% 5 ms", http, delay(two), 64, 1),
         ),
         // 32 streams on each of 32 connections: as many as fall due in a stall.
         over(
@@ -134,7 +134,7 @@ fn cases() -> [Case; 13] {
                 32,
             ),
         ),
-        case("WebSocket, 0.5 ms, 3 % 5 ms", ws, delay(two), 64, 8),
+        case("WebSocket, 0.5 ms, 3% 5 ms", ws, delay(two), 64, 8),
         case(
             "WebSocket, stalls of 100 ms every second",
             ws,
@@ -475,7 +475,7 @@ impl fmt::Display for Truth {
         writeln!(
             f,
             "Open loop. Off: what is reported less what is true for the schedule's due times, in µs, median\n\
-             over the rounds. Within: of all rounds' percentiles, those off by at most {} % and\n\
+             over the rounds. Within: of all rounds' percentiles, those off by at most {}% and\n\
              {TOLERANCE_US:.0} µs ({FRAMED_US:.0} µs over TLS, HTTP/2 and WebSocket), the way there and back included.",
             TOLERANCE * 100.0
         )?;

@@ -248,7 +248,7 @@ impl fmt::Display for Equal {
         let share = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
         writeln!(
             f,
-            "{} duels of identical servers, {} rounds in all: a difference was called in {} ({:.1} %; at most 5 % is asked)",
+            "{} duels of identical servers, {} rounds in all: a difference was called in {} ({:.1}%; at most 5% is asked)",
             self.duels,
             self.rounds,
             self.called,
@@ -259,7 +259,7 @@ impl fmt::Display for Equal {
         }
         writeln!(
             f,
-            "{} duels of rounds drawn from these: called in {} ({:.1} %)",
+            "{} duels of rounds drawn from these: called in {} ({:.1}%)",
             self.resampled,
             self.resampled_called,
             share(self.resampled_called, self.resampled)

@@ -129,7 +129,7 @@ fn fill(path: &Path, trials: u32) -> std::result::Result<u32, prony_notebook::No
     let server = |i: u32| (format!("server-{i}"), 1, 10_000.0 + 3_000.0 * f64::from(i));
     plan.servers = (0..SERVERS).map(server).collect();
     plan.rounds = trials.div_ceil(SERVERS * RUNS);
-    plan.check = Some("others used 12.7 % of the CPUs: measure on a quiet machine".into());
+    plan.check = Some("others used 12.7% of the CPUs: measure on a quiet machine".into());
     // Neither is read for a list; fewer of them are made faster.
     (plan.samples, plan.windows) = (1_000, 10);
     let mut notebook = Notebook::open(path)?;

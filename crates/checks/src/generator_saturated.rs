@@ -36,7 +36,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     };
     let (waited, remedy) = if seen.generator_waiting >= STARVED {
         let waited = format!(
-            " and waited for a CPU for another {:.0} %",
+            " and waited for a CPU for another {:.0}%",
             seen.generator_waiting * 100.0
         );
         (
@@ -50,7 +50,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         )
     };
     let text = format!(
-        "the busiest generator thread worked {:.0} % of the time{waited}: {meaning}; {remedy}",
+        "the busiest generator thread worked {:.0}% of the time{waited}: {meaning}; {remedy}",
         seen.generator_busy * 100.0
     );
     finding("generator-saturated", severity, text)

@@ -21,7 +21,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "other processes used {:.1} % of the CPUs, and the hypervisor took away {:.1} %: measure on a \
+        "other processes used {:.1}% of the CPUs, and the hypervisor took away {:.1}%: measure on a \
          quiet machine, or take more rounds",
         others * 100.0,
         stolen * 100.0

@@ -32,7 +32,7 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     };
     let text = if seen.closed_loop && drift.abs() > DRIFT {
         format!(
-            "the second half of the measurement was {:.0} % {} than the first",
+            "the second half of the measurement was {:.0}% {} than the first",
             drift.abs() * 100.0,
             if drift > 0.0 { "faster" } else { "slower" }
         )
@@ -99,7 +99,7 @@ fn changing(seen: &Evidence) -> Option<String> {
         Class::NoSteadyState => "the rate never became steady".to_owned(),
     };
     Some(format!(
-        "{text} of {}, and the thirds of the measurement differ by {:.0} %",
+        "{text} of {}, and the thirds of the measurement differ by {:.0}%",
         rates.len(),
         apart * 100.0
     ))
@@ -118,7 +118,7 @@ mod tests {
             window_rates: vec![RATE, RATE, 1.5 * RATE, 1.5 * RATE],
             ..Evidence::clean()
         };
-        assert!(check(&drifting).unwrap().text.contains("50 % faster"));
+        assert!(check(&drifting).unwrap().text.contains("50% faster"));
         let noise = |i: u32| RATE * (1.0 + 0.004 * f64::from((i * 7) % 5));
         let flat: Vec<f64> = (0..40).map(noise).collect();
         let late: Vec<f64> = (0..40)
@@ -168,7 +168,7 @@ mod tests {
             ..Evidence::clean()
         };
         assert_eq!(check(&together(8)), None);
-        assert!(said(&together(7)).contains("100 % faster"));
+        assert!(said(&together(7)).contains("100% faster"));
         let short = Evidence {
             window_rates: vec![RATE, 2.0 * RATE],
             ..Evidence::clean()

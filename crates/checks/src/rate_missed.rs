@@ -5,7 +5,7 @@ use crate::{Evidence, Explanation, Finding, Severity, finding};
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "rate-missed",
     cause: "An open loop did not keep its rate: requests that were due and unanswered grew for as long as the load lasted, and so did response times. Slow answers alone do not cause this: they leave rate × response time requests unanswered, always the same number.",
-    evidence: "The number of requests that were due and had not ended, at the end of each window: its mean over the second half of the measurement, compared with the first half, after the first response time. Growth counts from 2 % of the rate on, if it is more than chance explains.",
+    evidence: "The number of requests that were due and had not ended, at the end of each window: its mean over the second half of the measurement, compared with the first half, after the first response time. Growth counts from 2% of the rate on, if it is more than chance explains.",
     remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop. Where all connections were busy, try more of them (--max-connections).",
 };
 

@@ -29,7 +29,7 @@ pub fn rigs_differ(factors: &[(&str, f64)], share: f64, p: f64) -> Option<Findin
         return None;
     }
     let text = format!(
-        "{slow} gives {:.1} % less than {fast} for the same servers, and differences between rigs are {:.0} % of the spread \
+        "{slow} gives {:.1}% less than {fast} for the same servers, and differences between rigs are {:.0}% of the spread \
          between trials: quote ratios, which are taken on one rig each, rather than rates; look at the rig that differs, or \
          leave it out",
         less * 100.0,
@@ -47,7 +47,7 @@ mod tests {
         let rigs = [("h1", 1.1), ("h2", 0.88), ("h3", f64::NAN)];
         let found = rigs_differ(&rigs, 0.9, 0.001).unwrap();
         assert!(
-            found.text.starts_with("h2 gives 20.0 % less than h1"),
+            found.text.starts_with("h2 gives 20.0% less than h1"),
             "{}",
             found.text
         );

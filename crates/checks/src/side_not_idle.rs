@@ -16,7 +16,7 @@ const IDLE: f64 = 0.02;
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let used = seen.at_rest.filter(|used| *used > IDLE)?;
     let text = format!(
-        "it used {:.0} % of a CPU while it should have been idle, which slows the other sides down: stop it from polling, \
+        "it used {:.0}% of a CPU while it should have been idle, which slows the other sides down: stop it from polling, \
          or compare CPU per request",
         100.0 * used
     );
@@ -36,6 +36,6 @@ mod tests {
         assert_eq!(check(&with(None)), None);
         assert_eq!(check(&with(Some(0.01))), None);
         let found = check(&with(Some(0.5))).unwrap();
-        assert!(found.text.contains("50 % of a CPU"), "{}", found.text);
+        assert!(found.text.contains("50% of a CPU"), "{}", found.text);
     }
 }

@@ -19,7 +19,7 @@ pub fn spread_exceeds_effect(ratio: f64, own_spread: f64, baseline_spread: f64) 
         return None;
     }
     let text = format!(
-        "it differs from the baseline by {:.1} %, while trials of the same server differ by {:.1} %: \
+        "it differs from the baseline by {:.1}%, while trials of the same server differ by {:.1}%: \
          these figures do not show which of the two is faster; take more rounds",
         effect * 100.0,
         spread * 100.0

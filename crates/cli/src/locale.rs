@@ -69,6 +69,6 @@ mod tests {
 
     #[test]
     fn a_table_stays_aligned() {
-        assert_eq!(ascii("68.0 µs ±1.3 %  1.01×"), "68.0 us ~1.3 %  1.01x");
+        assert_eq!(ascii("68.0 µs ±1.3%  1.01×"), "68.0 us ~1.3%  1.01x");
     }
 }

@@ -157,11 +157,11 @@ mod tests {
     #[test]
     fn long_lines_are_broken_between_words_and_words_are_whole() {
         let text = |columns: usize| {
-            format!("{columns} a  b\n  one two-three 10 % /a/very/long/path\nx  y\n")
+            format!("{columns} a  b\n  one two-three 10% /a/very/long/path\nx  y\n")
         };
         assert_eq!(
             wrapped(text, 12),
-            "20 a  b\n  one two-three 10 %\n    /a/very/long/path\nx  y\n"
+            "20 a  b\n  one two-three 10%\n    /a/very/long/path\nx  y\n"
         );
     }
 

@@ -11,7 +11,7 @@ use prony_record::{Distributions, Ends, Outcomes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Significant decimal digits of a window's histogram: values are within 1 %, in a tenth of the memory
+/// Significant decimal digits of a window's histogram: values are within 1%, in a tenth of the memory
 /// of the load's.
 pub(crate) const WINDOW_DIGITS: u8 = 2;
 
@@ -38,7 +38,7 @@ pub(crate) struct Slice {
     pub length: Nanos,
     /// What ended in it.
     pub outcomes: Outcomes,
-    /// Response times of what was answered in it, within 1 %.
+    /// Response times of what was answered in it, within 1%.
     #[serde(with = "compact")]
     pub response: Histogram<u32>,
     /// CPU time of the generator's threads in it for the work: without waiting.

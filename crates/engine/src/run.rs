@@ -446,7 +446,7 @@ pub fn available(kind: Kind) -> bool {
 /// best here.
 ///
 /// Closed loop: the one that needs less CPU time per request, `io_uring` where the kernel has it
-/// (from 64 connections on it was measured 4 to 10 % below epoll, and with fewer a few percent
+/// (from 64 connections on it was measured 4 to 10% below epoll, and with fewer a few percent
 /// above; `cargo run --release -p prony-benches -- peers` shows it for this machine). Open loop:
 /// epoll, because with it each request leaves when it is due, and not with the others of its turn.
 pub fn transport(load: &Load) -> Kind {

@@ -94,7 +94,7 @@ fn a_glance_counts_what_is_there() {
 #[test]
 fn runs_are_narrowed_down() {
     let mut notebook = Notebook::in_memory().unwrap();
-    let one = begin(&notebook, "echo", "100 % of it");
+    let one = begin(&notebook, "echo", "100% of it");
     let two = begin(&notebook, "weather", "Slow_ly");
     let three = begin(&notebook, "echo", "plain");
     add(&mut notebook, three, 0, |trial| {

@@ -84,7 +84,7 @@ fn a_calibration_and_a_duel_say_what_they_said() {
     );
     let made = calibration::read(&notebook, &run).unwrap();
     let text = calibration::text(&made, usize::MAX);
-    for part in ["5.21 k/s", "±17 %", "26.2 µs", "14 %", "28.2 %", "1712"] {
+    for part in ["5.21k req/s", "±17%", "26.2 µs", "14%", "28.2%", "1712"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let duel = material(&notebook, 3).duel.expect("a duel");

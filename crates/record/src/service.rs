@@ -150,7 +150,7 @@ pub struct Known {
     /// The capacity, in requests per second: the rate at which the median start is just at the limits. Null when less than three
     /// starts have shown where theirs lies, or nothing limits its interval.
     pub estimate: Option<f64>,
-    /// The lower end of its 95 % interval; without an estimate the highest rate that was kept. Null when none was.
+    /// The lower end of its 95% interval; without an estimate the highest rate that was kept. Null when none was.
     pub low: Option<f64>,
     /// The upper end of its interval; without an estimate the lowest rate above that which the server did not keep. Null when the
     /// server itself broke the limits at no rate.
@@ -244,7 +244,7 @@ pub struct Overload {
     pub rejected: f64,
     /// The response times.
     pub latency: Percentiles,
-    /// Under a load of 50 % of the capacity that follows at once: seconds until the end of the first
+    /// Under a load of 50% of the capacity that follows at once: seconds until the end of the first
     /// window that keeps the limits; null when none did.
     pub recovery_seconds: Option<f64>,
     /// How long that load lasted, in seconds.

@@ -15,7 +15,7 @@ pub use encoded::{Encoded, Unreadable, decode, decode_as, encode};
 
 /// The longest time that a histogram tells apart from longer ones.
 pub const HIGHEST: Nanos = 1_000 * SECOND;
-/// Significant decimal digits: values are within 0.1 %.
+/// Significant decimal digits: values are within 0.1%.
 const DIGITS: u8 = 3;
 /// A histogram of times in nanoseconds, from 1 ns to 1,000 s.
 pub type Times = Histogram<u64>;
@@ -47,7 +47,7 @@ pub struct Percentiles {
     pub p99_9: Option<u64>,
     /// The largest; null without samples.
     pub max: Option<u64>,
-    /// The 95 % intervals of the percentiles, where they are known.
+    /// The 95% intervals of the percentiles, where they are known.
     #[serde(default)]
     pub intervals: Intervals,
 }
@@ -106,7 +106,7 @@ impl Percentiles {
     }
 }
 
-/// The 95 % intervals of percentiles, in nanoseconds: lower end, upper end. Null where there is none.
+/// The 95% intervals of percentiles, in nanoseconds: lower end, upper end. Null where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Intervals {

@@ -35,7 +35,7 @@ impl Quantity {
     pub const ALL: [Self; 4] = [Self::Throughput, Self::P50, Self::P99, Self::Cpu];
 
     /// Those that explain CPU time and response times: known whenever [`Cpu`](Self::Cpu) is. A duel
-    /// neither ends for their sake nor divides its 5 % among them.
+    /// neither ends for their sake nor divides its 5% among them.
     pub const PARTS: [Self; 3] = [Self::User, Self::Kernel, Self::Wakeups];
 
     /// The label of a row or a column of a table.
@@ -240,7 +240,7 @@ pub struct Comparison {
     /// What is compared.
     pub quantity: Quantity,
     /// The side's value as a multiple of the first's. Its interval holds at whatever round the duel
-    /// ends, and for all quantities together, in 95 %.
+    /// ends, and for all quantities together, in 95%.
     pub ratio: Estimate,
     /// The equivalence margin: differences smaller than this count as none, as a share. What was
     /// asked, or what this host's noise allows, if that is more.
@@ -303,7 +303,7 @@ impl Cause {
 /// How a duel is to be decided; kept with its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
-    /// What is compared. The fewer quantities, the narrower their intervals: the 5 % of error are
+    /// What is compared. The fewer quantities, the narrower their intervals: the 5% of error are
     /// shared among them.
     #[serde(default = "every")]
     pub quantities: Vec<Quantity>,

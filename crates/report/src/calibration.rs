@@ -98,7 +98,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
     let mut table = Table::new([
         ("contract", Align::Left),
         ("connections", Align::Right),
-        ("ceiling ±95 %", Align::Right),
+        ("ceiling ±95%", Align::Right),
         ("generator CPU/req", Align::Right),
         ("generator busy", Align::Right),
     ]);
@@ -113,7 +113,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
                 None => ceiling,
             },
             show::time(cell.generator_us_per_request * 1e3),
-            format!("{:.0} %", cell.generator_busy * 100.0),
+            format!("{:.0}%", cell.generator_busy * 100.0),
         ]);
     }
     let _ = write!(
@@ -126,7 +126,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
     let mut columns_all: Vec<(&str, Align)> = head.to_vec();
     columns_all.push(("quantity", Align::Left));
     columns_all.extend(columns.iter().map(|name| (name.as_str(), Align::Right)));
-    columns_all.push(("rounds for 1 %", Align::Right));
+    columns_all.push(("rounds for 1%", Align::Right));
     let mut table = Table::new(columns_all);
     for cell in &calibration.cells {
         for noise in &cell.noise {
@@ -136,7 +136,7 @@ pub fn text(calibration: &Calibration, width: usize) -> String {
                 noise.quantity.label().to_owned(),
             ];
             let detectable = noise.detectable.values();
-            row.extend(detectable.map(|share| format!("{:.1} %", share * 100.0)));
+            row.extend(detectable.map(|share| format!("{:.1}%", share * 100.0)));
             let needed = rounds_to_detect(noise.deviation, 0.01_f64.ln_1p());
             row.push(needed.map_or("–".into(), |n| n.to_string()));
             table.row(row);

@@ -7,7 +7,7 @@ use prony_record::service::{
 };
 use std::fmt::Write;
 
-/// Limits in words: `p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 %`.
+/// Limits in words: `p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10%`.
 #[must_use]
 pub fn limits(limits: &Limits) -> String {
     let latency = |limit: &LatencyLimit| {
@@ -16,7 +16,7 @@ pub fn limits(limits: &Limits) -> String {
     };
     let latency: Vec<String> = limits.latency.iter().map(latency).collect();
     let errors = limits.errors * 100.0;
-    format!("{} and errors ≤ {errors:.2} %", latency.join(", "))
+    format!("{} and errors ≤ {errors:.2}%", latency.join(", "))
 }
 
 /// One line for progress.
@@ -24,7 +24,7 @@ pub fn limits(limits: &Limits) -> String {
 pub fn line(step: &RateStep) -> String {
     let limited = |it: &Limited| match (it.ms, it.longer) {
         (Some(ms), _) => format!("p{} {}", it.percentile, show::time(ms * 1e6)),
-        (None, Some(longer)) => format!("{:.1} % longer", longer * 100.0),
+        (None, Some(longer)) => format!("{:.1}% longer", longer * 100.0),
         (None, None) => format!("p{} –", it.percentile),
     };
     let limited: Vec<String> = step.limited.iter().map(limited).collect();
@@ -46,7 +46,7 @@ pub fn line(step: &RateStep) -> String {
 #[must_use]
 pub fn overload_line(seen: &Overload) -> String {
     format!(
-        "{} ({:.0} %): {} within the limit, {} in all, {}",
+        "{} ({:.0}%): {} within the limit, {} in all, {}",
         show::rate(seen.rate),
         seen.of_capacity * 100.0,
         show::rate(seen.goodput),
@@ -61,26 +61,26 @@ pub fn overload_line(seen: &Overload) -> String {
     )
 }
 
-/// Between which rates a capacity lies: `between 9.00 and 14.0 k/s`; none where nothing is known.
+/// Between which rates a capacity lies: `between 9.00k and 14.0k req/s`; none where nothing is known.
 #[must_use]
 pub fn range(known: &Known) -> Option<String> {
     Some(match (known.low, known.high) {
-        (Some(low), Some(high)) => format!("between {} and {}", show::rate(low), show::rate(high)),
+        (Some(low), Some(high)) => format!("between {} and {}", show::per(low), show::rate(high)),
         (Some(low), None) => format!("at least {}", show::rate(low)),
         (None, Some(high)) => format!("below {}", show::rate(high)),
         (None, None) => return None,
     })
 }
 
-/// A capacity with its interval: `96.0 k/s (95 % interval 93.1 to 98.5 k/s; 5 starts)`.
+/// A capacity with its interval: `96.0k req/s (95% CI 93.1k to 98.5k; 5 starts)`.
 #[must_use]
 pub fn estimate(known: &Known) -> Option<String> {
     let (estimate, (low, high)) = known.estimate.zip(known.low.zip(known.high))?;
     Some(format!(
-        "{} (95 % interval {} to {}; {} starts)",
+        "{} (95% CI {} to {}; {} starts)",
         show::rate(estimate),
-        show::rate(low),
-        show::rate(high),
+        show::per(low),
+        show::per(high),
         known.starts
     ))
 }
@@ -118,7 +118,7 @@ pub fn sentence(server: &str, limits: &str, known: &Known) -> String {
 /// What it keeps after an overload, in a sentence.
 #[must_use]
 pub fn after_overload(seen: &AfterOverload) -> String {
-    let share = |share: f64| format!("{:.0} %", share * 100.0);
+    let share = |share: f64| format!("{:.0}%", share * 100.0);
     let (overload, before) = (share(seen.of_capacity), share(seen.before));
     match seen.after {
         Some(after) if after >= seen.before => {
@@ -193,7 +193,7 @@ fn curve(report: &CapacityReport, top: f64) -> Table {
     };
     let mut table = Table::new([
         (of.as_str(), Align::Right),
-        ("rate", Align::Right),
+        ("requests/s", Align::Right),
         ("p50", Align::Right),
         ("p90", Align::Right),
         ("p99", Align::Right),
@@ -204,14 +204,14 @@ fn curve(report: &CapacityReport, top: f64) -> Table {
     ]);
     for step in &report.curve {
         table.row([
-            format!("{:.0} %", 100.0 * step.rate / top),
-            show::rate(step.rate),
+            format!("{:.0}%", 100.0 * step.rate / top),
+            show::per(step.rate),
             show::time_or_dash(step.latency.p50),
             show::time_or_dash(step.latency.p90),
             show::time_or_dash(step.latency.p99),
             show::time_or_dash(step.latency.p99_9),
             show::time_or_dash(step.latency.max),
-            format!("{:.2} %", step.errors * 100.0),
+            format!("{:.2}%", step.errors * 100.0),
             step.cpu_us_per_request
                 .map_or("–".into(), |us| show::time(us * 1e3)),
         ]);
@@ -223,7 +223,7 @@ fn curve(report: &CapacityReport, top: f64) -> Table {
 fn beyond(all: &[Overload]) -> Table {
     let mut table = Table::new([
         ("of capacity", Align::Right),
-        ("rate", Align::Right),
+        ("requests/s", Align::Right),
         ("goodput", Align::Right),
         ("answered", Align::Right),
         ("rejected", Align::Right),
@@ -233,13 +233,13 @@ fn beyond(all: &[Overload]) -> Table {
         ("p99", Align::Right),
         ("recovers in", Align::Right),
     ]);
-    let share = |share: f64| format!("{:.2} %", share * 100.0);
+    let share = |share: f64| format!("{:.2}%", share * 100.0);
     for seen in all {
         table.row([
-            format!("{:.0} %", 100.0 * seen.of_capacity),
-            show::rate(seen.rate),
-            show::rate(seen.goodput),
-            show::rate(seen.throughput),
+            format!("{:.0}%", 100.0 * seen.of_capacity),
+            show::per(seen.rate),
+            show::per(seen.goodput),
+            show::per(seen.throughput),
             share(seen.rejected),
             share(seen.timeouts),
             share(seen.errors),

@@ -110,11 +110,11 @@ mod tests {
         let design = design();
         assert_eq!(
             pilot(&design.pilots[0]),
-            "old: 20.0 ms alone, at most 51.0/s"
+            "old: 20.0 ms alone, at most 51.0 req/s"
         );
         assert_eq!(
             sentence(&design),
-            "2 connections, 880 ms a segment; at 25.0/s 8 connections, 2.30 s a segment: the slowest answers in 22.0 ms alone"
+            "2 connections, 880 ms a segment; at 25.0 req/s 8 connections, 2.30 s a segment: the slowest answers in 22.0 ms alone"
         );
         let same = Design {
             at_rate: design.saturation,

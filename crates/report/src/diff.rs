@@ -133,14 +133,14 @@ impl DiffReport {
             if cell.throughput_verdict == Verdict::Slower && cell.throughput.value() <= 1.0 - share
             {
                 let lost = 100.0 * (1.0 - cell.throughput.value());
-                all.push(format!("{who} is slower by {lost:.1} %"));
+                all.push(format!("{who} is slower by {lost:.1}%"));
             }
             if let Some(cpu) = cell.cpu
                 && cell.cpu_verdict == Some(Verdict::MoreExpensive)
                 && cpu.value() >= 1.0 + share
             {
                 let more = 100.0 * (cpu.value() - 1.0);
-                all.push(format!("{who} needs {more:.1} % more CPU time per request"));
+                all.push(format!("{who} needs {more:.1}% more CPU time per request"));
             }
         }
         all
@@ -156,10 +156,10 @@ impl DiffReport {
             ("server", Align::Left),
             ("load", Align::Left),
             ("throughput", Align::Right),
-            ("95 % interval", Align::Left),
+            ("95% CI", Align::Left),
             ("verdict", Align::Left),
             ("CPU/req", Align::Right),
-            ("95 % interval", Align::Left),
+            ("95% CI", Align::Left),
             ("verdict", Align::Left),
         ])
         .keys(2);

@@ -145,7 +145,7 @@ pub fn prospects(outlook: &[Outlook], end: u32, dropped: bool) -> String {
     let parts: Vec<String> = finest
         .iter()
         .map(|(quantity, effect)| match effect {
-            effect if *effect < 1.0 => format!("{} {:.1} %", quantity.phrase(), effect * 100.0),
+            effect if *effect < 1.0 => format!("{} {:.1}%", quantity.phrase(), effect * 100.0),
             _ => format!("{} only a factor of two or more", quantity.phrase()),
         })
         .collect();
@@ -171,7 +171,7 @@ fn widened(report: &DuelReport) -> String {
     wide.dedup();
     let parts: Vec<String> = wide
         .iter()
-        .map(|(quantity, band)| format!("{} {:.1} %", quantity.label(), band * 100.0))
+        .map(|(quantity, band)| format!("{} {:.1}%", quantity.label(), band * 100.0))
         .collect();
     match parts.as_slice() {
         [] => String::new(),
@@ -190,9 +190,9 @@ fn by_name(report: &DuelReport) -> Table {
         ("answers", Align::Right),
         ("failed", Align::Right),
         ("p50", Align::Right),
-        ("ratio ±95 %", Align::Right),
+        ("ratio ±95%", Align::Right),
         ("p99", Align::Right),
-        ("ratio ±95 %", Align::Right),
+        ("ratio ±95%", Align::Right),
     ]);
     for request in &report.requests {
         for side in &request.sides {
@@ -230,7 +230,7 @@ fn figures(report: &DuelReport) -> Table {
     let mut columns = vec![("side", Align::Left)];
     let heads: Vec<String> = quantities
         .iter()
-        .map(|quantity| format!("{} ±95 %", quantity.label()))
+        .map(|quantity| format!("{} ±95%", quantity.label()))
         .collect();
     columns.extend(heads.iter().map(|head| (head.as_str(), Align::Right)));
     columns.push(("memory", Align::Right));
@@ -331,7 +331,7 @@ pub fn verdict(one: &Comparison) -> String {
 #[must_use]
 pub fn shown(quantity: Quantity, value: f64) -> String {
     match quantity {
-        Quantity::Throughput => show::rate(value),
+        Quantity::Throughput => show::per(value),
         Quantity::Wakeups => format!("{value:.3}"),
         _ => show::time(value),
     }

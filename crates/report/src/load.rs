@@ -226,25 +226,23 @@ impl LoadReport {
         let mut out = String::new();
         let interval = match (self.throughput.low(), self.throughput.high()) {
             (Some(low), Some(high)) => {
-                format!(
-                    "  (95 % interval {} to {})",
-                    show::rate(low),
-                    show::rate(high)
-                )
+                format!(" (95% CI {} to {})", show::per(low), show::per(high))
             }
             _ => String::new(),
         };
         let _ = writeln!(
             out,
-            "{} answers in {:.2} s from {}",
-            show::count(self.outcomes.ok),
-            self.seconds,
+            "{}{interval} from {}",
+            show::rate(self.throughput.value()),
             self.target
         );
+        let failed = self.outcomes.finished() - self.outcomes.ok;
         let _ = writeln!(
             out,
-            "throughput   {}{interval}",
-            show::rate(self.throughput.value())
+            "{} ok, {} failed in {:.2} s",
+            show::count(self.outcomes.ok),
+            show::count(failed),
+            self.seconds
         );
         for (what, text) in self.asked() {
             let _ = writeln!(out, "{what:13}{text}");
@@ -274,7 +272,7 @@ impl LoadReport {
             .map_or("–".into(), |us| show::time(us * 1e3));
         let _ = writeln!(
             out,
-            "generator    {cpu} CPU per request, busiest thread {:.0} % busy, {}",
+            "generator    {cpu} CPU per request, busiest thread {:.0}% busy, {}",
             self.generator.busy * 100.0,
             self.generator.transport
         );

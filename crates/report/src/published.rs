@@ -190,7 +190,7 @@ impl Beside {
         if let Some(Order { pairs, same }) = self.order {
             let _ = writeln!(
                 out,
-                "\nOf {pairs} pairs of servers, {same} ({:.0} %) stand in the same order as when this was published.",
+                "\nOf {pairs} pairs of servers, {same} ({:.0}%) stand in the same order as when this was published.",
                 100.0 * same as f64 / pairs as f64
             );
         }
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(beside.rows[4].measured, None);
         assert_eq!(beside.order, Some(Order { pairs: 3, same: 2 }));
         let text = beside.text(UNLIMITED);
-        assert!(text.contains("Of 3 pairs of servers, 2 (67 %)"), "{text}");
+        assert!(text.contains("Of 3 pairs of servers, 2 (67%)"), "{text}");
         assert!(
             !text.contains("as corrected") && !text.contains("load"),
             "{text}"

@@ -113,7 +113,7 @@ pub struct CellReport {
     pub errors: f64,
     /// Throughput as a multiple of the baseline's under the same load, paired by round; null when
     /// no round has both. With three servers or more the intervals hold together: all of a load's in
-    /// 97.5 %, which leaves the letters of `group` the rest of the 5 %.
+    /// 97.5%, which leaves the letters of `group` the rest of the 5%.
     pub ratio: Option<Estimate>,
     /// Connections of each of its event loops (processes or threads, as seen from outside), the most
     /// first, in the trial where they were spread least evenly; empty when none could be seen.
@@ -123,7 +123,7 @@ pub struct CellReport {
     /// The groups that it belongs to, as letters: between servers that share a letter there is no
     /// significant difference. It shares none with the baseline exactly if the interval of `ratio` does
     /// not hold 1; of the other pairs, paired t tests over the rounds are believed at a false discovery
-    /// rate of 2.5 %. Null with fewer than three servers.
+    /// rate of 2.5%. Null with fewer than three servers.
     pub group: Option<String>,
     /// What the checks found.
     pub checks: Vec<Finding>,
@@ -143,7 +143,7 @@ impl CellReport {
     }
 }
 
-/// CPU time per request: mean over the trials, with its 95 % interval.
+/// CPU time per request: mean over the trials, with its 95% CI.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MicrosecondsPerRequest {
     /// The mean, in microseconds.

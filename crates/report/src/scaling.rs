@@ -127,7 +127,7 @@ fn sentence(server: &str, points: &[(f64, f64)], scaling: &Scaling) -> String {
         }
         _ => {
             let next = scaling.rate(most + 1.0) / scaling.rate(most) - 1.0;
-            text += &format!("one more would add about {:.0} %", 100.0 * next);
+            text += &format!("one more would add about {:.0}%", 100.0 * next);
         }
     }
     text

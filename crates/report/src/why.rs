@@ -133,7 +133,7 @@ pub fn notes(anatomy: &Anatomy) -> String {
         if let Some(coverage) = side.coverage.filter(|it| !COVERED.contains(&it.value())) {
             let _ = writeln!(
                 out,
-                "the samples of {} stand for {:.0} % of its CPU time; the rest is the row (not sampled)",
+                "the samples of {} stand for {:.0}% of its CPU time; the rest is the row (not sampled)",
                 side.name,
                 100.0 * coverage.value()
             );
@@ -153,14 +153,14 @@ pub fn notes(anatomy: &Anatomy) -> String {
     out
 }
 
-/// A multiple as a change: `+1.3 % (−0.9 to +3.5)`.
+/// A multiple as a change: `+1.3% (−0.9 to +3.5)`.
 fn changed_by(multiple: &Estimate) -> String {
     let percent = |value: f64| format!("{:+.1}", 100.0 * (value - 1.0)).replace('-', "−");
     let range = multiple.interval().map_or_else(String::new, |interval| {
         let (low, high) = (percent(interval.low()), percent(interval.high()));
         format!(" ({low} to {high})")
     });
-    format!("{} %{range}", percent(multiple.value()))
+    format!("{}%{range}", percent(multiple.value()))
 }
 
 /// A part in words, of which long names show their beginning and their end.
@@ -183,7 +183,7 @@ fn waits(part: &Part) -> String {
 
 /// A share of 1, which may be negative.
 fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share).replace('-', "−")
+    format!("{:.0}%", 100.0 * share).replace('-', "−")
 }
 
 /// A server against the first: the whole, parts of it, and counts.
@@ -193,7 +193,7 @@ fn differences(base: &str, against: &Against) -> Table {
         (base, Align::Right),
         (&against.side, Align::Right),
         ("difference", Align::Right),
-        ("95 % interval", Align::Left),
+        ("95% CI", Align::Left),
         ("of the whole", Align::Right),
     ]);
     if let Some(cpu) = &against.cpu {
@@ -289,7 +289,7 @@ pub fn of_one(side: &Body) -> Table {
     let mut table = Table::new([
         ("per request", Align::Left),
         (side.name.as_str(), Align::Right),
-        ("95 % interval", Align::Left),
+        ("95% CI", Align::Left),
         ("of the whole", Align::Right),
     ]);
     let range = |value: &Estimate, show: fn(f64) -> String| {

@@ -6,7 +6,7 @@
 use crate::summary::{average, variance};
 
 /// The fewest blocks whose means a variance is taken of. The variance of m independent values has
-/// itself a relative standard error of √(2/(m − 1)): 53 % at eight; fewer would mostly show noise.
+/// itself a relative standard error of √(2/(m − 1)): 53% at eight; fewer would mostly show noise.
 pub const MIN_BLOCKS: usize = 8;
 
 /// τ, the autocorrelation factor: the largest B·Var(means of blocks of B)/Var(values), over B = 1,

@@ -153,7 +153,7 @@ mod tests {
         let all = (1..=1_000).map(|seed| blocks(&drawn(seed << 20, 3, 9, |_| 1.0)).unwrap());
         let all: Vec<Blocks> = all.collect();
         let called = all.iter().filter(|found| found.p < 0.05).count();
-        assert!((25..=75).contains(&called), "{called} of 1,000 at 5 %");
+        assert!((25..=75).contains(&called), "{called} of 1,000 at 5%");
         let shares: f64 = all.iter().map(|found| found.share).sum();
         assert!(shares / 1_000.0 < 0.1, "{shares}");
         let near = |found: &Blocks| found.factors.iter().all(|f| (f - 1.0).abs() < 0.02);

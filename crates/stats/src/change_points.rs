@@ -14,7 +14,7 @@
 use crate::{StatsError, finite};
 
 /// The smallest standard deviation that is believed, as a share of the values' mean magnitude. The
-/// histograms' values are exact to 0.1 %; a window of 100,000 answers counts no better than 0.3 %
+/// histograms' values are exact to 0.1%; a window of 100,000 answers counts no better than 0.3%
 /// if they come independently.
 pub const RESOLUTION: f64 = 0.001;
 

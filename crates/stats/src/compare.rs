@@ -13,16 +13,16 @@
 //! to the verdict says how large it can be. Asking for an interval wholly beyond the *band*
 //! would be a claim about size, and would need many times the rounds near the band's edge.
 //!
-//! How often it errs, if the interval covers in 95 %: two equal servers are called different in at
-//! most 5 %, fewer with a band; two servers whose true difference is the band or more are called
-//! the same in at most 2.5 %. ("Same" is an equivalence test by two one-sided tests, Schuirmann,
-//! *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), which asks for a 90 % interval for
-//! 5 %; here it is held to 95 %.)
+//! How often it errs, if the interval covers in 95%: two equal servers are called different in at
+//! most 5%, fewer with a band; two servers whose true difference is the band or more are called
+//! the same in at most 2.5%. ("Same" is an equivalence test by two one-sided tests, Schuirmann,
+//! *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), which asks for a 90% interval for
+//! 5%; here it is held to 95%.)
 
 use crate::mean::t_quantile;
 use crate::{Estimate, StatsError};
 
-/// The default equivalence margin, as a share: 1 %. A starting point. It must not be smaller than the
+/// The default equivalence margin, as a share: 1%. A starting point. It must not be smaller than the
 /// difference between two runs of the same server.
 pub const BAND: f64 = 0.01;
 
@@ -73,7 +73,7 @@ pub enum Decision {
 /// The rounds still needed are those after which the interval's half-width is at most half of
 /// `difference`. With a half-width of half the band every interval settles: it misses 1, or else
 /// lies within the band. With half of an observed difference that is larger, it settles if the
-/// difference is real (with a probability of some 97 %). A half-width of a whole band would not do:
+/// difference is real (with a probability of some 97%). A half-width of a whole band would not do:
 /// equal servers would then almost never be found the same.
 ///
 /// # Errors
@@ -171,7 +171,7 @@ fn fewest(enough: impl Fn(u32) -> bool) -> Option<u32> {
     Some(all)
 }
 
-/// The standard normal quantile of 80 %: what is called detectable is found four times of five.
+/// The standard normal quantile of 80%: what is called detectable is found four times of five.
 const POWER: f64 = 0.841_621_233_572_914;
 
 /// The minimum detectable effect in standard errors of d̄: the true difference of which an interval d̄ ± c·s/√n,

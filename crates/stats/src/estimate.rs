@@ -159,7 +159,7 @@ impl Estimate {
         self.unit
     }
 
-    /// Half the interval's width as a share of the value: "± 2 %" is 0.02. None without an
+    /// Half the interval's width as a share of the value: "± 2%" is 0.02. None without an
     /// interval, or around zero.
     #[must_use]
     pub fn relative_half_width(&self) -> Option<f64> {
@@ -198,9 +198,9 @@ fn decimals(value: f64) -> usize {
 struct Plain {
     /// The value.
     value: f64,
-    /// The lower end of the 95 % interval; null where there is none.
+    /// The lower end of the 95% interval; null where there is none.
     low: Option<f64>,
-    /// The upper end of the 95 % interval; null where there is none.
+    /// The upper end of the 95% interval; null where there is none.
     high: Option<f64>,
     /// The number of independent observations.
     n: u64,
@@ -251,7 +251,7 @@ impl JsonSchema for Estimate {
         let mut schema = Plain::json_schema(generator);
         schema.insert(
             "description".to_owned(),
-            "A value with its 95 % interval and the number of independent observations".into(),
+            "A value with its 95% interval and the number of independent observations".into(),
         );
         schema
     }

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     /// The example of Benjamini & Hochberg (1995), 3.2: 15 p-values of a study of thrombolysis, of
-    /// which the procedure keeps the first four at 5 % (Bonferroni's three).
+    /// which the procedure keeps the first four at 5% (Bonferroni's three).
     #[test]
     fn the_authors_example() {
         let p = [

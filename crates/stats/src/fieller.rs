@@ -4,17 +4,17 @@
 //! one. Where the starts can be paired by round, [`ratio`](crate::ratio) is narrower.
 //!
 //! Welch's degrees of freedom follow from how much more one group spreads than the other, and three starts
-//! hardly know that: with 3 on one side and 10 on the other the interval covers in as little as 92 %. So
+//! hardly know that: with 3 on one side and 10 on the other the interval covers in as little as 92%. So
 //! they are the fewest that come of any ratio of the two variances within a factor of [`UNSURE`]. Simulated
-//! coverage of a nominal 95 % (`tests/groups.rs`, normal values with coefficients of variation of 2 to 20 %
-//! on either side, equal and not; the range over these), where a bootstrap of three starts has 90 %:
+//! coverage of a nominal 95% (`tests/groups.rs`, normal values with coefficients of variation of 2 to 20%
+//! on either side, equal and not; the range over these), where a bootstrap of three starts has 90%:
 //!
 //! | starts | Welch's degrees | these | wider, at equal spreads |
 //! |---|---|---|---|
-//! | 3 and 3 | 93.6 to 96.6 % | 94.9 to 97.7 % | 13 % |
-//! | 5 and 5 | 94.9 to 95.9 % | 95.1 to 96.7 % | 6 % |
-//! | 10 and 10 | 94.8 to 95.4 % | 95.1 to 95.8 % | 3 % |
-//! | 3 and 10 | 92.2 to 95.5 % | 94.8 to 96.3 % | 16 % |
+//! | 3 and 3 | 93.6 to 96.6% | 94.9 to 97.7% | 13% |
+//! | 5 and 5 | 94.9 to 95.9% | 95.1 to 96.7% | 6% |
+//! | 10 and 10 | 94.8 to 95.4% | 95.1 to 95.8% | 3% |
+//! | 3 and 10 | 92.2 to 95.5% | 94.8 to 96.3% | 16% |
 
 use crate::change_of_mean::common_variance;
 use crate::mean::t_quantile;

@@ -23,8 +23,8 @@ pub fn t_quantile(freedom: f64) -> Option<f64> {
     upper_quantile(freedom, (1.0 - CONFIDENCE) / 2.0)
 }
 
-/// The same for each of several intervals that are to hold together: each may miss its part of the 5 %
-/// (Bonferroni), so all of them hold in 95 %, however they depend on each other. 0 is taken for 1.
+/// The same for each of several intervals that are to hold together: each may miss its part of the 5%
+/// (Bonferroni), so all of them hold in 95%, however they depend on each other. 0 is taken for 1.
 #[must_use]
 pub fn t_quantile_among(freedom: f64, comparisons: u32) -> Option<f64> {
     match comparisons {
@@ -37,7 +37,7 @@ pub fn t_quantile_among(freedom: f64, comparisons: u32) -> Option<f64> {
     }
 }
 
-/// The value that Student's t with these degrees of freedom exceeds with this probability, below 15 %.
+/// The value that Student's t with these degrees of freedom exceeds with this probability, below 15%.
 /// None as for [`t_quantile`].
 pub(crate) fn upper_quantile(freedom: f64, probability: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?;

@@ -1,10 +1,10 @@
 //! Looking at a comparison while it runs, without being wrong more often for it.
 //!
-//! Computing a 95 % interval after every round, and stopping as soon as it excludes 1, finds a
-//! difference between equal servers in far more than 5 % of all cases (in 26 % with 3 to 30 rounds):
-//! each look is another chance to be wrong. Here the looks are fixed in advance and share the 5 %
+//! Computing a 95% interval after every round, and stopping as soon as it excludes 1, finds a
+//! difference between equal servers in far more than 5% of all cases (in 26% with 3 to 30 rounds):
+//! each look is another chance to be wrong. Here the looks are fixed in advance and share the 5%
 //! between them (alpha spending, Lan & DeMets, *Biometrika* 70 (1983)): the intervals of *all* looks
-//! together hold the true ratio in 95 %. So a comparison may stop at any look, for whatever reason,
+//! together hold the true ratio in 95%. So a comparison may stop at any look, for whatever reason,
 //! and the interval it stops with still holds.
 //!
 //! By the time n of at most N rounds are made, [`Spending::spent`] of n/N is spent. The critical
@@ -46,23 +46,23 @@ const LOOKED_BEFORE: f64 = 1.07;
 /// Measured with 30 rounds and a look after each from the third on (`tests/sequential.rs`): the
 /// share of comparisons that find a difference of half a standard deviation of a round, the rounds
 /// they take on average, and the rounds after which differences of 2 and of 10 standard deviations
-/// are found. Equal servers are called different in 5.0 % by each of them.
+/// are found. Equal servers are called different in 5.0% by each of them.
 ///
 /// | | found | rounds | at 2 s | at 10 s |
 /// |---|---|---|---|---|
-/// | no look before the end | 75 % | 30 | 30 | 30 |
-/// | O'Brien-Fleming | 71 % | 24 | 10 | 7 |
-/// | quadratic | 69 % | 23 | 8 | 4 |
-/// | even | 63 % | 23 | 7 | 3 |
+/// | no look before the end | 75% | 30 | 30 | 30 |
+/// | O'Brien-Fleming | 71% | 24 | 10 | 7 |
+/// | quadratic | 69% | 23 | 8 | 4 |
+/// | even | 63% | 23 | 7 | 3 |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Spending {
     /// Next to nothing early, almost all at the end: 4 − 4Φ(2.24/√share), which comes close to
     /// O'Brien & Fleming's limits (Lan & DeMets 1983, for each side).
     OBrienFleming,
-    /// 5 %·share², the power family with ρ = 2 (Kim & DeMets, *Biometrika* 74 (1987)): large
+    /// 5%·share², the power family with ρ = 2 (Kim & DeMets, *Biometrika* 74 (1987)): large
     /// differences stop early, and little is lost for small ones.
     Quadratic,
-    /// 5 %·share, ρ = 1 of the same family: each round may err as much as every other. Stops earliest,
+    /// 5%·share, ρ = 1 of the same family: each round may err as much as every other. Stops earliest,
     /// and loses most.
     Even,
 }
@@ -81,7 +81,7 @@ impl Spending {
     }
 }
 
-/// The standard normal quantile of 1 − 5 %/4.
+/// The standard normal quantile of 1 − 5%/4.
 const Z_OF_A_QUARTER: f64 = 2.241_402_727_604_947;
 
 /// Which looks there will be, and how wide the interval of each is.
@@ -139,7 +139,7 @@ impl Plan {
     }
 
     /// The plan for each of `comparisons` comparisons that are evaluated together: each may spend its
-    /// part of the 5 % (Bonferroni), so that the intervals of *all* of them hold in 95 %, however
+    /// part of the 5% (Bonferroni), so that the intervals of *all* of them hold in 95%, however
     /// they depend on each other. 0 is taken for 1.
     #[must_use]
     pub fn among(&self, comparisons: u32) -> Self {
@@ -173,7 +173,7 @@ impl Plan {
     }
 
     /// About the critical value of the last look when the comparison ends after `rounds` whole rounds: for
-    /// planning, in microseconds where [`ended_at`](Self::ended_at) takes milliseconds: within 10 % of it for 6 to
+    /// planning, in microseconds where [`ended_at`](Self::ended_at) takes milliseconds: within 10% of it for 6 to
     /// 120 rounds with a look after each. None below two rounds.
     #[must_use]
     pub fn about_critical_at(&self, rounds: u32) -> Option<f64> {
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Limits for five looks at equal distances, both sides, 5 %: those of Lan & DeMets' function,
+    /// Limits for five looks at equal distances, both sides, 5%: those of Lan & DeMets' function,
     /// 4.8769, 3.3569, 2.6803, 2.2898, 2.0310 (Reboussin, DeMets, Kim & Lan, *Controlled Clinical
     /// Trials* 21 (2000); the program ld98 and R's ldbounds print the
     /// same, and so does recursive integration in numpy). With many rounds t is

@@ -18,16 +18,16 @@
 //!   out (the same).
 //! - **Student's t** has n/τ − 1 degrees of freedom, [`LEAST_FREEDOM`] at least.
 //!
-//! Coverage of a nominal 95 % (10,000 simulations for each number; `tests/series.rs`), and where windows are
+//! Coverage of a nominal 95% (10,000 simulations for each number; `tests/series.rs`), and where windows are
 //! independent the width as a multiple of that of an interval that is told so:
 //!
 //! | windows | φ = 0 | 0.25 | 0.5 | 0.7 | width at φ = 0 |
 //! |---|---|---|---|---|---|
-//! | 10 | 97.9 % | 96.9 % | 94.9 % | 92.6 % | 2.1 |
-//! | 15 | 97.6 % | 96.5 % | 95.1 % | 94.2 % | 1.55 |
-//! | 20 | 97.5 % | 96.6 % | 95.6 % | 95.4 % | 1.35 |
-//! | 50 | 96.8 % | 96.0 % | 96.1 % | 95.9 % | 1.15 |
-//! | 100 | 96.7 % | 96.3 % | 96.1 % | 96.1 % | 1.12 |
+//! | 10 | 97.9% | 96.9% | 94.9% | 92.6% | 2.1 |
+//! | 15 | 97.6% | 96.5% | 95.1% | 94.2% | 1.55 |
+//! | 20 | 97.5% | 96.6% | 95.6% | 95.4% | 1.35 |
+//! | 50 | 96.8% | 96.0% | 96.1% | 95.9% | 1.15 |
+//! | 100 | 96.7% | 96.3% | 96.1% | 96.1% | 1.12 |
 //!
 //! From fewer than [`MIN_VALUES`] there is no interval: nothing that covers at φ = 0.5 would say anything.
 

@@ -22,8 +22,8 @@ pub const WINDOWS: usize = 5;
 /// measurement many times as long, and cannot be distinguished from noise with five windows.
 pub const TREND: f64 = 0.02;
 
-/// How well that change must be known: half of its 95 % interval, as a share of the mean. Five windows with a coefficient
-/// of variation of 2 % know it so well in nine cases of ten, ten with 5 %. What scatters more takes more windows.
+/// How well that change must be known: half of its 95% interval, as a share of the mean. Five windows with a coefficient
+/// of variation of 2% know it so well in nine cases of ten, ten with 5%. What scatters more takes more windows.
 pub const KNOWN: f64 = 0.125;
 
 /// What the latest windows say.
@@ -38,7 +38,7 @@ pub enum Steadiness {
     },
     /// They scatter so much that a trend would not show.
     Scattered {
-        /// Half of the 95 % interval of their change, as a share of their mean.
+        /// Half of the 95% interval of their change, as a share of their mean.
         by: f64,
     },
     /// They rise or fall.

@@ -17,7 +17,7 @@
 //!
 //! With a handful of starts the likelihood's maximum is too sure of itself. So b, φ and τ are integrated out (over a grid; b and
 //! φ evenly on a logarithmic scale, τ exponentially with the mean 0.1), ln c being evenly distributed. The value is
-//! the median of what remains, and the interval has 95 % of it. `crates/verdict` simulates searches of queues whose threshold is
+//! the median of what remains, and the interval has 95% of it. `crates/verdict` simulates searches of queues whose threshold is
 //! known: how often the interval has it.
 
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -58,7 +58,7 @@ pub struct Trial {
 pub struct Threshold {
     /// The value up to which the start in the middle holds.
     pub value: f64,
-    /// The lower end of its 95 % interval.
+    /// The lower end of its 95% interval.
     pub low: f64,
     /// The upper end.
     pub high: f64,

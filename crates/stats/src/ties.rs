@@ -3,11 +3,11 @@
 //! Every pair of servers is compared by a paired t test of the logarithms, over the rounds that both
 //! have. Each server's ratio to the baseline is shown with an interval, and is told apart from it exactly if
 //! that interval does not hold 1. So that many servers do not find a difference by chance, the intervals
-//! hold together: among more than two servers all of them may err in half of 5 % (Bonferroni, [`comparisons`]).
+//! hold together: among more than two servers all of them may err in half of 5% (Bonferroni, [`comparisons`]).
 //! Of the other pairs those are believed that keep the false discovery rate at the other half
 //! ([`false_discovery`](crate::false_discovery)). Equal servers are therefore called different, any of them
-//! from any other, in at most 5 % of all runs (`tests/ties.rs`: nine servers over six rounds, 4.6 %; with an
-//! interval of 95 % for each ratio alone, 27 %). Without a baseline all pairs share 5 %.
+//! from any other, in at most 5% of all runs (`tests/ties.rs`: nine servers over six rounds, 4.6%; with an
+//! interval of 95% for each ratio alone, 27%). Without a baseline all pairs share 5%.
 //!
 //! Servers that are not told apart from each other form
 //! a group, and a group has a letter; a server between two others may be in the groups of both. Two
@@ -81,9 +81,9 @@ pub struct Ranking {
     pub pairs: Vec<Pair>,
 }
 
-/// Among how many comparisons the ratio of each of this many servers to the baseline shares the 5 %
+/// Among how many comparisons the ratio of each of this many servers to the baseline shares the 5%
 /// ([`paired_log_ratio_among`]): one of two servers; of more, twice as many as there are ratios, because half
-/// of the 5 % is for the other pairs.
+/// of the 5% is for the other pairs.
 #[must_use]
 pub fn comparisons(servers: usize) -> u32 {
     match u32::try_from(servers).unwrap_or(u32::MAX) {

@@ -17,14 +17,14 @@
 //! | drifts, waves | as many steps | no steady state, if a line or a wave explains the series better than the steps do, or is found in the steady part |
 //! | slow beginnings | as many steps | also a line that becomes level, and one to four cold windows |
 //!
-//! Measured (`tests/warmup.rs`) on 2,688 planted series of 40 to 240 windows, with noise of 1 to 8 %,
-//! without and with outliers (`tests/common/planted.rs`): 99.8 % are right, 98.9 % or more of each shape. With
-//! noise of which each window keeps half of the one before, 94 % of flat series of 100 windows are
-//! found flat, of 40 some 85 %. Series of 20 windows are enough for steps, not for swings or a short
+//! Measured (`tests/warmup.rs`) on 2,688 planted series of 40 to 240 windows, with noise of 1 to 8%,
+//! without and with outliers (`tests/common/planted.rs`): 99.8% are right, 98.9% or more of each shape. With
+//! noise of which each window keeps half of the one before, 94% of flat series of 100 windows are
+//! found flat, of 40 some 85%. Series of 20 windows are enough for steps, not for swings or a short
 //! phase.
 //!
 //! What it cannot see: swings that are shorter than four windows or smaller than [`SWING`]; changes
-//! smaller than [`EQUIVALENT`], or than the noise lets through (at 8 % a drift of 15 % over 60 windows
+//! smaller than [`EQUIVALENT`], or than the noise lets through (at 8% a drift of 15% over 60 windows
 //! is seen in half of all cases). With less than two periods of a swing it finds a warm-up or a
 //! slowdown. And a rate that drifts at random is often found to have settled: its last quarter may
 //! look as if it had.
@@ -203,7 +203,7 @@ fn swings(wave: &Wave) -> bool {
     wave.swing > SWING && wave.p < SURE
 }
 
-/// Do two segments' means differ by no more than [`EQUIVALENT`], or than the 95 % interval of their
+/// Do two segments' means differ by no more than [`EQUIVALENT`], or than the 95% interval of their
 /// difference (Welch's) allows for?
 fn equivalent(segment: &[f64], last: &[f64]) -> bool {
     let error = |values: &[f64]| variance(values).unwrap_or(0.0) / values.len() as f64;

@@ -44,7 +44,7 @@ fn chance_is_rarely_called_a_change() {
     }
 }
 
-/// A fifth less after five runs that spread by 2 %: two runs show it.
+/// A fifth less after five runs that spread by 2%: two runs show it.
 #[test]
 fn what_was_planted_is_found() {
     let mut source = Source::new(78);

@@ -37,7 +37,7 @@ fn t_intervals_cover_in_95_percent() {
     }
 }
 
-/// Rounds differ by 30 %, the servers by 5 %, and a single trial by 8 %, as measured on a small
+/// Rounds differ by 30%, the servers by 5%, and a single trial by 8%, as measured on a small
 /// cloud machine.
 #[test]
 fn paired_ratios_cover_in_95_percent_although_rounds_differ() {
@@ -79,7 +79,7 @@ fn percentile_intervals_cover_in_at_least_95_percent() {
     }
 }
 
-/// With the number of samples held, an interval around dependent ones would cover in some 80 %.
+/// With the number of samples held, an interval around dependent ones would cover in some 80%.
 #[test]
 fn the_factor_restores_the_coverage_of_dependent_samples() {
     let (n, keep) = (1_000, 0.5);
@@ -149,10 +149,10 @@ fn steadiness_tells_noise_from_warm_up() {
     assert!(found_steady(60, noise) > 0.95);
     let more_noise = |source: &mut Source, _| 1e5 * (1.0 + 0.02 * source.normal());
     assert!(found_steady(64, more_noise) > 0.85);
-    // 3 % more each window, with the same noise.
+    // 3% more each window, with the same noise.
     let ramp = |source: &mut Source, i| 1e5 * (1.0 + 0.03 * i as f64 + 0.01 * source.normal());
     assert!(found_steady(61, ramp) < 0.05);
-    // A warm-up that closes in: 20 % to go, a third less each window.
+    // A warm-up that closes in: 20% to go, a third less each window.
     let closing = |source: &mut Source, i| {
         1e5 * (1.0 - 0.2 * 0.67_f64.powi(i as i32) + 0.01 * source.normal())
     };

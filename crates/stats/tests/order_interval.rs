@@ -58,7 +58,7 @@ fn windows_that_move_together_are_covered() {
 }
 
 /// Kish's design effect for windows of b samples of which a share ρ of the variance is the windows'
-/// own: 1 + (b − 1)ρ. Here the share beyond is drawn for each window, 5 % or 15 %, so that
+/// own: 1 + (b − 1)ρ. Here the share beyond is drawn for each window, 5% or 15%, so that
 /// ρ = 0.05²/(0.1·0.9) = 1/36, and b = 100: 1 + 99/36 = 3.75.
 #[test]
 fn the_factor_is_kishs() {

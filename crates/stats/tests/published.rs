@@ -40,7 +40,7 @@ fn critical_values_of_t() {
 }
 
 /// NIST/SEMATECH e-Handbook, 1.3.5.2, confidence limits for the mean, data set ZARR13.DAT: 195
-/// values, mean 9.261460, standard deviation 0.022789; 95 % limits 9.258242 and 9.264679.
+/// values, mean 9.261460, standard deviation 0.022789; 95% limits 9.258242 and 9.264679.
 #[test]
 fn nist_confidence_limits_for_the_mean() {
     let limits = t_interval(9.261_460, 0.022_789, 195.0).expect("a spread");
@@ -49,7 +49,7 @@ fn nist_confidence_limits_for_the_mean() {
 }
 
 /// Student, "The probable error of a mean", Biometrika 6 (1908): ten patients' additional hours of
-/// sleep under two drugs. The paired difference has mean 1.58 and, by the t interval, 95 % limits
+/// sleep under two drugs. The paired difference has mean 1.58 and, by the t interval, 95% limits
 /// 0.70 and 2.46 (R's `t.test(extra ~ group, sleep, paired)` prints 0.7001142 and 2.4598858).
 const DRUG_1: [f64; 10] = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
 const DRUG_2: [f64; 10] = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
@@ -96,8 +96,8 @@ fn exact(n: u64, p: f64, (low, high): (u64, u64)) -> f64 {
 }
 
 /// Tables of intervals for the median give, for each n, pairs of ranks with their exact
-/// confidence, such as n = 9: 2 and 8, 96.1 %; n = 10: 1 and 10, 99.8 %; n = 20: 5 and 16, 98.8 %
-/// and 6 and 15, 95.9 %.
+/// confidence, such as n = 9: 2 and 8, 96.1%; n = 10: 1 and 10, 99.8%; n = 20: 5 and 16, 98.8%
+/// and 6 and 15, 95.9%.
 #[test]
 fn tables_of_intervals_for_the_median() {
     for (n, ranks, confidence) in [

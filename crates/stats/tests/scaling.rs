@@ -231,7 +231,7 @@ fn as_many_numbers_as_points_tell_nothing() {
     assert!(fit(&[(1.0, f64::NAN)], Law::Amdahl, Noise::Constant).is_err());
 }
 
-/// 1 to 16 workers, three times each, noise of 5 %.
+/// 1 to 16 workers, three times each, noise of 5%.
 #[test]
 fn intervals_cover() {
     let (sigma, kappa) = (0.05, 0.004);

@@ -40,7 +40,7 @@ fn compare(
     let mut tally = Tally::default();
     let ones: Side = vec![Some(1.0); most as usize];
     for _ in 0..runs {
-        // A standard deviation of 5 %.
+        // A standard deviation of 5%.
         let a: Side = (0..most).map(|_| Some((0.05 * noise()).exp())).collect();
         let misses = |n: &u32| {
             let n = *n as usize;
@@ -57,12 +57,12 @@ fn compare(
     tally
 }
 
-/// 5 % plus three standard errors of a share over `runs` runs.
+/// 5% plus three standard errors of a share over `runs` runs.
 fn at_most_five_percent(runs: u32) -> f64 {
     0.05 + 3.0 * (0.05 * 0.95 / f64::from(runs)).sqrt()
 }
 
-/// Equal servers are called different in 5 % of all comparisons, whatever the number of rounds, with
+/// Equal servers are called different in 5% of all comparisons, whatever the number of rounds, with
 /// every kind of spending; with tails as heavy as those of t with 5 degrees of freedom in no more.
 #[test]
 fn equal_servers_are_called_different_in_five_percent() {
@@ -231,7 +231,7 @@ fn all_intervals_together_cover() {
     );
 }
 
-/// The verdict: equal servers are called different in at most 5 %; the number of rounds it asks for
+/// The verdict: equal servers are called different in at most 5%; the number of rounds it asks for
 /// then settles the matter, mostly.
 #[test]
 fn verdicts_and_the_rounds_they_ask_for() {
@@ -344,7 +344,7 @@ proptest! {
 }
 
 /// Of the minimum detectable effect four comparisons of five find it, where rounds spread as they are said to; with
-/// c + 0.84 standard errors it was 60 to 74 % of up to ten rounds.
+/// c + 0.84 standard errors it was 60 to 74% of up to ten rounds.
 #[test]
 fn the_minimum_detectable_effect_is_found_in_four_of_five() {
     minimum_detectable_effect(&[4, 6, 10], 1_000);

@@ -40,8 +40,8 @@ fn the_p_value_of_students_sleep_data() {
     }
 }
 
-/// Eight equal servers over ten rounds: any pair told apart is wrong, which happens in 5 % at most.
-/// With servers that do differ, the wrong ones among those told apart are 5 % at most on average.
+/// Eight equal servers over ten rounds: any pair told apart is wrong, which happens in 5% at most.
+/// With servers that do differ, the wrong ones among those told apart are 5% at most on average.
 #[test]
 fn false_findings() {
     const RUNS: u32 = 500;
@@ -56,7 +56,7 @@ fn false_findings() {
         )
         .expect("ranks");
         any += u32::from(equal.pairs.iter().any(|pair| pair.apart));
-        // Two and two are equal; the others 5 % or more apart.
+        // Two and two are equal; the others 5% or more apart.
         let levels = [0.0, 0.0, 0.05, 0.05, 0.1, 0.1, 0.2, 0.2];
         let ranking =
             rank(&table(&mut source, &levels, 10, 0.03), Better::Higher, None).expect("ranks");
@@ -74,7 +74,7 @@ fn false_findings() {
 }
 
 /// Equal servers of which any is called different, by an interval beside the baseline or by letters, as a share of
-/// runs; with what intervals of 95 % each would say.
+/// runs; with what intervals of 95% each would say.
 fn called_different(servers: usize, rounds: usize, runs: u32) -> (f64, f64) {
     let mut source = Source::new(servers as u64 * 100 + rounds as u64);
     let (mut any, mut unadjusted) = (0, 0);
@@ -111,13 +111,13 @@ fn equal_servers_are_called_different_in_5_percent_of_runs_at_most() {
     for (servers, rounds) in [(2, 6), (3, 3), (3, 10), (9, 3), (9, 6), (9, 20), (20, 6)] {
         let (any, unadjusted) = called_different(servers, rounds, 5_000);
         println!("{servers} servers, {rounds} rounds: {any:.4}; alone {unadjusted:.3}");
-        // With 5,000 runs a share of 5 % is known to 0.3 % (one standard error).
+        // With 5,000 runs a share of 5% is known to 0.3% (one standard error).
         assert!(any <= 0.056, "{any}");
     }
 }
 
 /// A server between two others that is told apart from neither is in the groups of both. The noise
-/// of 3 % is the same for all but for its order.
+/// of 3% is the same for all but for its order.
 #[test]
 fn a_server_in_two_groups() {
     let noise = [0.03, -0.03, 0.02, -0.02, 0.01, -0.01, 0.025, -0.025];

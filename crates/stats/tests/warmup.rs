@@ -30,7 +30,7 @@ fn is_right(shape: Shape, class: Class) -> bool {
 }
 
 /// How far the mean of what would be measured lies from the steady level, in the unit that matters:
-/// the larger of 1 % and three standard errors.
+/// the larger of 1% and three standard errors.
 fn bias(planted: &Planted, noise: f64, from: usize) -> f64 {
     let steady = &planted.rates[from..];
     // The middle value, for single windows that are far off.
@@ -40,8 +40,8 @@ fn bias(planted: &Planted, noise: f64, from: usize) -> f64 {
     off.abs() / f64::max(0.01, 3.0 * 1.25 * noise / (steady.len() as f64).sqrt())
 }
 
-/// All shapes, 40 to 240 windows, noise of 1 to 8 %, without and with outliers. Shape by shape at least
-/// 95 % are right, and what would be measured is the level that the series settles at.
+/// All shapes, 40 to 240 windows, noise of 1 to 8%, without and with outliers. Shape by shape at least
+/// 95% are right, and what would be measured is the level that the series settles at.
 #[test]
 fn planted_series_are_recognised() {
     let (mut all, mut all_right) = (0, 0);

@@ -31,7 +31,7 @@ pub struct NamedReport {
     pub name: String,
     /// The sides in their order.
     pub sides: Vec<NamedSide>,
-    /// Every other side against the first. The intervals of all names, quantities and sides hold together in 95 %.
+    /// Every other side against the first. The intervals of all names, quantities and sides hold together in 95%.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -48,7 +48,7 @@ pub struct NamedSide {
     pub figures: Vec<Figure>,
 }
 
-/// What each name has shown. The 5 % of error are shared among all names, quantities and sides.
+/// What each name has shown. The 5% of error are shared among all names, quantities and sides.
 ///
 /// # Errors
 /// When there are more rounds than were planned.

@@ -118,7 +118,7 @@ pub struct Condition {
 enum Limit {
     /// In the metric's own unit.
     Absolute(f64),
-    /// As a ratio to what it is compared with: +5 % is 1.05.
+    /// As a ratio to what it is compared with: +5% is 1.05.
     Relative(f64),
 }
 
@@ -240,7 +240,7 @@ fn limit_of(metric: Metric, name: &str, text: &str) -> Result<Limit, Unreadable>
 pub struct Reading {
     /// The value.
     pub value: f64,
-    /// The ends of its 95 % interval; none when that is not known.
+    /// The ends of its 95% interval; none when that is not known.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -383,7 +383,7 @@ impl Condition {
             return "no upper bound".to_owned();
         }
         if let Limit::Relative(_) = self.limit {
-            return format!("{:+.1} %", 100.0 * (value - 1.0));
+            return format!("{:+.1}%", 100.0 * (value - 1.0));
         }
         let scaled = |units: &[(&str, f64)]| {
             let fits = |(_, size): &&(&str, f64)| value.abs() >= *size;
@@ -391,7 +391,7 @@ impl Condition {
             format!("{:.3} {unit}", value / size)
         };
         match self.metric.units().0 {
-            [] => format!("{:.3} %", value * 100.0),
+            [] => format!("{:.3}%", value * 100.0),
             _ if matches!(self.metric, Metric::Throughput | Metric::Capacity) => {
                 scaled(&RATES[..3])
             }

@@ -3,7 +3,7 @@
 use prony_record::verdict::{Bands, Comparison, Quantity, Terms, Verdict};
 use prony_stats::{Estimate, Interval, Unit};
 
-/// A duel about everything, with a margin of 1 %, in at most 20 rounds.
+/// A duel about everything, with a margin of 1%, in at most 20 rounds.
 pub(crate) fn terms() -> Terms {
     Terms {
         quantities: Quantity::ALL.to_vec(),

@@ -60,7 +60,7 @@ fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
         .filter(|one| one.verdict == Verdict::Same);
     let starts = same.map(|one| one.ratio.n()).min()?;
     Some(format!(
-        "\"The same\" is known of {starts} starts of each side: what happens in fewer than {:.0} % of starts \
+        "\"The same\" is known of {starts} starts of each side: what happens in fewer than {:.0}% of starts \
          may not have been seen.",
         100.0 * unseen(starts)
     ))

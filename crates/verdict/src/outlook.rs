@@ -180,7 +180,7 @@ mod tests {
         let rounds = rounds(4, 0.1, 1.0, 1.0);
         let effect = |end| of(&rounds, end)[0].detectable;
         assert!(effect(40) < effect(10) && effect(10) < effect(4));
-        // A spread of some 10 % and 40 rounds: about 10 % · (2.7 + 0.8)/√40.
+        // A spread of some 10% and 40 rounds: about 10% · (2.7 + 0.8)/√40.
         assert!((0.04..0.08).contains(&effect(40)), "{}", effect(40));
     }
 

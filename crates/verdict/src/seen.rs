@@ -64,9 +64,9 @@ pub struct SideReport {
     pub errors: f64,
     /// The most memory of its processes, in bytes; 0 when unknown.
     pub rss_peak_bytes: u64,
-    /// The most memory of a start, in bytes: the mean over the rounds, with an ordinary 95 % interval; null when unknown.
+    /// The most memory of a start, in bytes: the mean over the rounds, with an ordinary 95% interval; null when unknown.
     pub memory: Option<Estimate>,
-    /// Each quantity's mean over the rounds, with an ordinary 95 % interval.
+    /// Each quantity's mean over the rounds, with an ordinary 95% interval.
     pub figures: Vec<Figure>,
 }
 
@@ -298,7 +298,7 @@ mod tests {
     use crate::made_up::terms;
     use prony_record::verdict::Verdict;
 
-    /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2 %.
+    /// Rounds of two sides, the second faster by `ratio`, which spreads by some 2%.
     fn seen(rounds: usize, ratio: f64) -> Seen {
         let mut seen = Seen::nothing(vec!["a".into(), "b".into()]);
         seen.rounds = (0..rounds)
@@ -377,7 +377,7 @@ mod tests {
         let report = seen.report(1, &terms(), true).unwrap();
         let told = &report.sentences[0];
         assert!(
-            told.contains("inconclusive in throughput: b failed 3.33 % of its requests and a none"),
+            told.contains("inconclusive in throughput: b failed 3.33% of its requests and a none"),
             "{told}"
         );
     }
@@ -394,7 +394,7 @@ mod tests {
             report
                 .notes
                 .iter()
-                .any(|note| note.contains("in fewer than 15 % of starts")),
+                .any(|note| note.contains("in fewer than 15% of starts")),
             "{:?}",
             report.notes
         );

@@ -46,6 +46,6 @@ fn an_attacker_who_stops_when_it_looks_good_finds_a_difference_in_five_percent_a
         });
         fooled += u32::from(found);
     }
-    // 5 % of 600 are 30; 46 or more come in one of a thousand such tests if it is exactly 5 %.
+    // 5% of 600 are 30; 46 or more come in one of a thousand such tests if it is exactly 5%.
     assert!(fooled <= 46, "{fooled} of {DUELS}");
 }

@@ -1,5 +1,5 @@
 //! Giving up what is hopeless, and leaving out what is too coarse, must not make a duel err more often: of
-//! duels between equal sides at most 5 % call a difference.
+//! duels between equal sides at most 5% call a difference.
 
 use prony_record::verdict::{Bands, Quantity, Terms, Values};
 use prony_stats::sequential::Plan;
@@ -80,7 +80,7 @@ fn equal_sides_are_called_different_in_five_percent_at_most() {
     let share = f64::from(called) / f64::from(DUELS);
     println!("called different: {share:.3}; gave up: {gave_up} of {DUELS}");
     assert!(gave_up > DUELS / 4, "the rule was hardly tried: {gave_up}");
-    // Two standard deviations of as many duels above 5 %.
+    // Two standard deviations of as many duels above 5%.
     let tolerated = 0.05 + 2.0 * (0.05 * 0.95 / f64::from(DUELS)).sqrt();
     assert!(share <= tolerated, "{share}");
 }

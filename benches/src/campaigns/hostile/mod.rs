@@ -418,7 +418,7 @@ impl fmt::Display for Hostile {
         writeln!(
             f,
             "  longest time beyond a load's length and time-out: {:.0} ms\n  \
-             busiest generator where nothing was answered: {:.0} % of a CPU\n  \
+             busiest generator where nothing was answered: {:.0}% of a CPU\n  \
              most memory of the generators and servers together: {} MiB",
             self.longest_overrun_s * 1e3,
             self.busiest_idle * 100.0,

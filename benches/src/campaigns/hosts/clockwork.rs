@@ -62,7 +62,7 @@ impl Steer for Began {
     fn window(&mut self, _window: &Window, _wheel: &dyn Wheel) {}
 }
 
-/// Loads it at 10,000/s, with 0.5 ms for each reply and 5 ms for 3 % of them.
+/// Loads it at 10,000/s, with 0.5 ms for each reply and 5 ms for 3% of them.
 ///
 /// # Errors
 /// When a load cannot be carried out.
@@ -166,7 +166,7 @@ impl fmt::Display for ClockworkFound {
             "the clockwork at 10,000/s from 2 agents",
             "done, µs",
             "off, µs",
-            "within 1 % + 50 µs",
+            "within 1% + 50 µs",
         ]);
         for (index, q) in QUANTILES.iter().enumerate() {
             let each = || self.rounds.iter().map(|round| round[index]);

@@ -3,9 +3,9 @@
 //! after the other. What a bare loop costs is the kernel's TCP.
 //!
 //! Of each transport this is the cheapest of the variants that were measured against each other in
-//! interleaved rounds with 64 to 1,024 connections: edge-triggered epoll took 2 to 3 % less CPU time
+//! interleaved rounds with 64 to 1,024 connections: edge-triggered epoll took 2 to 3% less CPU time
 //! per request than level-triggered, and `io_uring` with armed receives and registered files 3 to
-//! 6 % less than with a receive submitted per answer, `IORING_RECVSEND_POLL_FIRST` or not. Below
+//! 6% less than with a receive submitted per answer, `IORING_RECVSEND_POLL_FIRST` or not. Below
 //! that the variants could not be told apart.
 
 mod epoll;

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// 5 % more work in a function that is most of a request
+    /// 5% more work in a function that is most of a request
     Work,
     /// Two more system calls
     Calls,

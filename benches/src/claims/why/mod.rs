@@ -320,7 +320,7 @@ fn explained(side: &Value) -> Option<f64> {
     Some(sum / side["cpu"]["value"].as_f64()?)
 }
 
-/// Multiples as a change in percent: `+1.3 % (+0.2 to +2.4)`, with the 95 % interval of their mean.
+/// Multiples as a change in percent: `+1.3% (+0.2 to +2.4)`, with the 95% interval of their mean.
 fn change(multiples: &[f64]) -> String {
     let percent: Vec<f64> = multiples.iter().map(|it| 100.0 * (it - 1.0)).collect();
     let Ok(mean) = prony_stats::mean::mean(&percent, prony_stats::Unit::Ratio) else {
@@ -329,7 +329,7 @@ fn change(multiples: &[f64]) -> String {
     let range = mean.interval().map_or_else(String::new, |interval| {
         format!(" ({:+.1} to {:+.1})", interval.low(), interval.high())
     });
-    format!("{:+.1} %{range}", mean.value())
+    format!("{:+.1}%{range}", mean.value())
 }
 
 impl fmt::Display for Found {

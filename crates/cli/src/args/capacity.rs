@@ -36,10 +36,10 @@ const USUAL: Duration = Duration::from_millis(10);
 ///
 /// Starts the server several times. Each start climbs from rate to rate until it exceeds a limit:
 /// the first begins at what a pilot shows, the next near what the others have shown, in smaller
-/// steps. The capacity is the rate at which half of all starts keep the limits, with its 95 %
+/// steps. The capacity is the rate at which half of all starts keep the limits, with its 95%
 /// interval. Requests have due times (an open loop), so no stall is hidden. One more start shows
-/// latency at 10, 50, 80 and 90 % of the capacity, and what the server keeps after an overload of
-/// 125 %.
+/// latency at 10, 50, 80 and 90% of the capacity, and what the server keeps after an overload of
+/// 125%.
 ///
 /// prony repeats a trial that other processes or a late generator may have spoiled; if that does
 /// not help, the trial is inconclusive. When the capacity is not known, the result is a range with
@@ -76,7 +76,7 @@ pub struct Capacity {
     pub contract: Option<Contract>,
     /// Also overload, up to this share of the capacity
     ///
-    /// Loads the server with 110, 125, 150, 200 % and so on of its capacity. Reports how many
+    /// Loads the server with 110, 125, 150, 200% and so on of its capacity. Reports how many
     /// correct responses still come in time, and how soon the server recovers.
     #[arg(long, value_name = "SHARE", value_parser = more_than_all)]
     pub beyond: Option<f64>,

@@ -33,7 +33,7 @@ use prony_record::verdict::Quantity;
 ///
 /// In every round, prony starts all sides anew and loads them round-robin: as fast as responses
 /// come, then at a rate that all can keep. It compares throughput, response times and CPU time per
-/// request with those of the first side, and gives each a verdict with its 95 % interval. After
+/// request with those of the first side, and gives each a verdict with its 95% interval. After
 /// four rounds it says what it can find. It ends when every quantity has a verdict, or when time
 /// runs out.
 #[derive(Debug, Args)]
@@ -126,7 +126,7 @@ pub struct Duel {
     pub precision: Option<Share>,
     /// Treat differences below this share as equal [default: 1%]
     ///
-    /// By default 1 %, or what this host's noise allows where `prony calibrate` found that to be
+    /// By default 1%, or what this host's noise allows where `prony calibrate` found that to be
     /// more.
     #[arg(long, value_name = "SHARE")]
     pub min_effect: Option<Share>,

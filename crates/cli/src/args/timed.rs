@@ -35,7 +35,7 @@ pub fn percent(text: &str) -> Result<Share, String> {
 
 /// A share in percent that is more than the whole, as a factor above 1.
 pub fn more_than_all(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text:?} is not a share above 100 %: write something like \"200%\"");
+    let wrong = || format!("{text:?} is not a share above 100%: write something like \"200%\"");
     let percent = text.strip_suffix('%').ok_or_else(wrong)?;
     match percent.trim().parse::<f64>() {
         Ok(percent) if percent > 100.0 && percent <= 1_000.0 => Ok(percent / 100.0),

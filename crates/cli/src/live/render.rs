@@ -159,9 +159,9 @@ fn load(load: &Load, width: usize, look: Look) -> Vec<(&'static str, String)> {
         show::time_or_dash(last.p50_ns),
         show::time_or_dash(last.p99_ns)
     );
-    let mut cpu = format!("generator {:.0} %", generator(last) * 100.0);
+    let mut cpu = format!("generator {:.0}%", generator(last) * 100.0);
     if let Some(server) = load.server {
-        cpu += &format!("  server {:.0} %", server * 100.0);
+        cpu += &format!("  server {:.0}%", server * 100.0);
     }
     vec![
         ("rate", format!("{rate:28}{}{part}", spark(rates))),

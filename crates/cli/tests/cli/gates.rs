@@ -28,7 +28,7 @@ fn a_load_passes_or_fails_by_its_conditions() {
     load(&place, &server, &[&unknown[..], &["--strict"]].concat()).with(4);
     let wrong = ["--expect-status", "404", "--fail-if", "errors > 10%"];
     let done = load(&place, &server, &wrong).with(3);
-    assert!(done.stderr.contains("100.000 %"), "{done}");
+    assert!(done.stderr.contains("100.000%"), "{done}");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_run_and_a_duel_are_judged_against_what_they_are_compared_with() {
     let done = place
         .prony(&[&["duel"], &sides[..], &short[..], &more[..]].concat())
         .with(0);
-    assert!(done.stderr.contains("errors > 0: plain: 0.000 %"), "{done}");
+    assert!(done.stderr.contains("errors > 0: plain: 0.000%"), "{done}");
     let text = std::fs::read_to_string(&comment).unwrap();
     let sentence = done.stdout.lines().next().unwrap();
     assert!(text.contains("plain vs quick"), "{text}");

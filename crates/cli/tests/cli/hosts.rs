@@ -229,7 +229,7 @@ fn an_experiment_says_where_it_is_measured_and_the_command_line_says_otherwise()
         .lines()
         .find(|line| line.contains(" b "))
         .expect("a row");
-    assert!(row.contains("100.0 %"), "{row}");
+    assert!(row.contains("100.0%"), "{row}");
     let report = run(&["--probe-host", "local"]).with(0).stdout;
     assert!(
         report.contains("generators on b, slow client on local")

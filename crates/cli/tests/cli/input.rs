@@ -429,7 +429,7 @@ fn limits_of_a_capacity_have_units() {
             &["has no unit", "\"0.1%\" or \"10%\""],
         ),
         (&["--beyond", "200"], &["\"200%\""]),
-        (&["--beyond", "90%"], &["not a share above 100 %"]),
+        (&["--beyond", "90%"], &["not a share above 100%"]),
         (&["--percentile", "100"], &["not a percentile"]),
     ];
     for (arguments, words) in refusals {

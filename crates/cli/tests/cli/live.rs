@@ -19,7 +19,7 @@ fn a_load_is_shown_while_it_runs_and_leaves_its_result() {
     let done = terminal.end().with(0);
     // Nothing is left of the live view: what is there begins as the result does.
     let first = done.stdout.lines().next().unwrap();
-    assert!(first.contains(" answers in "), "{done}");
+    assert!(first.contains(" from "), "{done}");
     for word in [ALIVE[0], ALIVE[3]] {
         assert!(!done.stdout.contains(word), "{word}: {done}");
     }

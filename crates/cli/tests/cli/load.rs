@@ -93,7 +93,7 @@ fn the_text_goes_to_standard_output_and_progress_to_standard_error() {
         .prony(&["load", "-d", "1200ms", "-c", "4", &server.http("/")])
         .with(0);
     for word in [
-        "answers in",
+        " ok, ",
         "throughput",
         "generator",
         "response",
@@ -565,7 +565,7 @@ fn a_load_is_kept_as_a_run() {
     // A notebook that cannot be written does not take the result with it.
     let nowhere = [&load[..], &["--notebook", "/proc/nothing.db"]].concat();
     let done = place.prony(&nowhere).with(0);
-    assert!(done.stdout.contains("500 answers"), "{done}");
+    assert!(done.stdout.contains("500 ok, 0 failed"), "{done}");
     assert!(
         done.stderr.contains("not kept: cannot open the notebook"),
         "{done}"

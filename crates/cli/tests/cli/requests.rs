@@ -93,7 +93,7 @@ fn a_mix_is_sent_in_its_shares_and_reported_by_name() {
         assert_eq!(request(&report, name)["outcomes"]["ok"], n, "{name}");
     }
     let text = load(&place, &file, &url, &["-n", "1000"]).with(0);
-    for word in ["request", "checkout", "70.0 %", "20.0 %", "were searched"] {
+    for word in ["request", "checkout", "70.0%", "20.0%", "were searched"] {
         assert!(text.stdout.contains(word), "{word}: {text}");
     }
     let open = ["--json", "-n", "500", "--rate", "5000", "--random-shares"];

@@ -28,7 +28,7 @@ fn a_run_that_the_notebook_cannot_take_is_shown_and_saved_beside_it() {
         "2",
     ];
     let duel = [&duel[..], &quick].concat();
-    for (arguments, shown) in [(&load[..], "answers in"), (&duel, "answers/s")] {
+    for (arguments, shown) in [(&load[..], " ok, "), (&duel, "requests/s")] {
         let place = Place::with_references();
         place.prony(&["runs"]).with(0);
         let other = rusqlite::Connection::open(place.path().join("notebook.db")).unwrap();

@@ -169,7 +169,7 @@ fn times(what: &str, seen: &Observation) {
         assert!(at(response) >= at(send_delay), "{what} at {quantile}");
     }
     let (whole, parts) = (response.mean(), service.mean() + send_delay.mean());
-    // Each value is kept within 0.1 %.
+    // Each value is kept within 0.1%.
     assert!(
         (whole - parts).abs() <= 2.0 + 0.002 * whole,
         "{what}: {whole} {parts}"

@@ -66,7 +66,7 @@ fn requests_wait_for_the_handshake_and_set_up_includes_it() {
                 assert_eq!(seen.outcomes.failed(), 0, "{:?}", seen.errors);
                 assert_eq!(seen.connected, if keepalive { 3 } else { 30 });
                 assert_eq!(seen.times.connect.len(), seen.connected);
-                // The histogram is within 0.1 %.
+                // The histogram is within 0.1%.
                 assert!(seen.times.connect.min() >= at_least * 999 / 1000);
             }
         }

@@ -79,7 +79,7 @@ fn steps(journal: &[Recording]) -> Vec<&Recording> {
 fn the_knee_is_found_over_several_starts_and_every_try_is_recorded() {
     let (found, journal) = search(Behaviour::default(), None);
     let found = found.unwrap();
-    // Response times rise at 95 % of 10,000.
+    // Response times rise at 95% of 10,000.
     let capacity = found.capacity.unwrap();
     assert!((9_300.0..=9_600.0).contains(&capacity), "{:?}", found.known);
     let (low, high) = (found.known.low.unwrap(), found.known.high.unwrap());

@@ -40,7 +40,7 @@ fn terms(most: u32, exact: bool) -> Terms {
     }
 }
 
-/// Some 1 % of noise, without a random generator.
+/// Some 1% of noise, without a random generator.
 fn noise(number: u32) -> f64 {
     1.0 + 0.01 * (f64::from(number * 7919 % 13) / 6.0 - 1.0)
 }

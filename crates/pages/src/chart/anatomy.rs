@@ -64,7 +64,7 @@ pub(crate) fn of_two(anatomy: &Anatomy, against: &Against) -> Option<Chart> {
     Some(chart(
         &against.side,
         format!("CPU time per request: {} minus {base}", against.side),
-        "A mark is the difference with its 95 % interval over rounds; at the dashed line both cost the same. Parts that \
+        "A mark is the difference with its 95% CI over rounds; at the dashed line both cost the same. Parts that \
          are known to differ come first.",
         &Rows {
             rows: &rows,
@@ -107,7 +107,7 @@ pub(crate) fn of_one(side: &Body) -> Option<Chart> {
     Some(chart(
         &side.name,
         format!("CPU time per request of {}", side.name),
-        "A mark is what a part costs, with its 95 % interval over rounds.",
+        "A mark is what a part costs, with its 95% CI over rounds.",
         &Rows {
             rows: &rows,
             scale: &scale,

@@ -86,8 +86,7 @@ fn chart(report: &DiffReport, what: &str, title: &str, ratio: Ratio<'_>) -> Opti
             "{title}: run {} against run {}",
             report.after, report.before
         ),
-        note: "A mark is the ratio with its 95 % interval; at the dashed line nothing has changed."
-            .into(),
+        note: "A mark is the ratio with its 95% CI; at the dashed line nothing has changed.".into(),
         width,
         height,
         drawing,
@@ -111,7 +110,7 @@ fn look(verdict: Verdict) -> Look {
 fn words(name: &str, ratio: &Estimate, verdict: Verdict) -> String {
     match ratio.interval() {
         Some(interval) => format!(
-            "{name}: {:.3}×, 95 % interval {:.3} to {:.3}, {verdict}",
+            "{name}: {:.3}×, 95% CI {:.3} to {:.3}, {verdict}",
             ratio.value(),
             interval.low(),
             interval.high()

@@ -39,7 +39,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
     }
     let mut table = Table::new([
         ("server", Align::Left),
-        ("answers/s", Align::Right),
+        ("requests/s", Align::Right),
         ("CPU/request", Align::Right),
         ("from", Align::Right),
         ("to", Align::Right),
@@ -109,7 +109,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         rules: rules.collect(),
         x: Axis {
             scale: x,
-            label: "verified answers per second".into(),
+            label: "requests per second".into(),
             ticks: None,
             tick: rate_tick,
         },

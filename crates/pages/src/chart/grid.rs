@@ -88,7 +88,7 @@ fn throughput(material: &Material, others: &str, grid: &Grid<'_>, points: &[f64]
     let mut table = Table::new([
         ("server", Align::Left),
         ("connections", Align::Right),
-        ("answers/s", Align::Right),
+        ("requests/s", Align::Right),
         ("from", Align::Right),
         ("to", Align::Right),
     ]);
@@ -129,7 +129,7 @@ fn throughput(material: &Material, others: &str, grid: &Grid<'_>, points: &[f64]
         x: across(points),
         y: Axis {
             scale: Scale::from_zero(values),
-            label: "answers per second".into(),
+            label: "requests per second".into(),
             ticks: None,
             tick: rate_tick,
         },

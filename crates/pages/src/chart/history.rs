@@ -128,7 +128,7 @@ pub fn history(cell: &Cell, history: &History) -> Option<Chart> {
         name: name(&["history", history.measure.name()]),
         kind: Kind::Runs,
         title: format!("{}: {}, {}", history.measure.title(), cell.server, cell.load),
-        note: "A mark for each run: the mean of its trials with its 95 % interval. A line is the mean of \
+        note: "A mark for each run: the mean of its trials with its 95% CI. A line is the mean of \
                the runs between two changes, with its band; a dashed line is a change, with the ratio of \
                after to before."
             .into(),
@@ -151,7 +151,7 @@ fn show_value(measure: Measure, value: f64) -> String {
 
 fn axis(measure: Measure) -> &'static str {
     match measure {
-        Measure::Throughput => "verified answers per second",
+        Measure::Throughput => "requests per second",
         Measure::P99 => "p99 of the response time",
         Measure::Cpu => "CPU time per request",
     }
@@ -163,7 +163,7 @@ fn label(measure: Measure, point: &Point) -> String {
     let n = point.value.n();
     let spread = |mean: &Estimate| match mean.interval() {
         Some(interval) => format!(
-            "95 % interval {} to {}, {n} trials",
+            "95% CI {} to {}, {n} trials",
             value(interval.low().max(0.0)),
             value(interval.high())
         ),

@@ -81,7 +81,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
         title: format!("Response times, load {load}"),
         note: format!(
             "{kind} Each curve ends at the highest percentile with ten samples beyond it; the maximum \
-             stands in the table, and so do the 95 % intervals of the percentiles (±)."
+             stands in the table, and so do the 95% intervals of the percentiles (±)."
         ),
         width: plot.size.0,
         height: plot.size.1,

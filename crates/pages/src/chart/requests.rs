@@ -189,7 +189,7 @@ fn table(all: &[Named<'_>]) -> Table {
         let ended = one.sum(|it| it.outcomes.finished());
         let share = match one.ended {
             0 => "–".to_owned(),
-            all => format!("{:.1} %", 100.0 * ended as f64 / all as f64),
+            all => format!("{:.1}%", 100.0 * ended as f64 / all as f64),
         };
         let median = |pick| one.median(pick).map_or("–".into(), show::time);
         let max = one.trials.iter().filter_map(|(_, it)| it.response.max);

@@ -39,7 +39,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
     };
     let mut table = Table::new([
         ("workers", Align::Left),
-        ("answers/s", Align::Right),
+        ("requests/s", Align::Right),
         ("from", Align::Right),
         ("to", Align::Right),
         ("of one worker's", Align::Right),
@@ -135,7 +135,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
         size: (WIDTH, 380.0),
         y: Axis {
             scale: Scale::from_zero(highest),
-            label: "answers per second".into(),
+            label: "requests per second".into(),
             ticks: None,
             tick: rate_tick,
         },
@@ -172,7 +172,7 @@ fn chart(material: &Material, scaling: &ScalingReport) -> Chart {
             number("Contention σ", &scaling.sigma),
             number("Coherency κ", &scaling.kappa),
             if fitted.is_some() {
-                " The band is the 95 % interval of the Universal Scalability Law's fit; beyond what was \
+                " The band is the 95% CI of the Universal Scalability Law's fit; beyond what was \
                  measured nothing is drawn."
             } else {
                 ""

@@ -44,7 +44,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Chart {
     let drawn = Rows {
         rows: &rows,
         scale: &scale,
-        axis: "verified answers per second".into(),
+        axis: "requests per second".into(),
         tick: rate_tick,
         rule: None,
     };
@@ -63,7 +63,7 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Chart {
         ),
         (
             html! { g { path.interval d="M3 4v8M25 4v8M3 8H25" {} (mark::sample(material.series.look(""))) } },
-            "mean of the trials with its 95 % interval".into(),
+            "mean of the trials with its 95% CI".into(),
         ),
     ];
     if rows
@@ -117,7 +117,7 @@ fn row(material: &Material, cell: &CellReport) -> Row {
     });
     let rate = &cell.throughput;
     let relative = rate.relative_half_width();
-    let half = relative.map_or(String::new(), |half| format!("± {:.1} %", half * 100.0));
+    let half = relative.map_or(String::new(), |half| format!("± {:.1}%", half * 100.0));
     let ratio = match &cell.ratio {
         Some(ratio) if label != material.report.run.baseline => show::ratio(ratio.value()),
         _ => String::new(),
@@ -146,7 +146,7 @@ pub(super) fn words(label: &str, rate: &Estimate) -> String {
     let n = rate.n();
     match rate.interval() {
         Some(interval) => format!(
-            "{label}: mean {}, 95 % interval {} to {}, {n} trials",
+            "{label}: mean {}, 95% CI {} to {}, {n} trials",
             precise(rate.value()),
             precise(interval.low()),
             precise(interval.high())
@@ -161,7 +161,7 @@ pub(super) fn words(label: &str, rate: &Estimate) -> String {
 /// A rate to the last answer.
 pub(super) fn precise(rate: f64) -> String {
     match rate {
-        rate if rate >= 100.0 => format!("{}/s", show::count(rate.round() as u64)),
+        rate if rate >= 100.0 => format!("{} req/s", show::count(rate.round() as u64)),
         rate => show::rate(rate),
     }
 }
@@ -190,7 +190,7 @@ fn foreign(material: &Material, label: &str, load: &str) -> Vec<(f64, bool, Stri
 fn table(cells: &[&CellReport]) -> Table {
     let mut table = Table::new([
         ("server", Align::Left),
-        ("answers/s", Align::Right),
+        ("requests/s", Align::Right),
         ("from", Align::Right),
         ("to", Align::Right),
         ("trials", Align::Right),

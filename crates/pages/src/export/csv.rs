@@ -40,7 +40,7 @@ const COLUMNS: [&str; 33] = [
 ];
 
 /// The run as CSV. Rounds count from 1; what is not known is empty. `p50_low_ns` and the like are the
-/// ends of the 95 % intervals within the trial.
+/// ends of the 95% intervals within the trial.
 pub fn csv(material: &Material) -> String {
     let mut out = line(COLUMNS.map(str::to_owned));
     for part in &material.trials {

@@ -39,7 +39,7 @@ pub fn markdown(material: &Material) -> String {
         }
         let _ = writeln!(
             out,
-            "Load {}, {} rounds, 95 % intervals\n",
+            "Load {}, {} rounds, 95% intervals\n",
             plain(load),
             run.rounds
         );
@@ -188,7 +188,7 @@ fn table(out: &mut String, cells: &[&CellReport]) {
     };
     let _ = writeln!(
         out,
-        "| server | answers/s | ± 95 % | ratio | 95 % interval | p50 ± 95 % | p99 ± 95 % | CPU/req | memory |{} checks |\n\
+        "| server | requests/s | ± 95% | ratio | 95% CI | p50 ± 95% | p99 ± 95% | CPU/req | memory |{} checks |\n\
          |---|--:|--:|--:|---|--:|--:|--:|--:|{}---|",
         group.0, group.1
     );
@@ -203,8 +203,8 @@ fn table(out: &mut String, cells: &[&CellReport]) {
         let checks: Vec<String> = cell.checks.iter().map(|check| plain(&check.name)).collect();
         let mut row = vec![
             plain(&cell.label()),
-            show::rate(rate.value()),
-            half.map_or_else(dash, |half| format!("{:.1} %", half * 100.0)),
+            show::per(rate.value()),
+            half.map_or_else(dash, |half| format!("{:.1}%", half * 100.0)),
             cell.ratio
                 .as_ref()
                 .map_or_else(dash, |ratio| show::ratio(ratio.value())),
@@ -234,15 +234,14 @@ pub fn capacity_markdown(report: &CapacityReport) -> String {
     let sentence = prony_report::capacity::sentence(&report.server, &limits, &report.known);
     let mut out = format!("**{}**\n\n", plain(&sentence));
     if !report.curve.is_empty() {
-        out +=
-            "| rate | p50 | p90 | p99 | max | errors | CPU/req |\n|--:|--:|--:|--:|--:|--:|--:|\n";
+        out += "| requests/s | p50 | p90 | p99 | max | errors | CPU/req |\n|--:|--:|--:|--:|--:|--:|--:|\n";
     }
     for step in &report.curve {
         let cpu = step.cpu_us_per_request;
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {:.2} % | {} |",
-            show::rate(step.rate),
+            "| {} | {} | {} | {} | {} | {:.2}% | {} |",
+            show::per(step.rate),
             show::time_or_dash(step.latency.p50),
             show::time_or_dash(step.latency.p90),
             show::time_or_dash(step.latency.p99),
@@ -263,7 +262,7 @@ pub fn load_markdown(report: &LoadReport) -> String {
     let throughput = &report.throughput;
     let interval = throughput.interval().map_or_else(String::new, |found| {
         format!(
-            " (95 % interval {} to {})",
+            " (95% CI {} to {})",
             show::rate(found.low()),
             show::rate(found.high())
         )

@@ -11,19 +11,19 @@ const GAUGES: [(&str, &str, &str, Pick); 13] = [
     (
         "answers",
         "per_second",
-        "Verified answers per second, mean over the trials",
+        "Correctly answered requests per second, mean over the trials",
         |cell| Some(cell.throughput.value()),
     ),
     (
         "answers_low",
         "per_second",
-        "The lower end of its 95 % interval",
+        "The lower end of its 95% interval",
         |cell| cell.throughput.low(),
     ),
     (
         "answers_high",
         "per_second",
-        "The upper end of its 95 % interval",
+        "The upper end of its 95% interval",
         |cell| cell.throughput.high(),
     ),
     ("response_p50", "seconds", "Median response time", |cell| {
@@ -38,7 +38,7 @@ const GAUGES: [(&str, &str, &str, Pick); 13] = [
     (
         "response_p50_low",
         "seconds",
-        "The lower end of the median's 95 % interval",
+        "The lower end of the median's 95% interval",
         |cell| {
             cell.latency
                 .response
@@ -50,7 +50,7 @@ const GAUGES: [(&str, &str, &str, Pick); 13] = [
     (
         "response_p50_high",
         "seconds",
-        "The upper end of the median's 95 % interval",
+        "The upper end of the median's 95% interval",
         |cell| {
             cell.latency
                 .response
@@ -62,7 +62,7 @@ const GAUGES: [(&str, &str, &str, Pick); 13] = [
     (
         "response_p99_low",
         "seconds",
-        "The lower end of the 99th percentile's 95 % interval",
+        "The lower end of the 99th percentile's 95% interval",
         |cell| {
             cell.latency
                 .response
@@ -74,7 +74,7 @@ const GAUGES: [(&str, &str, &str, Pick); 13] = [
     (
         "response_p99_high",
         "seconds",
-        "The upper end of the 99th percentile's 95 % interval",
+        "The upper end of the 99th percentile's 95% interval",
         |cell| {
             cell.latency
                 .response

@@ -170,7 +170,7 @@ fn figures(charts: &[Chart], section: &Section) -> Markup {
         section id=(section.id) {
             h2 { (section.title) }
             @if small {
-                p { "Each line is a trial: answers per second, window by window. What is shaded was warm-up \
+                p { "Each line is a trial: requests per second, window by window. What is shaded was warm-up \
                      and does not count. Red lines are where the rate changed while it was measured." }
             }
             div class=(class) { @for chart in first { (chart.figure()) } }

@@ -103,7 +103,7 @@ fn trials(label: &str, parts: &[&Part]) -> Markup {
                 caption { "All trials of " (label) }
                 thead { tr {
                     th scope="col" { "round" } th scope="col" { "load" }
-                    th scope="col" class="n" { "answers/s" } th scope="col" class="n" { "p50" }
+                    th scope="col" class="n" { "requests/s" } th scope="col" class="n" { "p50" }
                     th scope="col" class="n" { "p99" } th scope="col" class="n" { "max" }
                     th scope="col" class="n" { "CPU/req" } th scope="col" class="n" { "memory" }
                     th scope="col" class="n" { "warm-up" } th scope="col" { "checks" }

@@ -110,12 +110,12 @@ fn drawn(one: &Drawn<'_>, all: f64, compared: bool) -> Markup {
     };
     let title = match compared {
         true => format!(
-            "{}: {:.1} %, was {:.1} %",
+            "{}: {:.1}%, was {:.1}%",
             one.name,
             100.0 * share,
             100.0 * one.node.before
         ),
-        false => format!("{}: {:.1} %", one.name, 100.0 * share),
+        false => format!("{}: {:.1}%", one.name, 100.0 * share),
     };
     html! {
         g data-name=(one.name) {
@@ -150,13 +150,13 @@ mod tests {
         let old = stacks(&[("main;a<b>", 30), ("main;send;tcp_sendmsg_[k]", 10)]);
         let drawn = graph(&old, None).unwrap().into_string();
         assert!(
-            drawn.contains("<title>a&lt;b&gt;: 75.0 %</title>"),
+            drawn.contains("<title>a&lt;b&gt;: 75.0%</title>"),
             "{drawn}"
         );
         assert!(drawn.contains("width=\"900.00\""), "{drawn}");
         let compared = graph(&old, Some(&stacks(&[("main;a<b>", 5)]))).unwrap();
         let compared = compared.into_string();
-        assert!(compared.contains("75.0 %, was 100.0 %"), "{compared}");
+        assert!(compared.contains("75.0%, was 100.0%"), "{compared}");
         assert!(graph(&BTreeMap::new(), None).is_none());
     }
 

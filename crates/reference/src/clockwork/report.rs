@@ -21,7 +21,7 @@ pub struct Report {
     pub replies: u64,
     /// Half of the replies were at most this late.
     pub late_p50: Duration,
-    /// 99 % of them were at most this late.
+    /// 99% of them were at most this late.
     pub late_p99: Duration,
     /// The latest.
     pub late_max: Duration,

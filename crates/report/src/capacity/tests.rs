@@ -70,12 +70,12 @@ fn the_sentence_the_curve_and_the_capacity_itself() {
     let shown = text(&report(), UNLIMITED);
     assert!(
         shown.starts_with(
-            "it keeps p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10 % up to 1.00 k/s (95 % interval \
-             960/s to 1.04 k/s; 5 starts).\n"
+            "it keeps p99 ≤ 10.0 ms, p50 ≤ 2.00 ms and errors ≤ 0.10% up to 1.00k req/s (95% CI \
+             960 to 1.04k; 5 starts).\n"
         ),
         "{shown}"
     );
-    for part in ["of capacity", "10 %", "50 %"] {
+    for part in ["of capacity", "10%", "50%"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("Beyond"), "{shown}");
@@ -83,16 +83,16 @@ fn the_sentence_the_curve_and_the_capacity_itself() {
 
 #[test]
 fn lines_of_progress() {
-    assert_eq!(line(&step(1_000.0, true)), "1.00 k/s: kept, p99 2.00 ms");
+    assert_eq!(line(&step(1_000.0, true)), "1.00k req/s: kept, p99 2.00 ms");
     let broken = step(2_000.0, false);
-    assert_eq!(line(&broken), "2.00 k/s: not kept: p99 was 30 ms");
+    assert_eq!(line(&broken), "2.00k req/s: not kept: p99 was 30 ms");
     let unclear = RateStep {
         unclear: Some(Unclear::NoisyHost),
         ..broken
     };
     assert_eq!(
         line(&unclear),
-        "2.00 k/s: not kept, and not counted: p99 was 30 ms, but other processes or the hypervisor \
+        "2.00k req/s: not kept, and not counted: p99 was 30 ms, but other processes or the hypervisor \
          used the CPUs"
     );
 }
@@ -119,9 +119,9 @@ fn a_range_with_its_reason_and_its_checks() {
     };
     let shown = text(&noisy, UNLIMITED);
     for part in [
-        "up to a rate between 1.00 k/s and 14.0 k/s, not better known here, because other processes \
+        "up to a rate between 1.00k and 14.0k req/s, not better known here, because other processes \
          or the hypervisor used the CPUs in 9 of 31 trials.\n",
-        "of 1.00 k/s",
+        "of 1.00k req/s",
         "\nwarning: noisy-host: in 9 of 31 trials: other processes\n",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
@@ -141,7 +141,7 @@ fn what_is_not_known_is_not_claimed() {
         };
         sentence("it", "p99 ≤ 1.00 s", &known)
     };
-    assert!(of(Some(2e3), None, &["x"]).contains("up to at least 2.00 k/s, not better"));
+    assert!(of(Some(2e3), None, &["x"]).contains("up to at least 2.00k req/s, not better"));
     assert!(of(None, Some(100.0), &[]).contains("at no rate that was tried"));
     assert!(of(None, None, &["x"]).contains("is not known here, because x."));
 }
@@ -181,12 +181,12 @@ fn beyond_the_capacity_has_a_table_of_its_own() {
     let shown = text(&overloaded, UNLIMITED);
     for part in [
         "\nBeyond it:\n",
-        "200 %",
-        "400/s",
-        "900/s",
-        "50.00 %",
-        "25.00 %",
-        "1.00 %",
+        "200%",
+        "400",
+        "900",
+        "50.00%",
+        "25.00%",
+        "1.00%",
         "≤ 300 ms",
         "> 4.00 s",
     ] {
@@ -194,7 +194,7 @@ fn beyond_the_capacity_has_a_table_of_its_own() {
     }
     assert_eq!(
         overload_line(&seen),
-        "2.00 k/s (200 %): 400/s within the limit, 900/s in all, recovers in ≤ 300 ms"
+        "2.00k req/s (200%): 400 req/s within the limit, 900 req/s in all, recovers in ≤ 300 ms"
     );
 }
 
@@ -207,11 +207,11 @@ fn what_it_keeps_after_an_overload_is_named() {
     };
     assert_eq!(
         after_overload(&seen(Some(0.9))),
-        "After an overload of 125 % it keeps 90 % again."
+        "After an overload of 125% it keeps 90% again."
     );
     let worse = after_overload(&seen(Some(0.5)));
     assert!(
-        worse.contains("only 50 % without a restart") && worse.ends_with("metastable."),
+        worse.contains("only 50% without a restart") && worse.ends_with("metastable."),
         "{worse}"
     );
     assert!(after_overload(&seen(None)).contains("none of these"));
@@ -233,7 +233,7 @@ fn a_limit_that_one_request_breaks_is_told_apart_from_a_low_capacity() {
     };
     let said = result(&impossible);
     assert!(
-        said.ends_with("its capacity is below 280/s. One request alone takes 50.0 ms."),
+        said.ends_with("its capacity is below 280 req/s. One request alone takes 50.0 ms."),
         "{said}"
     );
     assert!(!result(&report()).contains("alone"));

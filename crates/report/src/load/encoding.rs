@@ -46,9 +46,9 @@ pub(super) fn line(all: &[RequestReport]) -> Option<String> {
 fn percent(n: u64, all: u64) -> String {
     let percent = 100.0 * n as f64 / all as f64;
     match percent.round() as u64 {
-        100 if n < all => "> 99 %".into(),
-        0 if n > 0 => "< 1 %".into(),
-        whole => format!("{whole} %"),
+        100 if n < all => "> 99%".into(),
+        0 if n > 0 => "< 1%".into(),
+        whole => format!("{whole}%"),
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
             (&[][..], None),
             (
                 &[("identity", [3, 0, 0, 0])][..],
-                Some("identity 100 % (of 3 looked at)"),
+                Some("identity 100% (of 3 looked at)"),
             ),
             (
                 &[
@@ -89,14 +89,14 @@ mod tests {
                     ("gzip", [603, 600, 614_400, 3_072_000]),
                 ],
                 Some(
-                    "gzip > 99 %, identity < 1 %; a decoded body has 5.00 KiB, 1.00 KiB of it on the wire \
-                     (of 1\u{202f}204 looked at)",
+                    "gzip > 99%, identity < 1%; a decoded body has 5.00 KiB, 1.00 KiB of it on the wire \
+                     (of 1,204 looked at)",
                 ),
             ),
             (
                 &[("gzip, br", [1, 1, 10, 40]), ("br", [3, 3, 30, 120])],
                 Some(
-                    "br 75 %, gzip+br 25 %; a decoded body has 40.0 B, 10.0 B of it on the wire (of 4 looked at)",
+                    "br 75%, gzip+br 25%; a decoded body has 40.0 B, 10.0 B of it on the wire (of 4 looked at)",
                 ),
             ),
         ] {

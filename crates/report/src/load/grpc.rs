@@ -44,9 +44,9 @@ impl GrpcReport {
             false => format!("; status {}", statuses.join(", ")),
         };
         format!(
-            "{} messages received, {}{statuses}",
+            "{} messages received, {} messages/s{statuses}",
             show::count(self.messages),
-            show::rate(self.messages_per_second)
+            show::per(self.messages_per_second)
         )
     }
 }
@@ -63,7 +63,7 @@ mod tests {
         };
         assert_eq!(
             GrpcReport::of(&seen, 2.0).line(),
-            "3\u{202f}000 messages received, 1.50 k/s; status OK 30, UNAVAILABLE 2"
+            "3,000 messages received, 1.50k messages/s; status OK 30, UNAVAILABLE 2"
         );
         assert_eq!(GrpcReport::of(&seen, 0.0).messages_per_second, 0.0);
     }

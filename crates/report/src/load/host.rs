@@ -82,7 +82,7 @@ pub(super) fn named(all: &[HostReport]) -> Named {
             one.generator
                 .cpu_us_per_request
                 .map_or("–".into(), |us| show::time(us * 1e3)),
-            format!("{:.0} %", one.generator.busy * 100.0),
+            format!("{:.0}%", one.generator.busy * 100.0),
             show::time(one.clock_error_ns as f64),
         ]
     };

@@ -20,7 +20,7 @@ pub struct Moment {
     pub connections: Option<f64>,
     /// Verified answers per second in it.
     pub throughput: f64,
-    /// The median response time of what was answered in it, in nanoseconds, within 1 %; null without
+    /// The median response time of what was answered in it, in nanoseconds, within 1%; null without
     /// answers.
     pub p50: Option<u64>,
     /// The 99th percentile.
@@ -74,7 +74,7 @@ pub(super) fn text(all: &[Moment], width: usize) -> String {
         Some(_) => "asked",
         None => "connections",
     };
-    let columns = ["over time", asked, "answers", "p50", "p99", "failed"];
+    let columns = ["over time", asked, "requests/s", "p50", "p99", "failed"];
     let mut table = Table::new(columns.map(|name| (name, Align::Right)));
     let tenths = |seconds: f64| (seconds * 10.0 - (seconds * 10.0).round()).abs() < 0.01;
     let digits = match all.iter().all(|one| tenths(one.from)) {
@@ -85,8 +85,8 @@ pub(super) fn text(all: &[Moment], width: usize) -> String {
         table.row([
             format!("{:.digits$} s", one.from),
             one.rate_asked
-                .map_or_else(|| format!("{:.0}", one.asked()), show::rate),
-            show::rate(one.throughput),
+                .map_or_else(|| format!("{:.0}", one.asked()), show::per),
+            show::per(one.throughput),
             show::time_or_dash(one.p50),
             show::time_or_dash(one.p99),
             show::count(one.failed),

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(it.after, Some((2.0, 3.0)));
         assert!(
             it.sentence()
-                .starts_with("2.00 to 3.00 s after the spike of 900/s"),
+                .starts_with("2.00 to 3.00 s after the spike of 900 req/s"),
             "{}",
             it.sentence()
         );

@@ -14,7 +14,7 @@ pub(super) fn named(all: &[RequestReport]) -> Named {
         vec![
             one.name.clone(),
             one.share
-                .map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
+                .map_or("–".into(), |share| format!("{:.1}%", 100.0 * share)),
             show::time_within(times.p50, times.intervals.p50),
             show::time_within(times.p90, times.intervals.p90),
             show::time_within(times.p99, times.intervals.p99),

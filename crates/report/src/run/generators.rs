@@ -113,12 +113,12 @@ pub fn row(one: &GeneratorReport) -> [String; 9] {
         one.load.clone(),
         name(&one.host, one.share.is_none()),
         show::count(one.connections),
-        (one.share).map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
+        (one.share).map_or_else(dash, |share| format!("{:.1}%", share * 100.0)),
         show::count(one.failed),
         one.p99_ratio.map_or_else(dash, show::ratio),
         one.cpu_us_per_request
             .map_or_else(dash, |us| show::time(us * 1e3)),
-        format!("{:.0} %", one.busy * 100.0),
+        format!("{:.0}%", one.busy * 100.0),
         show::time(one.clock_error_ns as f64),
     ]
 }
@@ -221,8 +221,8 @@ mod tests {
         let cpu = second.cpu_us_per_request.unwrap();
         assert!((cpu - 2.0 * 3_000.0 / 3_003.0).abs() < 1e-9, "{cpu}");
         let text = text(&all, 100);
-        assert!(text.contains("75.0 %") && text.contains("3.000×"), "{text}");
-        assert!(sentence(second).contains("from gen2: 8 connections, 25.0 % of the answers"));
+        assert!(text.contains("75.0%") && text.contains("3.000×"), "{text}");
+        assert!(sentence(second).contains("from gen2: 8 connections, 25.0% of the answers"));
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Ru
 
 #[test]
 fn cells_are_compared_within_rounds() {
-    // The rounds differ by a factor of two; within each, b is 10 % faster.
+    // The rounds differ by a factor of two; within each, b is 10% faster.
     let trials: Vec<Trial> = [100.0, 200.0, 150.0]
         .iter()
         .zip(0..)
@@ -181,7 +181,7 @@ fn a_tie_in_front_says_who_is_behind() {
     );
 }
 
-/// A difference that one interval of 95 % would show, and eight that hold together do not, is no difference
+/// A difference that one interval of 95% would show, and eight that hold together do not, is no difference
 /// in any part of the report: not in the sentence, not in the interval, not in the letters.
 #[test]
 fn many_servers_are_held_against_the_baseline_together() {

@@ -33,7 +33,7 @@ impl RunReport {
         }
         for (load, cells) in self.by_load() {
             let _ = writeln!(out, "\n{}", self.sentence(&cells));
-            let _ = writeln!(out, "load {load}, {} rounds, 95 % intervals\n", run.rounds);
+            let _ = writeln!(out, "load {load}, {} rounds, 95% intervals\n", run.rounds);
             out += &table(&cells).fit(width);
             if cells.iter().any(|cell| cell.group.is_some()) {
                 let _ = writeln!(out, "{TOGETHER}");
@@ -217,14 +217,14 @@ fn table(cells: &[&CellReport]) -> Table {
         .any(|cell| cell.connections_per_worker.len() > 1);
     let columns = [
         ("server", Align::Left),
-        ("answers/s ±95 %", Align::Right),
-        ("p50 ±95 %", Align::Right),
-        ("p99 ±95 %", Align::Right),
+        ("requests/s ±95%", Align::Right),
+        ("p50 ±95%", Align::Right),
+        ("p99 ±95%", Align::Right),
         ("max", Align::Right),
         ("CPU/req", Align::Right),
         ("memory", Align::Right),
         ("ratio", Align::Right),
-        ("95 % interval", Align::Left),
+        ("95% CI", Align::Left),
         ("group", Align::Left),
         ("connections", Align::Left),
         ("checks", Align::Right),
@@ -237,7 +237,7 @@ fn table(cells: &[&CellReport]) -> Table {
     };
     let mut table = Table::new(columns.into_iter().filter(|(name, _)| kept(name)));
     for cell in cells {
-        let rate = show::rate(cell.throughput.value());
+        let rate = show::per(cell.throughput.value());
         let rate = match cell.throughput.relative_half_width() {
             Some(half) => format!("{rate} {}", show::within(half)),
             None => rate,

@@ -55,7 +55,7 @@ impl CellTimes {
     }
 
     /// Around the percentile of all trials together: value · exp(± t·s/√n), where s is the standard
-    /// deviation of the logarithms of the n trials' own percentiles and t Student's at 95 %. Times are
+    /// deviation of the logarithms of the n trials' own percentiles and t Student's at 95%. Times are
     /// compared as ratios, hence the logarithms. None unless two trials support the percentile.
     fn over_trials(&self, value: u64, of: fn(&Percentiles) -> Option<u64>) -> Option<Interval> {
         let logs: Vec<f64> = self

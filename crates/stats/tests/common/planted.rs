@@ -12,7 +12,7 @@ pub enum Shape {
     Flat,
     /// A lower level first: as long as a tenth to half of the series.
     Step,
-    /// An exponential approach from below, within 1 % of the level after a tenth to half of the
+    /// An exponential approach from below, within 1% of the level after a tenth to half of the
     /// series.
     Ramp,
     /// A higher level for the first third to two thirds.
@@ -47,7 +47,7 @@ pub struct Planted {
     pub rates: Vec<f64>,
     /// The level that it settles at, or moves around.
     pub level: f64,
-    /// The first window from which on the level stays what it is (for a ramp, within 1 %); 0 for
+    /// The first window from which on the level stays what it is (for a ramp, within 1%); 0 for
     /// what is flat, and for what never gets there.
     pub ends_at: usize,
 }
@@ -55,7 +55,7 @@ pub struct Planted {
 /// Plants a series of `windows` rates with independent normal noise of the coefficient of variation
 /// `noise`, from 0 to 0.1, and `outliers` windows, none of them the first, that lost or won a fifth
 /// to four fifths. The steps and swings are at least four times as large as the noise (a drift's six
-/// times), and at least 10 %.
+/// times), and at least 10%.
 pub fn plant(
     shape: Shape,
     windows: usize,

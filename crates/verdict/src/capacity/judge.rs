@@ -110,7 +110,7 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
                 broken.push(match ms {
                     Some(ms) => format!("p{percentile} was {ms:.3} ms"),
                     None => format!(
-                        "{:.1} % took longer than {} ms",
+                        "{:.1}% took longer than {} ms",
                         longer * 100.0,
                         limit.within_ms
                     ),
@@ -132,7 +132,7 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
         excess = excess.max((errors / limits.errors).min(MOST));
     }
     if errors > limits.errors {
-        broken.push(format!("{:.2} % errors", errors * 100.0));
+        broken.push(format!("{:.2}% errors", errors * 100.0));
         (by_lateness, only_few) = (false, false);
     }
     for name in BREAKING {
@@ -400,7 +400,7 @@ mod tests {
         let judged = few.judged_at(50.0);
         assert_eq!(judged.outcome(), Outcome::Broken);
         assert!(
-            judged.broken[0].starts_with("10.0 % took longer"),
+            judged.broken[0].starts_with("10.0% took longer"),
             "{judged:?}"
         );
     }

@@ -44,7 +44,7 @@ pub fn known(trials: &[Tried]) -> Known {
             because = reasons(trials);
             if found.spread >= DIFFER {
                 because.push(format!(
-                    "what its starts keep differs by {:.0} %",
+                    "what its starts keep differs by {:.0}%",
                     found.spread * 100.0
                 ));
             }

@@ -104,7 +104,7 @@ proptest! {
     }
 }
 
-/// A server that works on one request after the other, of evenly spaced ones, 99 % of which may take this long at the most; times
+/// A server that works on one request after the other, of evenly spaced ones, 99% of which may take this long at the most; times
 /// in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
@@ -115,7 +115,7 @@ struct Queue {
     exponential: bool,
     /// The standard deviation of starts' service times, as a share.
     starts: f64,
-    /// The rate at which 1 % of the responses take longer than the limit.
+    /// The rate at which 1% of the responses take longer than the limit.
     capacity: f64,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn explain(
     };
     let share = |(failed, all): Failed| match failed {
         0 => "none".to_owned(),
-        _ => format!("{:.2} %", 100.0 * failed as f64 / all.max(1) as f64),
+        _ => format!("{:.2}%", 100.0 * failed as f64 / all.max(1) as f64),
     };
     flattered.then(|| {
         format!(

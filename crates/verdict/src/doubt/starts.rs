@@ -40,7 +40,7 @@ pub(super) fn explain(
     })
 }
 
-/// The share of starts, 0 to 1, in which something rarer would not have been seen in so many with 95 %: the rule of three
+/// The share of starts, 0 to 1, in which something rarer would not have been seen in so many with 95%: the rule of three
 /// (Hanley & Lippman-Hand, *JAMA* 249 (1983)).
 pub(crate) fn unseen(starts: u64) -> f64 {
     (3.0 / starts.max(1) as f64).min(1.0)

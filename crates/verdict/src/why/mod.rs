@@ -135,7 +135,7 @@ pub struct Difference {
     pub base: f64,
     /// This one's.
     pub side: f64,
-    /// This one's less the first's, with an ordinary 95 % interval over rounds.
+    /// This one's less the first's, with an ordinary 95% interval over rounds.
     pub difference: Estimate,
     /// The probability of so large a difference between equal servers.
     pub p: f64,

@@ -192,7 +192,7 @@ fn the_same_server_twice_is_hardly_ever_called_different() {
         whole.chain(parts).chain(counts).any(|differs| differs)
     };
     let wrong = (0..300).filter(|seed| named(100 + seed)).count();
-    // 5 % of 300 are 15; more than 27 happen once in a thousand times.
+    // 5% of 300 are 15; more than 27 happen once in a thousand times.
     assert!(wrong <= 27, "{wrong}");
 }
 
@@ -309,9 +309,9 @@ fn a_server_by_itself_is_summed_up_in_a_sentence() {
     let sentence = &seen.sides[0].sentence;
     assert!(sentence.starts_with("a request costs old "), "{sentence}");
     let places = [
-        " % in the kernel's `sendto()`, ",
-        " % in `json_encode`, ",
-        " % in `serve`. ",
+        "% in the kernel's `sendto()`, ",
+        "% in `json_encode`, ",
+        "% in `serve`. ",
     ];
     assert!(
         places.iter().all(|place| sentence.contains(place)),

@@ -33,7 +33,7 @@ pub(super) fn of_one(body: &Body) -> String {
         .filter(|(_, part)| share(part.value()) >= WORTH_NAMING)
         .collect();
     let phrases: Vec<String> = (named.iter())
-        .map(|(part, ns)| format!("{:.0} % {}", 100.0 * share(ns.value()), place(part)))
+        .map(|(part, ns)| format!("{:.0}% {}", 100.0 * share(ns.value()), place(part)))
         .collect();
     if !phrases.is_empty() {
         text = format!("{text}: {}", phrases.join(", "));
@@ -45,8 +45,8 @@ pub(super) fn of_one(body: &Body) -> String {
         let rest = 100.0 * others.iter().sum::<f64>();
         match others.len() {
             0 => {}
-            1 => text += &format!(", and {rest:.0} % in one other part"),
-            n => text += &format!(", and {rest:.0} % in {n} other parts"),
+            1 => text += &format!(", and {rest:.0}% in one other part"),
+            n => text += &format!(", and {rest:.0}% in {n} other parts"),
         }
     }
     text.push('.');
@@ -280,8 +280,8 @@ fn more_or(value: f64, less: &'static str) -> &'static str {
 fn percent(row: &Difference) -> String {
     let share = 100.0 * row.difference.value().abs() / row.base.max(1.0);
     match share {
-        0.0..9.95 => format!("{share:.1} %"),
-        _ => format!("{share:.0} %"),
+        0.0..9.95 => format!("{share:.1}%"),
+        _ => format!("{share:.0}%"),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn page(before: &Overview, after: &Overview, report: &DiffReport) -> Markup 
         } }
         @if !report.cells.is_empty() {
             h2 { "Each server under each load" }
-            p { "Run " (report.after) " as a multiple of run " (report.before) ", with 95 % intervals. \
+            p { "Run " (report.after) " as a multiple of run " (report.before) ", with 95% intervals. \
                  Differences below " (percent(report.band)) " count as none." }
             div.scroll tabindex="0" role="group" aria-label="Ratios" { (table(report)) }
             div.figures { @for chart in compared(report) { (chart.figure()) } }
@@ -95,7 +95,7 @@ fn sentence(report: &DiffReport) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{} %", show::count((share * 100.0).round() as u64))
+    format!("{}%", show::count((share * 100.0).round() as u64))
 }
 
 /// The class of the style sheet for it.
@@ -115,10 +115,10 @@ fn table(report: &DiffReport) -> Markup {
                 th scope="col" { "server" }
                 th scope="col" { "load" }
                 th.n scope="col" { "throughput" }
-                th scope="col" { "95 % interval" }
+                th scope="col" { "95% CI" }
                 th scope="col" { "verdict" }
                 th.n scope="col" { "CPU/request" }
-                th scope="col" { "95 % interval" }
+                th scope="col" { "95% CI" }
                 th scope="col" { "verdict" }
             } }
             tbody { @for cell in &report.cells { (row(cell, report.band)) } }

@@ -96,7 +96,7 @@ fn table(lines: &[TrialLine]) -> Markup {
                 th.n scope="col" { "round" }
                 th scope="col" { "server" }
                 th scope="col" { "load" }
-                th.n scope="col" { "answers/s" }
+                th.n scope="col" { "requests/s" }
                 th.n scope="col" { "p50" }
                 th.n scope="col" { "p99" }
                 th.n scope="col" { "CPU/request" }

@@ -16,7 +16,7 @@ const MOST: u32 = 60;
 /// How long they may take.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// How it is to be decided. Differences count as none below what the user says, else below 1 % or what
+/// How it is to be decided. Differences count as none below what the user says, else below 1% or what
 /// this host's noise hides.
 pub fn terms(args: &Duel, manner: &Manner, notebook: &Notebook) -> Result<Terms> {
     let band = args.min_effect.map_or(BAND, |share| share.0);

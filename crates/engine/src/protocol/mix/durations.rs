@@ -8,7 +8,7 @@ use prony_stats::order_interval::Beyond;
 /// Stretches of time that are kept apart: enough to see whether long durations come together, which is what
 /// their number is judged by. With more windows neighbours are joined.
 const STRETCHES: usize = 64;
-/// As a window's histogram: within 1 %.
+/// As a window's histogram: within 1%.
 const DIGITS: u8 = 2;
 
 /// Durations, with the windows in which they ended.
