@@ -14,9 +14,11 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{} connections were too few for {:.0} requests per second: all of them were busy, and more had helped; allow more \
+        "{} connections{} were too few for {:.0} requests per second: all of them were busy, and more had helped; allow more \
          with --max-connections",
-        seen.pool.opened, seen.rate?
+        seen.pool.opened,
+        seen.streams(),
+        seen.rate?
     );
     finding("connections-limit", Severity::Serious, text)
 }
@@ -50,6 +52,15 @@ mod tests {
                 .starts_with("100 connections were too few for 900 requests"),
             "{}",
             found.text
+        );
+        let streams = Evidence {
+            streams_limited: Some(8),
+            ..seen(1, Some(true))
+        };
+        let text = check(&streams).unwrap().text;
+        assert!(
+            text.contains("the server allows 8 streams were too few"),
+            "{text}"
         );
         for (grew, helped) in [(0, Some(true)), (1, Some(false)), (1, None)] {
             assert_eq!(check(&seen(grew, helped)), None);

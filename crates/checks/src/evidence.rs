@@ -54,6 +54,8 @@ pub struct Evidence {
     pub statuses: BTreeMap<u16, u64>,
     /// Answers of the 300s are what was asked for, or what a session follows.
     pub redirects_expected: bool,
+    /// The streams that the server allows on each connection, if it allows fewer than were asked for.
+    pub streams_limited: Option<u32>,
     /// Segments of the load's own connections that were sent again, by either side.
     pub lost_segments: u64,
     /// Errors since the load's set-up, whether or not they cost a request; unsolicited bytes are not
@@ -201,6 +203,7 @@ impl Evidence {
             statuses: seen.statuses.clone(),
             redirects_expected: seen.status_expected || !seen.by_session.is_empty(),
             lost_segments: seen.lost_segments,
+            streams_limited: seen.streams_allowed.filter(|most| *most < load.pipeline),
             errors: seen
                 .errors
                 .values()
@@ -309,6 +312,20 @@ impl Evidence {
     /// worked, or waited for a CPU that others had.
     pub(crate) fn generator_taken(&self) -> f64 {
         self.generator_busy + self.generator_waiting
+    }
+
+    /// What a limit of streams adds to a number of connections.
+    pub(crate) fn streams(&self) -> String {
+        match self.streams_limited {
+            Some(most) => format!(", on each of which the server allows {most} streams"),
+            None => String::new(),
+        }
+    }
+
+    /// Did connections break, or requests end without an answer, for more than one request in a hundred?
+    pub(crate) fn broke(&self) -> bool {
+        let failed = (self.timeouts + self.socket_errors).max(self.errors);
+        failed as f64 > 0.01 * self.finished() as f64
     }
 
     /// Requests that ended, whichever way.

@@ -2,6 +2,8 @@
 
 use crate::{Evidence, Explanation, Finding, Severity, finding};
 
+/// A generator thread that worked, or was kept waiting, for this share of its time is late.
+const TAKEN: f64 = 0.95;
 /// One wait for a hundred answers: a round trip in one answer of a hundred shows in the 99th percentile.
 const SHARE: f64 = 0.01;
 
@@ -17,8 +19,12 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     if seen.stalled == 0 || (seen.stalled as f64) < SHARE * answers as f64 {
         return None;
     }
+    let late = match seen.generator_taken() >= TAKEN {
+        true => " (and the generator, which had no time left, may have been late to give it more)",
+        false => "",
+    };
     let text = format!(
-        "{} time{} the server could not go on with an answer, because the client's window of flow control was used up \
+        "{} time{} the server could not go on with an answer, because the client's window of flow control was used up{late} \
          ({answers} answers were measured): the window is measured as well as the server; a larger --window leaves it out",
         seen.stalled,
         if seen.stalled == 1 { "" } else { "s" }
@@ -29,6 +35,18 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_generator_without_time_is_named() {
+        let seen = |generator_busy| Evidence {
+            stalled: 9_000,
+            generator_busy,
+            ..Evidence::clean()
+        };
+        let text = |busy| check(&seen(busy)).unwrap().text;
+        assert!(text(0.97).contains("the generator, which had no time left"));
+        assert!(!text(0.5).contains("the generator"));
+    }
 
     #[test]
     fn a_hundredth_of_the_answers_counts() {

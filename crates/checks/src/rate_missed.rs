@@ -9,6 +9,8 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     remedy: "Lower the rate: `prony capacity` finds the highest rate that the server sustains. To measure throughput, use a closed loop. Where all connections were busy, try more of them (--max-connections).",
 };
 
+/// A generator thread that worked, or was kept waiting, for this share of its time could not have done more.
+const TAKEN: f64 = 0.95;
 /// A server that used this share of its CPUs had nothing left.
 const BUSY: f64 = 0.8;
 
@@ -23,10 +25,14 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         .is_some_and(|server| server.used >= BUSY * server.cpus);
     // What was not tried cannot be excluded.
     let because = match (busy, seen.pool.helped) {
+        _ if seen.generator_taken() >= TAKEN && !busy => {
+            "the load generator had no time left, and may not have kept up itself".to_owned()
+        }
         (true, _) | (_, Some(_)) => "the server could not keep up".to_owned(),
         (false, None) => format!(
-            "the server could not keep up, or {} connections were too few (--max-connections)",
-            seen.connections
+            "the server could not keep up, or {} connections{} were too few (--max-connections)",
+            seen.connections,
+            seen.streams()
         ),
     };
     let text = format!(
@@ -77,6 +83,35 @@ mod tests {
             ..growing()
         };
         assert_eq!(check(&closed), None);
+    }
+
+    /// Other causes of a rate that is missed.
+    #[test]
+    fn what_else_misses_a_rate() {
+        let generator = Evidence {
+            generator_busy: 0.98,
+            server: Some(Server {
+                cpus: 1.0,
+                used: 0.3,
+            }),
+            ..growing()
+        };
+        let text = check(&generator).unwrap().text;
+        assert!(
+            text.contains("the load generator had no time left"),
+            "{text}"
+        );
+        assert!(!text.contains("the server could not keep up"), "{text}");
+        let streams = Evidence {
+            streams_limited: Some(16),
+            server: None,
+            ..growing()
+        };
+        let text = check(&streams).unwrap().text;
+        assert!(
+            text.contains("64 connections, on each of which the server allows 16 streams"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
     let server = seen.server?;
     let applies = seen.closed_loop
         && seen.depth() >= ENOUGH_IN_FLIGHT * server.cpus
+        // Connections that are made anew, or rest, or have failed, have nothing in flight meanwhile.
+        && seen.keepalive
+        && !seen.rests
+        && !seen.broke()
         && seen.generator_taken() < GENERATOR_BUSY
         && seen.others_busy.is_none_or(|busy| busy < OTHERS)
         && seen.ok > 0;
@@ -32,9 +36,13 @@ pub(crate) fn check(seen: &Evidence) -> Option<Finding> {
         cpus if cpus > 1.0 => format!("{:.2} of its {cpus:.0} CPUs", server.used),
         _ => format!("{:.2} CPUs", server.used),
     };
+    let network = match seen.generators.is_empty() {
+        true => "",
+        false => ", or the network to the generators",
+    };
     let text = format!(
         "{:.0} requests were always in flight, yet the server used only {of}: it was waiting for something, such as a \
-         lock, a timer, a delayed acknowledgement or another server",
+         lock, a timer, a delayed acknowledgement or another server{network}",
         seen.depth(),
     );
     finding("server-idle", Severity::Warning, text)
@@ -56,6 +64,59 @@ mod tests {
             ..Evidence::clean()
         };
         assert_eq!(check(&kept), None);
+    }
+
+    /// Other causes of a server that is not busy.
+    #[test]
+    fn what_else_leaves_a_server_idle() {
+        let idle = || Evidence {
+            server: Some(Server {
+                cpus: 1.0,
+                used: 0.3,
+            }),
+            ..Evidence::clean()
+        };
+        assert!(check(&idle()).is_some());
+        let others: [(&str, Evidence); 4] = [
+            (
+                "connections are made anew",
+                Evidence {
+                    keepalive: false,
+                    ..idle()
+                },
+            ),
+            (
+                "users think",
+                Evidence {
+                    rests: true,
+                    ..idle()
+                },
+            ),
+            (
+                "connections fail",
+                Evidence {
+                    socket_errors: 50_000,
+                    ..idle()
+                },
+            ),
+            (
+                "the server allows one stream",
+                Evidence {
+                    connections: 1,
+                    pipeline: 1,
+                    ..idle()
+                },
+            ),
+        ];
+        for (cause, seen) in others {
+            assert_eq!(check(&seen), None, "{cause}");
+        }
+        let far = Evidence {
+            generators: vec![crate::OneGenerator::default()],
+            ..idle()
+        };
+        let text = check(&far).unwrap().text;
+        assert!(text.contains("the network to the generators"), "{text}");
     }
 
     #[test]

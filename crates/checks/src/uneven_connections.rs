@@ -57,8 +57,12 @@ fn connections(seen: &Evidence) -> Option<Finding> {
     if !applies || most < FACTOR * least.max(1) {
         return None;
     }
+    let broke = match seen.broke() {
+        true => "some connections failed, or ",
+        false => "",
+    };
     let text = format!(
-        "the busiest connection got {most} answers and the least busy one {least}: the server does not \
+        "the busiest connection got {most} answers and the least busy one {least}: {broke}the server does not \
          serve connections evenly (its workers may have different numbers of connections), and \
          latency percentiles mix fast and slow connections"
     );
@@ -91,6 +95,18 @@ mod tests {
         for unfair in [&[100, 0][..], &[80, 20], &[97, 1, 1, 1]] {
             assert_eq!(spread(unfair), Some(Severity::Warning), "{unfair:?}");
         }
+    }
+
+    #[test]
+    fn connections_that_failed_are_named() {
+        let uneven = |timeouts| Evidence {
+            per_connection: vec![100, 250],
+            timeouts,
+            ..Evidence::clean()
+        };
+        let text = |seen| check(&seen).unwrap().text;
+        assert!(text(uneven(9_000)).contains("some connections failed, or the server"));
+        assert!(!text(uneven(0)).contains("failed"));
     }
 
     #[test]

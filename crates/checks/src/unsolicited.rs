@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "unsolicited",
     cause: "The server sent bytes that no request had asked for: before the first request, behind an answer that was complete, or more answers than there were requests.",
     evidence: "How often that happened, from the load's set-up until a moment after its end, with the first bytes quoted. Each time the connection was closed, and an answer right in front of such bytes is a wrong one. Bytes that come while another request is in flight are read as the beginning of its answer, and show as a wrong answer or, at the end of the load, as a surplus.",
-    remedy: "Look at the quoted bytes. The rest of a body: its Content-Length is too small. A whole answer: the server answers twice, or before it was asked. 'HTTP/1.1 408' on a connection that waits at a low rate: the server's keep-alive time-out is shorter than the pauses between requests.",
+    remedy: "Look at the quoted bytes. The rest of a body: its Content-Length is too small. A whole answer: the server answers twice, or before it was asked.",
 };
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {

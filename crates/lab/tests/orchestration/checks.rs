@@ -86,9 +86,17 @@ fn planted() -> Vec<(&'static str, Behaviour)> {
             "retransmits",
             Behaviour {
                 retransmits: 1_000,
-                ..seen(|it| it.times.response.record(250_000_000).unwrap())
+                ..seen(|it| {
+                    it.lost_segments = 1;
+                    it.times.response.record(250_000_000).unwrap();
+                })
             },
         ),
+        (
+            "redirects",
+            seen(|it| it.statuses = [(301, it.outcomes.ok)].into()),
+        ),
+        ("idle-closed", seen(|it| it.idle_closed = 3)),
         (
             "server-idle",
             Behaviour {
