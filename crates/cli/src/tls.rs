@@ -4,7 +4,8 @@ use crate::args::tls::Tls;
 use crate::target::Address;
 use miette::{Result, miette};
 use prony_engine::Target;
-use prony_engine::protocol::tls::{TlsOptions, probe};
+use prony_engine::protocol::h2;
+use prony_engine::protocol::tls::{ProbeError, TlsOptions, probe};
 use prony_remote::Fleet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +62,16 @@ impl Tls {
 pub fn tried(url: &str, target: &Target, options: &TlsOptions, timeout: Duration) -> Result<()> {
     match probe(target, options, timeout) {
         Ok(_) => Ok(()),
+        Err(ProbeError::NotTls) if h2::probe(target, timeout).is_ok() => {
+            let help = match url.strip_prefix("grpcs://") {
+                Some(rest) => format!("use grpc://{rest}"),
+                None => format!("use {}", url.replacen("https://", "h2c://", 1)),
+            };
+            Err(miette!(
+                help = help,
+                "{url}: the server speaks HTTP/2 without TLS on this port"
+            ))
+        }
         Err(error) => Err(miette!(help = error.help(), "{url}: {error}")),
     }
 }

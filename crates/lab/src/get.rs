@@ -5,13 +5,17 @@ use crate::contract::{SILENCE_LIMIT, fetch};
 use crate::over_h2;
 use crate::side::Http2;
 use prony_engine::protocol::encoding::ACCEPTED;
-use prony_engine::protocol::h2::H2Exchange;
+use prony_engine::protocol::h2::{self, H2Exchange};
 use prony_engine::protocol::mix::MixH2;
+use prony_engine::protocol::tls::speaks_tls;
 use prony_engine::protocol::{Expect, HttpExchange, HttpRequest, Limits, Mix};
-use prony_engine::{Dialogue, H2Requests};
+use prony_engine::{Dialogue, H2Requests, Target};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use std::time::Duration;
 
+/// How long a server is asked what it speaks.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Answers that are looked at before a load.
 const SAMPLES: usize = 3;
 /// Bytes of a wrong answer's body that are shown.
@@ -62,6 +66,20 @@ impl Spoken<'_> {
     }
 }
 
+/// What a server speaks that does not answer a request of HTTP/1.1, if that is found out.
+fn speaks(addr: SocketAddr) -> &'static str {
+    let target = Target::Tcp(addr);
+    if speaks_tls(&target, PATIENCE) {
+        return "; the server speaks TLS on this port: use https://";
+    }
+    match h2::probe(&target, PATIENCE) {
+        Ok(()) => {
+            "; the server speaks HTTP/2 without TLS on this port: use h2c://, or grpc:// for gRPC"
+        }
+        Err(_) => "",
+    }
+}
+
 impl Get {
     fn request(&self, authority: &str, keepalive: bool) -> HttpRequest {
         let mut headers = self.headers.clone();
@@ -98,10 +116,25 @@ impl Get {
         let limits = Limits::default();
         let decoded = self.compressed.then_some(limits.body);
         let answers = match spoken.http2 {
-            None => (0..SAMPLES)
-                .map(|_| fetch(addr, &self.method, &request.encode(), decoded))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|wrong| format!("{} {}: {wrong}", self.method, self.path))?,
+            None => (1..=SAMPLES)
+                .map(|n| {
+                    fetch(addr, &self.method, &request.encode(), decoded).map_err(|wrong| {
+                        // One that fails now and then is found by chance.
+                        let sometimes = match n {
+                            1 => "",
+                            _ => "; a server that fails now and then is loaded by `prony load`, which counts how often",
+                        };
+                        let speaks = match n {
+                            1 if !spoken.tls => speaks(addr),
+                            _ => "",
+                        };
+                        format!(
+                            "{} {}, request {n} of {SAMPLES} before the load: {wrong}{sometimes}{speaks}",
+                            self.method, self.path
+                        )
+                    })
+                })
+                .collect::<Result<Vec<_>, _>>()?,
             Some(_) => {
                 // A field that cannot be sent is told before anything is.
                 over_h2(self.expect.clone())?;
@@ -137,6 +170,7 @@ impl Get {
         };
         let expect = Expect {
             status: self.expect.status.or(Some((*status, *status))),
+            status_found: self.expect.status.is_none(),
             ..expect
         };
         Ok(match spoken.http2 {

@@ -15,6 +15,9 @@ pub struct Expect {
     pub length: Option<u64>,
     /// Places of `prefix` where any byte will do, such as the digits of a time.
     pub holes: Vec<Range<usize>>,
+    /// The status is that of the first answers, and not one that the user named.
+    #[serde(default)]
+    pub status_found: bool,
 }
 
 impl Expect {
@@ -26,6 +29,7 @@ impl Expect {
             length: Some(prefix.len() as u64),
             prefix,
             holes: Vec::new(),
+            status_found: false,
         }
     }
 
@@ -34,6 +38,11 @@ impl Expect {
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = Some((status, status));
         self
+    }
+
+    /// Did the user name a status?
+    pub(crate) fn names_status(&self) -> bool {
+        self.status.is_some() && !self.status_found
     }
 
     /// Is this status accepted by name, and not only as one below 400?

@@ -122,7 +122,7 @@ impl HttpExchange {
 
 impl HttpExchange {
     pub(crate) fn expects_status(&self) -> bool {
-        self.expect.status.is_some()
+        self.expect.names_status()
     }
 
     /// Length of the request, in bytes.

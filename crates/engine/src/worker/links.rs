@@ -318,7 +318,14 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
             let link = self.connections[index].link;
             match link {
                 Link::Connecting(since) if now.saturating_sub(since) >= self.timeout => {
-                    let error = io::Error::from_raw_os_error(libc::ETIMEDOUT);
+                    let made = self.connections[index].flow.opened >= since;
+                    let error = match made {
+                        false => io::Error::from_raw_os_error(libc::ETIMEDOUT),
+                        true => io::Error::new(
+                            io::ErrorKind::TimedOut,
+                            "the connection was made, and the server did not complete the handshake",
+                        ),
+                    };
                     self.not_connected(out, slot, &error, now);
                 }
                 Link::Open | Link::Draining

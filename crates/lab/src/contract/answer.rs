@@ -64,6 +64,14 @@ impl Listener {
     pub fn answer(&mut self) -> Result<Answer, Fault> {
         let head = loop {
             match parse_head(&self.heard)? {
+                // Interim ones are passed over (RFC 9110, 15.2).
+                Some(Head {
+                    size,
+                    status: 100 | 102..200,
+                    ..
+                }) => {
+                    self.heard.drain(..size);
+                }
                 Some(head) => break head,
                 None => self.more("an answer's head")?,
             }
@@ -201,7 +209,10 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
         }
     };
     let status = response.code.unwrap_or(0);
-    let framing = match (value("Transfer-Encoding")?, value("Content-Length")?) {
+    // Old servers name the coding `identity`, which is none.
+    let coding = value("Transfer-Encoding")?;
+    let coding = coding.filter(|coding| !coding.eq_ignore_ascii_case(b"identity"));
+    let framing = match (coding, value("Content-Length")?) {
         // These never have a body, whatever the head says (RFC 9112, 6.3).
         _ if matches!(status, 204 | 304) => Framing::Length(0),
         (Some(coding), None) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,

@@ -75,7 +75,7 @@ impl<E> H2Exchange<E> {
 
 impl H2Exchange {
     pub(crate) fn expects_status(&self) -> bool {
-        self.expect.status.is_some()
+        self.expect.names_status()
     }
 }
 

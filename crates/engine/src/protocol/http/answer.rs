@@ -74,7 +74,7 @@ struct Trailer {
 
 /// Who is shown the parts of answers while they are read. `()` looks at nothing, and costs nothing.
 pub trait Keep {
-    /// The head of an answer, whole with its empty line; interim ones (100, 102, 103) are not shown.
+    /// The head of an answer, whole with its empty line; interim ones (1xx but 101) are not shown.
     fn head(&mut self, bytes: &[u8]);
 
     /// The next piece of the body, without any chunked coding.
@@ -235,7 +235,7 @@ impl HttpReader {
         (state.phase == Phase::UntilClose).then(|| finish(state, expect))
     }
 
-    /// Reads a head, skipping interim ones (100, 102, 103). `None`: all bytes are used and more are needed.
+    /// Reads a head, skipping interim ones (1xx but 101). `None`: all bytes are used and more are needed.
     #[inline]
     fn head(
         &mut self,
@@ -285,7 +285,8 @@ impl HttpReader {
                         });
                     }
                     let head = match head.status {
-                        100 | 102 | 103 => continue,
+                        // Also those that are not known (RFC 9110, 15.2).
+                        100 | 102..200 => continue,
                         // It ends HTTP on this connection.
                         101 if expect.asks_for(101) => Head {
                             close: true,
@@ -295,11 +296,6 @@ impl HttpReader {
                         101 => {
                             return Err(Fault::Malformed(
                                 "the server switched protocols (101) unasked",
-                            ));
-                        }
-                        ..200 => {
-                            return Err(Fault::Malformed(
-                                "an interim answer other than 100, 102 and 103",
                             ));
                         }
                         _ => Head {

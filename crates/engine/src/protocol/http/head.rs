@@ -104,18 +104,25 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
     for field in response.headers.iter() {
         let value = field.value.trim_ascii();
         if field.name.eq_ignore_ascii_case("content-length") {
-            let n = std::str::from_utf8(value)
-                .ok()
-                .filter(|v| v.bytes().all(|b| b.is_ascii_digit()))
-                .and_then(|v| v.parse::<u64>().ok())
-                .ok_or(Fault::Malformed("Content-Length is not a number"))?;
-            if length.is_some_and(|other| other != n) {
-                return Err(Fault::Malformed("two different Content-Length fields"));
+            // Several of the same value may have been joined on the way (RFC 9110, 8.6).
+            for value in tokens(value) {
+                let n = std::str::from_utf8(value)
+                    .ok()
+                    .filter(|v| v.bytes().all(|b| b.is_ascii_digit()))
+                    .and_then(|v| v.parse::<u64>().ok())
+                    .ok_or(Fault::Malformed("Content-Length is not a number"))?;
+                if length.is_some_and(|other| other != n) {
+                    return Err(Fault::Malformed("two different Content-Length fields"));
+                }
+                length = Some(n);
             }
-            length = Some(n);
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-            coded = true;
             for coding in tokens(value).filter(|coding| !coding.is_empty()) {
+                // Old servers name this coding, which is none (RFC 2616, 3.6).
+                if coding.eq_ignore_ascii_case(b"identity") {
+                    continue;
+                }
+                coded = true;
                 let this = coding.eq_ignore_ascii_case(b"chunked");
                 // RFC 9112, 7.1: chunked once, or the body would have to be decoded twice.
                 if this && chunks {

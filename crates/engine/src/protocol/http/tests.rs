@@ -359,7 +359,7 @@ fn unsolicited_bytes_make_the_answer_before_them_wrong() {
 }
 
 #[test]
-fn interim_answers_are_skipped_and_others_are_no_answers() {
+fn interim_answers_are_skipped() {
     for (status, asked_for, expected) in [
         (100, None, Ok(None)),
         (102, None, Ok(None)),
@@ -370,11 +370,9 @@ fn interim_answers_are_skipped_and_others_are_no_answers() {
             None,
             Err("the server switched protocols (101) unasked"),
         ),
-        (
-            199,
-            None,
-            Err("an interim answer other than 100, 102 and 103"),
-        ),
+        // Not known, and to be ignored (RFC 9110, 15.2).
+        (104, None, Ok(None)),
+        (199, None, Ok(None)),
     ] {
         let expect = match asked_for {
             Some(status) => Expect::default().with_status(status),
@@ -645,4 +643,35 @@ fn a_server_of_http2_is_named() {
         panic!("{result:?}");
     };
     assert!(why.contains("h2c://"), "{why}");
+}
+
+#[test]
+fn old_ways_to_say_a_length() {
+    for fields in [
+        "Content-Length: 5, 5",
+        "Transfer-Encoding: identity\r\nContent-Length: 5",
+        "Content-Length: 5\r\nContent-Length: 5",
+    ] {
+        let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nhello").repeat(2);
+        let (answers, result) = feed(
+            &mut http(Expect::body("hello")),
+            2,
+            wire.as_bytes(),
+            &[7],
+            false,
+        );
+        assert_eq!(result, Ok(()), "{fields}");
+        assert_eq!(answers, [ok(200, false), ok(200, false)], "{fields}");
+    }
+    let (_, result) = feed(
+        &mut http(Expect::default()),
+        1,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
+        &[],
+        false,
+    );
+    assert_eq!(
+        result,
+        Err(Fault::Malformed("two different Content-Length fields"))
+    );
 }
