@@ -98,7 +98,7 @@ impl Verb {
                 "clinging",
                 "--contract",
                 "tcp-echo",
-                "--within",
+                "--p99",
                 "50ms",
                 "--plain",
             ],

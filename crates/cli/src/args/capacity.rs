@@ -50,7 +50,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity :8000                          # p99 within 10 ms\n  \
     prony capacity :8000 --p99 10ms --p50 2ms --errors 0.1%  # several limits\n  \
     prony capacity './server {port}' --path /users/7 --p90 20ms\n  \
-    prony capacity go-net-http --contract http-echo --within 5ms\n  \
+    prony capacity go-net-http --contract http-echo --p99 5ms\n  \
     prony capacity -f shop.toml :8000             # a request file\n  \
     prony capacity --resolve shop.test:80:127.0.0.1 http://shop.test/\n  \
     prony capacity -u ada:secret :8000/account\n  \
@@ -148,9 +148,15 @@ pub struct LimitArgs {
     /// Limit of the median response time
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     p50: Option<Span>,
+    /// Limit of the 75th percentile
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p75: Option<Span>,
     /// Limit of the 90th percentile
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     p90: Option<Span>,
+    /// Limit of the 95th percentile
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
+    p95: Option<Span>,
     /// Limit of the 99th percentile [default: 10ms]
     ///
     /// The default holds where no other latency limit is given.
@@ -159,37 +165,33 @@ pub struct LimitArgs {
     /// Limit of the 99.9th percentile
     #[arg(long = "p99.9", value_name = "TIME", value_parser = with_unit)]
     p99_9: Option<Span>,
-    /// Another percentile, with the limit --within
-    #[arg(long, value_name = "P", value_parser = percentile)]
-    percentile: Option<f64>,
-    /// Limit of --percentile, or of p99 without it
-    #[arg(long, value_name = "TIME", value_parser = with_unit)]
-    within: Option<Span>,
+    /// Limit of the 99.99th percentile
+    #[arg(long = "p99.99", value_name = "TIME", value_parser = with_unit)]
+    p99_99: Option<Span>,
     /// Limit of failed requests
     #[arg(long, value_name = "SHARE", default_value = "0.1%", value_parser = percent)]
     errors: Share,
 }
 
 impl LimitArgs {
-    /// As they are kept: in the order of their percentiles.
+    /// In the order of their percentiles, as they are kept.
     pub fn limits(&self) -> Limits {
         let named = [
             (50.0, self.p50),
+            (75.0, self.p75),
             (90.0, self.p90),
+            (95.0, self.p95),
             (99.0, self.p99),
             (99.9, self.p99_9),
+            (99.99, self.p99_99),
         ];
         let mut all: Vec<(f64, Span)> = named
             .into_iter()
             .filter_map(|(percentile, within)| Some((percentile, within?)))
             .collect();
-        if all.is_empty() || self.percentile.is_some() || self.within.is_some() {
-            let within = self.within.unwrap_or(Span(USUAL));
-            all.push((self.percentile.unwrap_or(99.0), within));
+        if all.is_empty() {
+            all.push((99.0, Span(USUAL)));
         }
-        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        // Of two limits of the same percentile only the shorter matters.
-        all.dedup_by(|second, first| second.0 == first.0);
         let limit = |(percentile, within): (f64, Span)| LatencyLimit {
             percentile,
             within_ms: within.0.as_secs_f64() * 1e3,
@@ -234,15 +236,6 @@ pub struct Calibrate {
     pub shown: Shown,
 }
 
-fn percentile(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(p) if (1.0..100.0).contains(&p) => Ok(p),
-        _ => Err(format!(
-            "{text:?} is not a percentile: expected something like 99 or 99.9"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,15 +261,11 @@ mod tests {
     fn one_limit_or_several() {
         for (line, expected) in [
             ("", vec![(99.0, 10.0)]),
-            ("--within 5ms", vec![(99.0, 5.0)]),
-            ("--percentile 90", vec![(90.0, 10.0)]),
+            ("--p99 5ms", vec![(99.0, 5.0)]),
             ("--p50 2ms", vec![(50.0, 2.0)]),
             ("--p99 10ms --p50 2ms", vec![(50.0, 2.0), (99.0, 10.0)]),
-            (
-                "--p99.9 1s --within 5ms",
-                vec![(99.0, 5.0), (99.9, 1_000.0)],
-            ),
-            ("--p90 9ms --percentile 90 --within 7ms", vec![(90.0, 7.0)]),
+            ("--p99.9 1s --p95 5ms", vec![(95.0, 5.0), (99.9, 1_000.0)]),
+            ("--p99.99 2s --p75 1ms", vec![(75.0, 1.0), (99.99, 2_000.0)]),
         ] {
             assert_eq!(limits(line), expected, "{line}");
         }

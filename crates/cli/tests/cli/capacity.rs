@@ -39,7 +39,7 @@ fn bounds(report: &Value) -> (f64, f64) {
 #[ignore = "scripts/campaign commands: loads for long"]
 fn a_capacity_or_its_bounds_and_the_curve_below_it() {
     let place = Place::new();
-    let done = search(&place, "3", &["--percentile", "90", "--within", "30ms"]);
+    let done = search(&place, "3", &["--p90", "30ms"]);
     let report = done.json();
     let (low, high) = bounds(&report);
     assert!(low <= 510.0 && high >= 100.0, "{report:#}");

@@ -109,20 +109,8 @@ fn duels_capacities_and_tares_are_the_same_elsewhere() {
             "2",
         ],
         &[
-            "capacity",
-            "--starts",
-            "1",
-            &server,
-            "--path",
-            "/",
-            "--percentile",
-            "90",
-            "--within",
-            "1ns",
-            "-d",
-            "100ms",
-            "--warmup",
-            "100ms",
+            "capacity", "--starts", "1", &server, "--path", "/", "--p90", "1ns", "-d", "100ms",
+            "--warmup", "100ms",
         ],
     ];
     for arguments in all {

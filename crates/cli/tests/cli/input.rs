@@ -419,18 +419,17 @@ fn wrong_usage_ends_with_two() {
 #[test]
 fn limits_of_a_capacity_have_units() {
     let place = Place::new();
-    let refusals: [(&[&str], &[&str]); 8] = [
-        (&["--within", "10"], &["has no unit", "\"10ms\"", "\"10s\""]),
+    let refusals: [(&[&str], &[&str]); 7] = [
+        (&["--p50", "10"], &["has no unit", "\"10ms\"", "\"10s\""]),
         (&["--p99", "5"], &["has no unit", "\"5ms\""]),
         (&["--p99.9", "5"], &["has no unit", "\"5ms\""]),
-        (&["--within", "10 parsecs"], &["is not a duration"]),
+        (&["--p95", "10 parsecs"], &["is not a duration"]),
         (
             &["--errors", "0.1"],
             &["has no unit", "\"0.1%\" or \"10%\""],
         ),
         (&["--beyond", "200"], &["\"200%\""]),
         (&["--beyond", "90%"], &["not a share above 100%"]),
-        (&["--percentile", "100"], &["not a percentile"]),
     ];
     for (arguments, words) in refusals {
         refused(&place, &[&["capacity", "x"], arguments].concat(), 2, words);

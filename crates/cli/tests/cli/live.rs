@@ -165,18 +165,7 @@ fn a_capacity_keeps_the_rates_it_has_tried() {
     let place = Place::new();
     let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
     let arguments = [
-        "capacity",
-        &server,
-        "--path",
-        "/",
-        "--percentile",
-        "90",
-        "--within",
-        "300ms",
-        "-d",
-        "300ms",
-        "-c",
-        "16",
+        "capacity", &server, "--path", "/", "--p90", "300ms", "-d", "300ms", "-c", "16",
     ];
     let mut terminal = Terminal::start(&mut place.command(&arguments), 100);
     // Kept or not kept, as busy as the machine is.

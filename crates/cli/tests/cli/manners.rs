@@ -29,7 +29,7 @@ fn a_name_and_a_password_go_with_every_request() {
     for (verb, more, sides) in [
         ("load", &["-n", "10", "-q"][..], 1),
         ("duel", &[&SOON[..], &duel].concat(), 2),
-        ("capacity", &[&SOON[..], &["--within", "1ns"]].concat(), 1),
+        ("capacity", &[&SOON[..], &["--p99", "1ns"]].concat(), 1),
     ] {
         let (server, url) = server();
         let words = [&[verb, "-u", "ada:secret"], more, &vec![&*url; sides]].concat();
@@ -112,7 +112,7 @@ fn connections_go_elsewhere_and_requests_keep_the_name() {
     let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
     let file = file.display().to_string();
     let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
-    let capacity = [&["capacity", "--within", "1ns"], &SOON[..]].concat();
+    let capacity = [&["capacity", "--p99", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "10"];
     let away = [&load[..], &["--client-host", "a", "--host", "a=env"]].concat();
     // What takes longer tries one of the ways.
@@ -263,7 +263,7 @@ fn noting() -> (String, Arc<Mutex<BTreeSet<IpAddr>>>) {
 fn connections_come_from_the_addresses_that_are_given() {
     let place = Place::new();
     let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
-    let capacity = [&["capacity", "--within", "1ns"], &SOON[..]].concat();
+    let capacity = [&["capacity", "--p99", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "100", "-c", "4"];
     let by = |transport| [&load[..], &["--transport", transport]].concat();
     let away = [&load[..], &["--client-host", "a", "--host", "a=env"]].concat();

@@ -379,7 +379,7 @@ fn a_capacity_search_and_a_run_ask_the_requests_of_a_file() {
         "100ms",
         "-c",
         "2",
-        "--within",
+        "--p99",
         "1ns",
         &server.http(""),
     ]);

@@ -352,7 +352,7 @@ fn sessions_take_part_in_duels_searches_and_experiments() {
     let capacity = [
         "capacity", "--starts", "1", "--quiet", "--json", "-f", &file, "-d", "100ms",
     ];
-    let capacity = [&capacity[..], &["-c", "2", "--within", "1ns", &one]].concat();
+    let capacity = [&capacity[..], &["-c", "2", "--p99", "1ns", &one]].concat();
     let capacity = place.prony(&capacity);
     assert!(capacity.stdout.contains("\"server\""), "{capacity}");
 }
