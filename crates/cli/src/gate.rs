@@ -1,11 +1,12 @@
 //! Judging what was measured by the conditions of `--fail-if`.
 
 use crate::Ended;
-use crate::args::gate::Gate;
+use crate::args::gate::{Conditions, Gate};
 use crate::out::write_file;
 use miette::{IntoDiagnostic, Result};
 use prony_record::service::{CapacityReport, Known};
 use prony_record::{Finding, Percentiles, Severity};
+use prony_report::diff::{Change, DiffReport};
 use prony_report::load::{LoadReport, RequestReport, SessionReport};
 use prony_report::run::RunReport;
 use prony_verdict::gate::{Judged, Metric, Outcome, Reading, Subject, judge, ratios, worst};
@@ -19,13 +20,20 @@ pub struct Verdict {
     strict: bool,
 }
 
-impl Gate {
+impl Conditions {
     /// Judges what was measured.
     pub fn judge(&self, subjects: &[Subject]) -> Verdict {
         Verdict {
             judged: judge(&self.fail_if, subjects),
             strict: self.strict,
         }
+    }
+}
+
+impl Gate {
+    /// Judges what was measured.
+    pub fn judge(&self, subjects: &[Subject]) -> Verdict {
+        self.conditions.judge(subjects)
     }
 
     /// Writes the comment for a pull request, if it was asked for.
@@ -191,6 +199,28 @@ pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
         ratios: Vec::new(),
         serious: serious(&report.checks),
     }]
+}
+
+/// Every server of two runs under every load, against the earlier run.
+pub fn of_diff(report: &DiffReport) -> Vec<Subject> {
+    let subject = |change: &Change| {
+        let cpu = change.cpu.as_ref();
+        let ratios = [
+            (Metric::Throughput, Some(&change.throughput)),
+            (Metric::Cpu, cpu),
+        ];
+        let known = ratios
+            .into_iter()
+            .filter_map(|(metric, ratio)| Some((metric, Reading::of(ratio?))));
+        Subject {
+            name: format!("{} under {}", change.server, change.load),
+            request: None,
+            values: Vec::new(),
+            ratios: known.collect(),
+            serious: Vec::new(),
+        }
+    };
+    report.cells.iter().map(subject).collect()
 }
 
 /// Every server under every load; one that failed has no values.

@@ -124,28 +124,6 @@ impl DiffReport {
         })
     }
 
-    /// What is shown to be worse by `share` or more, in words: the interval lies beyond 1, and the
-    /// estimate at least that far.
-    pub fn worse_by(&self, share: f64) -> Vec<String> {
-        let mut all = Vec::new();
-        for cell in &self.cells {
-            let who = format!("{} under {}", cell.server, cell.load);
-            if cell.throughput_verdict == Verdict::Slower && cell.throughput.value() <= 1.0 - share
-            {
-                let lost = 100.0 * (1.0 - cell.throughput.value());
-                all.push(format!("{who} is slower by {lost:.1}%"));
-            }
-            if let Some(cpu) = cell.cpu
-                && cell.cpu_verdict == Some(Verdict::MoreExpensive)
-                && cpu.value() >= 1.0 + share
-            {
-                let more = 100.0 * (cpu.value() - 1.0);
-                all.push(format!("{who} needs {more:.1}% more CPU time per request"));
-            }
-        }
-        all
-    }
-
     /// As text for a terminal of this many columns.
     pub fn text(&self, width: usize) -> String {
         let mut out = format!("run {} against run {}\n", self.after, self.before);

@@ -6,7 +6,7 @@ use super::gate::Gate;
 use super::grpc::Called;
 use super::http2::Http2;
 use super::machines::Apart;
-use super::number::{count, rate};
+use super::number::count;
 use super::over::OverArgs;
 use super::pace::steady_connections;
 use super::request::{Asked, Request};
@@ -61,7 +61,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity --size 200 ws://localhost:8000/chat  # docs/websocket.md\n  \
     prony capacity :8000 --beyond 200%            # overload and recovery\n  \
     prony capacity :8000 --starts 3               # faster, a wider interval\n  \
-    prony capacity :8000 --at-least 5000          # exit status 3 when below")]
+    prony capacity :8000 --fail-if 'capacity < 5k'  # exit status 3 if so")]
 pub struct Capacity {
     /// A URL, a command line with {port}, or a server of the catalog
     ///
@@ -85,9 +85,6 @@ pub struct Capacity {
     /// Fewer than 3 give a range instead of an estimate.
     #[arg(long, value_name = "N", default_value_t = STARTS, value_parser = count::<u32>)]
     pub starts: u32,
-    /// Exit with 3 when the capacity is below this rate
-    #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub at_least: Option<f64>,
     /// Connections at the start of a trial [default: by rate]
     #[arg(short, long, value_name = "N", value_parser = steady_connections)]
     pub connections: Option<u32>,

@@ -1,5 +1,6 @@
 //! What shows, exports and compares results.
 
+use super::gate::Conditions;
 use super::share::Share;
 use crate::complete;
 use clap::{Args, ValueEnum};
@@ -145,7 +146,7 @@ pub struct View {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony diff 12 15\n  \
-    prony diff 12 latest --fail-if-slower 5%   # exit status 3 if so")]
+    prony diff 12 latest --fail-if 'throughput < -5%'  # exit status 3 if so")]
 pub struct Diff {
     /// Earlier run: its number, `latest`, or an experiment's name
     #[arg(add = ArgValueCandidates::new(complete::runs))]
@@ -153,11 +154,8 @@ pub struct Diff {
     /// Later run
     #[arg(add = ArgValueCandidates::new(complete::runs))]
     pub after: String,
-    /// Exit with 3 if a server is slower by this share
-    ///
-    /// Or if it needs more CPU time per request, by this share or more.
-    #[arg(long, value_name = "SHARE")]
-    pub fail_if_slower: Option<Share>,
+    #[command(flatten)]
+    pub conditions: Conditions,
     /// Treat smaller differences as equal
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     pub min_effect: Share,

@@ -19,7 +19,7 @@ use prony_lab::interrupt::Interrupt;
 use prony_lab::placement::Placement;
 use prony_lab::topology::Topology;
 use prony_lab::trial::{Lab, Progress};
-use prony_record::service::{CapacityReport, Known};
+use prony_record::service::CapacityReport;
 use prony_record::{Load, Spacing, Span, Subject};
 use prony_report::show;
 use prony_verdict::design::Given;
@@ -141,34 +141,13 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
     Ok(verdict.ended(judge(args, &report)))
 }
 
-/// Is the capacity known, and is it as high as was asked for? That may be clear from a range too.
+/// Is the capacity known? Whether it is known well enough for a condition, the condition says.
 fn judge(args: &Capacity, report: &CapacityReport) -> Ended {
-    if report.interrupted {
-        return Ended::Incomplete;
+    let known = report.capacity.is_some() || !args.gate.conditions.fail_if.is_empty();
+    match known && !report.interrupted {
+        true => Ended::Done,
+        false => Ended::Incomplete,
     }
-    let Known { low, high, .. } = report.known;
-    let Some(wanted) = args.at_least else {
-        // Whether it is known well enough for a condition, the condition says.
-        return match report.capacity.is_some() || !args.gate.fail_if.is_empty() {
-            true => Ended::Done,
-            false => Ended::Incomplete,
-        };
-    };
-    if low.is_some_and(|low| low >= wanted) {
-        return Ended::Done;
-    }
-    if report.capacity.is_some() || high.is_some_and(|high| high <= wanted) {
-        eprintln!(
-            "the capacity is below the {} that were asked for",
-            show::rate(wanted)
-        );
-        return Ended::Broken;
-    }
-    eprintln!(
-        "it is not known whether the capacity is the {} that were asked for",
-        show::rate(wanted)
-    );
-    Ended::Incomplete
 }
 
 fn explain(error: &CapacityError) -> miette::Report {

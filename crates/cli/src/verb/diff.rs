@@ -3,6 +3,7 @@
 use super::report::find;
 use crate::Ended;
 use crate::args::{Diff, Places};
+use crate::gate::of_diff;
 use miette::{IntoDiagnostic, Result};
 use prony_report::diff::DiffReport;
 
@@ -14,26 +15,15 @@ pub fn main(places: &Places, args: &Diff) -> Result<Ended> {
     );
     let report =
         DiffReport::new(&notebook, &before, &after, args.min_effect.0).into_diagnostic()?;
+    let verdict = args.conditions.judge(&of_diff(&report));
     if args.json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&report).into_diagnostic()?
-        );
+        println!("{}", verdict.json(&report)?);
     } else {
         crate::out::report(|width| report.text(width));
     }
-    if report.cells.is_empty() {
-        return Ok(Ended::Incomplete);
-    }
-    let Some(limit) = args.fail_if_slower else {
-        return Ok(Ended::Done);
-    };
-    let broken = report.worse_by(limit.0);
-    for what in &broken {
-        eprintln!("{what}");
-    }
-    Ok(match broken.is_empty() {
-        true => Ended::Done,
-        false => Ended::Broken,
-    })
+    verdict.tell();
+    Ok(verdict.ended(match report.cells.is_empty() {
+        true => Ended::Incomplete,
+        false => Ended::Done,
+    }))
 }

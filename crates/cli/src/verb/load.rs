@@ -422,7 +422,7 @@ fn known_requests(args: &Load, plan: &Plan) -> Result<()> {
         }
         _ => ("request", Vec::new()),
     };
-    for condition in &args.gate.fail_if {
+    for condition in &args.gate.conditions.fail_if {
         if let Some(name) = &condition.request
             && !names.contains(&name.as_str())
         {

@@ -62,13 +62,13 @@ fn a_capacity_or_its_bounds_and_the_curve_below_it() {
 #[test]
 fn a_capacity_that_is_too_low_has_a_status_of_its_own() {
     let place = Place::new();
-    let more = ["--p90", "30ms", "--at-least", "100000000"];
+    let more = ["--p90", "30ms", "--strict", "--fail-if", "capacity < 100M"];
     let done = search(&place, "1", &more);
     // A rate that high is never sent; where noise leaves no upper bound, it is not known.
     let known = done.json()["known"]["high"].is_number();
-    let expected = if known { "below" } else { "not known" };
+    let expected = if known { "failed: " } else { "not known: " };
     assert!(done.stderr.contains(expected), "{done}");
-    done.with(if known { 3 } else { 1 });
+    done.with(if known { 3 } else { 4 });
 }
 
 #[test]

@@ -370,15 +370,19 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
     });
     let (before, after) = compared.expect("a verdict in one of five attempts");
     let done = place
-        .prony(&["diff", &before, &after, "--fail-if-slower", "5%"])
+        .prony(&["diff", &before, &after, "--fail-if", "throughput < -5%"])
         .with(3);
-    assert!(done.stderr.contains("it under c8 is slower by"), "{done}");
+    assert!(
+        done.stderr
+            .contains("failed: throughput < -5%: it under c8"),
+        "{done}"
+    );
     place
-        .prony(&["diff", &after, &before, "--fail-if-slower", "5%"])
+        .prony(&["diff", &after, &before, "--fail-if", "throughput < -5%"])
         .with(0);
     place.prony(&["diff", &before, "99"]).with(1);
     place
-        .prony(&["diff", &before, &after, "--fail-if-slower", "5x"])
+        .prony(&["diff", &before, &after, "--fail-if", "throughput < 5x"])
         .with(2);
 }
 
