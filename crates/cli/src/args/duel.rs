@@ -107,13 +107,7 @@ pub struct Duel {
     /// Compare only throughput, p50, p99 or cpu
     ///
     /// May be repeated. Saves the time that the others would need, and gives narrower intervals.
-    #[arg(
-        long,
-        value_name = "QUANTITY",
-        value_enum,
-        hide_possible_values = true,
-        conflicts_with = "no_rate"
-    )]
+    #[arg(long, value_name = "QUANTITY", value_enum, hide_possible_values = true)]
     pub only: Vec<Only>,
     /// Number of rounds [default: until decided]
     ///
@@ -142,9 +136,6 @@ pub struct Duel {
     /// prony loads all sides at this rate. By default half of what the slowest side reaches.
     #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
-    /// Compare throughput only, without a part at a common rate
-    #[arg(long, conflicts_with = "rate", help_heading = "Load")]
-    pub no_rate: bool,
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]

@@ -13,7 +13,7 @@ fn place() -> Place {
     };
     script(
         "bin/prony",
-        "exec \"$PRONY\" \"$@\" --rounds 2 -d 300ms --warmup 50ms -c 2 --no-rate",
+        "exec \"$PRONY\" \"$@\" --rounds 2 -d 300ms --warmup 50ms -c 2 --only throughput",
     );
     script(
         "bin/gh",

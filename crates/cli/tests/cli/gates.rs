@@ -73,7 +73,8 @@ fn a_run_and_a_duel_are_judged_against_what_they_are_compared_with() {
     ];
     let comment = place.path().join("duel.md").display().to_string();
     let more = [
-        "--no-rate",
+        "--only",
+        "throughput",
         "--fail-if",
         "throughput < -99.9%",
         "--fail-if",

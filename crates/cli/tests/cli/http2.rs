@@ -256,7 +256,12 @@ const SHORT: [&str; 7] = ["--rounds", "2", "-d", "100ms", "--warmup", "0s", "-c"
 #[ignore = "scripts/campaign commands: loads for long"]
 fn duels_are_fought_over_http2() {
     let place = Place::new();
-    let duel = [&["duel", "--json", "--no-rate"][..], &SHORT, &["2"]].concat();
+    let duel = [
+        &["duel", "--json", "--only", "throughput"][..],
+        &SHORT,
+        &["2"],
+    ]
+    .concat();
     let url = format!("h2c://127.0.0.1:{}/", serves(serve));
     place
         .prony(&[&duel[..], &["--streams", "4", &url, &url]].concat())

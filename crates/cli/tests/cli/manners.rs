@@ -25,7 +25,7 @@ const SOON: [&str; 7] = ["-d", "50ms", "--warmup", "0s", "-c", "2", "--quiet"];
 #[test]
 fn a_name_and_a_password_go_with_every_request() {
     let place = Place::new();
-    let duel = ["--rounds", "2", "--no-rate"];
+    let duel = ["--rounds", "2", "--only", "throughput"];
     for (verb, more, sides) in [
         ("load", &["-n", "10", "-q"][..], 1),
         ("duel", &[&SOON[..], &duel].concat(), 2),
@@ -111,7 +111,11 @@ fn connections_go_elsewhere_and_requests_keep_the_name() {
     let place = Place::new();
     let file = place.file("a.toml", "[[request]]\nname = 'a'\npath = '/'\n");
     let file = file.display().to_string();
-    let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
+    let duel = [
+        &["duel", "--rounds", "2", "--only", "throughput"],
+        &SOON[..],
+    ]
+    .concat();
     let capacity = [&["capacity", "--p99", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "10"];
     let away = [&load[..], &["--client-host", "a", "--host", "a=env"]].concat();
@@ -262,7 +266,11 @@ fn noting() -> (String, Arc<Mutex<BTreeSet<IpAddr>>>) {
 #[test]
 fn connections_come_from_the_addresses_that_are_given() {
     let place = Place::new();
-    let duel = [&["duel", "--rounds", "2", "--no-rate"], &SOON[..]].concat();
+    let duel = [
+        &["duel", "--rounds", "2", "--only", "throughput"],
+        &SOON[..],
+    ]
+    .concat();
     let capacity = [&["capacity", "--p99", "1ns"], &SOON[..]].concat();
     let load = ["load", "-q", "--no-keep", "-n", "100", "-c", "4"];
     let by = |transport| [&load[..], &["--transport", transport]].concat();

@@ -71,7 +71,7 @@ fn a_load_a_duel_and_a_verification_are_made_over_tls() {
     let duel = [
         "duel", &url, &url, "--rounds", "2", "-d", "300ms", "-c", "2",
     ];
-    let more = ["--warmup", "0s", "--no-rate", "--json"];
+    let more = ["--warmup", "0s", "--only", "throughput", "--json"];
     let duel = place
         .prony(&[&duel[..], &more, &body].concat())
         .with(0)

@@ -134,11 +134,12 @@ fn what_cannot_work_over_websocket_is_said() {
     }
 }
 
-const SHORT: [&str; 9] = [
+const SHORT: [&str; 10] = [
     "--json",
     "--rounds",
     "2",
-    "--no-rate",
+    "--only",
+    "throughput",
     "-d",
     "100ms",
     "--warmup",

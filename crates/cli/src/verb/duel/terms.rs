@@ -58,10 +58,7 @@ pub fn time(args: &Duel) -> Time {
 
 /// What is compared, in the order of reports.
 fn quantities(args: &Duel) -> Vec<Quantity> {
-    let wanted = |quantity: &Quantity| match (args.no_rate, args.only.as_slice()) {
-        (true, _) => *quantity == Quantity::Throughput,
-        (false, []) => true,
-        (false, only) => only.iter().any(|one| one.0 == *quantity),
-    };
+    let only = args.only.as_slice();
+    let wanted = |quantity: &Quantity| only.is_empty() || only.iter().any(|one| one.0 == *quantity);
     Quantity::ALL.into_iter().filter(wanted).collect()
 }
