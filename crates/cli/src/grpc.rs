@@ -3,8 +3,6 @@
 use crate::args::grpc::{Called, Grpc, Messages};
 use crate::args::request::{Request, Statuses};
 use crate::request::text_or_file;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use miette::{IntoDiagnostic, Result, miette};
 use prony_engine::protocol::Expect;
 use prony_engine::protocol::grpc::{Call, GrpcExpect};
@@ -14,12 +12,7 @@ const URL: &str = "grpc://HOST:PORT/package.Service/Method, or grpcs:// over TLS
 
 impl Grpc {
     fn is_given(&self) -> bool {
-        !self.proto.is_empty()
-            || self.message_file.is_some()
-            || self.message_hex.is_some()
-            || self.message_base64.is_some()
-            || self.expect_message.is_some()
-            || self.expect_messages.is_some()
+        !self.proto.is_empty() || self.expect_message.is_some() || self.expect_messages.is_some()
     }
 
     /// Where nothing is called: nothing may have been said about it.
@@ -33,31 +26,18 @@ impl Grpc {
         }
     }
 
-    /// The message as it is encoded. `message` is what was said as JSON.
-    fn encoded(&self, message: Option<&str>, method: Option<&Method>) -> Result<Vec<u8>> {
-        if let Some(path) = &self.message_file {
-            return std::fs::read(path)
-                .map_err(|error| miette!("cannot read {}: {error}", path.display()));
-        }
-        if let Some(text) = &self.message_hex {
-            return hex(text).ok_or_else(|| {
-                usage!("--message-hex: expected pairs of hexadecimal digits, found {text:?}")
-            });
-        }
-        if let Some(text) = &self.message_base64 {
-            return BASE64
-                .decode(text)
-                .map_err(|error| usage!("--message-base64: {error}"));
-        }
+    /// The encoded message: from JSON with the method's types, else from a file.
+    fn encoded(message: Option<&str>, method: Option<&Method>) -> Result<Vec<u8>> {
         match (message, method) {
             (None, _) => Ok(Vec::new()),
-            (Some(_), None) => Err(usage!(
-                help = "--message-file, --message-hex and --message-base64 take a message as it is encoded",
-                "--message is JSON, which needs the .proto file of the method: --proto FILE"
-            )),
             (Some(json), Some(method)) => method
                 .input(&json_of(json)?)
                 .map_err(|wrong| usage!("--message: {wrong}")),
+            (Some(file), None) if file.starts_with('@') => text_or_file(file),
+            (Some(_), None) => Err(usage!(
+                help = "without --proto, --message @FILE has the encoded message",
+                "--message is JSON, which needs the .proto file of the method: --proto FILE"
+            )),
         }
     }
 }
@@ -80,18 +60,6 @@ fn json_of(text: &str) -> Result<String> {
     String::from_utf8(text_or_file(text)?).into_diagnostic()
 }
 
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    let value = |digit: u8| char::from(digit).to_digit(16);
-    let pairs = digits.chunks(2);
-    pairs
-        .map(|pair| match *pair {
-            [high, low] => u8::try_from(16 * value(high)? + value(low)?).ok(),
-            _ => None,
-        })
-        .collect()
-}
-
 /// The call of `path`, which is `/package.Service/Method`, with what was said of it.
 pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) -> Result<Rpc> {
     let path = format!("/{}", path.trim_start_matches('/'));
@@ -112,9 +80,9 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
             "{path} takes a stream of messages, which prony does not send"
         ));
     }
-    if request.method.is_some() || request.body.is_some() || request.body_file.is_some() {
+    if request.method.is_some() || request.body.is_some() {
         return Err(usage!(
-            help = "--message or --message-file is what it sends; -H is metadata",
+            help = "--message is what it sends; -H is metadata",
             "a call of gRPC has no --method and no --body"
         ));
     }
@@ -159,7 +127,7 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
         call: Call {
             path,
             metadata: request.fields()?,
-            message: grpc.encoded(message, method.as_ref())?,
+            message: Grpc::encoded(message, method.as_ref())?,
         },
         expect: GrpcExpect {
             status,
@@ -169,18 +137,4 @@ pub fn rpc(grpc: &Grpc, message: Option<&str>, request: &Request, path: &str) ->
         },
         output: method.as_ref().map(Method::answers),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hexadecimal_digits() {
-        assert_eq!(hex("0a05 ff"), Some(vec![10, 5, 255]));
-        assert_eq!(hex(""), Some(Vec::new()));
-        for wrong in ["0", "0g", "abc", "ä0"] {
-            assert_eq!(hex(wrong), None, "{wrong}");
-        }
-    }
 }

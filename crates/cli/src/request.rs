@@ -22,14 +22,13 @@ impl Request {
         self.method.is_some()
             || !self.headers.is_empty()
             || self.body.is_some()
-            || self.body_file.is_some()
             || self.expect_status.is_some()
             || self.expect_body.is_some()
     }
 
     /// The method: what was said, else GET, or POST with a body, as in curl.
     pub fn method(&self) -> Result<String> {
-        let has_body = self.body.is_some() || self.body_file.is_some();
+        let has_body = self.body.is_some();
         let method = match &self.method {
             Some(method) => method.as_str(),
             None if has_body => "POST",
@@ -78,10 +77,9 @@ impl Request {
 
     /// The body; empty when there is none.
     pub fn content(&self) -> Result<Vec<u8>> {
-        match (&self.body, &self.body_file) {
-            (_, Some(path)) => read(path),
-            (Some(body), None) => text_or_file(body),
-            (None, None) => Ok(Vec::new()),
+        match &self.body {
+            Some(body) => text_or_file(body),
+            None => Ok(Vec::new()),
         }
     }
 
@@ -191,12 +189,8 @@ pub fn ways(no_pipelining: bool) -> Vec<Way> {
 pub fn text_or_file(text: &str) -> Result<Vec<u8>> {
     match text.strip_prefix('@') {
         None => Ok(text.as_bytes().to_vec()),
-        Some(path) => read(path),
+        Some(path) => std::fs::read(path).map_err(|error| miette!("cannot read {path}: {error}")),
     }
-}
-
-fn read(path: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|error| miette!("cannot read {path}: {error}"))
 }
 
 /// May it be a method, or the name of a header field (RFC 9110, 5.6.2)?

@@ -35,7 +35,6 @@ impl Request {
         let given = [
             ("--method", self.method.is_some()),
             ("--body", self.body.is_some()),
-            ("--body-file", self.body_file.is_some()),
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-body", self.expect_body.is_some()),
             ("--compressed", self.encoding.compressed),

@@ -17,15 +17,6 @@ pub struct Grpc {
     /// May be repeated.
     #[arg(short = 'I', long, value_name = "DIR", requires = "proto")]
     pub proto_path: Vec<PathBuf>,
-    /// Encoded message, from a file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["message_hex", "message_base64"])]
-    pub message_file: Option<PathBuf>,
-    /// Encoded message, in hexadecimal digits
-    #[arg(long, value_name = "HEX", conflicts_with = "message_base64")]
-    pub message_hex: Option<String>,
-    /// Encoded message, in base64
-    #[arg(long, value_name = "TEXT")]
-    pub message_base64: Option<String>,
     /// Expected message, as JSON or @FILE
     ///
     /// Every response must have it; a stream, as its only message. By default the message of the
@@ -47,7 +38,9 @@ pub struct Called {
     #[arg(long, value_name = "METHOD", conflicts_with_all = ["path", "contract", "file"])]
     pub call: Option<String>,
     /// Message to send, as JSON with --proto, or @FILE [default: empty]
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["message_file", "message_hex", "message_base64"])]
+    ///
+    /// Without --proto, @FILE has the encoded message.
+    #[arg(long, value_name = "JSON")]
     pub message: Option<String>,
     #[command(flatten)]
     pub grpc: Grpc,

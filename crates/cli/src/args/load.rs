@@ -87,7 +87,7 @@ pub struct Load {
         short,
         long,
         value_name = "FILE",
-        conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body"],
+        conflicts_with_all = ["method", "headers", "body", "expect_status", "expect_body"],
         help_heading = "Request"
     )]
     pub file: Option<PathBuf>,
@@ -98,7 +98,7 @@ pub struct Load {
     #[arg(
         long,
         value_name = "LOG",
-        conflicts_with_all = ["rate", "requests", "arrival", "random_shares", "method", "body", "body_file", "expect_status", "expect_body"],
+        conflicts_with_all = ["rate", "requests", "arrival", "random_shares", "method", "body", "expect_status", "expect_body"],
         help_heading = "Request"
     )]
     pub replay: Option<PathBuf>,
@@ -124,12 +124,7 @@ pub struct Load {
     ///
     /// tcp:// expects it back; \n, \r, \t and \\ are escapes. With grpc:// and --proto, the message
     /// of a call as JSON [default: empty].
-    #[arg(
-        long,
-        value_name = "TEXT",
-        conflicts_with_all = ["message_file", "message_hex", "message_base64"],
-        help_heading = "Request"
-    )]
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
     pub message: Option<String>,
     /// Connect to this unix socket
     #[arg(

@@ -23,14 +23,6 @@ pub struct Request {
     /// Request body, or @FILE
     #[arg(short, long, value_name = "BODY", help_heading = "Request")]
     pub body: Option<String>,
-    /// File with the body
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "body",
-        help_heading = "Request"
-    )]
-    pub body_file: Option<String>,
     /// Expected status, such as 200 or 2xx
     ///
     /// By default any below 400. Of a gRPC call its name or number, such as NOT_FOUND or 5; by default OK.

@@ -112,16 +112,10 @@ fn a_duel_makes_calls() {
 fn without_a_file_the_bytes_do() {
     let it = world();
     let url = it.url("Count");
-    let bytes = [
-        "load",
-        "-n",
-        "50",
-        "-c",
-        "1",
-        "--message-hex",
-        "0a 03 74 77 6f",
-        "--json",
-    ];
+    let file = it.place.path().join("call.bin");
+    std::fs::write(&file, b"\x0a\x03two").unwrap();
+    let file = format!("@{}", file.display());
+    let bytes = ["load", "-n", "50", "-c", "1", "--message", &file, "--json"];
     let more = ["--expect-messages", "0..5", "--no-verify", &url];
     let seen = it.place.prony(&[&bytes[..], &more].concat()).with(0).json();
     assert_eq!(seen["grpc"]["messages"], 100, "{seen:#}");

@@ -22,7 +22,7 @@ impl Schema {
     pub fn read(_files: &[PathBuf], _paths: &[PathBuf]) -> Result<Self> {
         Err(miette!(
             help = "build it with: cargo install --path crates/cli --features proto\n\
-                without --proto, --message-file, --message-hex and --message-base64 take a message as it is encoded",
+                without --proto, --message @FILE has the encoded message",
             "this prony was built without `proto`, which reads .proto files"
         ))
     }
