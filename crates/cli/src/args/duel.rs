@@ -134,7 +134,7 @@ pub struct Duel {
     /// Requests per second for latency and CPU time
     ///
     /// prony loads all sides at this rate. By default half of what the slowest side reaches.
-    #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
+    #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
     #[command(flatten)]
     pub tls: Tls,

@@ -74,8 +74,8 @@ pub struct Load {
     ///
     /// An open loop: each request has a due time that no stall of the server moves, over all
     /// connections. 100..5000 grows or falls evenly over the duration; '100 for 30s, 500 for 1m,
-    /// 500..100 for 30s' are stages. By default a closed loop, as fast as responses come.
-    #[arg(long, value_name = "N", value_parser = pace)]
+    /// 500..100 for 30s' are stages. By default a closed loop, as fast as responses come. Also -R, as in wrk2.
+    #[arg(long, short_alias = 'R', value_name = "N", value_parser = pace)]
     pub rate: Option<Pace>,
     #[command(flatten)]
     pub shape: Shape,
@@ -127,8 +127,11 @@ pub struct Load {
     #[arg(long, value_name = "TEXT", help_heading = "Request")]
     pub message: Option<String>,
     /// Connect to this unix socket
+    ///
+    /// Also --unix-socket, as in curl.
     #[arg(
         long,
+        alias = "unix-socket",
         value_name = "PATH",
         conflicts_with_all = ["client_host", "resolve", "connect_to", "interface"],
         help_heading = "Request"

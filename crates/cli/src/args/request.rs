@@ -8,7 +8,16 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, Args)]
 pub struct Request {
     /// Method [default: GET, or POST with a body]
-    #[arg(short, long, value_name = "METHOD", help_heading = "Request")]
+    ///
+    /// Also -X, as in curl.
+    #[arg(
+        short,
+        short_alias = 'X',
+        long,
+        alias = "request",
+        value_name = "METHOD",
+        help_heading = "Request"
+    )]
     pub method: Option<String>,
     /// Header field or gRPC metadata, as 'Name: value'
     ///
@@ -21,7 +30,15 @@ pub struct Request {
     )]
     pub headers: Vec<String>,
     /// Request body, or @FILE
-    #[arg(short, long, value_name = "BODY", help_heading = "Request")]
+    ///
+    /// Also --data, as in curl.
+    #[arg(
+        short,
+        long,
+        alias = "data",
+        value_name = "BODY",
+        help_heading = "Request"
+    )]
     pub body: Option<String>,
     /// Expected status, such as 200 or 2xx
     ///

@@ -9,11 +9,16 @@ use std::path::PathBuf;
 pub struct Tls {
     /// Trust the authorities in this PEM file
     ///
-    /// By default the system's.
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    /// By default the system's. Also --cacert, as in curl.
+    #[arg(
+        long,
+        alias = "cacert",
+        value_name = "FILE",
+        conflicts_with = "insecure"
+    )]
     pub ca: Option<PathBuf>,
     /// Accept every certificate
-    #[arg(long)]
+    #[arg(short = 'k', long)]
     pub insecure: bool,
     /// Client certificate, a PEM file with its chain
     #[arg(long, value_name = "FILE", requires = "key")]

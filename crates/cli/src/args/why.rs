@@ -62,7 +62,7 @@ pub struct Why {
     #[command(flatten)]
     pub driven: Driven,
     /// Requests per second [default: half the throughput]
-    #[arg(long, value_name = "N", value_parser = steady_rate, help_heading = "Load")]
+    #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
     #[command(flatten)]
     pub tls: Tls,

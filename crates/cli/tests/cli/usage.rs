@@ -76,3 +76,42 @@ fn an_address_without_a_scheme_is_http() {
         assert_eq!(done.json()["outcomes"]["ok"], 20, "{done}");
     }
 }
+
+/// What people type out of habit: curl's and wrk's options.
+#[test]
+fn habits_of_curl_and_wrk_are_understood() {
+    let place = Place::new();
+    let server = Served::start(&["http-echo"]);
+    let url = server.http("/");
+    let habits = [
+        "-X", "GET", "-k", "-R", "200", "-n", "20", "-c", "2", "--json",
+    ];
+    let done = place
+        .prony(&[&["load", &url][..], &habits].concat())
+        .with(2);
+    // Of these only -k needs TLS.
+    assert!(done.stderr.contains("TLS"), "{done}");
+    let habits: Vec<&str> = habits.into_iter().filter(|word| *word != "-k").collect();
+    let done = place
+        .prony(&[&["load", &url][..], &habits].concat())
+        .with(0);
+    assert_eq!(done.json()["rate"], 200.0, "{done}");
+    for (line, why) in [
+        (
+            &["load", "--data", "@/no/such", &url][..],
+            "cannot read /no/such",
+        ),
+        (&["load", "--request", "no method", &url], "is not a method"),
+        (&["load", "--unix-socket", "/no/such", &url], "/no/such"),
+        (
+            &["duel", "--cacert", "/no/such.pem", ":1", ":2"],
+            "options of TLS",
+        ),
+    ] {
+        let done = place.prony(line);
+        assert!(
+            done.code != Some(0) && done.stderr.contains(why),
+            "{line:?}: {done}"
+        );
+    }
+}
