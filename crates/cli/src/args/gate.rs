@@ -21,7 +21,7 @@ pub struct Gate {
 pub struct Conditions {
     /// Exit with 3 if so: 'p99 > 10ms', 'cpu > +5%'
     ///
-    /// Judged by the 95 % interval. 'p99 > 10ms' and 'errors > 0.1%' are limits; 'cpu > +5%' and
+    /// Judged by the 95% interval. 'p99 > 10ms' and 'errors > 0.1%' are limits; 'cpu > +5%' and
     /// 'throughput < -5%' compare with the first side or the baseline. May be repeated.
     #[arg(long, value_name = "CONDITION", help_heading = "Output")]
     pub fail_if: Vec<Condition>,
