@@ -5,11 +5,10 @@ mod kept;
 
 use crate::clock::{self, Nanos, SECOND};
 use crate::control::Control;
-use crate::part::Told;
+use crate::outcome::{Detail, Error, Progress, WorkerMessage};
 use crate::plan::Plan;
 use crate::protocol::{HeadBytes, PlainBytes};
 use crate::recorder::{Record, Slice};
-use crate::run::{Detail, Error, Progress};
 use crate::trace::Opening;
 use crate::worker::Report;
 use batches::Batches;
@@ -63,19 +62,19 @@ impl<'a> Gather<'a> {
     /// of them are ready to begin.
     pub(crate) fn hear(
         &mut self,
-        told: Told,
+        told: WorkerMessage,
         control: &Control,
         progress: &mut dyn Progress,
     ) -> bool {
-        let ready = matches!(told, Told::Ready);
+        let ready = matches!(told, WorkerMessage::Ready);
         match told {
-            Told::Ready => self.ready += 1,
-            Told::Window(slice) => self.slice(*slice, control, progress),
-            Told::Done(transport, report) => {
+            WorkerMessage::Ready => self.ready += 1,
+            WorkerMessage::Window(slice) => self.slice(*slice, control, progress),
+            WorkerMessage::Done(transport, report) => {
                 self.transport = transport;
                 self.reports.push(*report);
             }
-            Told::Failed(error) => {
+            WorkerMessage::Failed(error) => {
                 control.stop();
                 self.error.get_or_insert(error);
             }

@@ -4,9 +4,9 @@
 use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
+use crate::outcome::{Error, Progress, WorkerMessage};
 use crate::plan::Plan;
 use crate::recorder::Slice;
-use crate::run::{Error, Progress};
 use crate::worker::Report;
 use prony_record::Transport;
 use serde::{Deserialize, Serialize};
@@ -31,19 +31,6 @@ impl Part {
     }
 }
 
-/// What a worker tells the thread that gathers.
-#[derive(Debug)]
-pub(crate) enum Told {
-    /// Its connections are set up as far as they can be.
-    Ready,
-    /// A window has ended.
-    Window(Box<Slice>),
-    /// It has ended, and bytes were moved by this.
-    Done(Transport, Box<Report>),
-    /// It could not go on.
-    Failed(Error),
-}
-
 /// What a worker tells a [`Gather`] in another process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PartMessage(Sent);
@@ -56,18 +43,18 @@ enum Sent {
     Failed(String),
 }
 
-impl From<Told> for PartMessage {
-    fn from(told: Told) -> Self {
+impl From<WorkerMessage> for PartMessage {
+    fn from(told: WorkerMessage) -> Self {
         Self(match told {
-            Told::Ready => Sent::Ready,
-            Told::Window(slice) => Sent::Window(slice),
-            Told::Done(transport, report) => Sent::Done(transport, report),
-            Told::Failed(error) => Sent::Failed(error.to_string()),
+            WorkerMessage::Ready => Sent::Ready,
+            WorkerMessage::Window(slice) => Sent::Window(slice),
+            WorkerMessage::Done(transport, report) => Sent::Done(transport, report),
+            WorkerMessage::Failed(error) => Sent::Failed(error.to_string()),
         })
     }
 }
 
-impl From<PartMessage> for Told {
+impl From<PartMessage> for WorkerMessage {
     fn from(message: PartMessage) -> Self {
         match message.0 {
             Sent::Ready => Self::Ready,

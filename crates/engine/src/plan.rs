@@ -7,29 +7,10 @@ use crate::protocol::mix::{Recorded, RecordedRequest};
 use crate::protocol::tls::TlsOptions;
 use crate::protocol::ws::WsMessages;
 use crate::protocol::{Expect, HttpExchange, Limits, Mix};
+use crate::target::Target;
 use prony_record::load::{Invalid, Load, Spacing, Transport};
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
-
-/// Where the server listens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Target {
-    /// A TCP address, IPv4 or IPv6.
-    Tcp(SocketAddr),
-    /// A unix stream socket.
-    Unix(PathBuf),
-}
-
-impl std::fmt::Display for Target {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Tcp(addr) => addr.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
+use std::net::IpAddr;
 
 /// What is said on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

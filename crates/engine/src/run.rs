@@ -1,68 +1,26 @@
 //! Starting the workers and putting together what they saw.
 
-use crate::clock::Nanos;
 use crate::control::Control;
 use crate::gather::Gather;
-use crate::part::{Part, PartMessage, Told};
-use crate::plan::{Arrival, Dialogue, Plan, Target};
+use crate::outcome::{Detail, Error, Progress, WorkerMessage};
+use crate::part::{Part, PartMessage};
+use crate::plan::{Arrival, Dialogue, Plan};
 use crate::protocol::grpc::Grpc;
 use crate::protocol::h2::{H2, Plain};
 use crate::protocol::mix::{Users, over_h2};
-use crate::protocol::tls::{Connector, Tls, TlsInvalid};
+use crate::protocol::tls::{Connector, Tls};
 use crate::protocol::ws::Ws;
-use crate::protocol::{Echo, HeadBytes, Http, Mixed, PlainBytes, Session};
+use crate::protocol::{Echo, Http, Mixed, Session};
 use crate::schedule::{
     Closed, Constant, Open, Poisson, Replayed, Schedule, Share, Staged, StagedPoisson,
 };
-use crate::trace::{Opening, Sample};
+use crate::target::Target;
 use crate::transport::{Came, Endpoints, Epoll, Transport, Uring, try_source};
 use crate::worker::{Event, Report, Worker};
-use prony_record::load::{Invalid, Load};
-use prony_record::{Observation, Outcomes, Transport as Kind, Window};
-use std::io;
+use prony_record::load::Load;
+use prony_record::{Observation, Transport as Kind};
 use std::net::IpAddr;
 use std::sync::mpsc;
-
-/// Why a load could not be carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The plan is invalid.
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
-    /// The transport could not be had.
-    #[error("{kind} cannot be used: {source}")]
-    Transport {
-        /// Which.
-        kind: Kind,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// Connections cannot come from one of the plan's [sources](Plan::sources).
-    #[error("connections cannot come from {address}: {}", unusable(.error))]
-    Source {
-        /// Which.
-        address: IpAddr,
-        /// What the kernel said.
-        error: io::Error,
-    },
-    /// The plan's options of TLS cannot be carried out.
-    #[error(transparent)]
-    Tls(#[from] TlsInvalid),
-    /// A worker could not go on.
-    #[error("a generator thread ended: {0}")]
-    Worker(io::Error),
-    /// A part of the load that another process carries out could not go on.
-    #[error("{0}")]
-    Elsewhere(String),
-}
-
-/// Why connections cannot come from an address.
-fn unusable(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::AddrNotAvailable => "the machine has no such address".into(),
-        _ => error.to_string(),
-    }
-}
 
 /// Can the connections of a load come from these addresses of this machine?
 ///
@@ -72,49 +30,6 @@ pub fn check_sources(sources: &[IpAddr]) -> Result<(), Error> {
     let tried =
         |&address: &IpAddr| try_source(address).map_err(|error| Error::Source { address, error });
     sources.iter().try_for_each(tried)
-}
-
-/// What is known of a load beyond what is [recorded](Observation), for callers that report every
-/// request or every thread.
-#[derive(Debug, Default)]
-pub struct Detail {
-    /// When the measurement began, on the engine's clock.
-    pub from: Nanos,
-    /// When it ended.
-    pub until: Nanos,
-    /// Answers, right or wrong, per second of each worker in each of its whole windows inside the
-    /// measurement, in no particular order.
-    pub worker_rates: Vec<f64>,
-    /// The requests that were answered or took too long in the measurement, worker by worker, in
-    /// the order in which they ended: those that the [plan](Plan::trace) asks for. One that
-    /// met an error, or an answer that breaks the protocol, is not here.
-    pub trace: Vec<Sample>,
-    /// The head of the first answer, where the protocol has heads.
-    pub first_head: Vec<u8>,
-    /// Header blocks of answers, where the protocol compresses them.
-    pub heads: HeadBytes,
-    /// What went through TLS, without its handshakes and records; none without it.
-    pub plain: Option<PlainBytes>,
-    /// How connections were opened.
-    pub opening: Opening,
-}
-
-/// Hears how a load goes, on the thread that called [`run`].
-pub trait Progress {
-    /// The load begins at this time of the engine's clock, a moment from now.
-    fn began(&mut self, _start: Nanos) {}
-
-    /// How the requests ended that ended in the [window](Self::window) told of next.
-    fn outcomes(&mut self, _outcomes: &Outcomes) {}
-
-    /// All workers have finished this window.
-    fn window(&mut self, window: &Window);
-}
-
-impl<F: FnMut(&Window)> Progress for F {
-    fn window(&mut self, window: &Window) {
-        self(window);
-    }
 }
 
 /// Carries out `plan` until it ends by itself or `control` ends it. The times of windows count
@@ -156,7 +71,7 @@ fn speak(
     plan: &Plan,
     part: Part,
     control: &Control,
-    hear: &mut dyn FnMut(Told),
+    hear: &mut dyn FnMut(WorkerMessage),
 ) -> Result<(), Error> {
     match &plan.dialogue {
         Dialogue::Echo(message) => {
@@ -257,7 +172,7 @@ fn gathered(
     plan: &Plan,
     control: &Control,
     progress: &mut dyn Progress,
-    workers: impl FnOnce(&mut dyn FnMut(Told)) -> Result<(), Error>,
+    workers: impl FnOnce(&mut dyn FnMut(WorkerMessage)) -> Result<(), Error>,
 ) -> Result<(Observation, Detail), Error> {
     plan.validate()?;
     check_sources(&plan.sources)?;
@@ -280,7 +195,7 @@ fn carry_out<P: Session>(
     part: Part,
     control: &Control,
     session: &Sessions<'_, P>,
-    hear: &mut dyn FnMut(Told),
+    hear: &mut dyn FnMut(WorkerMessage),
 ) -> Result<(), Error> {
     let Some(options) = &plan.tls else {
         start(plan, part, control, session, hear);
@@ -301,7 +216,7 @@ fn start<P: Session>(
     part: Part,
     control: &Control,
     session: &Sessions<'_, P>,
-    hear: &mut dyn FnMut(Told),
+    hear: &mut dyn FnMut(WorkerMessage),
 ) {
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -318,20 +233,20 @@ fn start<P: Session>(
                 let events = |event| {
                     // The receiver is gone only when the whole load is being given up.
                     let _ = sender.send(match event {
-                        Event::Ready => Told::Ready,
-                        Event::Window(slice) => Told::Window(slice),
+                        Event::Ready => WorkerMessage::Ready,
+                        Event::Window(slice) => WorkerMessage::Window(slice),
                     });
                 };
                 let (target, session) = session(share.worker);
                 let result = by_transport(plan, share, control, &events, &target, session);
                 let _ = sender.send(match result {
-                    Ok((transport, report)) => Told::Done(transport, Box::new(report)),
-                    Err(error) => Told::Failed(error),
+                    Ok((transport, report)) => WorkerMessage::Done(transport, Box::new(report)),
+                    Err(error) => WorkerMessage::Failed(error),
                 });
             };
             // There may be too little memory for another thread.
             if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
-                let _ = failed.send(Told::Failed(Error::Worker(error)));
+                let _ = failed.send(WorkerMessage::Failed(Error::Worker(error)));
             }
         }
         drop(sender);

@@ -1,7 +1,7 @@
 //! Where a worker's connections come from and go to.
 
 use super::socket::{Address, switch_on};
-use crate::plan::Target;
+use crate::target::Target;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -101,7 +101,7 @@ pub(crate) trait Handler<O> {
 mod tests {
     use super::*;
     use crate::clock;
-    use crate::plan::Target;
+    use crate::target::Target;
     use std::io::Write;
     use std::net::TcpListener;
     use std::time::Duration;

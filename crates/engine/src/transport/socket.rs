@@ -1,7 +1,7 @@
 //! Sockets as both transports need them.
 
 use crate::clock::{Nanos, SECOND};
-use crate::plan::Target;
+use crate::target::Target;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 

@@ -2,7 +2,7 @@
 
 use super::frame::{HEADER, Header, SETTINGS};
 use super::session::greet;
-use crate::plan::Target;
+use crate::target::Target;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;

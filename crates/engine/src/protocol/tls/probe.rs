@@ -3,7 +3,7 @@
 use super::certificate::description;
 use super::connector::{Connector, TlsInvalid, TlsOptions};
 use super::{Seen, TlsFault, agreed};
-use crate::plan::Target;
+use crate::target::Target;
 use rustls::{AlertDescription, CertificateError, ClientConnection, Error};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;

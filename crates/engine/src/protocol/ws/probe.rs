@@ -1,9 +1,9 @@
 //! One connection before a load, so that what cannot work is said before it and in one line.
 
 use super::Upgrade;
-use crate::plan::Target;
 use crate::protocol::Fault;
 use crate::protocol::tls::{TlsOptions, TlsStream, speaks_tls};
+use crate::target::Target;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
