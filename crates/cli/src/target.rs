@@ -10,7 +10,7 @@ use prony_engine::protocol::tls::speaks_tls;
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -245,12 +245,36 @@ impl Address {
     }
 }
 
+/// The number of a zone: itself, or that of the interface of this name.
+fn scope(zone: &str) -> Option<u32> {
+    let of_interface = || {
+        let plain = !zone.contains('/') && !zone.starts_with('.');
+        let path = Path::new("/sys/class/net").join(zone).join("ifindex");
+        let index = std::fs::read_to_string(path).ok().filter(|_| plain)?;
+        index.trim().parse().ok()
+    };
+    zone.parse().ok().or_else(of_interface)
+}
+
 impl Route {
     /// Its addresses, at least one unless the name has none.
     fn look_up(&self) -> Result<Vec<SocketAddr>> {
         if let Some(addresses) = &self.addresses {
             let all = addresses.iter();
             return Ok(all.map(|&ip| SocketAddr::new(ip, self.port)).collect());
+        }
+        if let Some((address, zone)) = self.host.split_once('%') {
+            let scope = scope(zone).ok_or_else(|| {
+                miette!(
+                    help = "`ip link` lists the interfaces of this machine",
+                    "{:?}: there is no interface {zone:?}",
+                    self.host
+                )
+            })?;
+            let ip: Ipv6Addr = address
+                .parse()
+                .map_err(|_| miette!("{:?} is not an IPv6 address with a zone", self.host))?;
+            return Ok(vec![SocketAddrV6::new(ip, self.port, 0, scope).into()]);
         }
         let mut addresses: Vec<_> = (self.host.as_str(), self.port)
             .to_socket_addrs()
@@ -341,6 +365,28 @@ mod tests {
         assert!(it.grpc && it.tls && !it.h2c && it.port == 443);
         let it = parse("tcp://127.0.0.1:7000").unwrap();
         assert_eq!((it.http, it.port), (false, 7000));
+    }
+
+    #[test]
+    fn zones_are_interfaces_or_numbers() {
+        let route = |host: &str| Route {
+            host: host.into(),
+            port: 80,
+            addresses: None,
+        };
+        for zone in ["lo", "1"] {
+            let found = route(&format!("fe80::1%{zone}")).look_up().unwrap();
+            let [SocketAddr::V6(address)] = found.as_slice() else {
+                panic!("{found:?}");
+            };
+            assert_eq!((address.scope_id(), address.port()), (1, 80));
+        }
+        let error = route("fe80::1%none0").look_up().unwrap_err();
+        assert!(
+            error.to_string().contains("no interface \"none0\""),
+            "{error}"
+        );
+        assert!(route("fe80::1%../lo").look_up().is_err());
     }
 
     #[test]
