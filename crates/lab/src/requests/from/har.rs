@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 #[derive(Deserialize)]
@@ -81,8 +82,15 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
     let text = text.trim_start_matches('\u{feff}');
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut found = Found::default();
+    // What a page has in itself is not asked of a server.
+    let mut within: BTreeMap<String, usize> = BTreeMap::new();
     for (number, entry) in (1..).zip(file.log.entries) {
         let url = entry.request.url.clone();
+        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+        if ["data", "blob", "about", "file"].contains(&scheme) || scheme.ends_with("-extension") {
+            *within.entry(scheme.to_owned()).or_default() += 1;
+            continue;
+        }
         let place = format!("entry {number}, {} {url}", entry.request.method);
         // The page itself: what a redirect leads to, if that is where it began.
         let is_page = found.server.is_none() && !is_redirect(&entry);
@@ -101,6 +109,11 @@ pub(super) fn read(text: &str, _: &Path) -> Result<Found, String> {
             None => Note::new(&place, why),
         };
         found.notes.extend(notes.into_iter().map(plain));
+    }
+    for (scheme, n) in within {
+        let entries = if n == 1 { "entry" } else { "entries" };
+        let why = format!("{n} {entries} of {scheme}:, which no server is asked for");
+        found.notes.push(Note::new("", why));
     }
     Ok(found)
 }

@@ -168,6 +168,9 @@ struct Found {
     server: Option<String>,
 }
 
+/// Characters of a note's place and of its reason that are shown.
+const LONG: usize = 300;
+
 /// Something of a text that was left out, changed or guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Note {
@@ -179,10 +182,17 @@ pub struct Note {
 
 impl Note {
     fn new(place: impl AsRef<str>, reason: impl AsRef<str>) -> Self {
-        let inert = |text: &str| inert::line(text).into_owned();
+        // Some URLs hold whole pictures.
+        let short = |text: &str| {
+            let text = inert::line(text);
+            match text.char_indices().nth(LONG) {
+                Some((at, _)) => format!("{}…", &text[..at]),
+                None => text.into_owned(),
+            }
+        };
         Self {
-            place: inert(place.as_ref()),
-            reason: inert(reason.as_ref()),
+            place: short(place.as_ref()),
+            reason: short(reason.as_ref()),
         }
     }
 }
@@ -271,6 +281,7 @@ pub fn make(
     server: Option<&str>,
     folder: &Path,
 ) -> Result<Made, FromError> {
+    let text = text.trim_start_matches('\u{feff}');
     let format = match format.or_else(|| Format::of(text)) {
         Some(format) => format,
         None => return Err(other(text).map_or(FromError::Unknown, FromError::Other)),
@@ -357,7 +368,13 @@ fn other(text: &str) -> Option<&'static str> {
             "this looks like an .http file or a raw request: write it as cURL, or as a target of vegeta (GET http://host/path)",
         );
     }
-    if json && (has("\"request_uri\"") || has("\"remote_addr\"")) {
+    let logged = [
+        "\"request_uri\"",
+        "\"remote_addr\"",
+        "\"remote_ip\"",
+        "\"RequestPath\"",
+    ];
+    if json && logged.iter().any(|key| has(key)) {
         return Some("this is a log in JSON: logs are read in the common and the combined format");
     }
     if first.starts_with("#Version:") || first.starts_with("#Fields:") {

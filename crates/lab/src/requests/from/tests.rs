@@ -150,7 +150,7 @@ fn har() {
     for word in [
         "1 request to https://cdn",
         "--server https://cdn",
-        "entry 5, GET blob:x",
+        "1 entry of blob:, which no server is asked for",
     ] {
         assert!(notes.contains(word), "{word}: {notes}");
     }
@@ -558,6 +558,12 @@ fn lists_of_urls() {
         ]
     );
     assert_eq!(notes, "line 8: ftp://h/: not over HTTP");
+    let (requests, notes) = of("/a?b#c\n/ü\n");
+    assert_eq!(
+        requests,
+        ["get-a x1 GET /a?b [] ", "get-C3-BC x1 GET /%C3%BC [] "]
+    );
+    assert_eq!(notes, "");
 }
 
 proptest::proptest! {
@@ -622,6 +628,10 @@ fn what_is_not_read_is_named() {
         ("### a\nGET http://h/ HTTP/1.1\n", ".http"),
         (
             "{\"remote_addr\":\"1.2.3.4\",\"request_uri\":\"/\"}",
+            "log in JSON",
+        ),
+        (
+            "{\"request\":{\"remote_ip\":\"::1\",\"uri\":\"/\"}}\n",
             "log in JSON",
         ),
         ("#Version: 1.0\n#Fields: date time\n", "W3C"),

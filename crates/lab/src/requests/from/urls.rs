@@ -15,7 +15,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 pub(super) fn is(text: &str) -> bool {
     let begins = |line: &str| {
         let lower = line.to_ascii_lowercase();
-        lower.starts_with("http://") || lower.starts_with("https://")
+        lower.starts_with("http://") || lower.starts_with("https://") || is_path(&lower)
     };
     lines(text).next().is_some_and(|(_, line)| begins(line))
 }
@@ -31,8 +31,21 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
     Ok(found)
 }
 
+/// A path alone, as h2load takes it beside a URL.
+fn is_path(line: &str) -> bool {
+    line.starts_with('/') && !line.starts_with("//") && !line.contains(char::is_whitespace)
+}
+
 /// `URL`, or as siege has it `URL POST body`, where the body may be `<FILE`.
 fn sent(line: &str, folder: &Path) -> Result<Sent, String> {
+    if is_path(line) {
+        let path = split_url(&format!("http://host{line}"), true)?.path;
+        return Ok(Sent {
+            method: "GET".into(),
+            path,
+            ..Sent::default()
+        });
+    }
     let (url, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
     let url = split_url(url, false)?;
     let (method, data) = match rest.trim() {

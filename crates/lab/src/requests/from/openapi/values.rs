@@ -55,7 +55,8 @@ impl<'a> Reading<'a> {
             }
         }
         for key in ["enum", "examples"] {
-            if let Some(value) = schema[key].get(0) {
+            let mut all = schema[key].as_array().into_iter().flatten();
+            if let Some(value) = all.find(|value| !value.is_null()) {
                 return Ok(value.clone());
             }
         }
