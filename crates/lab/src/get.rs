@@ -124,8 +124,9 @@ impl Get {
                             1 => "",
                             _ => "; a server that fails now and then is loaded by `prony load`, which counts how often",
                         };
+                        let known = wrong.to_string().contains("speaks");
                         let speaks = match n {
-                            1 if !spoken.tls => speaks(addr),
+                            1 if !spoken.tls && !known => speaks(addr),
                             _ => "",
                         };
                         format!(
