@@ -97,3 +97,15 @@ pub fn settled(
     }
     Ok(Some(options))
 }
+
+/// Prints that a server to which nothing came through over HTTP/1.1 agrees to HTTP/2, if it does.
+pub fn hint(target: &Target, options: &TlsOptions, timeout: Duration) {
+    let http2 = TlsOptions {
+        alpn: vec!["h2".to_owned()],
+        ..options.clone()
+    };
+    let timeout = timeout.min(Duration::from_secs(1));
+    if options.alpn != http2.alpn && probe(target, &http2, timeout).is_ok() {
+        eprintln!("\nthe server speaks HTTP/2 on this port: try --http2, or grpcs:// for gRPC");
+    }
+}

@@ -100,8 +100,16 @@ pub fn main(places: &Places, args: &Load) -> Result<Ended> {
         crate::out::report(|width| report.text(width));
     }
     verdict.tell();
-    if report.outcomes.ok == 0 && args.url.starts_with("http://") && !apart {
-        target::hint(&args.url, &plan.target, args.timeout.0);
+    if report.outcomes.ok == 0 && !apart {
+        if args.url.starts_with("http://") {
+            target::hint(&args.url, &plan.target, args.timeout.0);
+        } else if let Some(tls) = plan
+            .tls
+            .as_ref()
+            .filter(|_| args.url.starts_with("https://"))
+        {
+            crate::tls::hint(&plan.target, tls, args.timeout.0);
+        }
     }
     if !args.no_keep {
         let done = keep::Done {

@@ -49,7 +49,7 @@ fn a_rate_that_changes_is_shown_over_time() {
     let spike = load(&["--rate", "100 for 300ms, 900 for 200ms, 100 for 500ms"]).with(0);
     let text = spike.stdout.replace('\n', " ");
     assert!(
-        text.contains("the spike of 900/s that ended at 0.5 s"),
+        text.contains("the spike of 900 req/s that ended at 0.5 s"),
         "{text}"
     );
     let ramp = load(&["--json", "--rate", "100..900", "-d", "1s", "-t", "2"]);

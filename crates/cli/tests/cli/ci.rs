@@ -93,7 +93,7 @@ fn pairs(yaml: &str) -> Vec<(String, String)> {
 fn judged(place: &Place, done: &Done, file: &str) {
     assert!(done.stderr.contains("not known: cpu > +5%"), "{done}");
     let text = read(place, file);
-    assert!(text.contains("\n| throughput | "), "{text}\n{done}");
+    assert!(text.contains("\n| requests/s | "), "{text}\n{done}");
     assert!(text.contains("`cpu > +5%`"), "{text}\n{done}");
 }
 

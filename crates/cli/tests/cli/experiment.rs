@@ -68,7 +68,7 @@ fn an_experiment_from_file_to_report() {
         "Two of our own",
         "quick",
         "plain",
-        "answers/s",
+        "requests/s",
         "±95%",
         "p50",
         "p99",
@@ -76,7 +76,7 @@ fn an_experiment_from_file_to_report() {
         "CPU/req",
         "memory",
         "ratio",
-        "95% interval",
+        "95% CI",
         "checks",
         "load c4, 2 rounds",
     ];

@@ -128,7 +128,7 @@ fn a_load_of_a_server_that_hangs() {
     ];
     let mut prony = Background::start(&mut place.command(&arguments));
     // A line a second: it is loaded.
-    prony.line("0/s");
+    prony.line("0.00 req/s");
     prony.signal(libc::SIGINT);
     let done = prony.end().with(1);
     let report = done.json();

@@ -94,7 +94,7 @@ fn the_text_goes_to_standard_output_and_progress_to_standard_error() {
         .with(0);
     for word in [
         " ok, ",
-        "throughput",
+        "req/s",
         "generator",
         "response",
         "connect",

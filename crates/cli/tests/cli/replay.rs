@@ -106,7 +106,7 @@ fn a_log_is_sent_again_in_its_order() {
     seen.lock().unwrap().clear();
     let done = load(&["--no-verify", "--speed", "4", "-d", "250ms"]).with(0);
     assert!(
-        done.stdout.contains("access.log ×4: 4.00/s on average"),
+        done.stdout.contains("access.log ×4: 4.00 req/s on average"),
         "{done}"
     );
     assert_eq!(*seen.lock().unwrap(), ["GET /a?n=1"]);

@@ -17,15 +17,26 @@ fn https() -> (u16, String) {
 /// An HTTPS server in threads of this process, for as long as it lives; gives its port and its certificate,
 /// which is for this name.
 pub fn https_for(name: &str) -> (u16, String) {
+    https_of(name, &[], serve)
+}
+
+/// The same with these protocols (ALPN), and with what is done with each connection.
+fn https_of(
+    name: &str,
+    protocols: &[&str],
+    serve: fn(TcpStream, Arc<ServerConfig>),
+) -> (u16, String) {
     let made = SelfSigned::new(&[name]).unwrap();
     let pem = made.certificate_pem();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![made.certificate], made.key.into())
         .unwrap();
+    let protocols = protocols.iter();
+    config.alpn_protocols = protocols.map(|it| it.as_bytes().to_vec()).collect();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -51,6 +62,37 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>) {
                 return;
             }
         }
+    }
+}
+
+/// Ends each connection at its first bytes.
+fn end(client: TcpStream, config: Arc<ServerConfig>) {
+    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), client);
+    let _ = stream.read(&mut [0; 4096]);
+    stream.conn.send_close_notify();
+    let _ = stream.flush();
+}
+
+#[test]
+fn a_server_of_http2_is_recognised_over_tls() {
+    for (protocols, word) in [
+        (&["h2"][..], "use --http2, or grpcs://"),
+        (&["h2", "http/1.1"], "try --http2, or grpcs://"),
+    ] {
+        let (port, _) = https_of("localhost", protocols, end);
+        let url = format!("https://localhost:{port}/");
+        let load = [
+            "load",
+            "--no-keep",
+            "--insecure",
+            "-d",
+            "300ms",
+            "-c",
+            "1",
+            &url,
+        ];
+        let ran = Place::new().prony(&load).with(1);
+        assert!(ran.stderr.contains(word), "{word}: {ran}");
     }
 }
 

@@ -11,7 +11,10 @@ pub fn accounted(of: &Outcomes) -> u64 {
 
 /// Connections that took too long to be made.
 fn connects_given_up(seen: &Observation) -> u64 {
-    let given_up = |text: &&String| text.starts_with("connecting: Connection timed out");
+    let given_up = |text: &&String| {
+        text.starts_with("connecting: Connection timed out")
+            || text.ends_with("did not complete the handshake")
+    };
     let errors = seen.errors.iter();
     errors
         .filter(|(text, _)| given_up(text))

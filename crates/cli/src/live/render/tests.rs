@@ -45,7 +45,7 @@ fn a_load_at_eighty_columns() {
         lines(&frame, (begun, now), 80, PLAIN),
         [
             "load http://127.0.0.1:8000/ · 64 connections                    0:04, 0:06 left",
-            "  rate       81.0k req/s                    ▁▂▂▃▄▄▅▆▆▇██",
+            "  rate       81.0k req/s                 ▁▂▂▃▄▄▅▆▆▇██",
             "  response   p50 710 µs     p99 1.20 ms  ▄▆█▂▄▆█▂▄▆█▂",
             "  outcomes   ok 526,500  time-outs 1",
             "  CPU        generator 78%",
@@ -91,7 +91,7 @@ fn a_run_at_a_hundred_and_twenty_columns() {
             "run quickstart · Echo servers                                                                           0:04, 0:06 left",
             "  ━━━━──────────────── 5 of 24",
             "  now        round 2 of 5, node@2 under c64: load",
-            "  rate       81.0k req/s                    ▁▂▂▃▄▄▅▆▆▇██  warming up",
+            "  rate       81.0k req/s                 ▁▂▂▃▄▄▅▆▆▇██  warming up",
             "  response   p50 710 µs     p99 1.20 ms  ▄▆█▂▄▆█▂▄▆█▂",
             "  outcomes   ok 526,500  time-outs 1",
             "  CPU        generator 78%  server 99%",
