@@ -201,11 +201,12 @@ fn duel(language: Language, cause: Cause, options: &Options, folder: &Path) -> R
     let (without, with) = cause.words();
     let (connections, rate) = cause.load(options.rate);
     let (rounds, seconds) = options.effort(cause);
-    // Short, so that sentences have these names.
     let side = |word| format!("./{} {{port}} {word}", program(language));
     let mut command = Command::new(prony::program()?);
     command
         .arg("duel")
+        // Sentences have these names, which say nothing of the cause.
+        .args(["-n", "without", "-n", "with"])
         .args([side(without), side(with)])
         .args(["--path", "/", "--only", "cpu", "--rounds", "2"])
         .args(["-c", &connections.to_string()])
@@ -265,7 +266,6 @@ impl Named {
             return Err(missing());
         };
         let sides = why["sides"].as_array().map_or(&[][..], Vec::as_slice);
-        // Commands have the cause's name as their argument, which says nothing of what was found.
         let names = sides.iter().filter_map(|side| side["name"].as_str());
         let said = names.fold(sentence.to_owned(), |said, name| said.replace(name, ""));
         let differ = |row: &&Value| row[1]["differs"] == true;

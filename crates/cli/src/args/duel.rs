@@ -39,6 +39,7 @@ use prony_record::verdict::Quantity;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony duel 'node old.js --port {port}' 'node new.js --port {port}'\n  \
+    prony duel -n old './server {port} -g 1' -n new './server {port} -g 2'\n  \
     prony duel --path /users/7 './old {port}' './new {port}'\n  \
     prony duel :8001 :8002 --precision 1%         # servers that already run\n  \
     prony duel --rev main --rev HEAD --build make './app {port}'  # two commits\n  \
@@ -65,6 +66,11 @@ pub struct Duel {
     /// --image, the one command line that every image runs, if not its own.
     #[arg(required_unless_present = "image", value_parser = target::server, add = ArgValueCandidates::new(complete::servers))]
     pub sides: Vec<String>,
+    /// Name of a side, in their order; one for each
+    ///
+    /// By default the shortest part that tells the sides apart: a file name, an argument, a port.
+    #[arg(short, long, value_name = "NAME")]
+    pub name: Vec<String>,
     /// Request path
     #[arg(long, value_name = "PATH", conflicts_with = "contract")]
     pub path: Option<String>,

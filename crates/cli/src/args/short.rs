@@ -19,6 +19,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
     (
         "duel",
         &[
+            "name",
             "path",
             "headers",
             "body",

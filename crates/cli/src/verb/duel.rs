@@ -4,6 +4,7 @@ pub mod calls;
 mod display;
 mod folders;
 mod images;
+mod names;
 pub mod sides;
 mod terms;
 mod why;
@@ -29,7 +30,7 @@ use prony_verdict::why::anatomy;
 use std::sync::Arc;
 
 pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
-    sides::at_least_two(args)?;
+    sides::check(args)?;
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
     let sources = args.origin.sources(&args.apart.from.client_host)?;

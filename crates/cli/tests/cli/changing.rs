@@ -61,7 +61,7 @@ fn a_rate_that_changes_is_shown_over_time() {
     let markdown = load(&["--rate", "100..900", "-d", "1s", "--markdown", "-"]).with(0);
     for said in [
         // More than the four where the machine is busy.
-        " of 500/s asked over ",
+        " of 500 req/s asked over ",
         " connections; p99",
         "Target rate: 100..900 for 1s: 500 req/s on average, constant.",
     ] {

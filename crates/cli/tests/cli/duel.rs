@@ -116,6 +116,37 @@ fn a_duel_that_fails_shows_its_rounds_and_why_it_failed() {
 }
 
 #[test]
+fn sides_have_the_names_that_they_are_given() {
+    let place = Place::with_references();
+    let line = [
+        "-n",
+        "old",
+        "--name",
+        "new",
+        "quick",
+        "plain",
+        "--contract",
+        "tcp-echo",
+    ];
+    let report = duel(&place, &[&line[..], &["--json"]].concat())
+        .with(0)
+        .json();
+    assert_eq!(report["sides"][0]["name"], "old", "{report:#}");
+    assert_eq!(report["sides"][1]["name"], "new", "{report:#}");
+    let kept = place.prony(&["runs", "--json"]).with(0).json();
+    assert!(kept.to_string().contains("old against new"), "{kept:#}");
+    for (names, why) in [
+        (&["-n", "old"][..], "one for each"),
+        (&["-n", "old", "-n", "old"], "same name"),
+        (&["-n", "old", "-n", " "], "is not a name"),
+    ] {
+        let sides = ["quick", "plain", "--contract", "tcp-echo"];
+        let done = duel(&place, &[names, &sides].concat()).with(2);
+        assert!(done.stderr.contains(why), "{done}");
+    }
+}
+
+#[test]
 fn time_ends_a_duel_whose_rounds_were_said() {
     let place = Place::with_references();
     let sides = ["duel", "quick", "plain", "--contract", "tcp-echo", "--json"];
@@ -139,7 +170,7 @@ fn command_lines_are_started_with_a_port() {
         &[&with_flag, &with_variable, "--path", "/some/path"],
     )
     .with(0);
-    for word in ["A: ", "B: ", "throughput", "verdict", "2 rounds"] {
+    for word in ["prony: ", "sh: ", "throughput", "verdict", "2 rounds"] {
         assert!(text.stdout.contains(word), "{word}: {text}");
     }
     assert!(!text.stdout.contains("wrong-answers"), "{text}");
@@ -165,7 +196,7 @@ fn command_lines_are_started_with_a_port() {
     };
     assert!(!rows(&text.stdout).is_empty(), "{text}");
     assert_eq!(rows(&markdown), rows(&text.stdout), "{markdown}");
-    assert!(markdown.contains("B vs A"), "{markdown}");
+    assert!(markdown.contains("sh vs prony"), "{markdown}");
     let done = duel(&place, &[&with_flag, "sh -c 'echo no luck; exit 3'"]).with(1);
     assert!(
         done.stderr.contains("no luck") && done.stderr.contains("status 3"),
@@ -173,7 +204,7 @@ fn command_lines_are_started_with_a_port() {
     );
     let done = duel(&place, &[&with_flag, &with_flag]).with(0);
     assert!(
-        done.stdout.contains("B "),
+        done.stdout.contains("prony (2) "),
         "the same server twice is a fair question: {done}"
     );
 }

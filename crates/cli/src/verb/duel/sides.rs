@@ -3,6 +3,7 @@
 use super::calls::{call, calls};
 use super::folders::{Worktree, folders, revisions, shell};
 use super::images::images;
+use super::names;
 use crate::args::grpc::Called;
 use crate::args::request::Request;
 use crate::args::shape::for_http1;
@@ -35,9 +36,6 @@ use std::time::Duration;
 /// How long a running server may take to accept a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A name longer than this makes tables unreadable: the side is called A, B, … instead.
-const LONG: usize = 24;
-
 /// The sides, how they are loaded, and what goes with them when it is over.
 pub struct Chosen {
     pub sides: Vec<Side>,
@@ -53,19 +51,19 @@ pub fn any_starts(args: &Duel) -> bool {
         || !args.sides.iter().all(|word| is_url(word))
 }
 
-/// Refuses a duel of fewer than two sides, before anything is built or any machine is reached.
-pub fn at_least_two(args: &Duel) -> Result<()> {
+/// Refuses a duel of fewer than two sides, or with wrong names, before anything is built or any machine is reached.
+pub fn check(args: &Duel) -> Result<()> {
     let named = match (args.rev.len(), args.image.len()) {
         (0, 0) => args.sides.len(),
         (revisions, images) => revisions + images,
     };
-    match named + usize::from(args.self_check) {
-        0 | 1 => Err(usage!(
-            help = "prony duel 'server-a --port {port}' 'server-b --port {port}'",
+    if named + usize::from(args.self_check) < 2 {
+        return Err(usage!(
+            help = "prony duel './old --port {port}' './new --port {port}'",
             "a duel needs two sides"
-        )),
-        _ => Ok(()),
+        ));
     }
+    names::check(args, named)
 }
 
 /// Where servers of the catalog are built.
@@ -128,7 +126,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         None if !args.rev.is_empty() => without_hints(revisions(args, &mut worktrees)?),
         None if !args.image.is_empty() => {
             let mut sides = images(args)?;
-            shorten(&mut sides);
+            names::name(&[], &mut sides);
             without_hints(sides)
         }
         None => {
@@ -148,10 +146,13 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             let all = all.map(|word| side(word, (&manners, &args.request), &catalog, &site));
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-            shorten(&mut found.0);
+            names::name(&[], &mut found.0);
             found
         }
     };
+    if !args.name.is_empty() {
+        names::name(&args.name, &mut sides);
+    }
     if args.self_check {
         sides.extend(sides.first().map(|first| Side {
             name: format!("{} again", first.name),
@@ -195,16 +196,6 @@ fn without_hints(sides: Vec<Side>) -> (Vec<Side>, Vec<Hint>) {
     (sides, hints)
 }
 
-/// Calls sides with long names A, B, and so on, and says which is which.
-fn shorten(sides: &mut [Side]) {
-    for (letter, side) in ('A'..='Z').zip(sides) {
-        if side.name.chars().count() > LONG {
-            eprintln!("{letter}: {}", side.name);
-            side.name = letter.to_string();
-        }
-    }
-}
-
 /// The same server may be there twice, to show how far it differs from itself: `it` and `it (2)`.
 fn number_doubles(sides: &mut [Side]) {
     for at in 1..sides.len() {
@@ -246,6 +237,7 @@ pub fn one(
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
     let (mut side, hint) = side(args.server, (&args.manners, args.request), &catalog, &site)?;
+    side.name = names::alone(&side.name);
     args.manners.speak(std::slice::from_mut(&mut side));
     let hints = [hint];
     let ask = match &args.asked.file {
