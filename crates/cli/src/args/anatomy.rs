@@ -1,7 +1,6 @@
 //! `--why`, of verbs that measure something else first.
 
 use clap::Args;
-use std::path::PathBuf;
 
 /// Rounds that say why servers differ.
 #[derive(Debug, Clone, Args)]
@@ -17,12 +16,4 @@ pub struct AnatomyArgs {
     /// Rounds of --why; more find smaller differences
     #[arg(long, value_name = "N", requires = "why", default_value_t = prony_lab::why::ROUNDS, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub why_rounds: u32,
-    /// Write the flame graphs of all servers and their differences as a page
-    #[arg(long, value_name = "FILE", requires = "why")]
-    pub why_page: Option<PathBuf>,
-    /// Write the stacks as FOLDER/SERVER.folded and the waits as FOLDER/SERVER.waits.folded
-    ///
-    /// For other flame graph tools.
-    #[arg(long, value_name = "FOLDER", requires = "why")]
-    pub why_folded: Option<PathBuf>,
 }

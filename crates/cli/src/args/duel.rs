@@ -24,6 +24,7 @@ use prony_lab::contract::Contract;
 use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::verdict::Quantity;
+use std::path::PathBuf;
 
 /// Compare two or more servers: which is faster, and by how much?
 ///
@@ -56,7 +57,7 @@ use prony_record::verdict::Quantity;
     prony duel --ws --size 200 --text './old {port}' './new {port}'\n  \
     prony duel :8001 http://shop.test/ --resolve shop.test:80:10.0.0.5\n  \
     prony duel './old {port}' './new {port}' --only cpu --min-effect 0.5%\n  \
-    prony duel './old {port}' './new {port}' --why --why-page why.html\n  \
+    prony duel './old {port}' './new {port}' --why --html why.html\n  \
     prony duel go-net-http --contract http-echo --self-check  # the noise of this host\n  \
     prony duel :8001 :8002 --fail-if 'cpu > +5%'  # exit status 3 if so")]
 pub struct Duel {
@@ -160,6 +161,11 @@ pub struct Duel {
     pub apart: Apart,
     #[command(flatten)]
     pub gate: Gate,
+    /// Write a page with charts
+    ///
+    /// With --why, also with flame graphs.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     /// Print the result as JSON
     ///
     /// `prony schema duel` describes it.

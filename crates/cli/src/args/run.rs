@@ -10,6 +10,7 @@ use clap_complete::engine::ArgValueCandidates;
 use prony_record::Span;
 use prony_record::bounds::MOST_ROUNDS;
 use prony_record::load::Over;
+use std::path::PathBuf;
 
 /// Run an experiment: many servers, verified and loaded round after round
 ///
@@ -83,6 +84,16 @@ pub struct Run {
     pub shard_rounds: Vec<String>,
     #[command(flatten)]
     pub gate: Gate,
+    /// Write the page to this file [default: beside the notebook]
+    ///
+    /// It has charts, and with --why flame graphs.
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Output",
+        conflicts_with = "no_html"
+    )]
+    pub html: Option<PathBuf>,
     /// Print the result as JSON
     ///
     /// `prony schema run` describes it.

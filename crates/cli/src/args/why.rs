@@ -34,7 +34,7 @@ use std::path::PathBuf;
     prony why go-net-http --contract http-echo    # from the catalog\n  \
     prony why './server {port}' --rate 5000 --rounds 20  # narrower intervals\n  \
     prony why './server {port}' -f shop.toml      # a request file\n  \
-    prony why './server {port}' --page why.html --folded stacks")]
+    prony why './server {port}' --html why.html --folded stacks")]
 pub struct Why {
     /// A command line with {port}, a server of the catalog, or a URL
     ///
@@ -80,7 +80,7 @@ pub struct Why {
     pub origin: Origin,
     /// Write a page with the flame graph
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub page: Option<PathBuf>,
+    pub html: Option<PathBuf>,
     /// Write the stacks as FOLDER/SERVER.folded
     ///
     /// And those in which threads wait as FOLDER/SERVER.waits.folded, for other flame graph tools.

@@ -9,7 +9,7 @@ pub mod sides;
 mod terms;
 mod why;
 
-use super::why::{files, keep};
+use super::why::keep;
 use crate::Ended;
 use crate::args::{Duel, Places};
 use crate::journal::{Kept, conclude, say_where, subject};
@@ -111,12 +111,10 @@ pub fn main(places: &Places, args: &Duel) -> Result<Ended> {
     } else {
         crate::out::report(|width| prony_report::duel::text(&report, width));
     }
-    if let Some(anatomy) = &report.why {
-        files::write(
-            anatomy,
-            args.why.why_page.as_deref(),
-            args.why.why_folded.as_deref(),
-        )?;
+    if let Some(path) = &args.html {
+        let run = notebook.run(id).into_diagnostic()?;
+        super::report::write_page(&notebook, &run, None, path)?;
+        eprintln!("report: {}", path.display());
     }
     let words = format!("the duel is kept as run {id}: `prony report {id}`");
     say_where(&notebook, id, (!args.json).then_some(&words));

@@ -4,7 +4,7 @@ mod adapt;
 mod display;
 mod why;
 
-use super::why::{files, keep};
+use super::why::keep;
 use crate::Ended;
 use crate::args::machines::Apart;
 use crate::args::{Places, Run};
@@ -130,17 +130,13 @@ pub fn main(places: &Places, args: &Run) -> Result<Ended> {
         true => println!("{}", verdict.json(&report)?),
         false => crate::out::report(|width| report.text(args.verbose, width)),
     }
-    if let Some(anatomy) = &report.why {
-        files::write(
-            anatomy,
-            args.why.why_page.as_deref(),
-            args.why.why_folded.as_deref(),
-        )?;
-    }
     verdict.tell();
     args.gate
         .comment(&verdict, || super::duel::comment(&notebook, id))?;
-    if !args.no_html && !notebook.is_in_memory() {
+    if let Some(path) = &args.html {
+        super::report::write_page(&notebook, &run, None, path)?;
+        eprintln!("\nreport: {}", path.display());
+    } else if !args.no_html && !notebook.is_in_memory() {
         // The run is done and kept: a page that cannot be written does not undo that.
         let path = super::report::page_path(&notebook, &run);
         match super::report::write_page(&notebook, &run, None, &path) {

@@ -96,7 +96,7 @@ pub fn main(places: &Places, args: &Why) -> Result<Ended> {
     } else {
         crate::out::report(|width| prony_report::why::of_server(&report, width));
     }
-    files::write(&report.why, args.page.as_deref(), args.folded.as_deref())?;
+    files::write(&report.why, args.html.as_deref(), args.folded.as_deref())?;
     if let Some(path) = &args.markdown {
         crate::out::write_file(path, prony_pages::why::markdown_of(&report))?;
     }

@@ -33,7 +33,7 @@ pub fn anatomy(report: &Value) -> &Value {
 fn what_a_request_costs_a_server() {
     let place = Place::new();
     let files = [
-        "--page",
+        "--html",
         "why.html",
         "--folded",
         "stacks",
@@ -263,8 +263,8 @@ fn a_duel_says_why_and_keeps_it() {
         "--json",
         "--markdown",
         "duel.md",
-        "--why-folded",
-        "stacks",
+        "--html",
+        "duel.html",
         "--rate",
         "200",
         "--rounds",
@@ -284,6 +284,8 @@ fn a_duel_says_why_and_keeps_it() {
     let sentence = why["differences"][0]["sentence"].as_str().unwrap();
     let markdown = fs::read_to_string(place.path().join("duel.md")).unwrap();
     assert!(markdown.contains("**Why: "), "{markdown}");
+    let page = fs::read_to_string(place.path().join("duel.html")).unwrap();
+    assert!(page.contains(sentence), "{sentence}");
     assert!(
         markdown.contains("<summary>The anatomy of a request</summary>"),
         "{markdown}"
@@ -323,7 +325,7 @@ fn kept(place: &Place, report: &Value, sentence: &str) {
     // Two servers have stacks: the one that is meant has to be named.
     let which = place
         .prony(&["export", "latest", "--format", "folded"])
-        .with(1);
+        .with(2);
     assert!(which.stderr.contains("say which"), "{which}");
     for side in report["why"]["sides"].as_array().unwrap() {
         let name = side["name"].as_str().unwrap();

@@ -109,11 +109,20 @@ fn differing(words: &[&str], parts: usize, shown: fn(&str) -> String) -> Vec<Str
         if is_url(word) {
             return authority(word);
         }
-        let own = tokens.iter().filter(|token| !in_all(token));
-        let (options, others): (Vec<&str>, Vec<&str>) =
-            own.partition(|token| token.starts_with('-'));
-        let own = others.into_iter().chain(options).take(parts);
-        let own: Vec<String> = own.map(shown).collect();
+        let mut own: (Vec<String>, Vec<String>) = Default::default();
+        let mut rest = tokens.iter().filter(|token| !in_all(token)).peekable();
+        while let Some(token) = rest.next() {
+            if !token.starts_with('-') {
+                own.0.push(shown(token));
+                continue;
+            }
+            // An option goes with its value, and without dashes: `--server NAME` takes the name later.
+            let option = token.trim_start_matches('-');
+            let value = rest.next_if(|value| !value.starts_with('-'));
+            own.1
+                .push(value.map_or_else(|| option.to_owned(), |value| format!("{option} {value}")));
+        }
+        let own: Vec<String> = own.0.into_iter().chain(own.1).take(parts).collect();
         match own.is_empty() {
             true => alone(word),
             false => own.join(" "),
@@ -191,7 +200,8 @@ mod tests {
                 &["./a {port} --busy 1ms", "./a {port} --busy 2ms"],
                 &["1ms", "2ms"],
             ),
-            (&["./a {port}", "./a {port} --fast"], &["a", "--fast"]),
+            (&["./a {port}", "./a {port} --fast"], &["a", "fast"]),
+            (&["./a {port}", "./a {port} -w 2"], &["a", "w 2"]),
             (&["sh -c './a --to 1'", "sh -c './a --to 2'"], &["1", "2"]),
             (
                 &["node a.js {port}", "python3 a.py {port}"],
