@@ -158,7 +158,7 @@ impl Bench {
             .args(["--connections", &connections.to_string()])
             .args(["--streams", &streams.to_string()])
             .args(["--seconds", &seconds.to_string()])
-            .args(["--over", self.over.word()]);
+            .args(["--protocol", self.over.word()]);
         if let Some(certificate) = certificate {
             command.arg("--ca").arg(certificate.path());
         }

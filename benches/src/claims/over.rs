@@ -297,7 +297,7 @@ impl Bench {
             Spoken::Ws => "ws-echo",
         };
         command.args(["serve", contract, "--port", &port.to_string()]);
-        command.args(["--over", self.over.word()]);
+        command.args(["--protocol", self.over.word()]);
         if let Some(certificate) = &self.certificate {
             command.arg("--cert").arg(certificate.path());
             command.arg("--key").arg(certificate.key_path());
@@ -334,7 +334,7 @@ impl Bench {
             command.arg("--ca").arg(certificate.path());
         }
         if self.over == Over::H2 {
-            command.arg("--http2");
+            command.args(["--protocol", "h2"]);
         }
         if self.over.is_http2() {
             command.args(["--streams", &case.streams.to_string()]);

@@ -1,10 +1,9 @@
 //! HTTP/2 as the command line has it, and what is found out about a server before it is loaded.
 
 use crate::args::connect::Connect;
-use crate::args::http2::Http2;
-use crate::args::over::OverArgs;
+use crate::args::protocol::{Protocol, ProtocolArgs};
 use crate::args::tls::Tls;
-use crate::args::ws::Ws;
+use crate::args::ws::Messages;
 use crate::target::{self, Address, is_url};
 use miette::{Result, miette};
 use prony_engine::Target;
@@ -13,14 +12,16 @@ use prony_engine::protocol::h2::probe;
 use prony_engine::protocol::mix::MixH2;
 use prony_engine::protocol::tls::speaks_tls;
 use prony_lab::side::{self, Side, What};
+use prony_record::load::{KeyKind, Over};
 use std::time::Duration;
 
 /// How the sides of a duel are spoken to.
 pub struct Manners<'a> {
     pub tls: &'a Tls,
-    pub http2: &'a Http2,
-    pub ws: &'a Ws,
-    pub over: &'a OverArgs,
+    pub protocol: &'a ProtocolArgs,
+    pub messages: &'a Messages,
+    /// The key of the certificates of servers that prony starts.
+    pub key: Option<KeyKind>,
     pub connect: &'a Connect,
     /// The servers that prony starts are called by gRPC.
     pub calls: bool,
@@ -36,36 +37,33 @@ impl Manners<'_> {
         };
         let over_tls = |side: &String| side.starts_with("https://") || side.starts_with("grpcs://");
         let handshakes = |side: &String| over_tls(side) || side.starts_with("wss://");
-        let used = |side: &String| over_tls(side) || !is_url(side);
-        let started = sides.iter().filter(|side| !is_url(side)).count();
-        self.one_for_each(sides.len(), started)?;
+        self.one_for_each(sides)?;
         let spoken = |(place, side): &(usize, &String)| match is_url(side) {
-            false => self.calls || self.http2.http2 || self.over.of(*place).is_http2(),
+            false => self.calls || self.protocol.over(*place).is_http2(),
             true => {
                 let named = side.starts_with("h2c://") || is_called(side);
-                named || (self.http2.http2 && over_tls(side))
+                named || (over_tls(side) && self.protocol.over(*place) == Over::H2)
             }
         };
         if !sides.iter().any(handshakes) {
             self.tls.unused()?;
         }
-        if self.http2.http2 && !sides.iter().any(used) {
-            return Err(usage!(
-                help = SPOKEN_BY,
-                "--http2 is for https:// URLs, and for servers that prony starts"
-            ));
-        }
         let urls = sides.iter().filter(|side| is_url(side));
         let urls: Vec<Address> = urls.map(|url| target::parse(url)).collect::<Result<_>>()?;
         self.connect.fit(&urls)?;
+        for (place, side) in sides.iter().enumerate().filter(|(_, side)| is_url(side)) {
+            if let Some(protocol) = self.protocol.at(place) {
+                protocol.fits(&target::parse(side)?)?;
+            }
+        }
         let number = sides.iter().enumerate().filter(spoken).count();
-        if number == 0 && (self.http2.streams.is_some() || self.http2.window.is_some()) {
+        if number == 0 && (self.protocol.streams.is_some() || self.protocol.window.is_some()) {
             return Err(usage!(
                 help = SPOKEN_BY,
                 "--streams and --window are for HTTP/2"
             ));
         }
-        if number < sides.len() && self.http2.streams.is_some() {
+        if number < sides.len() && self.protocol.streams.is_some() {
             return Err(usage!(
                 help =
                     "without --streams, one request is in flight on each connection of every side",
@@ -75,22 +73,23 @@ impl Manners<'_> {
         Ok(())
     }
 
-    /// One `--over` for all sides, or one for each.
-    fn one_for_each(&self, sides: usize, started: usize) -> Result<()> {
-        let given = self.over.over.len();
-        if given > 0 && started == 0 {
+    /// One protocol for all sides, or one for each; WebSocket for all or for none.
+    fn one_for_each(&self, sides: &[String]) -> Result<()> {
+        let (given, sides) = (self.protocol.given(), sides.len());
+        if given.len() > 1 && given.len() != sides {
             return Err(usage!(
-                help = SPOKEN_BY,
-                "--over is for servers that prony starts: of a URL the scheme says what is spoken"
+                help = "--protocol plain,tls for two sides",
+                "--protocol names {} protocols for {sides} sides: give one for all, or one for each",
+                given.len()
             ));
         }
-        if given > 1 && given != sides {
-            return Err(usage!(
-                help = "--over plain,tls for two sides",
-                "--over names {given} ways to speak, and there are {sides} sides: give one for all, or one for each"
-            ));
+        if self.protocol.is_ws() && given.iter().any(|it| *it != Protocol::WebSocket) {
+            return Err(usage!("--protocol: WebSocket is compared with WebSocket"));
         }
-        Ok(())
+        match self.protocol.is_ws() && self.calls {
+            true => Err(usage!("calls of gRPC are not sent over WebSocket")),
+            false => Ok(()),
+        }
     }
 
     /// Settles how the sides that prony starts are spoken to; of a URL its scheme says so. What is not plain is in their
@@ -100,22 +99,43 @@ impl Manners<'_> {
             if !matches!(side.what, What::Started { .. }) {
                 continue;
             }
-            let over = self.over.of(place);
-            let http2 = self.http2.http2 || self.calls || over.is_http2();
-            side.http2 = http2.then(|| self.http2.settings());
-            let key = self.over.server_key.unwrap_or_default();
+            let over = self.protocol.over(place);
+            let http2 = self.calls || over.is_http2();
+            side.http2 = http2.then(|| self.protocol.settings());
+            let key = self.key.unwrap_or_default();
             side.key = over.is_tls().then_some(key);
-            if self.over.over.len() > 1 {
+            if self.protocol.given().len() > 1 {
                 side.name = format!("{} {over}", side.name);
             }
         }
     }
 }
 
-const SPOKEN_BY: &str = "h2c://HOST/PATH is HTTP/2 without TLS; https://HOST/PATH with --http2 is HTTP/2 over TLS; grpc:// and \
-    grpcs:// are calls of gRPC, and --call or --contract grpc-echo makes them of servers that prony starts";
+const SPOKEN_BY: &str = "h2c://HOST/PATH is HTTP/2 without TLS; https://HOST/PATH with --protocol h2 is HTTP/2 over TLS; \
+    grpc:// and grpcs:// are calls of gRPC, and --call or --contract grpc-echo makes them of servers that prony starts";
 
-impl Http2 {
+impl Protocol {
+    /// Refuses a protocol that the scheme of a URL rules out.
+    fn fits(self, address: &Address) -> Result<()> {
+        let http = address.http && !address.ws;
+        let fits = match self {
+            Self::WebSocket => address.ws,
+            Self::Http(Over::Plain) => http && !address.tls && !address.h2c,
+            Self::Http(Over::Tls) => http && address.tls && !address.grpc,
+            Self::Http(Over::H2c) => address.h2c,
+            Self::Http(Over::H2) => http && address.tls,
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(usage!(
+                help = SPOKEN_BY,
+                "--protocol {self} does not fit the URL, whose scheme says what is spoken"
+            )),
+        }
+    }
+}
+
+impl ProtocolArgs {
     /// As a side has it.
     pub fn settings(&self) -> side::Http2 {
         side::Http2 {
@@ -133,11 +153,14 @@ impl Http2 {
 
     /// Is a server spoken to over HTTP/2 whose URL this is?
     pub fn is_spoken(&self, address: &Address) -> Result<bool> {
-        let takes_it = address.h2c || address.grpc || (address.tls && address.http && !address.ws);
-        if self.http2 && !takes_it {
-            return Err(usage!(help = SPOKEN_BY, "--http2 is for https:// URLs"));
+        if self.given().len() > 1 {
+            return Err(usage!("--protocol: there is one server here"));
         }
-        let spoken = self.http2 || address.h2c || address.grpc;
+        let given = self.at(0);
+        if let Some(protocol) = given {
+            protocol.fits(address)?;
+        }
+        let spoken = given == Some(Protocol::Http(Over::H2)) || address.h2c || address.grpc;
         if !spoken && (self.streams.is_some() || self.window.is_some()) {
             return Err(usage!(
                 help = SPOKEN_BY,
@@ -156,7 +179,10 @@ pub fn tried(url: &str, target: &Target, timeout: Duration) -> Result<()> {
     if speaks_tls(target, timeout.min(Duration::from_secs(1))) {
         let help = match url.strip_prefix("grpc://") {
             Some(rest) => format!("use grpcs://{rest}"),
-            None => format!("use {} and --http2", url.replacen("h2c://", "https://", 1)),
+            None => format!(
+                "use {} and --protocol h2",
+                url.replacen("h2c://", "https://", 1)
+            ),
         };
         return Err(miette!(
             help = help,

@@ -52,7 +52,7 @@ impl Request {
 impl Manners<'_> {
     /// This load, with the messages that the user wants, which need a server that is sent messages.
     pub fn messages(&self, load: Load, ask: &Ask) -> Result<Load> {
-        let messages = &self.ws.messages;
+        let messages = self.messages;
         if !matches!(ask, Ask::Socket(_) | Ask::Contract(Contract::WsEcho)) {
             messages.unused()?;
         }

@@ -4,18 +4,17 @@ use super::Shown;
 use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::grpc::Called;
-use super::http2::Http2;
 use super::machines::Apart;
 use super::number::count;
-use super::over::OverArgs;
 use super::pace::steady_connections;
+use super::protocol::{ProtocolArgs, ServerKey};
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::shape::Shape;
 use super::share::Share;
 use super::timed::{length, more_than_all, percent, with_unit};
 use super::tls::Tls;
-use super::ws::Ws;
+use super::ws::Messages;
 use crate::complete;
 use crate::target;
 use clap::Args;
@@ -56,7 +55,7 @@ const USUAL: Duration = Duration::from_millis(10);
     prony capacity -u ada:secret :8000/account\n  \
     prony capacity --compressed :8000             # docs/curl.md\n  \
     prony capacity --streams 8 h2c://localhost:8000/  # docs/http2.md\n  \
-    prony capacity go-net-http --contract http-echo --over h2 --streams 8\n  \
+    prony capacity go-net-http --contract http-echo --protocol h2\n  \
     prony capacity grpc://localhost:50051/hello.Greeter/SayHello  # docs/grpc.md\n  \
     prony capacity --size 200 ws://localhost:8000/chat  # docs/websocket.md\n  \
     prony capacity :8000 --beyond 200%            # overload and recovery\n  \
@@ -111,13 +110,13 @@ pub struct Capacity {
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]
-    pub http2: Http2,
+    pub protocol: ProtocolArgs,
     #[command(flatten)]
-    pub over: OverArgs,
+    pub key: ServerKey,
     #[command(flatten)]
     pub called: Called,
     #[command(flatten)]
-    pub ws: Ws,
+    pub messages: Messages,
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]

@@ -37,10 +37,10 @@ pub struct Driven {
 
 impl Driven {
     /// The load, but for what a pilot decides.
-    pub fn load(&self, http2: &super::http2::Http2) -> Load {
+    pub fn load(&self, protocol: &super::protocol::ProtocolArgs) -> Load {
         Load {
             window: Span(WINDOW),
-            ..self.shape.load(Spacing::Poisson, http2)
+            ..self.shape.load(Spacing::Poisson, protocol)
         }
     }
 

@@ -6,16 +6,15 @@ use super::connect::{Connect, Origin};
 use super::driven::Driven;
 use super::gate::Gate;
 use super::grpc::Called;
-use super::http2::Http2;
 use super::machines::Apart;
-use super::over::OverArgs;
 use super::pace::steady_rate;
+use super::protocol::{ProtocolArgs, ServerKey};
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::share::Share;
 use super::timed::length;
 use super::tls::Tls;
-use super::ws::Ws;
+use super::ws::Messages;
 use crate::complete;
 use crate::target;
 use clap::Args;
@@ -52,9 +51,9 @@ use std::path::PathBuf;
     prony duel --compressed --path /page './old {port}' './new {port}'\n  \
     prony duel -f shop.toml './old {port}' './new {port}'  # a request file\n  \
     prony duel :8001 h2c://localhost:8001/        # HTTP/1.1 and HTTP/2\n  \
-    prony duel --contract http-echo --over plain,tls nginx nginx\n  \
+    prony duel --contract http-echo --protocol plain,tls nginx nginx\n  \
     prony duel --call hello.Greeter/SayHello './old {port}' './new {port}'\n  \
-    prony duel --ws --size 200 --text './old {port}' './new {port}'\n  \
+    prony duel --protocol ws --text './old {port}' './new {port}'\n  \
     prony duel :8001 http://shop.test/ --resolve shop.test:80:10.0.0.5\n  \
     prony duel './old {port}' './new {port}' --only cpu --min-effect 0.5%\n  \
     prony duel './old {port}' './new {port}' --why --html why.html\n  \
@@ -146,13 +145,13 @@ pub struct Duel {
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]
-    pub http2: Http2,
+    pub protocol: ProtocolArgs,
     #[command(flatten)]
-    pub over: OverArgs,
+    pub key: ServerKey,
     #[command(flatten)]
     pub called: Called,
     #[command(flatten)]
-    pub ws: Ws,
+    pub messages: Messages,
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]

@@ -4,10 +4,10 @@ use super::Shown;
 use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::grpc::Grpc;
-use super::http2::Http2;
 use super::machines::LoadFrom;
 use super::number::{count, times};
 use super::pace::{Pace, connections, pace};
+use super::protocol::ProtocolArgs;
 use super::request::Request;
 use super::shape::Shape;
 use super::timed::length;
@@ -35,7 +35,7 @@ use std::path::PathBuf;
     prony load --ca ca.pem https://localhost:8443/  # docs/tls.md\n  \
     prony load --no-keepalive --no-resumption https://localhost:8443/\n  \
     prony load --streams 32 -c 8 h2c://localhost:8080/  # docs/http2.md\n  \
-    prony load --http2 https://localhost:8443/    # HTTP/2 over TLS\n  \
+    prony load --protocol h2 https://localhost:8443/  # HTTP/2 over TLS\n  \
     prony load --proto greeter.proto grpc://localhost:50051/hello.Greeter/Hi\n  \
     prony load --size 200 --text ws://localhost:8080/chat  # docs/websocket.md\n  \
     prony load --message ping tcp://localhost:7   # raw echo\n  \
@@ -177,7 +177,7 @@ pub struct Load {
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]
-    pub http2: Http2,
+    pub protocol: ProtocolArgs,
     #[command(flatten)]
     pub grpc: Grpc,
     /// Print the first response of a call before the load

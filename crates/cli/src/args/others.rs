@@ -112,11 +112,11 @@ fn row_and_server(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony serve http-echo --port 8000\n  \
-    prony serve http-echo --over h2 --cert cert.pem --key key.pem --port 8443\n  \
+    prony serve http-echo --protocol h2 --cert c.pem --key k.pem --port 8443\n  \
     prony serve tcp-echo --model io-uring --workers 2 --port 7000\n  \
     prony serve clockwork --stall 100ms/1s --port 7000\n  \
     prony serve clockwork --contract http-echo --delay 1ms --queue\n  \
-    prony serve clockwork --contract http-echo --over h2c")]
+    prony serve clockwork --contract http-echo --protocol h2c")]
 pub struct Serve {
     /// Server: an echo, or clockwork
     pub what: Served,
@@ -133,8 +133,8 @@ pub struct Serve {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: u32,
     /// Protocol: plain, tls, h2c or h2
-    #[arg(long, value_name = "OVER", default_value = "plain")]
-    pub over: Over,
+    #[arg(long, value_name = "NAME", default_value = "plain")]
+    pub protocol: Over,
     /// Certificate for tls and h2, a PEM file
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<OsString>,

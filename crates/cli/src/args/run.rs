@@ -23,7 +23,7 @@ use std::path::PathBuf;
     prony run quickstart --rounds 10 --json > result.json\n  \
     prony run my-experiment.toml --only go-net-http,node\n  \
     prony run weather --load 'c64 t8' --only finagle\n  \
-    prony run http-echo --only node --over plain,tls  # what encryption costs\n  \
+    prony run http-echo --only node --protocol plain,tls  # TLS\n  \
     prony run quickstart --why                    # docs/why.md\n  \
     prony run weather --server-host gw --upstream-host up --client-host gen\n  \
     salloc -N16 prony run tcp-echo --shard-rounds slurm   # 16 nodes at once")]
@@ -47,8 +47,8 @@ pub struct Run {
     /// Protocols, instead of those of the experiment
     ///
     /// plain, tls, h2c, h2, separated by commas; each load is made over each of them.
-    #[arg(long, value_name = "OVER", value_delimiter = ',')]
-    pub over: Vec<Over>,
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub protocol: Vec<Over>,
     /// One round, a tenth of the work, 3 s of warm-up
     #[arg(long)]
     pub quick: bool,

@@ -66,7 +66,7 @@ pub enum ServersAction {
         prony servers check                 all of them\n  \
         prony servers check http-echo       all that keep this contract\n  \
         prony servers check node go-copy\n  \
-        prony servers check nginx --over tls,h2     these, of what it speaks")]
+        prony servers check nginx --protocol tls,h2     these, of what it speaks")]
     Check {
         /// Servers, contracts or experiments [default: all]
         #[arg(add = ArgValueCandidates::new(complete::entrants))]
@@ -74,8 +74,8 @@ pub enum ServersAction {
         /// Only these protocols: plain, tls, h2c, h2
         ///
         /// Of those that each server speaks, separated by commas.
-        #[arg(long, value_name = "OVER", value_delimiter = ',')]
-        over: Vec<Over>,
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+        protocol: Vec<Over>,
         /// Certificate's key: ecdsa-p256 or rsa2048
         ///
         /// For tls and h2. By default ecdsa-p256.
@@ -94,7 +94,7 @@ pub enum ServersAction {
     #[command(after_help = "Examples:\n  \
         prony servers start go-copy\n  \
         prony servers start node@2 --contract http-echo --port 8000\n  \
-        prony servers start nginx --over h2              HTTP/2 over TLS, with a certificate of its own\n  \
+        prony servers start nginx --protocol h2              HTTP/2 over TLS, with a certificate of its own\n  \
         prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
     Start {
         /// Server, as `name` or `name@workers`
@@ -109,8 +109,8 @@ pub enum ServersAction {
         #[arg(long, default_value_t = 0)]
         port: u16,
         /// Protocol: plain, tls, h2c or h2
-        #[arg(long, value_name = "OVER", default_value = "plain")]
-        over: Over,
+        #[arg(long, value_name = "NAME", default_value = "plain")]
+        protocol: Over,
         /// Certificate's key: ecdsa-p256 or rsa2048
         ///
         /// For tls and h2. By default ecdsa-p256.

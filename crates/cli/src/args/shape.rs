@@ -1,8 +1,8 @@
 //! How requests are sent, the same for every verb that loads servers.
 
-use super::http2::Http2;
 use super::number::count;
 use super::one_of;
+use super::protocol::ProtocolArgs;
 use clap::Args;
 use miette::Result;
 use prony_record::load::Assignment;
@@ -60,13 +60,13 @@ pub fn for_http1() -> miette::Report {
 
 impl Shape {
     /// The load. Requests of a rate are spaced as `usual` unless the user says otherwise.
-    pub fn load(&self, usual: Spacing, http2: &Http2) -> Load {
+    pub fn load(&self, usual: Spacing, protocol: &ProtocolArgs) -> Load {
         Load {
             threads: self.threads.unwrap_or(1),
             arrival: self.arrival.unwrap_or(usual),
             assignment: self.assignment,
             max_connections: self.max_connections,
-            pipeline: http2.streams.unwrap_or(self.pipeline),
+            pipeline: protocol.streams.unwrap_or(self.pipeline),
             keepalive: !self.no_keepalive,
             requests_per_connection: self.requests_per_connection,
             transport: self.transport,

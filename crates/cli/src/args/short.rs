@@ -13,7 +13,8 @@ const SHOWN: [(&str, &[&str]); 7] = [
     (
         "serve",
         &[
-            "port", "host", "model", "workers", "over", "cert", "key", "contract", "delay", "stall",
+            "port", "host", "model", "workers", "protocol", "cert", "key", "contract", "delay",
+            "stall",
         ],
     ),
     (
@@ -58,7 +59,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
             "expect_status",
             "timeout",
             "insecure",
-            "streams",
+            "protocol",
             "client_host",
             "fail_if",
             "json",
@@ -109,7 +110,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
             "load",
             "quick",
             "warmup",
-            "over",
+            "protocol",
             "why",
             "server_host",
             "client_host",
@@ -121,7 +122,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
     ),
     (
         "verify",
-        &["timeout", "seed", "http2", "user", "ca", "insecure"],
+        &["timeout", "seed", "protocol", "user", "ca", "insecure"],
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! `prony verify`.
 
 use super::connect::Connect;
+use super::protocol::{Protocol, ProtocolArgs};
 use super::request::{Encoding, Login};
 use super::timed::length;
 use super::tls::Tls;
@@ -30,8 +31,11 @@ pub struct Verify {
     /// Over a unix socket http+unix://%2Frun%2Fapp.sock. For tcp-echo tcp://HOST:PORT.
     #[arg(value_parser = target::url)]
     pub url: String,
-    /// Use HTTP/2 over https://
-    #[arg(long)]
+    /// Protocol: h2 for HTTP/2 over https://
+    #[arg(long, value_name = "NAME")]
+    pub protocol: Option<Protocol>,
+    /// As in curl: --protocol h2
+    #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
     /// Do not send requests before the first response
     #[arg(long)]
@@ -50,4 +54,15 @@ pub struct Verify {
     pub connect: Connect,
     #[command(flatten)]
     pub tls: Tls,
+}
+
+impl Verify {
+    /// The protocol, as other commands have it.
+    pub fn protocol(&self) -> ProtocolArgs {
+        ProtocolArgs {
+            protocol: self.protocol.into_iter().collect(),
+            http2: self.http2,
+            ..ProtocolArgs::default()
+        }
+    }
 }

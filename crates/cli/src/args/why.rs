@@ -4,13 +4,12 @@ use super::Shown;
 use super::connect::{Connect, Origin};
 use super::driven::Driven;
 use super::grpc::Called;
-use super::http2::Http2;
-use super::over::OverArgs;
 use super::pace::steady_rate;
+use super::protocol::{ProtocolArgs, ServerKey};
 use super::request::{Asked, Request};
 use super::servers::contract;
 use super::tls::Tls;
-use super::ws::Ws;
+use super::ws::Messages;
 use crate::complete;
 use crate::target;
 use clap::Args;
@@ -67,13 +66,13 @@ pub struct Why {
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]
-    pub http2: Http2,
+    pub protocol: ProtocolArgs,
     #[command(flatten)]
-    pub over: OverArgs,
+    pub key: ServerKey,
     #[command(flatten)]
     pub called: Called,
     #[command(flatten)]
-    pub ws: Ws,
+    pub messages: Messages,
     #[command(flatten)]
     pub connect: Connect,
     #[command(flatten)]

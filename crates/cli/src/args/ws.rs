@@ -22,19 +22,6 @@ pub struct Messages {
     pub subprotocols: Vec<String>,
 }
 
-/// The same, and for servers that prony starts.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "WebSocket")]
-pub struct Ws {
-    /// Use WebSocket for servers that prony starts
-    ///
-    /// The servers must echo messages. A URL says so with ws://.
-    #[arg(long, conflicts_with_all = ["http2", "file", "call"])]
-    pub ws: bool,
-    #[command(flatten)]
-    pub messages: Messages,
-}
-
 impl Messages {
     /// Has the user said anything about them?
     pub fn is_given(&self) -> bool {

@@ -39,15 +39,15 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         asked: &args.asked,
         manners: Manners {
             tls: &args.tls,
-            http2: &args.http2,
-            ws: &args.ws,
-            over: &args.over,
+            protocol: &args.protocol,
+            messages: &args.messages,
+            key: args.key.server_key,
             connect: &args.connect,
             calls: calls::calls(args.called.call.as_deref(), args.contract),
         },
         load: Load {
             window: Span(WINDOW),
-            ..args.shape.load(Spacing::Poisson, &args.http2)
+            ..args.shape.load(Spacing::Poisson, &args.protocol)
         },
         given: Given {
             connections: args.connections,

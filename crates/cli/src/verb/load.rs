@@ -218,7 +218,7 @@ fn explain(failure: &Failure) -> miette::Report {
 
 fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
     let address = target::parse(&args.url)?;
-    let http2 = args.http2.is_spoken(&address)?;
+    let http2 = args.protocol.is_spoken(&address)?;
     let (call, dialogue) = match address.grpc {
         true => {
             let (call, dialogue) = grpc::call(args, &address)?;
@@ -278,7 +278,7 @@ fn settle(args: &Load, fleet: Option<&Fleet>) -> Result<Settled> {
         }
         _ => dialogue,
     };
-    let http2 = (http2 || address.grpc).then(|| args.http2.settings());
+    let http2 = (http2 || address.grpc).then(|| args.protocol.settings());
     let load = prony_record::Load {
         over: Over::of(tls.is_some(), http2.is_some()),
         ..load

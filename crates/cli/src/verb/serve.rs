@@ -42,15 +42,15 @@ fn over(args: &Serve) -> Result<ceiling::Over> {
         path.map(PathBuf::from)
     };
     let tls = given(&args.cert).zip(given(&args.key));
-    match (args.over.is_tls(), &tls) {
+    match (args.protocol.is_tls(), &tls) {
         (true, None) => Err(usage!(
-            help = "`prony servers start reference-epoll --over tls` makes a certificate",
-            "--over {} needs a certificate: --cert FILE --key FILE",
-            args.over
+            help = "`prony servers start reference-epoll --protocol tls` makes a certificate",
+            "--protocol {} needs a certificate: --cert FILE --key FILE",
+            args.protocol
         )),
-        (false, Some(_)) => Err(usage!("--cert is for --over tls and --over h2")),
+        (false, Some(_)) => Err(usage!("--cert is for --protocol tls and --protocol h2")),
         _ => Ok(ceiling::Over {
-            http2: args.over.is_http2(),
+            http2: args.protocol.is_http2(),
             tls,
         }),
     }

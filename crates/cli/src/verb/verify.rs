@@ -4,7 +4,6 @@ mod contract;
 
 use crate::Ended;
 use crate::args::Verify;
-use crate::args::http2::Http2;
 use crate::request::{prefix, ways};
 use crate::target;
 use miette::Result;
@@ -23,10 +22,7 @@ pub fn main(args: &Verify) -> Result<Ended> {
             "the requests are HTTP: the URL must begin with http://, https:// or h2c://"
         ));
     }
-    let settings = Http2 {
-        http2: args.http2,
-        ..Http2::default()
-    };
+    let settings = args.protocol();
     let http2 = settings.is_spoken(&address)?;
     if address.ws {
         return Err(usage!(

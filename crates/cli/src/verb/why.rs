@@ -126,13 +126,13 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
         asked: &args.asked,
         manners: Manners {
             tls: &args.tls,
-            http2: &args.http2,
-            ws: &args.ws,
-            over: &args.over,
+            protocol: &args.protocol,
+            messages: &args.messages,
+            key: args.key.server_key,
             connect: &args.connect,
             calls: calls::calls(args.called.call.as_deref(), args.contract),
         },
-        load: args.driven.load(&args.http2),
+        load: args.driven.load(&args.protocol),
         given: args.driven.given(args.rate),
     };
     let (mut side, manner) = sides::one(places, one, None)?;

@@ -55,7 +55,11 @@ fn a_rate_that_changes_is_shown_over_time() {
     let ramp = load(&["--json", "--rate", "100..900", "-d", "1s", "-t", "2"]);
     assert_eq!(ended(&ramp.with(0).json()), 500);
     let text = load(&["--rate", "100..900", "-d", "1s"]).with(0);
-    for word in ["over time", "asked", "100..900 for 1s: 500 req/s on average"] {
+    for word in [
+        "over time",
+        "asked",
+        "100..900 for 1s: 500 req/s on average",
+    ] {
         assert!(text.stdout.contains(word), "{word}: {text}");
     }
     let markdown = load(&["--rate", "100..900", "-d", "1s", "--markdown", "-"]).with(0);

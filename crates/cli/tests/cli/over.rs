@@ -13,7 +13,7 @@ fn place() -> Place {
             &format!(
                 "title = 'prony, {model}'\nlanguage = 'Rust'\nmodel = '{model}'\n\
                  contracts = ['tcp-echo', 'http-echo']\nspeaks = ['plain', 'tls', 'h2c', 'h2']\n\
-                 run = '''{{prony}} serve {{contract}} --model {model} --over {{over}} \"--cert={{cert}}\" \
+                 run = '''{{prony}} serve {{contract}} --model {model} --protocol {{over}} \"--cert={{cert}}\" \
                  \"--key={{key}}\" --host {{host}} --port {{port}}'''\n"
             ),
         );
@@ -39,7 +39,7 @@ fn the_reference_servers_keep_http_echo_over_everything() {
             "servers",
             "check",
             "all-epoll",
-            "--over",
+            "--protocol",
             "tls,h2",
             "--server-key",
             "rsa2048",
@@ -55,7 +55,7 @@ fn the_reference_servers_keep_http_echo_over_everything() {
         .collect();
     assert_eq!(over, ["tls", "h2"]);
     let done = place
-        .prony(&["servers", "check", "quick", "--over", "h2"])
+        .prony(&["servers", "check", "quick", "--protocol", "h2"])
         .with(1);
     assert!(
         done.stderr.contains("none of these servers speaks h2"),
@@ -136,7 +136,7 @@ fn run_and_duel_are_told_what_to_speak() {
          [load]\nconnections = 2\nrequests = 100\nwarmup = '0s'\n",
     );
     let done = place
-        .prony(&["run", &file, "--over", "tls,h2c", "--json"])
+        .prony(&["run", &file, "--protocol", "tls,h2c", "--json"])
         .with(0);
     assert!(
         done.stderr.contains("do not say that they speak it: quick"),
@@ -151,7 +151,7 @@ fn run_and_duel_are_told_what_to_speak() {
         .collect();
     assert_eq!(over, ["h2c", "tls"]);
     let done = place
-        .prony(&["run", &file, "--only", "quick", "--over", "h2"])
+        .prony(&["run", &file, "--only", "quick", "--protocol", "h2"])
         .with(1);
     assert!(
         done.stderr.contains("no server of small speaks h2"),
@@ -173,7 +173,7 @@ fn run_and_duel_are_told_what_to_speak() {
         ];
         place.prony(&[&["duel"], arguments, &fixed[..]].concat())
     };
-    let report = duel(&["all-epoll", "all-epoll", "--over", "plain,h2"])
+    let report = duel(&["all-epoll", "all-epoll", "--protocol", "plain,h2"])
         .with(0)
         .json();
     let names: Vec<&str> = report["sides"]
@@ -185,19 +185,26 @@ fn run_and_duel_are_told_what_to_speak() {
     assert_eq!(names, ["all-epoll plain", "all-epoll h2"]);
     for (arguments, said) in [
         (
-            &["quick", "all-epoll", "--over", "tls"][..],
+            &["quick", "all-epoll", "--protocol", "tls"][..],
             "quick does not speak tls",
         ),
         (
-            &["all-epoll", "quick", "--over", "tls,plain,h2"],
-            "there are 2 sides",
+            &["all-epoll", "quick", "--protocol", "tls,plain,h2"],
+            "for 2 sides",
         ),
         (
-            &["all-epoll", "quick", "--over", "h3"],
-            "expected one of plain, tls, h2c, h2",
+            &["all-epoll", "quick", "--protocol", "h3"],
+            "expected plain, tls, h2c, h2 or ws",
         ),
         (
-            &["all-epoll", "quick", "--over", "h2,plain", "--streams", "4"],
+            &[
+                "all-epoll",
+                "quick",
+                "--protocol",
+                "h2,plain",
+                "--streams",
+                "4",
+            ],
             "--streams is for sides that all speak HTTP/2",
         ),
     ] {
@@ -223,7 +230,7 @@ fn a_running_server_is_verified_over_tls_and_http2() {
             "all-epoll",
             "--contract",
             "http-echo",
-            "--over",
+            "--protocol",
             over,
         ]));
         let line = started.line("all-epoll keeps http-echo on ");
@@ -251,7 +258,7 @@ fn a_running_server_is_verified_over_tls_and_http2() {
             ]);
         }
         if http2 {
-            arguments.push("--http2");
+            arguments.extend(["--protocol", "h2"]);
         }
         let done = place.prony(&arguments).with(0);
         let steps = if over == "tls" {

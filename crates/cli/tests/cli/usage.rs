@@ -29,7 +29,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
         (&["load", "-H", "no-colon", ":1"], "header field"),
         (&["duel", "--ca", "x.pem", ":1", ":2"], "TLS"),
         (&["explain", "server-idel"], "server-idel"),
-        (&["serve", "http-echo", "--over", "h2"], "--cert"),
+        (&["serve", "http-echo", "--protocol", "h2"], "--cert"),
     ];
     for (line, why) in mistakes {
         let done = place.prony(line).with(2);

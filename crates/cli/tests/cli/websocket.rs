@@ -94,8 +94,8 @@ fn what_cannot_work_over_websocket_is_said() {
         ),
         (&["load", "-f", file, &good], "must begin with http://"),
         (
-            &["load", "--http2", &secure],
-            "--http2 is for https:// URLs",
+            &["load", "--protocol", "h2", &secure],
+            "does not fit the URL",
         ),
         (
             &["load", "-H", "Upgrade: x", &good],
@@ -170,7 +170,7 @@ fn duels_are_fought_over_websocket() {
     let prony = PRONY;
     let line = format!("{prony} serve ws-echo --port {{port}}");
     place
-        .prony(&[&duel[..], &["--ws", &line, &line]].concat())
+        .prony(&[&duel[..], &["--protocol", "ws", &line, &line]].concat())
         .with(0);
     for name in ["one", "other"] {
         let manifest = "title = 'prony'\nlanguage = 'Rust'\nmodel = 'epoll'\ncontracts = ['ws-echo']\n\

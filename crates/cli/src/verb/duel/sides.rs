@@ -109,9 +109,9 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
     }
     let manners = Manners {
         tls: &args.tls,
-        http2: &args.http2,
-        ws: &args.ws,
-        over: &args.over,
+        protocol: &args.protocol,
+        messages: &args.messages,
+        key: args.key.server_key,
         connect: &args.connect,
         calls: calls(args.called.call.as_deref(), args.contract),
     };
@@ -134,7 +134,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             let site = Site::of(places, elsewhere)?;
             let asked =
                 args.path.is_some() || args.called.call.is_some() || args.request.is_given();
-            if args.contract.is_none() && !asked && !args.ws.ws {
+            if args.contract.is_none() && !asked && !args.protocol.is_ws() {
                 let hints: Vec<Hint> = args
                     .sides
                     .iter()
@@ -143,7 +143,9 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
                 in_common(&hints).transpose()?;
             }
             let all = args.sides.iter();
-            let all = all.map(|word| side(word, (&manners, &args.request), &catalog, &site));
+            let all = all.enumerate().map(|(place, word)| {
+                side((place, word), (&manners, &args.request), &catalog, &site)
+            });
             let mut found: (Vec<Side>, Vec<Hint>) =
                 all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             names::name(&[], &mut found.0);
@@ -179,7 +181,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         }
     };
     spoken(&ask, &sides)?;
-    let load = args.driven.load(&args.http2);
+    let load = args.driven.load(&args.protocol);
     Ok(Chosen {
         manner: Manner {
             load: shaped(load, &manners, &ask, &sides)?,
@@ -236,7 +238,12 @@ pub fn one(
     args.manners.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
-    let (mut side, hint) = side(args.server, (&args.manners, args.request), &catalog, &site)?;
+    let (mut side, hint) = side(
+        (0, args.server),
+        (&args.manners, args.request),
+        &catalog,
+        &site,
+    )?;
     side.name = names::alone(&side.name);
     args.manners.speak(std::slice::from_mut(&mut side));
     let hints = [hint];
@@ -260,7 +267,7 @@ pub fn one(
 /// The load, if these sides can be asked this with it.
 fn shaped(load: Load, manners: &Manners<'_>, ask: &Ask, sides: &[Side]) -> Result<Load> {
     let http2 = sides.iter().any(|side| side.http2.is_some());
-    if http2 && load.pipeline > 1 && manners.http2.streams.is_none() {
+    if http2 && load.pipeline > 1 && manners.protocol.streams.is_none() {
         return Err(for_http1());
     }
     let sessions = match ask {
@@ -331,7 +338,7 @@ fn spoken(ask: &Ask, sides: &[Side]) -> Result<()> {
         if !speaks.contains(&over) {
             let all: Vec<&str> = speaks.iter().map(|over| over.word()).collect();
             return Err(usage!(
-                help = "--over says what is spoken; `prony servers list` shows what each server speaks",
+                help = "--protocol says what is spoken; `prony servers list` shows what each server speaks",
                 "{} does not speak {} ({}): under {contract} it speaks {}",
                 side.name,
                 over,
@@ -367,7 +374,7 @@ fn known(word: &str, catalog: &Catalog) -> Hint {
 }
 
 fn side(
-    word: &str,
+    (place, word): (usize, &str),
     (manners, request): (&Manners<'_>, &Request),
     catalog: &Catalog,
     site: &Site<'_>,
@@ -375,7 +382,8 @@ fn side(
     if is_url(word) {
         let address = target::parse(word)?;
         let over_tls = address.tls && !address.ws;
-        let http2 = address.h2c || address.grpc || (over_tls && manners.http2.http2);
+        let http2 =
+            address.h2c || address.grpc || (over_tls && manners.protocol.over(place) == Over::H2);
         let target = address.resolve(manners.connect, PATIENCE)?;
         if let Target::Unix(_) = target {
             return Err(usage!(
@@ -400,7 +408,7 @@ fn side(
             false => None,
         };
         if address.ws {
-            let upgrade = crate::ws::upgrade(request, &manners.ws.messages, &address)?;
+            let upgrade = crate::ws::upgrade(request, manners.messages, &address)?;
             crate::ws::tried(word, &target, tls.as_deref(), &upgrade, PATIENCE)?;
         }
         let hint = match address.http {
@@ -418,7 +426,7 @@ fn side(
                 process: None,
             }),
             role: Role::Server,
-            http2: http2.then(|| manners.http2.settings()),
+            http2: http2.then(|| manners.protocol.settings()),
             key: None,
         };
         return Ok((side, hint));
@@ -555,7 +563,7 @@ fn path_of(hints: &[Hint]) -> Option<&str> {
 
 /// Is WebSocket spoken?
 fn over_ws(manners: &Manners<'_>, hints: &[Hint]) -> bool {
-    manners.ws.ws || hints.iter().any(|hint| matches!(hint, Hint::Socket(_)))
+    manners.protocol.is_ws() || hints.iter().any(|hint| matches!(hint, Hint::Socket(_)))
 }
 
 /// Messages over WebSocket for all sides: the contract where all of them keep it and nothing is said of the handshake.
@@ -579,11 +587,11 @@ fn socket(
     };
     if hints.iter().any(|hint| others(&hint)) {
         return Err(usage!(
-            help = "ws://HOST/PATH for servers that run, --ws for those that prony starts, servers of the catalog that keep ws-echo",
+            help = "ws://HOST/PATH for servers that run, --protocol ws for those that prony starts, servers of the catalog that keep ws-echo",
             "WebSocket is compared with WebSocket, and one side does not speak it"
         ));
     }
-    let protocols = &manners.ws.messages.subprotocols;
+    let protocols = &manners.messages.subprotocols;
     let plain = path.is_none() && !request.is_given() && protocols.is_empty();
     let all_keep = hints.iter().all(|hint| matches!(hint, Hint::Contracts(_)));
     match contract {

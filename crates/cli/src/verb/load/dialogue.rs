@@ -60,7 +60,7 @@ fn mix(args: &Load, address: &target::Address, http2: bool) -> Result<Dialogue> 
     };
     args.request.settle(&mut mix)?;
     if http2 {
-        mix = args.http2.speaks(mix, address)?;
+        mix = args.protocol.speaks(mix, address)?;
     }
     Ok(Dialogue::Mix(Box::new(mix)))
 }
@@ -88,7 +88,7 @@ fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
     let (request, expect) = (request(args, address)?, args.request.expect()?);
     if args.request.encoding.compressed {
         let mix = decoded(&request, &expect, limits(args));
-        let mix = args.http2.speaks(mix, address)?;
+        let mix = args.protocol.speaks(mix, address)?;
         return Ok(Dialogue::Mix(Box::new(mix)));
     }
     let exchange = H2Exchange::new(&request, address.tls, expect)
@@ -96,7 +96,7 @@ fn h2(args: &Load, address: &target::Address) -> Result<Dialogue> {
     Ok(Dialogue::H2(Box::new(H2Requests {
         exchanges: vec![exchange],
         limits: limits(args),
-        window: args.http2.window(),
+        window: args.protocol.window(),
     })))
 }
 

@@ -38,7 +38,7 @@ fn said(
     rpc: &Rpc,
     expect: prony_engine::protocol::grpc::GrpcExpect,
 ) -> Result<Dialogue> {
-    let (authority, window) = (&address.authority, args.http2.window());
+    let (authority, window) = (&address.authority, args.protocol.window());
     rpc.said(authority, address.tls, expect, limits(args), window)
         .map_err(|wrong| miette!("{wrong}"))
 }

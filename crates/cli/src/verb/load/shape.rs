@@ -62,7 +62,7 @@ pub fn load(args: &Load) -> Result<prony_record::Load> {
         timeout: args.timeout,
         warmup: args.warmup,
         window: Span(window),
-        ..args.shape.load(Spacing::Constant, &args.http2)
+        ..args.shape.load(Spacing::Constant, &args.protocol)
     })
 }
 

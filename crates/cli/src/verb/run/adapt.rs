@@ -59,10 +59,10 @@ pub fn adapt(experiment: &mut Experiment, args: &Run) -> Result<()> {
             label == baseline || args.only.contains(&label)
         });
     }
-    if !args.over.is_empty() {
+    if !args.protocol.is_empty() {
         let left_out = experiment
-            .speak(&args.over)
-            .map_err(|why| miette!("--over: {why}"))?;
+            .speak(&args.protocol)
+            .map_err(|why| miette!("--protocol: {why}"))?;
         if !left_out.is_empty() {
             let names = left_out.join(", ");
             eprintln!("left out, because their manifests do not say that they speak it: {names}");

@@ -39,7 +39,7 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
         } => setup::main(places, names, (*yes, *dry_run), *jobs),
         ServersAction::Check {
             names,
-            over,
+            protocol: over,
             server_key,
             jobs,
             json,
@@ -49,7 +49,7 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
             contract,
             host,
             port,
-            over,
+            protocol: over,
             server_key,
         } => start(
             places,
@@ -211,14 +211,16 @@ fn start(
     let speaks = server.manifest.speaks(contract);
     if !speaks.contains(&over) {
         return Err(usage!(
-            help = format!("--over {}", list_of(speaks).replace(' ', ", or ")),
+            help = format!("--protocol {}", list_of(speaks).replace(' ', ", or ")),
             "{name} does not speak {over} ({}) under {contract}, but {}",
             over.phrase(),
             list_of(speaks)
         ));
     }
     if key.is_some() && !over.is_tls() {
-        return Err(usage!("--server-key is for --over tls and --over h2"));
+        return Err(usage!(
+            "--server-key is for --protocol tls and --protocol h2"
+        ));
     }
     let interrupt = Arc::new(Interrupt::default());
     on_signal(&interrupt)?;
@@ -247,7 +249,11 @@ fn start(
         running.command().join(" ")
     );
     if let Some(certificate) = running.certificate() {
-        let http2 = if over.is_http2() { " --http2" } else { "" };
+        let http2 = if over.is_http2() {
+            " --protocol h2"
+        } else {
+            ""
+        };
         eprintln!(
             "its certificate is for localhost: prony load{http2} --ca {} https://localhost:{}/",
             certificate.display(),

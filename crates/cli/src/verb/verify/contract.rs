@@ -45,15 +45,9 @@ pub fn verify(args: &Verify, contract: Contract, address: &Address) -> Result<En
             address.path
         ));
     }
-    if args.http2 && !address.tls {
-        return Err(usage!(
-            help = "h2c:// is HTTP/2 without TLS",
-            "--http2 is for https:// URLs"
-        ));
-    }
     args.connect.fit(std::slice::from_ref(address))?;
     let target = address.resolve(&args.connect, args.timeout.0)?;
-    let http2 = args.http2 || address.h2c;
+    let http2 = args.protocol().is_spoken(address)?;
     let url = (args.url.as_str(), address);
     let tls = crate::tls::settled(&args.tls, url, &target, args.timeout.0, (None, http2))?;
     if address.h2c {

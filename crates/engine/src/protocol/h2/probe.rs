@@ -36,7 +36,7 @@ impl H2ProbeError {
                 "use http://, or switch on HTTP/2 without TLS (h2c, prior knowledge) in the server"
             }
             _ => {
-                "is this the right port? h2c:// is HTTP/2 without TLS; with TLS it is https:// and --http2"
+                "is this the right port? h2c:// is HTTP/2 without TLS; with TLS it is https:// and --protocol h2"
             }
         }
     }

@@ -70,8 +70,8 @@ impl ProbeError {
             Self::Incompatible(_) => {
                 "leave out --tls-version and --cipher, or choose others; prony speaks TLS 1.2 and 1.3"
             }
-            Self::NoHttp1 => "use --http2, or grpcs:// for gRPC",
-            Self::NoHttp2 => "leave out --http2, or switch on HTTP/2 in the server",
+            Self::NoHttp1 => "use --protocol h2, or grpcs:// for gRPC",
+            Self::NoHttp2 => "leave out --protocol h2, or switch on HTTP/2 in the server",
             Self::Handshake(_) => "the server's log may say more",
         }
     }

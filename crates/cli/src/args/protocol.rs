@@ -1,0 +1,108 @@
+//! Protocols, and how HTTP/2 is spoken.
+
+use super::number::count;
+use clap::Args;
+use prony_engine::protocol::h2::{MOST_WINDOW, WINDOW};
+use prony_record::load::{KeyKind, Over};
+use std::fmt;
+use std::str::FromStr;
+
+/// What is spoken with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Http(Over),
+    WebSocket,
+}
+
+impl FromStr for Protocol {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "ws" => Ok(Self::WebSocket),
+            text => text.parse().map(Self::Http).map_err(|_| {
+                format!("{text:?} is not a protocol: expected plain, tls, h2c, h2 or ws")
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Http(over) => over.fmt(f),
+            Self::WebSocket => f.write_str("ws"),
+        }
+    }
+}
+
+/// The protocol of each server, and the options of HTTP/2.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Protocol")]
+pub struct ProtocolArgs {
+    /// Protocol: plain, tls, h2c, h2 or ws
+    ///
+    /// plain is HTTP/1.1, tls HTTP/1.1 over TLS, h2c HTTP/2 without TLS, h2 HTTP/2 over TLS, and ws
+    /// WebSocket. Of a URL the scheme says it; only h2 is for https:// too, by ALPN. Give one for
+    /// all servers, or one for each, separated by commas.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub protocol: Vec<Protocol>,
+    /// As in curl: --protocol h2
+    #[arg(long, hide = true, conflicts_with = "protocol")]
+    pub http2: bool,
+    /// HTTP/2 streams on each connection [default: 1]
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub streams: Option<u32>,
+    /// HTTP/2 flow-control window, of streams and connections
+    ///
+    /// A connection has at least 65535. By default 1073741823, as in h2load.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_WINDOW)))]
+    pub window: Option<u32>,
+}
+
+/// The certificate of servers that prony starts.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Protocol")]
+pub struct ServerKey {
+    /// Certificate's key: ecdsa-p256 or rsa2048
+    ///
+    /// For tls and h2. By default ecdsa-p256.
+    #[arg(long, value_name = "KIND", requires = "protocol")]
+    pub server_key: Option<KeyKind>,
+}
+
+impl ProtocolArgs {
+    /// Those that are given: one for all servers, or one for each.
+    pub fn given(&self) -> &[Protocol] {
+        match self.http2 {
+            true => &[Protocol::Http(Over::H2)],
+            false => &self.protocol,
+        }
+    }
+
+    /// That of the server at this place among all, where one is given.
+    pub fn at(&self, place: usize) -> Option<Protocol> {
+        match self.given() {
+            [one] => Some(*one),
+            all => all.get(place).copied(),
+        }
+    }
+
+    /// What HTTP is spoken over with the server at this place, if prony starts it.
+    pub fn over(&self, place: usize) -> Over {
+        match self.at(place) {
+            Some(Protocol::Http(over)) => over,
+            Some(Protocol::WebSocket) | None => Over::Plain,
+        }
+    }
+
+    /// Is WebSocket spoken with all servers?
+    pub fn is_ws(&self) -> bool {
+        self.given().contains(&Protocol::WebSocket)
+    }
+
+    /// The window of HTTP/2.
+    pub fn window(&self) -> u32 {
+        self.window.unwrap_or(WINDOW)
+    }
+}
