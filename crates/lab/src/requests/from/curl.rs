@@ -584,7 +584,7 @@ impl Reading<'_> {
         let of_form =
             |name: &str| !now.parts.is_empty() && name.eq_ignore_ascii_case("content-type");
         let given = given.filter(|(name, _)| !of_form(name));
-        let (headers, notes) = headers_of(own.chain(given).collect(), &split.authority)?;
+        let (headers, notes) = headers_of(own.chain(given).collect(), &split)?;
         self.notes.extend(notes);
         Ok(Sent {
             method: now.method.clone().unwrap_or_else(|| method.to_owned()),

@@ -164,7 +164,7 @@ fn sent(entry: Entry, notes: &mut Vec<String>) -> Result<Sent, String> {
         }
         bytes = content(body, &fields)?;
     }
-    let (headers, left) = headers_of(fields, &split.authority)?;
+    let (headers, left) = headers_of(fields, &split)?;
     notes.extend(left);
     Ok(Sent {
         method,

@@ -449,9 +449,9 @@ fn split_url(url: &str, as_is: bool) -> Result<SplitUrl, String> {
 /// Names and values of header fields.
 type Fields = Vec<(String, String)>;
 
-/// Header fields that are sent with a request to this authority, each once, and what was left out of them. The generator
+/// Header fields that are sent with a request to this URL, each once, and what was left out of them. The generator
 /// makes some itself, and others belong to one connection.
-fn headers_of(all: Fields, authority: &str) -> Result<(Fields, Vec<String>), String> {
+fn headers_of(all: Fields, url: &SplitUrl) -> Result<(Fields, Vec<String>), String> {
     let mut notes = Vec::new();
     let mut kept = Vec::new();
     for (name, value) in all {
@@ -459,10 +459,15 @@ fn headers_of(all: Fields, authority: &str) -> Result<(Fields, Vec<String>), Str
         let keeps = match lower.as_str() {
             _ if name.starts_with(':') => false,
             "content-length" | "keep-alive" | "proxy-connection" => false,
-            "host" => !value.eq_ignore_ascii_case(authority),
+            "host" => !value.eq_ignore_ascii_case(&url.authority),
             "connection" => {
-                let mut tokens = value.split(',').map(str::trim);
-                tokens.any(|token| token.eq_ignore_ascii_case("close"))
+                // What it asks for is usual, and over TLS the file may be sent over HTTP/2, which has no such field.
+                let kept = url.origin.starts_with("http://") && !value.contains(',');
+                let has = |word: &str| {
+                    let mut tokens = value.split(',').map(str::trim);
+                    tokens.any(|token| token.eq_ignore_ascii_case(word))
+                };
+                has("close") || kept && has("keep-alive")
             }
             "transfer-encoding" => {
                 notes.push(format!(

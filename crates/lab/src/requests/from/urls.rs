@@ -79,7 +79,7 @@ fn sent(line: &str, folder: &Path) -> Result<Sent, String> {
     }
     Ok(Sent {
         method: method.to_owned(),
-        headers: headers_of(headers, &url.authority)?.0,
+        headers: headers_of(headers, &url)?.0,
         origin: url.origin,
         path: url.path,
         body,

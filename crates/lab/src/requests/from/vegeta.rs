@@ -1,6 +1,6 @@
 //! Targets of vegeta, as text or as lines of JSON.
 
-use super::{Found, Note, Sent, headers_of, split_url};
+use super::{Found, Note, Sent, SplitUrl, headers_of, split_url};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ fn json(text: &str) -> Result<Found, String> {
             let pair = move |value| (name.clone(), value);
             values.into_iter().map(pair)
         });
-        let (headers, left) = headers_of(fields.collect(), &url.authority).map_err(wrong)?;
+        let (headers, left) = headers_of(fields.collect(), &url).map_err(wrong)?;
         let place = format!("line {number}");
         found
             .notes
@@ -79,8 +79,8 @@ fn json(text: &str) -> Result<Found, String> {
 /// `METHOD URL`, then header fields and `@FILE` with the body, up to the next target.
 fn plain(text: &str, folder: &Path) -> Result<Found, String> {
     let mut found = Found::default();
-    // Line and authority of each target.
-    let mut places: Vec<(usize, String)> = Vec::new();
+    // Line and URL of each target.
+    let mut places: Vec<(usize, SplitUrl)> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
         let wrong = |why: String| format!("line {number}: {why}");
@@ -89,7 +89,7 @@ fn plain(text: &str, folder: &Path) -> Result<Found, String> {
         }
         if let Some((method, url)) = target(line) {
             let url = split_url(url, true).map_err(wrong)?;
-            places.push((number, url.authority));
+            places.push((number, url.clone()));
             found.requests.push(Sent {
                 method: method.to_owned(),
                 origin: url.origin,
@@ -116,10 +116,9 @@ fn plain(text: &str, folder: &Path) -> Result<Found, String> {
             )));
         }
     }
-    for (sent, (number, authority)) in found.requests.iter_mut().zip(places) {
+    for (sent, (number, url)) in found.requests.iter_mut().zip(places) {
         let wrong = |why: String| format!("line {number}: {why}");
-        let (headers, left) =
-            headers_of(std::mem::take(&mut sent.headers), &authority).map_err(wrong)?;
+        let (headers, left) = headers_of(std::mem::take(&mut sent.headers), &url).map_err(wrong)?;
         sent.headers = headers;
         let place = format!("line {number}");
         found
