@@ -314,7 +314,7 @@ impl Evidence {
         self.generator_busy + self.generator_waiting
     }
 
-    /// What a limit of streams adds to a number of connections.
+    /// Words behind a number of connections, where the server limits streams; else empty.
     pub(crate) fn streams(&self) -> String {
         match self.streams_limited {
             Some(most) => format!(", on each of which the server allows {most} streams"),

@@ -66,7 +66,7 @@ impl Spoken<'_> {
     }
 }
 
-/// What a server speaks that does not answer a request of HTTP/1.1, if that is found out.
+/// A hint at the protocol of a server that does not answer HTTP/1.1; empty when it is not found out.
 fn speaks(addr: SocketAddr) -> &'static str {
     let target = Target::Tcp(addr);
     if speaks_tls(&target, PATIENCE) {

@@ -24,7 +24,7 @@ pub struct Outcomes {
     /// answers were awaited after the end.
     #[serde(default)]
     pub unanswered_at_end: u64,
-    /// Of these, those that timed out before a byte of their answer had come.
+    /// Those of the unanswered that timed out before a byte of their answer had come.
     #[serde(default)]
     pub silent_at_end: u64,
     /// Due in the measurement, and not sent when it ended: an open loop had fallen behind.

@@ -1,5 +1,5 @@
-//! What other load generators were reported to get wrong: servers that are old, odd or asked in the wrong way, and what
-//! is said of them.
+//! Scenes that other load generators were reported to get wrong: servers that are old, odd or asked in the wrong way, and
+//! the reports about them.
 
 use crate::http::{After, Constant};
 use crate::support::{Done, Place};

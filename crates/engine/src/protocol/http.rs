@@ -98,7 +98,7 @@ pub struct HttpExchange {
     expect: Expect,
     /// Answers to HEAD have no body, whatever their header says.
     head: bool,
-    /// It says `Connection: close`: it is the last on its connection (RFC 9112, 9.6).
+    /// Says `Connection: close`, so that it is the last on its connection (RFC 9112, 9.6).
     closes: bool,
 }
 

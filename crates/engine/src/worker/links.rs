@@ -402,7 +402,7 @@ impl<S: Schedule, P: Session> Worker<'_, S, P> {
     }
 }
 
-/// So many bytes, to a power of two, so that there are few texts.
+/// A number of bytes in words, to a power of two, so that there are few texts.
 fn some(bytes: u64) -> String {
     match bytes {
         0 => "nothing".to_owned(),

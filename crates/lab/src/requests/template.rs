@@ -149,7 +149,7 @@ pub(super) fn outside(template: &str) -> String {
     out + rest
 }
 
-/// What stands before the braces that end a value, and after them. Single braces in it are in pairs, but for those of a
+/// The text before the braces that end a value, and after them. Single braces in it are in pairs, but for those of a
 /// literal.
 fn split_end(text: &str) -> Option<(&str, &str)> {
     if let Some(literal) = text.trim_start().strip_prefix('"') {

@@ -46,7 +46,7 @@ pub enum Progress {
     Nothing,
     /// A part of its head.
     Head,
-    /// Its head, and so many bytes of its body.
+    /// The head, and so many bytes of the body.
     Body(u64),
     /// The same without a length: it ends with its connection.
     Endless(u64),

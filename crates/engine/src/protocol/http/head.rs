@@ -54,7 +54,7 @@ pub(super) fn unfolded(head: &[u8]) -> Cow<'_, [u8]> {
     out.into()
 }
 
-/// What bytes are that come while nothing is in flight.
+/// The fault of bytes that come while nothing is in flight.
 #[cold]
 pub(in crate::protocol) fn unasked(bytes: &[u8]) -> Fault {
     match parse(bytes) {

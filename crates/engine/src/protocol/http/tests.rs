@@ -582,7 +582,7 @@ fn a_request_that_closes_is_the_last_on_its_connection() {
     }
 }
 
-/// What a server may say to a connection that asks nothing, and what it may not.
+/// A server may close an idle connection with a status, and say nothing else on it.
 #[test]
 fn a_polite_end_of_an_idle_connection_is_no_riddle() {
     let unasked = |wire: &[u8]| feed(&mut http(Expect::default()), 0, wire, &[9_999], false).1;

@@ -24,7 +24,7 @@ pub(super) struct Kind {
     share: f64,
     /// Answers to HEAD have no body, whatever their header says.
     head: bool,
-    /// It says `Connection: close`: it is the last on its connection.
+    /// Says `Connection: close`, so that it is the last on its connection.
     closes: bool,
     /// Bodies are looked at, on a sample.
     searches: bool,

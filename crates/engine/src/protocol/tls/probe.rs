@@ -44,7 +44,7 @@ pub enum ProbeError {
     /// No version, cipher suite or group in common.
     #[error("no TLS version, cipher suite or group in common with the server: {0}")]
     Incompatible(String),
-    /// It was offered HTTP/1.1 alone, and takes another protocol.
+    /// HTTP/1.1 was offered alone, and not agreed to.
     #[error("the server does not speak HTTP/1.1 on this port")]
     NoHttp1,
     /// HTTP/2 was offered alone, and not agreed to.

@@ -158,5 +158,5 @@ fn path_of(logged: &str) -> Result<String, String> {
     Ok(percent_encode(&bytes, UNSENDABLE).to_string())
 }
 
-/// What cannot stand in a request line.
+/// Bytes that cannot stand in a request line.
 const UNSENDABLE: &AsciiSet = &CONTROLS.add(b' ').add(b'"');

@@ -51,7 +51,7 @@ enum Does {
     Get,
     Head,
     Compressed,
-    /// What follows is another request.
+    /// Begins another request.
     Next,
     GlobOff,
     /// Paths with dots stay as they are.
@@ -88,7 +88,7 @@ impl Does {
     }
 }
 
-/// As curl names itself.
+/// The `User-Agent` of curl.
 const AGENT: &str = "curl/8.5.0";
 /// The codings that curl asks for.
 const ENCODINGS: &str = "deflate, gzip, br, zstd";
@@ -161,7 +161,7 @@ pub(super) fn read(text: &str, folder: &Path) -> Result<Found, String> {
     Ok(found)
 }
 
-/// What one request is made of, or several with the same options.
+/// One request, or several with the same options.
 #[derive(Debug, Default)]
 struct Operation {
     method: Option<String>,

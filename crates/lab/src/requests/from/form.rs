@@ -147,7 +147,7 @@ fn words(text: &str, lists: bool) -> Vec<(String, char)> {
     all.into_iter().map(unquoted).collect()
 }
 
-/// As curl tells it by the name of a file.
+/// The content type that curl takes from the name of a file.
 fn type_of(name: &str) -> &'static str {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     match extension.unwrap_or_default().to_ascii_lowercase().as_str() {

@@ -44,7 +44,7 @@ struct Pair {
     name: String,
     #[serde(default)]
     value: String,
-    /// Of a part of a form that is a file.
+    /// The name of the file that a part of a form is.
     #[serde(default, rename = "fileName")]
     file: Option<String>,
 }

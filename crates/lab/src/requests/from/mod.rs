@@ -150,7 +150,7 @@ pub(super) struct Sent {
     origin: String,
     /// Path and query.
     pub(super) path: String,
-    /// Its texts have values between [`OPEN`] and [`CLOSE`].
+    /// Texts have values between [`OPEN`] and [`CLOSE`].
     templates: bool,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -162,7 +162,7 @@ pub(super) struct Sent {
 #[derive(Debug, Default)]
 struct Found {
     requests: Vec<Sent>,
-    /// What could not be carried over.
+    /// Skipped, changed or guessed items.
     notes: Vec<Note>,
     /// The server that the text is about, if it says so; otherwise the one with most requests is taken.
     server: Option<String>,
@@ -216,14 +216,14 @@ fn joined(notes: &[Note]) -> String {
 /// A file of requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Made {
-    /// What the text was.
+    /// The format of the text.
     pub format: String,
     /// The server of the requests, such as `http://localhost:8000`; empty where the text does not say.
     pub server: String,
     /// The file.
     #[serde(rename = "file")]
     pub text: String,
-    /// What was left out, changed or guessed.
+    /// Skipped, changed or guessed items.
     pub notes: Vec<Note>,
 }
 
@@ -233,7 +233,7 @@ pub enum FromError {
     /// It is none of the kinds.
     #[error("this is none of {}", Format::names().collect::<Vec<_>>().join(", "))]
     Unknown,
-    /// It is a kind that is not read, with what to do instead.
+    /// A kind that is not read, with what to do instead.
     #[error("{0}")]
     Other(&'static str),
     /// It cannot be read as what it is.
@@ -247,7 +247,7 @@ pub enum FromError {
     /// No request goes to the server that the user wants.
     #[error("no request goes to {server}{}{found}", if .found.is_empty() { "" } else { ": there are " })]
     NoServer {
-        /// What the user wants.
+        /// The server that the user named.
         server: String,
         /// The servers that there are.
         found: String,
@@ -257,7 +257,7 @@ pub enum FromError {
     None {
         /// What it is.
         format: Format,
-        /// What was left out.
+        /// Skipped items.
         notes: Vec<Note>,
     },
     /// What was made of it is not right: the fault is this program's.

@@ -131,7 +131,7 @@ impl<'a> Reading<'a> {
         self.notes.borrow_mut().push(Note::new(place, what));
     }
 
-    /// What a `$ref` refers to.
+    /// The target of a `$ref`.
     fn resolved(&self, value: &'a Value, place: &str) -> &'a Value {
         let mut value = value;
         for _ in 0..DEEP {

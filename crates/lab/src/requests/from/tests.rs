@@ -17,7 +17,7 @@ fn made(format: Format, text: &str) -> (Made, Mix) {
     (made, mix)
 }
 
-/// What was left out, a line for each.
+/// The notes, a line for each.
 fn listed(made: &Made) -> String {
     let all: Vec<String> = made.notes.iter().map(ToString::to_string).collect();
     all.join("\n")
@@ -269,7 +269,7 @@ fn nothing_is_made_of_nothing() {
     assert!("swagger".parse::<Format>().is_err());
 }
 
-/// Of each request what is sent, and what was left out.
+/// Each request in a line, and the notes.
 #[track_caller]
 fn of(text: &str) -> (Vec<String>, String) {
     let folder = folder();

@@ -74,7 +74,7 @@ pub(super) fn lines(text: &str) -> Result<Vec<Line>, String> {
     lexer.run()
 }
 
-/// What cmd.exe passes on: a caret makes the next character an ordinary one, and joins lines. Quotes that it does not see
+/// The text that cmd.exe passes on: a caret makes the next character an ordinary one, and joins lines. Quotes that it does not see
 /// because of a caret are told by the program (see [`Lexer::cmd_quoted`]).
 fn without_carets(text: &str) -> String {
     let mut out = String::new();
@@ -506,7 +506,7 @@ fn power_escape(escape: char) -> char {
     }
 }
 
-/// What a command prints that another one reads, if that is known: of `echo`, `printf` and `cat`.
+/// The output of a command that another one reads, if it is known: of `echo`, `printf` and `cat`.
 fn printed(line: &Line) -> Option<Input> {
     let words: Option<Vec<&str>> = line
         .words

@@ -16,7 +16,7 @@ struct Received {
     body: String,
 }
 
-/// What differs from version to version, and from run to run, made alike.
+/// A request without what differs from version to version, and from run to run.
 fn received(bytes: &[u8]) -> Received {
     let end = bytes
         .windows(4)
@@ -106,7 +106,7 @@ fn whole(bytes: &[u8]) -> Option<usize> {
     (bytes.len() >= length).then_some(length)
 }
 
-/// What curl itself sends.
+/// The requests that curl itself sends.
 fn by_curl(line: &str, folder: &Path, all: &std::sync::mpsc::Receiver<Vec<u8>>) -> Vec<Received> {
     let mut shell = Command::new("bash");
     shell.args(["-c", line]).current_dir(folder);
@@ -127,7 +127,7 @@ fn by_curl(line: &str, folder: &Path, all: &std::sync::mpsc::Receiver<Vec<u8>>) 
     found
 }
 
-/// What prony sends of it.
+/// The requests that prony sends, and what was left out.
 fn by_prony(line: &str, folder: &Path) -> (Vec<Received>, String) {
     let made = make(line, Some(Format::Curl), None, folder);
     let made = made.unwrap_or_else(|error| panic!("{line}: {error}"));

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::requests::template::UNRESERVED;
 
-/// What cannot stand in a request line.
+/// Bytes that cannot stand in a request line.
 const UNSENDABLE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#');
 
-/// What stays as it is where reserved characters are allowed, but for those that end a query.
+/// Characters kept as they are where reserved ones are allowed, but for those that end a query.
 const ALLOWED: &AsciiSet = &UNRESERVED
     .remove(b':')
     .remove(b'/')
@@ -38,7 +38,7 @@ pub(super) struct Style<'a> {
 }
 
 impl<'a> Style<'a> {
-    /// As fields of forms are written.
+    /// The style of fields of forms.
     pub(super) const FORM: Self = Self {
         name: "form",
         explode: true,
@@ -91,7 +91,7 @@ impl<'a> Style<'a> {
         }
     }
 
-    /// What stands between ampersands.
+    /// The parts between ampersands.
     pub(super) fn in_query(self, name: &str, value: &Value) -> Vec<String> {
         let key = encoded(name, UNRESERVED);
         match (self.name, value) {
@@ -145,7 +145,7 @@ impl<'a> Style<'a> {
         }
     }
 
-    /// As a header field.
+    /// The value of a header field.
     pub(super) fn in_header(self, value: &Value) -> String {
         match value {
             Value::Array(all) => {
