@@ -53,12 +53,15 @@ const TIMES: [(&str, f64); 5] = [
     ("ms", 1e6),
     ("s", 1e9),
 ];
-const RATES: [(&str, f64); 5] = [
+const RATES: [(&str, f64); 8] = [
     ("/s", 1.0),
     ("k/s", 1e3),
     ("M/s", 1e6),
     ("k", 1e3),
     ("M", 1e6),
+    ("req/s", 1.0),
+    ("k req/s", 1e3),
+    ("M req/s", 1e6),
 ];
 const SIZES: [(&str, f64); 7] = [
     ("B", 1.0),
@@ -388,7 +391,10 @@ impl Condition {
         let scaled = |units: &[(&str, f64)]| {
             let fits = |(_, size): &&(&str, f64)| value.abs() >= *size;
             let (unit, size) = units.iter().rev().find(fits).unwrap_or(&units[0]);
-            format!("{:.3} {unit}", value / size)
+            match unit.split_once("/s") {
+                Some((prefix, _)) => format!("{:.2}{prefix} req/s", value / size),
+                None => format!("{:.3} {unit}", value / size),
+            }
         };
         match self.metric.units().0 {
             [] => format!("{:.3}%", value * 100.0),

@@ -48,6 +48,12 @@ fn conditions_are_read() {
             Limit::Absolute(5e3),
         ),
         (
+            "throughput < 4.5k req/s",
+            Metric::Throughput,
+            false,
+            Limit::Absolute(4.5e3),
+        ),
+        (
             "capacity < 1200/s",
             Metric::Capacity,
             false,
