@@ -87,7 +87,7 @@ pub fn run(rig: Rig, options: Options) -> Result<Soak> {
     let serve = || {
         let mut command = Command::new(&program);
         command
-            .args(["serve", "http-echo", "--model", "epoll", "--port"])
+            .args(["serve", "http-echo", "--model", "epoll", "--listen"])
             .arg(port.to_string());
         let server = Child::start(command, rig.server)?;
         listens(port).map(|()| server)

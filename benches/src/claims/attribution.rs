@@ -245,7 +245,7 @@ fn catalog(scratch: &Path) -> Result<PathBuf> {
             let manifest = format!(
                 "title = \"prony: {model}\"\nlanguage = \"Rust\"\ncontracts = [\"tcp-echo\"]\n\
                  model = \"{model}\"\n\
-                 run = \"{{prony}} serve {{contract}} --model {model} --port {{port}}{busy}\"\n"
+                 run = \"{{prony}} serve {{contract}} --model {model} --listen :{{port}}{busy}\"\n"
             );
             write(
                 &catalog.join(format!("{kind}-{model}")).join("server.toml"),

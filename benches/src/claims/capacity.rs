@@ -105,7 +105,7 @@ pub fn run(rig: Rig, options: Options) -> Result<Searches> {
 fn search(options: &Options, hog: Option<usize>) -> Result<Search> {
     let prony = prony::program()?;
     let server = format!(
-        "'{}' serve http-echo --port {{port}} --busy {}us",
+        "'{}' serve http-echo --listen :{{port}} --busy {}us",
         prony.display(),
         options.busy_us
     );

@@ -296,7 +296,7 @@ impl Bench {
             Spoken::Http(_) => "http-echo",
             Spoken::Ws => "ws-echo",
         };
-        command.args(["serve", contract, "--port", &port.to_string()]);
+        command.args(["serve", contract, "--listen", &port.to_string()]);
         command.args(["--protocol", self.over.word()]);
         if let Some(certificate) = &self.certificate {
             command.arg("--cert").arg(certificate.path());

@@ -179,7 +179,7 @@ fn wrk_once(rig: Rig, program: &std::path::Path, busy_ns: u64) -> Result<f64> {
     let mut server = Command::new("taskset")
         .args(["-c", &rig.server.to_string()])
         .arg(prony::program()?)
-        .args(["serve", "http-echo", "--port", &port.to_string()])
+        .args(["serve", "http-echo", "--listen", &port.to_string()])
         .args(["--busy", &format!("{busy_ns}ns")])
         .stderr(std::process::Stdio::null())
         .spawn()

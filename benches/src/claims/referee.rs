@@ -141,7 +141,7 @@ fn scratch() -> Result<tempfile::TempDir> {
 fn clockwork(delay: &str, more: &str) -> Result<String> {
     let prony = prony::program()?;
     Ok(format!(
-        "'{}' serve clockwork --contract http-echo --port {{port}} --delay {delay} {more}",
+        "'{}' serve clockwork --contract http-echo --listen :{{port}} --delay {delay} {more}",
         prony.display()
     ))
 }
@@ -233,7 +233,7 @@ fn start(delay: &str) -> Result<Running> {
             "--delay",
             delay,
         ])
-        .args(["--port", &port.to_string()])
+        .args(["--listen", &port.to_string()])
         .stderr(Stdio::null())
         .spawn()
         .map_err(Error::io("cannot start prony"))?;

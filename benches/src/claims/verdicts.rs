@@ -78,7 +78,7 @@ pub fn duel_of(asked: &Asked) -> Result<Duel> {
     let prony = prony::program()?;
     let server = |busy_ns: u64| {
         format!(
-            "'{}' serve http-echo --port {{port}} --busy {busy_ns}ns",
+            "'{}' serve http-echo --listen :{{port}} --busy {busy_ns}ns",
             prony.display()
         )
     };

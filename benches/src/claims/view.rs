@@ -112,7 +112,7 @@ pub fn run(rig: Rig, trials: u32, times: u32) -> Result<View> {
 fn open(rig: Rig, notebook: &Path) -> Result<(Child, String)> {
     let mut command = Command::new(prony::program()?);
     command
-        .args(["view", "--port", "0", "--notebook"])
+        .args(["view", "--listen", ":0", "--notebook"])
         .arg(notebook);
     let mut view = Child::start(command, rig.server)?;
     let url = view.line()?;

@@ -33,7 +33,7 @@ before(async () => {
   assert.equal(made.status, 0, made.stderr);
   facts = JSON.parse(made.stdout);
   let url;
-  [, url] = await start(prony, ["view", "--notebook", notebook, "--port", "0"]);
+  [, url] = await start(prony, ["view", "--notebook", notebook, "--listen", ":0"]);
   site = url.replace(/\/$/, "");
   assert.match(site, /^http:\/\/127\.0\.0\.1:\d+$/);
   browser = await chromium.launch({

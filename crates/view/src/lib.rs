@@ -46,11 +46,11 @@ const READERS: usize = 2;
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// The port is taken.
-    #[error("port {} of {} is in use: by another prony view? `--port 0` takes any free one", .0.port(), .0.ip())]
+    #[error("port {} of {} is in use: by another prony view? `--listen :0` takes any free one", .0.port(), .0.ip())]
     Busy(SocketAddr),
     /// The address is not one of this machine, or may not be used.
     #[error(
-        "cannot listen on {at}: {source}; `--listen` takes an address of this machine, `--port` a port of 1024 or above"
+        "cannot listen on {at}: {source}; `--listen ADDR:PORT` takes an address of this machine and a port of 1024 or above"
     )]
     Listen {
         /// The address.

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A server that leaves a helper behind: in a session of its own, deaf to every signal that can be ignored.
 const START: &str = "trap '' HUP INT
 (setsid sh -c 'trap \"\" TERM HUP INT; sleep 1000' &)
-exec \"$1\" serve tcp-echo --model threads --port \"$2\" --host \"$3\"
+exec \"$1\" serve tcp-echo --model threads --listen \"[$3]:$2\"
 ";
 
 /// Which of the processes.
@@ -102,7 +102,7 @@ impl Verb {
                 "50ms",
                 "--plain",
             ],
-            Self::View => &["view", "--port", "0"],
+            Self::View => &["view", "--listen", ":0"],
             Self::Apart => &[
                 "run",
                 "it.toml",

@@ -101,9 +101,9 @@ fn server(rig: Rig) -> Result<(SocketAddr, Vec<Child>)> {
     for _ in 0..PROCESSES {
         let mut command = Command::new(&program);
         command
-            .args(["serve", "http-echo", "--host", "127.0.0.1"])
+            .args(["serve", "http-echo"])
             .args(["--workers", &WORKERS.to_string()])
-            .args(["--port", &address.port().to_string()]);
+            .args(["--listen", &address.port().to_string()]);
         all.push(Child::start(command, rig.server)?);
     }
     let begun = Instant::now();

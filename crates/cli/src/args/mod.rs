@@ -8,6 +8,7 @@ mod duel;
 pub mod gate;
 pub mod grpc;
 mod hosts;
+mod listen;
 mod load;
 pub mod machines;
 mod number;

@@ -1,5 +1,6 @@
 //! Audit, import, the reference servers, schemas, completions.
 
+use super::listen::listen;
 use clap::{Args, ValueEnum};
 use prony_record::Span;
 use prony_record::load::Over;
@@ -111,21 +112,20 @@ fn row_and_server(text: &str) -> Result<(String, String), String> {
 /// `clockwork` answers exactly when a script says, to test load generators.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    prony serve http-echo --port 8000\n  \
-    prony serve http-echo --protocol h2 --cert c.pem --key k.pem --port 8443\n  \
-    prony serve tcp-echo --model io-uring --workers 2 --port 7000\n  \
-    prony serve clockwork --stall 100ms/1s --port 7000\n  \
+    prony serve http-echo --listen :8000\n  \
+    prony serve http-echo --protocol h2 --cert c.pem --key k.pem --listen :8443\n  \
+    prony serve tcp-echo --model io-uring --workers 2 --listen :7000\n  \
+    prony serve clockwork --stall 100ms/1s --listen :7000\n  \
     prony serve clockwork --contract http-echo --delay 1ms --queue\n  \
     prony serve clockwork --contract http-echo --protocol h2c")]
 pub struct Serve {
     /// Server: an echo, or clockwork
     pub what: Served,
-    /// Port; 0: a free one
-    #[arg(long, default_value_t = 0)]
-    pub port: u16,
     /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1")]
-    pub host: std::net::IpAddr,
+    ///
+    /// ADDR:PORT, or :PORT on this machine alone; port 0 is a free one. The address is printed.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = |text: &str| listen(text, 0))]
+    pub listen: std::net::SocketAddr,
     /// How connections are served
     #[arg(long, default_value = "epoll")]
     pub model: prony_reference::ceiling::Model,

@@ -1,11 +1,12 @@
 //! What shows, exports and compares results.
 
 use super::gate::Conditions;
+use super::listen::listen;
 use super::share::Share;
 use crate::complete;
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCandidates;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// List the runs in the notebook
@@ -126,15 +127,14 @@ const PORT: u16 = 7766;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony view\n  \
-    prony view --notebook ci.db --port 0          # any free port\n  \
+    prony view --notebook ci.db --listen :0       # any free port\n  \
     prony view --listen 0.0.0.0                   # for others, with a token")]
 pub struct View {
-    /// Port; 0 for any free one
-    #[arg(long, value_name = "N", default_value_t = PORT)]
-    pub port: u16,
     /// Address to listen on
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub listen: IpAddr,
+    ///
+    /// ADDR:PORT, :PORT on this machine alone, or an address with the usual port; port 0 is a free one.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7766", value_parser = |text: &str| listen(text, PORT))]
+    pub listen: SocketAddr,
 }
 
 /// Compare two runs: is a server slower now?

@@ -1,11 +1,12 @@
 //! `prony servers`.
 
+use super::listen::listen;
 use crate::complete;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCandidates;
 use prony_lab::contract::Contract;
 use prony_record::load::{KeyKind, Over};
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
 /// List, set up, check and start the servers of the catalog
@@ -14,7 +15,7 @@ use std::num::NonZeroUsize;
     prony servers list http-echo\n  \
     prony servers setup tcp-echo\n  \
     prony servers check\n  \
-    prony servers start node@2 --contract http-echo --port 8000")]
+    prony servers start node@2 --contract http-echo --listen :8000")]
 pub struct Servers {
     #[command(subcommand)]
     pub action: ServersAction,
@@ -93,9 +94,9 @@ pub enum ServersAction {
     /// Its address goes to standard output.
     #[command(after_help = "Examples:\n  \
         prony servers start go-copy\n  \
-        prony servers start node@2 --contract http-echo --port 8000\n  \
+        prony servers start node@2 --contract http-echo --listen :8000\n  \
         prony servers start nginx --protocol h2              HTTP/2 over TLS, with a certificate of its own\n  \
-        prony servers start go-copy --host 192.0.2.7     on an address that other machines can reach")]
+        prony servers start go-copy --listen 192.0.2.7:0  # for other machines")]
     Start {
         /// Server, as `name` or `name@workers`
         name: String,
@@ -103,11 +104,10 @@ pub enum ServersAction {
         #[arg(long, value_parser = contract)]
         contract: Option<Contract>,
         /// Address to listen on
-        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
-        host: IpAddr,
-        /// Port; 0: a free one
-        #[arg(long, default_value_t = 0)]
-        port: u16,
+        ///
+        /// ADDR:PORT, or :PORT on this machine alone; port 0 is a free one.
+        #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = |text: &str| listen(text, 0))]
+        listen: SocketAddr,
         /// Protocol: plain, tls, h2c or h2
         #[arg(long, value_name = "NAME", default_value = "plain")]
         protocol: Over,

@@ -13,8 +13,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
     (
         "serve",
         &[
-            "port", "host", "model", "workers", "protocol", "cert", "key", "contract", "delay",
-            "stall",
+            "listen", "model", "workers", "protocol", "cert", "key", "contract", "delay", "stall",
         ],
     ),
     (

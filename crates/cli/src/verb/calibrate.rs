@@ -136,7 +136,7 @@ impl<'a> Display<'a> {
 /// prony's own server, twice.
 fn reference() -> Result<Vec<Side>> {
     let folder = std::env::current_dir().into_diagnostic()?;
-    let line = "{prony} serve {contract} --host {host} --port {port}";
+    let line = "{prony} serve {contract} --listen [{host}]:{port}";
     ["reference-epoll", &format!("reference-epoll{AGAIN}")]
         .into_iter()
         .map(|name| Side::of_command(name, line, &folder).map_err(|error| miette!("{error}")))

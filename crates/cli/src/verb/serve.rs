@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 pub fn main(args: &Serve) -> Result<Ended> {
-    let listen = SocketAddr::new(args.host, args.port);
+    let listen = args.listen;
     let contract = match args.what {
         Served::TcpEcho => Contract::TcpEcho,
         Served::HttpEcho => Contract::HttpEcho,

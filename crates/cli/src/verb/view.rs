@@ -9,7 +9,8 @@ use std::io::Write;
 pub fn main(places: &Places, args: &Args) -> Result<Ended> {
     let notebook = places.notebook_to_read()?;
     let path = notebook.path().to_owned();
-    let view = View::new(notebook, args.listen, args.port).map_err(|error| miette!("{error}"))?;
+    let view = View::new(notebook, args.listen.ip(), args.listen.port())
+        .map_err(|error| miette!("{error}"))?;
     // It only reads, so there is nothing to be finished when it ends.
     prony_lab::interrupt::on_signal(|| std::process::exit(0)).into_diagnostic()?;
     eprintln!("showing {}; Ctrl-C ends it", path.display());

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Searches a server of which each answer takes 2 ms of the only loop: at most 500 per second, whatever
 /// the machine.
 fn search(place: &Place, starts: &str, more: &[&str]) -> Done {
-    let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
+    let server = format!("{PRONY} serve http-echo --listen :{{port}} --busy 2ms");
     let usual = [
         "capacity", &server, "--path", "/", "-d", "200ms", "--warmup", "100ms", "--json",
         "--starts", starts,

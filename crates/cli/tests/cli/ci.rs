@@ -26,7 +26,7 @@ fn place() -> Place {
     place.file("event.json", "{\"pull_request\": {\"number\": 12}}");
     script(
         "repo/server",
-        "exec \"$PRONY\" serve http-echo --port \"$2\"",
+        "exec \"$PRONY\" serve http-echo --listen :\"$2\"",
     );
     place.file("repo/Makefile", "all:\n\ttest -x server\n");
     place

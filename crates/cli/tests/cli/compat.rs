@@ -167,9 +167,10 @@ fn their_help_is_their_own_and_pronys_help_names_them() {
         let done = place.prony(&[tool, flag]).with(status);
         let said = format!("{}{}", done.stdout, done.stderr);
         assert!(said.contains(usage), "{done}");
-        let mut lines = whole.lines();
-        lines.find(|line| line.contains("of other tools"));
-        let others = lines.next();
+        let others = whole
+            .split_once("of other tools:\n")
+            .map(|(_, after)| after);
+        let others = others.and_then(|after| after.lines().next());
         assert!(others.is_some_and(|line| line.contains(tool)), "{whole}");
         let done = place.prony(&["help", tool]).with(0);
         assert!(

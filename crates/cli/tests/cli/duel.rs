@@ -92,13 +92,13 @@ fn only_what_is_asked_is_measured_and_compared() {
 fn a_duel_that_fails_shows_its_rounds_and_why_it_failed() {
     let place = Place::new();
     let prony = crate::support::PRONY;
-    let steady = format!("{prony} serve http-echo --port {{port}}");
+    let steady = format!("{prony} serve http-echo --listen :{{port}}");
     let starts = place.path().join("starts");
     let starts = starts.display();
     // Its pilot and two rounds start it; then it does not.
     let failing = format!(
         "sh -c 'echo >> {starts}; [ $(wc -l < {starts}) -lt 4 ] || {{ echo no luck; exit 3; }}; \
-         exec {prony} serve http-echo --port $PORT'"
+         exec {prony} serve http-echo --listen :$PORT'"
     );
     let quick = [
         "--rounds", "4", "-d", "100ms", "--warmup", "100ms", "-c", "4",
@@ -161,9 +161,9 @@ fn time_ends_a_duel_whose_rounds_were_said() {
 fn command_lines_are_started_with_a_port() {
     let place = Place::new();
     let prony = crate::support::PRONY;
-    let with_flag = format!("{prony} serve http-echo --port {{port}}");
+    let with_flag = format!("{prony} serve http-echo --listen :{{port}}");
     let with_variable = format!(
-        "sh -c 'exec {prony} serve http-echo --port $PORT --model threads' --to http://127.0.0.1:9"
+        "sh -c 'exec {prony} serve http-echo --listen :$PORT --model threads' --to http://127.0.0.1:9"
     );
     let text = duel(
         &place,
@@ -283,7 +283,7 @@ fn two_revisions_of_a_server() {
         git(&["commit", "-qm", model]);
     }
     let line = format!(
-        "sh -c '{} serve http-echo --port {{port}} --model $(cat built)'",
+        "sh -c '{} serve http-echo --listen :{{port}} --model $(cat built)'",
         crate::support::PRONY
     );
     let mut command = place.command(&[]);
@@ -345,7 +345,7 @@ fn folders_are_sides_and_a_server_may_be_compared_with_itself() {
         std::fs::write(place.path().join(folder).join("model"), model).unwrap();
     }
     let line = format!(
-        "sh -c '{} serve http-echo --port {{port}} --model $(cat built)'",
+        "sh -c '{} serve http-echo --listen :{{port}} --model $(cat built)'",
         crate::support::PRONY
     );
     let run = ["--run", &line, "--build", "cp model built"];
@@ -376,7 +376,7 @@ fn runs_are_compared_and_limits_are_exit_statuses() {
     let experiment = |busy: &str| {
         place.echo_server(
             "it",
-            &format!("{{prony}} serve tcp-echo --port {{port}} --busy {busy}"),
+            &format!("{{prony}} serve tcp-echo --listen :{{port}} --busy {busy}"),
             "",
         );
         place.experiment(

@@ -80,7 +80,7 @@ fn a_run_is_the_same_elsewhere() {
 #[ignore = "scripts/campaign commands: loads for long"]
 fn duels_capacities_and_tares_are_the_same_elsewhere() {
     let place = Place::with_references();
-    let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
+    let server = format!("{PRONY} serve http-echo --listen :{{port}} --busy 2ms");
     let all: [&[&str]; 3] = [
         &[
             "calibrate",

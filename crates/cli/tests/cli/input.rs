@@ -444,7 +444,7 @@ fn a_port_that_is_taken() {
     for what in ["http-echo", "tcp-echo", "clockwork"] {
         refused(
             &place,
-            &["serve", what, "--port", &port],
+            &["serve", what, "--listen", &port],
             1,
             &[&port, "in use"],
         );

@@ -96,7 +96,7 @@ fn without_proto() {
 #[test]
 fn without_symbols() {
     let server = format!(
-        "{} serve http-echo --port {{port}} --busy 1ms",
+        "{} serve http-echo --listen :{{port}} --busy 1ms",
         crate::support::PRONY
     );
     let line = [&["why", &server, "--json"][..], &crate::why::SHORT].concat();

@@ -163,7 +163,7 @@ fn a_duel_shows_its_estimates() {
 #[test]
 fn a_capacity_keeps_the_rates_it_has_tried() {
     let place = Place::new();
-    let server = format!("{PRONY} serve http-echo --port {{port}} --busy 2ms");
+    let server = format!("{PRONY} serve http-echo --listen :{{port}} --busy 2ms");
     let arguments = [
         "capacity", &server, "--path", "/", "--p90", "300ms", "-d", "300ms", "-c", "16",
     ];

@@ -448,8 +448,8 @@ fn names_and_both_families() {
         eprintln!("this machine has no ::1");
         return;
     }
-    let http = Served::start(&["http-echo", "--host", "::1"]);
-    let echo = Served::start(&["tcp-echo", "--host", "::1"]);
+    let http = Served::start(&["http-echo", "--listen", "::1"]);
+    let echo = Served::start(&["tcp-echo", "--listen", "::1"]);
     all_ok(&load(&["-n", "50", &http.http("/")]), 50);
     all_ok(&load(&["-n", "50", &echo.tcp()]), 50);
     // The name means both, whatever the host's table says, and only one of them is listened on.

@@ -46,7 +46,7 @@ fn marked(mark: &str) -> Vec<(i32, String)> {
 /// signal that can be ignored; the server itself ignores TERM and HUP.
 const CLINGING: &str = "trap '' TERM HUP INT
 (setsid sh -c 'trap \"\" TERM HUP INT; sh -c \"sleep 1000; : helper of helper\" & sleep 1000; : helper' &)
-exec \"$1\" serve tcp-echo --model threads --port \"$2\"
+exec \"$1\" serve tcp-echo --model threads --listen :\"$2\"
 ";
 
 struct Scene {
@@ -288,7 +288,7 @@ fn what_is_left_when_both_are_killed_is_ended_at_the_next_start() {
     assert_eq!(scratch(&scene.place), 2);
     scene
         .place
-        .echo_server("plain", "{prony} serve tcp-echo --port {port}", "");
+        .echo_server("plain", "{prony} serve tcp-echo --listen :{port}", "");
     let file = scene.place.experiment(
         "next",
         "title = 'T'\ncontract = 'tcp-echo'\nservers = ['plain']\nrounds = 1\n\

@@ -14,7 +14,7 @@ fn place() -> Place {
                 "title = 'prony, {model}'\nlanguage = 'Rust'\nmodel = '{model}'\n\
                  contracts = ['tcp-echo', 'http-echo']\nspeaks = ['plain', 'tls', 'h2c', 'h2']\n\
                  run = '''{{prony}} serve {{contract}} --model {model} --protocol {{over}} \"--cert={{cert}}\" \
-                 \"--key={{key}}\" --host {{host}} --port {{port}}'''\n"
+                 \"--key={{key}}\" --listen [{{host}}]:{{port}}'''\n"
             ),
         );
     }

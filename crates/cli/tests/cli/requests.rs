@@ -348,7 +348,7 @@ fn a_duel_asks_the_requests_of_a_file_and_compares_them_by_name() {
     ] {
         assert!(text.contains(word), "{word}: {wrong}");
     }
-    let both = duel(&["-H", "X: y"]).with(1);
+    let both = duel(&["-H", "X: y"]).with(2);
     assert!(both.stderr.contains("requests of its own"), "{both}");
 }
 
@@ -360,7 +360,7 @@ fn a_capacity_search_and_a_run_ask_the_requests_of_a_file() {
     place.manifest(
         "web",
         "title = 'Web'\nlanguage = 'Rust'\nmodel = 'epoll'\ncontracts = ['http-echo']\n\
-         run = '{prony} serve http-echo --port {port}'\n",
+         run = '{prony} serve http-echo --listen :{port}'\n",
     );
     std::fs::write(place.path().join("users.csv"), "name\nann\nbob\n").unwrap();
     let file = place.path().join("shop.toml");

@@ -149,7 +149,7 @@ fn start_takes_a_port_and_says_what_it_cannot_do() {
         "plain",
         "--contract",
         "tcp-echo",
-        "--port",
+        "--listen",
         &number,
     ];
     let mut started = Background::start(&mut place.command(&arguments));
@@ -187,7 +187,7 @@ fn start_takes_a_port_and_says_what_it_cannot_do() {
 fn start_elsewhere(command: &mut Command, name: &str, contract: &str) {
     command
         .args(["servers", "start", name, "--contract", contract])
-        .args(["--host", "127.0.0.7"])
+        .args(["--listen", "127.0.0.7"])
         .env("PRONY_ONLY_CATALOG", project().join("servers"));
     let mut started = Background::start(command);
     let line = started.line(&format!("keeps {contract} on 127.0.0.7:"));
@@ -210,9 +210,9 @@ fn start_takes_an_address_to_listen_on() {
         start_elsewhere(&mut place.command(&[]), name, "tcp-echo");
     }
     let done = place
-        .prony(&["servers", "start", "none", "--host", "localhost"])
+        .prony(&["servers", "start", "none", "--listen", "nowhere"])
         .with(2);
-    assert!(done.stderr.contains("invalid IP address"), "{done}");
+    assert!(done.stderr.contains("is not ADDR:PORT"), "{done}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn every_server_listens_where_it_is_told() {
 #[test]
 fn a_server_that_ends_by_itself_ends_start() {
     let place = Place::new();
-    place.echo_server("brief", "sh -c '\"$0\" serve tcp-echo --port \"$1\" & sleep 2; kill $!; echo done now; exit 3' {prony} {port}", "");
+    place.echo_server("brief", "sh -c '\"$0\" serve tcp-echo --listen :\"$1\" & sleep 2; kill $!; echo done now; exit 3' {prony} {port}", "");
     let done = Background::start(&mut place.command(&["servers", "start", "brief"]))
         .end()
         .with(1);
@@ -253,7 +253,7 @@ fn another_server_on_the_port_is_not_taken_for_the_one_that_was_started() {
         "plain",
         "--contract",
         "tcp-echo",
-        "--port",
+        "--listen",
         &port,
     ];
     let mut command = Command::new(PRONY);

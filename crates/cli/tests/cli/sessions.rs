@@ -378,7 +378,7 @@ fn experiments_ask_sessions() {
     place.manifest(
         "web",
         "title = 'Web'\nlanguage = 'Rust'\nmodel = 'epoll'\ncontracts = ['http-echo']\n\
-         run = '{prony} serve http-echo --port {port}'\n",
+         run = '{prony} serve http-echo --listen :{port}'\n",
     );
     let path = |name: &str| place.path().join(name);
     std::fs::write(path("reader.toml"), ECHOED).unwrap();

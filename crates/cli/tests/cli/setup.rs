@@ -10,7 +10,7 @@ fn dependent() -> Place {
         "scripted",
         "sh {deps}/start {prony} {port}",
         "version = 'echo sh 1'\n[dependencies]\nfrom = 'the moon'\npackages = ['rock==2']\n\
-         download = '21 kg'\ninstall = '''printf 'exec \"$1\" serve tcp-echo --port \"$2\"' > {deps}/start'''",
+         download = '21 kg'\ninstall = '''printf 'exec \"$1\" serve tcp-echo --listen :\"$2\"' > {deps}/start'''",
     );
     place
 }
@@ -119,7 +119,7 @@ fn known_limits_are_proven_and_named() {
     let place = Place::with_references();
     place.echo_server(
         "limited",
-        "{prony} serve clockwork --delay 1ms --port {port}",
+        "{prony} serve clockwork --delay 1ms --listen :{port}",
         "[expected_failures]\nfragments = 'it cannot'",
     );
     // It can: the manifest must not say otherwise.

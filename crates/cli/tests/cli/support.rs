@@ -60,7 +60,7 @@ impl Place {
                 &format!(
                     "title = 'prony, {model}'\nlanguage = 'Rust'\nmodel = '{model}'\n\
                      contracts = ['tcp-echo', 'http-echo']\n\
-                     run = '{{prony}} serve {{contract}} --model {model} --host {{host}} --port {{port}} --workers {{workers}}'\n\
+                     run = '{{prony}} serve {{contract}} --model {model} --listen [{{host}}]:{{port}} --workers {{workers}}'\n\
                      {workers}\n"
                 ),
             );

@@ -7,7 +7,11 @@ use std::process::{Child, Command, Stdio};
 
 /// A view of this place's notebook, and the address that it printed.
 fn view(place: &Place, more: &[&str]) -> (Child, String) {
-    let arguments = [&["view", "--port", "0"][..], more].concat();
+    let listen: &[&str] = match more.contains(&"--listen") {
+        true => &[],
+        false => &["--listen", ":0"],
+    };
+    let arguments = [&["view"], listen, more].concat();
     started(place.command(&arguments))
 }
 
@@ -83,7 +87,7 @@ fn it_shows_a_run_and_ends_with_ctrl_c() {
 #[test]
 fn another_address_needs_the_token() {
     let place = Place::new();
-    let (mut child, url) = view(&place, &["--listen", "0.0.0.0"]);
+    let (mut child, url) = view(&place, &["--listen", "0.0.0.0:0"]);
     let (bare, token) = url.split_once("?token=").expect("an address with a token");
     assert!(token.len() >= 32, "{url}");
     assert!(get(bare).starts_with("HTTP/1.1 401 "));
@@ -97,15 +101,15 @@ fn what_is_wrong_is_told_with_what_to_do() {
     let place = Place::new();
     let (mut child, url) = view(&place, &[]);
     let port = url.trim_end_matches('/').rsplit_once(':').unwrap().1;
-    let done = place.prony(&["view", "--port", port]).with(1);
+    let done = place.prony(&["view", "--listen", port]).with(1);
     assert!(
-        done.stderr.contains("is in use") && done.stderr.contains("--port 0"),
+        done.stderr.contains("is in use") && done.stderr.contains("--listen :0"),
         "{done}"
     );
     child.kill().unwrap();
     child.wait().unwrap();
     let done = place
-        .prony(&["view", "--port", "0", "--notebook", PRONY])
+        .prony(&["view", "--listen", ":0", "--notebook", PRONY])
         .with(1);
     assert!(done.stderr.contains("is not a notebook"), "{done}");
     let done = place.prony(&["view", "--listen", "nowhere"]).with(2);
@@ -115,7 +119,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
 #[test]
 fn clients_that_hold_connections_lock_nobody_out() {
     let place = Place::new();
-    let few = place.shell_command("ulimit -n 64; exec \"$PRONY\" view --port 0");
+    let few = place.shell_command("ulimit -n 64; exec \"$PRONY\" view --listen :0");
     let (mut child, url) = started(few);
     let at = url.trim_start_matches("http://").trim_end_matches('/');
     for sent in [

@@ -168,13 +168,13 @@ fn duels_are_fought_over_websocket() {
     );
     // Servers that prony starts, and one of the catalog by its contract.
     let prony = PRONY;
-    let line = format!("{prony} serve ws-echo --port {{port}}");
+    let line = format!("{prony} serve ws-echo --listen :{{port}}");
     place
         .prony(&[&duel[..], &["--protocol", "ws", &line, &line]].concat())
         .with(0);
     for name in ["one", "other"] {
         let manifest = "title = 'prony'\nlanguage = 'Rust'\nmodel = 'epoll'\ncontracts = ['ws-echo']\n\
-                        run = '{prony} serve {contract} --host {host} --port {port}'\n";
+                        run = '{prony} serve {contract} --listen [{host}]:{port}'\n";
         place.manifest(name, manifest);
     }
     let contract = ["--contract", "ws-echo", "one", "other"];

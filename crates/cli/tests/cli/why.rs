@@ -13,7 +13,7 @@ pub const SHORT: [&str; 12] = [
 
 /// A server of which a request costs enough for some samples.
 fn server() -> String {
-    format!("{PRONY} serve http-echo --port {{port}} --busy 1ms")
+    format!("{PRONY} serve http-echo --listen :{{port}} --busy 1ms")
 }
 
 /// The anatomy in a report: sampled, or said to be refused.
@@ -81,7 +81,7 @@ fn what_a_request_costs_a_server() {
 #[ignore = "scripts/campaign commands: loads for long"]
 fn system_calls_are_counted_exactly() {
     let place = Place::new();
-    let server = format!("{PRONY} serve tcp-echo --model threads --port {{port}}");
+    let server = format!("{PRONY} serve tcp-echo --model threads --listen :{{port}}");
     let words = [
         "why",
         &server,

@@ -137,7 +137,7 @@ fn a_busy_port_is_told_with_what_to_do() {
     };
     let text = error.to_string();
     assert!(
-        text.contains("is in use") && text.contains("--port 0"),
+        text.contains("is in use") && text.contains("--listen :0"),
         "{text}"
     );
     let away = View::new(

@@ -47,16 +47,10 @@ pub fn main(places: &Places, args: &Servers) -> Result<Ended> {
         ServersAction::Start {
             name,
             contract,
-            host,
-            port,
+            listen,
             protocol: over,
             server_key,
-        } => start(
-            places,
-            name,
-            *contract,
-            (SocketAddr::new(*host, *port), *over, *server_key),
-        ),
+        } => start(places, name, *contract, (*listen, *over, *server_key)),
     }
 }
 
