@@ -95,8 +95,8 @@ mod tests {
     use crate::made_up::found;
 
     /// The verdict after doubt, with the own code's verdict and wake-ups per request.
-    fn after(one: Comparison, own: Verdict, cpu: (f64, f64), wakeups: (f64, f64)) -> Verdict {
-        match explain(&one, Some(own), PerRequest { cpu, wakeups }) {
+    fn after(one: &Comparison, own: Verdict, cpu: (f64, f64), wakeups: (f64, f64)) -> Verdict {
+        match explain(one, Some(own), PerRequest { cpu, wakeups }) {
             Some(_) => Verdict::Inconclusive,
             None => one.verdict,
         }
@@ -108,27 +108,27 @@ mod tests {
         let cpu = (6_000.0, 5_934.0);
         for own in [Verdict::Inconclusive, Verdict::Same, Verdict::MoreExpensive] {
             assert_eq!(
-                after(cheaper(), own, cpu, (0.36, 0.31)),
+                after(&cheaper(), own, cpu, (0.36, 0.31)),
                 Verdict::Inconclusive
             );
         }
         assert_eq!(
-            after(cheaper(), Verdict::Cheaper, cpu, (0.36, 0.31)),
+            after(&cheaper(), Verdict::Cheaper, cpu, (0.36, 0.31)),
             Verdict::Cheaper
         );
         // It wakes more often, as one that does less would.
         assert_eq!(
-            after(cheaper(), Verdict::Same, cpu, (0.31, 0.36)),
+            after(&cheaper(), Verdict::Same, cpu, (0.31, 0.36)),
             Verdict::Cheaper
         );
         // One wake-up per request or more: it does not batch.
         assert_eq!(
-            after(cheaper(), Verdict::Same, cpu, (2.0, 1.8)),
+            after(&cheaper(), Verdict::Same, cpu, (2.0, 1.8)),
             Verdict::Cheaper
         );
         // That many less are no accident.
         assert_eq!(
-            after(cheaper(), Verdict::Same, cpu, (0.9, 0.45)),
+            after(&cheaper(), Verdict::Same, cpu, (0.9, 0.45)),
             Verdict::Cheaper
         );
     }
@@ -138,7 +138,7 @@ mod tests {
         let cheaper = found(Quantity::Cpu, 0.5, Verdict::Cheaper);
         let cpu = (6_000.0, 3_000.0);
         assert_eq!(
-            after(cheaper, Verdict::Same, cpu, (0.36, 0.31)),
+            after(&cheaper, Verdict::Same, cpu, (0.36, 0.31)),
             Verdict::Cheaper
         );
     }
@@ -148,11 +148,11 @@ mod tests {
         let more_expensive = || found(Quantity::Cpu, 1.011, Verdict::MoreExpensive);
         let cpu = (5_934.0, 6_000.0);
         assert_eq!(
-            after(more_expensive(), Verdict::Cheaper, cpu, (0.31, 0.36)),
+            after(&more_expensive(), Verdict::Cheaper, cpu, (0.31, 0.36)),
             Verdict::Inconclusive
         );
         let own = Verdict::MoreExpensive;
-        assert_eq!(after(more_expensive(), own, cpu, (0.31, 0.36)), own);
+        assert_eq!(after(&more_expensive(), own, cpu, (0.31, 0.36)), own);
     }
 
     #[test]
@@ -160,11 +160,11 @@ mod tests {
         let (cpu, wakeups) = ((6_000.0, 5_990.0), (0.36, 0.31));
         let p50 = |ratio| found(Quantity::P50, ratio, Verdict::Faster);
         assert_eq!(
-            after(p50(0.95), Verdict::Same, cpu, wakeups),
+            after(&p50(0.95), Verdict::Same, cpu, wakeups),
             Verdict::Inconclusive
         );
         assert_eq!(
-            after(p50(0.5), Verdict::Same, cpu, wakeups),
+            after(&p50(0.5), Verdict::Same, cpu, wakeups),
             Verdict::Faster
         );
     }
