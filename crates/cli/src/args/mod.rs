@@ -289,7 +289,7 @@ pub fn command() -> clap::Command {
 }
 
 impl Cli {
-    /// These words, as clap reads them.
+    /// Parses a command line.
     pub fn read(
         line: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {

@@ -7,7 +7,7 @@ use prony_record::load::{KeyKind, Over};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is spoken with a server.
+/// Protocol between the generator and a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Http(Over),
@@ -72,7 +72,7 @@ pub struct ServerKey {
 }
 
 impl ProtocolArgs {
-    /// Those that are given: one for all servers, or one for each.
+    /// Given protocols: one for all servers, or one for each.
     pub fn given(&self) -> &[Protocol] {
         match self.http2 {
             true => &[Protocol::Http(Over::H2)],
@@ -80,7 +80,7 @@ impl ProtocolArgs {
         }
     }
 
-    /// That of the server at this place among all, where one is given.
+    /// Given protocol of the server at this place among all.
     pub fn at(&self, place: usize) -> Option<Protocol> {
         match self.given() {
             [one] => Some(*one),
@@ -88,7 +88,7 @@ impl ProtocolArgs {
         }
     }
 
-    /// What HTTP is spoken over with the server at this place, if prony starts it.
+    /// Transport of HTTP to the server at this place, if prony starts it.
     pub fn over(&self, place: usize) -> Over {
         match self.at(place) {
             Some(Protocol::Http(over)) => over,

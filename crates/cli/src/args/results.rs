@@ -35,7 +35,7 @@ pub struct Report {
     pub run: String,
     /// Show these published figures beside the run
     ///
-    /// Those of a file in published/, or those that `prony import` has put in under this name. By
+    /// Figures of a file in published/, or figures that `prony import` has put in under this name. By
     /// default those that the experiment names.
     #[arg(long, value_name = "NAME")]
     pub published: Option<String>,
@@ -81,7 +81,7 @@ pub struct Export {
     /// Server of hgrm, folded and pprof
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
-    /// Of folded: the stacks in which threads wait
+    /// Stacks in which threads wait, of folded
     ///
     /// In nanoseconds, instead of the sampled stacks.
     #[arg(long)]

@@ -95,7 +95,7 @@ pub enum ServersAction {
     #[command(after_help = "Examples:\n  \
         prony servers start go-copy\n  \
         prony servers start node@2 --contract http-echo --listen :8000\n  \
-        prony servers start nginx --protocol h2              HTTP/2 over TLS, with a certificate of its own\n  \
+        prony servers start nginx --protocol h2          # HTTP/2 over TLS\n  \
         prony servers start go-copy --listen 192.0.2.7:0  # for other machines")]
     Start {
         /// Server, as `name` or `name@workers`

@@ -8,7 +8,7 @@ pub const WIDTH: usize = 80;
 /// Examples in `-h`.
 const EXAMPLES: usize = 3;
 
-/// The options in `-h`, by command. A command that is not here shows all of its own.
+/// The options in `-h`, by command; other commands show all.
 const SHOWN: [(&str, &[&str]); 7] = [
     (
         "serve",

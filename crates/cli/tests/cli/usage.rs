@@ -77,7 +77,7 @@ fn an_address_without_a_scheme_is_http() {
     }
 }
 
-/// What people type out of habit: curl's and wrk's options.
+/// People type curl's and wrk's options out of habit.
 #[test]
 fn habits_of_curl_and_wrk_are_understood() {
     let place = Place::new();

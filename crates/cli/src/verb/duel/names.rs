@@ -166,7 +166,7 @@ fn authority(url: &str) -> String {
     split(url).1.to_owned()
 }
 
-/// Of localhost the port alone.
+/// Host and port; on localhost the port alone.
 fn port(url: &str) -> String {
     let authority = authority(url);
     let local = ["localhost:", "127.0.0.1:"];

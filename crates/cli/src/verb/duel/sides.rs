@@ -364,7 +364,7 @@ pub enum Hint {
     None,
 }
 
-/// What the catalog says of a side.
+/// Hint of a side from the catalog, before anything is built.
 fn known(word: &str, catalog: &Catalog) -> Hint {
     let name = word.split_once('@').map_or(word, |(name, _)| name);
     match catalog.get(name) {
