@@ -56,7 +56,7 @@ fn the_reference_servers_keep_http_echo_over_everything() {
     assert_eq!(over, ["tls", "h2"]);
     let done = place
         .prony(&["servers", "check", "quick", "--protocol", "h2"])
-        .with(1);
+        .with(2);
     assert!(
         done.stderr.contains("none of these servers speaks h2"),
         "{done}"
