@@ -37,7 +37,7 @@ struct Row {
     after: Counted,
 }
 
-/// What the threads that load have used in one build, in instructions, by round.
+/// Instructions of the thread that loads in one build, by round.
 #[derive(Debug, Default, Serialize)]
 struct Counted {
     few: Vec<u64>,
@@ -116,8 +116,8 @@ pub fn run(rig: Rig, before: &Path, rounds: u32) -> Result<Instructions> {
     Ok(seen)
 }
 
-/// The instructions of one load, of all threads but the first: that one starts, gathers windows and reports, and under
-/// valgrind there are some fifty times as many windows for each request as there are otherwise.
+/// The instructions of the thread that loads, which is started last. The first starts, gathers windows and reports, and under
+/// valgrind there are some fifty times as many windows for each request as there are otherwise; others watch the server.
 fn total(program: &Path, args: &[&str], requests: u64, rig: Rig) -> Result<u64> {
     let folder = tempfile::tempdir().map_err(Error::io("cannot make a temporary folder"))?;
     let out = folder.path().join("out");
@@ -137,9 +137,9 @@ fn total(program: &Path, args: &[&str], requests: u64, rig: Rig) -> Result<u64> 
         let text = std::fs::read_to_string(format!("{}-{thread:02}", out.display())).ok()?;
         counted(&text)
     });
-    match threads.sum() {
-        0 => Err(child.complaint(&ended, "counted nothing")),
-        all => Ok(all),
+    match threads.last() {
+        None | Some(0) => Err(child.complaint(&ended, "counted nothing")),
+        Some(last) => Ok(last),
     }
 }
 
@@ -166,7 +166,7 @@ impl fmt::Display for Instructions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Instructions in user space per request, of the threads that load, closed loop: {MANY} requests less {FEW},\n\
+            "Instructions in user space per request, of the thread that loads, closed loop: {MANY} requests less {FEW},\n\
              each the least of {} rounds.",
             self.rows.first().map_or(0, |row| row.before.few.len())
         )?;

@@ -260,9 +260,9 @@ impl Recorder {
         }
     }
 
-    /// An answer came, not before its request was sent.
+    /// An answer came, not before its request was sent. True: it is [counted](Self::counted).
     #[inline]
-    pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) {
+    pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) -> bool {
         let response = at - request.due;
         if self.measured(request.due) {
             self.record.times.response.saturating_record(response);
@@ -281,7 +281,8 @@ impl Recorder {
         self.window.response.saturating_record(response);
         let right = answer.wrong.is_none();
         count_answer(&mut self.window.outcomes, right, answer.status);
-        if self.counted(request, at) {
+        let counted = self.counted(request, at);
+        if counted {
             count_answer(&mut self.record.outcomes, right, answer.status);
             if answer.status == self.run.0 {
                 self.run.1 += 1;
@@ -299,6 +300,7 @@ impl Recorder {
             self.outlived(request, at);
             self.crossed(request, at, right);
         }
+        counted
     }
 
     /// A request that ended at `at` may have been in flight at an end of the measurement.

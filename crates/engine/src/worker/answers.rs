@@ -149,11 +149,10 @@ impl<T: Token> Events<T> for Booking<'_, T> {
         let at = request.answered(self.at);
         *self.in_flight -= 1;
         self.flow.useful = true;
-        self.flow.answers += u64::from(self.recorder.counted(request, at));
-        self.recorder.answer(request, at, &answer);
+        let counted = self.recorder.answer(request, at, &answer);
+        self.flow.answers += u64::from(counted);
         if let Some(tracer) = self.tracer {
-            let measured = self.recorder.counted(request, at);
-            tracer.answered(self.slot, request, at, &answer, measured);
+            tracer.answered(self.slot, request, at, &answer, counted);
         }
         self.news.last |= answer.last;
         self.recorder.booked(request, at)
