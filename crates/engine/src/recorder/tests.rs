@@ -216,7 +216,9 @@ impl Agent {
             1 => recorder.failure(it.sent, it.at, Failure::Read, SECOND, false),
             2 => recorder.error("reset".into()),
             3 => recorder.unfinished(it.sent, it.at),
-            _ => recorder.answer(it.sent, it.at, &OK),
+            _ => {
+                recorder.answer(it.sent, it.at, &OK);
+            }
         }
         recorder.late(it.sent.due, it.at - it.sent.sent);
     }
