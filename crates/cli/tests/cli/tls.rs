@@ -77,7 +77,7 @@ fn end(client: TcpStream, config: Arc<ServerConfig>) {
 fn a_server_of_http2_is_recognised_over_tls() {
     for (protocols, word) in [
         (&["h2"][..], "use --protocol h2, or grpcs://"),
-        (&["h2", "http/1.1"], "try --http2, or grpcs://"),
+        (&["h2", "http/1.1"], "try --protocol h2, or grpcs://"),
     ] {
         let (port, _) = https_of("localhost", protocols, end);
         let url = format!("https://localhost:{port}/");
