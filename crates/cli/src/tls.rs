@@ -106,6 +106,8 @@ pub fn hint(target: &Target, options: &TlsOptions, timeout: Duration) {
     };
     let timeout = timeout.min(Duration::from_secs(1));
     if options.alpn != http2.alpn && probe(target, &http2, timeout).is_ok() {
-        eprintln!("\nthe server speaks HTTP/2 on this port: try --protocol h2, or grpcs:// for gRPC");
+        eprintln!(
+            "\nthe server speaks HTTP/2 on this port: try --protocol h2, or grpcs:// for gRPC"
+        );
     }
 }

@@ -151,12 +151,12 @@ fn a_duel_shows_its_estimates() {
     terminal.shows(&[
         "duel quick against plain",
         " of 3",
-        "plain throughput",
+        "plain requests/s",
         "round 2: ",
     ]);
     let done = terminal.end().with(0);
     // A row of the live view. (Its lines of rounds are not told from a note on "round 2:" so easily.)
-    assert!(!done.stdout.contains("plain throughput"), "{done}");
+    assert!(!done.stdout.contains("plain requests/s"), "{done}");
     assert!(done.stdout.contains("verdict"), "{done}");
 }
 

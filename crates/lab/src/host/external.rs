@@ -65,6 +65,7 @@ impl External {
                 (None, Target::Unix(_)) => Err(format!("{target} has no TCP address")),
             },
             authority: &self.running.authority,
+            over: None,
             tls: self.running.tls.as_deref(),
             fixture: &self.fixture,
             expected_failures: None,

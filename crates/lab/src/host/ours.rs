@@ -170,6 +170,7 @@ impl Ours {
             target: Target::Tcp(self.place.reached),
             plain: Ok(self.place.plain()),
             authority: &self.place.authority,
+            over: Some(self.place.over()),
             tls: self.place.tls(),
             fixture: &self.fixture,
             expected_failures: Some(&self.expected_failures),

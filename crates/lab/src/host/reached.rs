@@ -19,6 +19,8 @@ pub(super) struct Reached<'a> {
     pub plain: Result<SocketAddr, String>,
     /// The `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: &'a str,
+    /// What HTTP is spoken over, where the server was started for that; None: as it is asked.
+    pub over: Option<Over>,
     /// None: without TLS.
     pub tls: Option<&'a TlsOptions>,
     /// The folder that it serves, or the upstream that it queries.
@@ -35,7 +37,9 @@ impl Reached<'_> {
             Target::Unix(_) => None,
         };
         Way {
-            over: Over::of(self.tls.is_some(), http2.is_some()),
+            over: self
+                .over
+                .unwrap_or_else(|| Over::of(self.tls.is_some(), http2.is_some())),
             authority: self.authority,
             tls: address.zip(self.tls),
             window: http2.map(|http2| http2.window),
@@ -94,5 +98,34 @@ impl Reached<'_> {
                 )
                 .map_err(|violation| violation.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Contract;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_contract_is_verified_over_what_a_server_was_started_for() {
+        let scratch = tempfile::tempdir().unwrap();
+        let fixture = Fixture::set_up(Contract::Http, scratch.path()).unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+        let reached = |over| Reached {
+            target: Target::Tcp(address),
+            plain: Ok(address),
+            authority: "localhost",
+            over,
+            tls: None,
+            fixture: &fixture,
+            expected_failures: None,
+        };
+        // Whoever checks it need not say so again.
+        assert_eq!(reached(Some(Over::H2c)).way(None).over, Over::H2c);
+        // Another program's server speaks what it is asked for.
+        assert_eq!(reached(None).way(None).over, Over::Plain);
+        let http2 = Some(Http2 { window: 65_535 });
+        assert_eq!(reached(None).way(http2).over, Over::H2c);
     }
 }
