@@ -141,7 +141,7 @@ test("two runs are chosen and compared", async () => {
     const { value, low, high } = cell.throughput;
     const interval = `${low.toFixed(3)} to ${high.toFixed(3)}`;
     assert.deepEqual(shown[at].slice(0, 5), [cell.server, cell.load, `${value.toFixed(3)}×`, interval, cell.throughput_verdict]);
-    assert.equal(labels[at], `${cell.server}, ${cell.load}: ${value.toFixed(3)}×, 95 % interval ${interval}, ${cell.throughput_verdict}`);
+    assert.equal(labels[at], `${cell.server}, ${cell.load}: ${value.toFixed(3)}×, 95% CI ${interval}, ${cell.throughput_verdict}`);
   }
   assert.match(await text(page, ".lead"), /^Slower: go-net-http \(0\.9\d\d×\)\. /);
   await close();
@@ -152,8 +152,8 @@ test("a history shows the notebook's values and where they changed", async () =>
   await page.getByRole("link", { name: "go-net-http, c64" }).click();
   await page.waitForURL(/\/history\//);
   const number = (label) => {
-    const [, value, unit] = label.match(/^run \d+, [^:]*:\d\d: ([\d\u202f.]+) ?(\/s|ns|µs|ms|s)/);
-    return Number(value.replace(/\u202f/g, "")) * { "/s": 1, ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[unit];
+    const [, value, unit] = label.match(/^run \d+, [^:]*:\d\d: ([\d,.]+) (req\/s|ns|µs|ms|s)/);
+    return Number(value.replace(/,/g, "")) * { "req/s": 1, ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[unit];
   };
   for (const [link, name] of [["Throughput", "throughput"], ["p99 of the response time", "p99"], ["CPU time per request", "cpu"]]) {
     await page.getByRole("link", { name: link, exact: true }).click();
