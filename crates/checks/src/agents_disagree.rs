@@ -4,7 +4,7 @@ use crate::{Evidence, Explanation, Finding, OneGenerator, Severity, finding};
 
 pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "agents-disagree",
-    cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently. A slow client that measures beside the load (--probe-host) keeps no request waiting itself: what it does not see is time that the generators add.",
+    cause: "The machines that sent the load saw different response times: one of them is slower, busier or farther away than the others, or the server treats them differently. A slow client (--probe-host) sends so few requests that it delays none of them: if its response times are shorter, the generators add the difference.",
     evidence: "The median response time of each machine.",
     remedy: "Look at the table of machines and at prony hosts check; leave out the machine that differs, or report its response times by themselves.",
 };

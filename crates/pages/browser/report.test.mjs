@@ -186,11 +186,11 @@ test("flame graphs are searched and looked into", async () => {
   const field = controls.getByRole("searchbox"), share = controls.locator("output");
   // 20 of 100 samples in the function itself and 10 in what it calls: counted once.
   await field.fill("json_encode|copy");
-  assert.equal(await share.textContent(), "30.0 % of the samples");
+  assert.equal(await share.textContent(), "30.0% of the samples");
   assert.equal(await graph.locator("rect.hit").count(), 2);
   // What is no regular expression is searched for as it stands.
   await field.fill("a<b>(c");
-  assert.equal(await share.textContent(), "10.0 % of the samples");
+  assert.equal(await share.textContent(), "10.0% of the samples");
   await field.fill("");
   assert.equal(await share.textContent(), "");
   // A click makes a box as wide as the graph; what is beside it goes, what calls it stays.

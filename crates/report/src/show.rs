@@ -1,6 +1,7 @@
 //! Numbers as people read them: three significant digits and a unit.
 
 use prony_record::Finding;
+pub use prony_verdict::sentence::percent;
 use std::fmt::Write;
 
 /// Three significant digits.
@@ -107,15 +108,6 @@ pub fn bytes(bytes: f64) -> String {
         (1.0, "B"),
     ];
     scaled(bytes, &units)
-}
-
-/// A share as a percentage, with as many digits as it deserves: `17.5%`, `250%`.
-#[must_use]
-pub fn percent(share: f64) -> String {
-    match 100.0 * share {
-        percent if percent.abs() < 99.95 => format!("{percent:.1}%"),
-        percent => format!("{percent:.0}%"),
-    }
 }
 
 /// A ratio as a change: `-17.5%`, `+187%`.

@@ -150,22 +150,18 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// A share as a percentage, with as many digits as it deserves.
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        _ if percent >= 10.0 => format!("{percent:.0}%"),
-        _ => format!("{percent:.1}%"),
+/// A share as a percentage, as sentences and tables write it: `17.5%`, and from 100% on without decimals, `250%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent.abs() < 99.95 => format!("{percent:.1}%"),
+        percent => format!("{percent:.0}%"),
     }
 }
 
-/// By how much, whichever way: `6.0%`; from twice as much on without decimals.
+/// By how much, whichever way.
 fn by(one: &Comparison) -> String {
-    let ratio = one.ratio.value();
-    match ratio {
-        _ if ratio >= 2.0 => format!("{:.0}%", 100.0 * (ratio - 1.0)),
-        _ => format!("{:.1}%", 100.0 * (ratio - 1.0).abs()),
-    }
+    percent((one.ratio.value() - 1.0).abs())
 }
 
 /// The interval of the change, from the smaller change to the larger: `2.9% to 9.2%`.
@@ -175,7 +171,7 @@ fn interval(one: &Comparison) -> Option<String> {
         true => (interval.low() - 1.0, interval.high() - 1.0),
         false => (1.0 - interval.high(), 1.0 - interval.low()),
     };
-    Some(format!("{:.1}% to {:.1}%", 100.0 * low, 100.0 * high))
+    Some(format!("{} to {}", percent(low), percent(high)))
 }
 
 #[cfg(test)]

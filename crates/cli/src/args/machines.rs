@@ -38,8 +38,8 @@ pub struct LoadFrom {
     pub client_host: Vec<String>,
     /// Also measure from this idle machine
     ///
-    /// A slow client sends the same requests beside the load of --client-host, few and at random
-    /// moments. Its response times are free of what a busy generator adds.
+    /// A slow client there sends a few of the same requests, at random moments, while --client-host
+    /// loads the server. Its response times are free of what a busy generator adds.
     #[arg(long, value_name = "HOST")]
     pub probe_host: Option<String>,
     /// Rate of --probe-host [default: 100]

@@ -57,9 +57,9 @@ pub struct Audit {
 /// export and diff treat it like the original. A run that is already there is not imported
 /// again.
 ///
-/// Of everything else, import reads what `prony audit` reads, and keeps its rates (and response
-/// times, where there was one run) under a name. An experiment with `published = "NAME"` shows them
-/// beside what it measures, and `prony report --published NAME` beside any run.
+/// From other files, import keeps the rates that `prony audit` finds in them (and response times,
+/// where there was one run) under a name. An experiment with `published = "NAME"` shows them next to
+/// the measured ones, and so does `prony report --published NAME` for any run.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     prony import run-12.json                      # a run, from another machine\n  \
@@ -201,19 +201,19 @@ pub struct Schema {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
-    /// What `prony load --json` prints
+    /// Output of `prony load --json`
     Load,
-    /// What `prony run --json` and `prony report --json` print
+    /// Output of `prony run --json` and `prony report --json`
     Run,
-    /// What `prony duel --json` prints
+    /// Output of `prony duel --json`
     Duel,
-    /// What `prony diff --json` prints
+    /// Output of `prony diff --json`
     Diff,
-    /// What `prony capacity --json` prints
+    /// Output of `prony capacity --json`
     Capacity,
-    /// What `prony why --json` prints
+    /// Output of `prony why --json`
     Why,
-    /// What `prony calibrate --json` prints
+    /// Output of `prony calibrate --json`
     Calibrate,
     /// What `prony export --format json` writes
     Export,
@@ -223,7 +223,7 @@ pub enum SchemaOf {
     Server,
     /// A file of published figures, and what `prony import --json` prints
     Published,
-    /// What `prony audit --json` prints
+    /// Output of `prony audit --json`
     Audit,
     /// The service of the contract grpc-echo, as a .proto file
     GrpcEcho,

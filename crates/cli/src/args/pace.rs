@@ -29,7 +29,7 @@ pub fn pace(text: &str) -> Result<Pace, String> {
     .pace(text)
 }
 
-/// The same for connections: whole numbers.
+/// Parses a number of connections, a ramp, or stages: whole numbers.
 pub fn connections(text: &str) -> Result<Pace, String> {
     Kind {
         value: |text| count::<u32>(text).map(f64::from),
@@ -43,7 +43,7 @@ pub fn steady_rate(text: &str) -> Result<f64, String> {
     pace(text)?.steady()
 }
 
-/// The same for connections.
+/// One number of connections, for such a verb.
 pub fn steady_connections(text: &str) -> Result<u32, String> {
     Ok(connections(text)?.steady()? as u32)
 }

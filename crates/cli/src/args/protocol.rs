@@ -47,7 +47,7 @@ pub struct ProtocolArgs {
     /// all servers, or one for each, separated by commas.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub protocol: Vec<Protocol>,
-    /// As in curl: --protocol h2
+    /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
     /// HTTP/2 streams on each connection [default: 1]

@@ -59,7 +59,7 @@ pub struct Request {
 pub struct Login {
     /// Name and password for HTTP Basic authentication
     ///
-    /// Every request without an Authorization field of its own gets one. Other users of this
+    /// Requests without an Authorization header get one. Other users of this
     /// machine can see command lines.
     #[arg(short, long, value_name = "NAME:PASSWORD", help_heading = "Request")]
     pub user: Option<String>,

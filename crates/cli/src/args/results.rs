@@ -33,7 +33,7 @@ pub struct Report {
     /// Run number, `latest`, or an experiment's name
     #[arg(default_value = "latest", add = ArgValueCandidates::new(complete::runs))]
     pub run: String,
-    /// Show these published figures beside the run
+    /// Show these published figures next to the measured ones
     ///
     /// Figures of a file in published/, or figures that `prony import` has put in under this name. By
     /// default those that the experiment names.

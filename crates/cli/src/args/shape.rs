@@ -3,7 +3,7 @@
 use super::number::count;
 use super::one_of;
 use super::protocol::ProtocolArgs;
-use clap::Args;
+use clap::{Arg, Args, Command};
 use miette::Result;
 use prony_record::load::Assignment;
 use prony_record::{Load, Spacing, Transport};
@@ -12,13 +12,12 @@ use prony_record::{Load, Spacing, Transport};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Shape {
-    /// Generator threads [default: auto; 1 for load]
+    /// Generator threads
     ///
-    /// By default as many as it takes to have time to spare, at most one for each CPU of the
-    /// generator.
+    /// auto: as many as it takes to have time to spare, at most one for each CPU of the generator.
     #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
     pub threads: Option<u32>,
-    /// Spacing at a rate [default: poisson; constant for load]
+    /// Spacing at a rate
     ///
     /// constant: evenly. poisson: at random, as independent users send requests.
     #[arg(long, value_parser = one_of::<Spacing>(["constant", "poisson"]))]
@@ -28,10 +27,10 @@ pub struct Shape {
     /// Any that is free, or round-robin as in wrk2.
     #[arg(long, default_value = "any", value_parser = one_of::<Assignment>(["any", "round-robin"]))]
     pub assignment: Assignment,
-    /// Open at most this many connections [default: 1000]
+    /// Open at most this many connections
     ///
     /// At a rate, prony opens more connections than --connections while the rate needs them and
-    /// they help. The default for duel and why is four times the connections.
+    /// they help.
     #[arg(long, value_name = "N", value_parser = count::<u32>, conflicts_with = "assignment")]
     pub max_connections: Option<u32>,
     /// Requests in flight on each connection (HTTP/1.1)
@@ -56,6 +55,28 @@ pub fn for_http1() -> miette::Report {
         help = "--streams N has N requests in flight on each connection",
         "--pipeline is for HTTP/1.1"
     )
+}
+
+/// Adds the defaults to the help of a verb with these options: they differ from verb to verb.
+pub fn with_defaults(command: Command) -> Command {
+    let (threads, arrival, connections) = match command.get_name() {
+        "load" => ("1", "constant", "1000"),
+        "capacity" => ("auto", "poisson", "1000"),
+        "duel" | "why" => ("auto", "poisson", "4 × -c"),
+        _ => return command,
+    };
+    command
+        .mut_arg("threads", |arg| defaults_to(arg, threads))
+        .mut_arg("arrival", |arg| defaults_to(arg, arrival))
+        .mut_arg("max_connections", |arg| defaults_to(arg, connections))
+}
+
+fn defaults_to(arg: Arg, default: &str) -> Arg {
+    let line = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let long = arg.get_long_help().map(ToString::to_string);
+    let with = format!("{line} [default: {default}]");
+    let long = long.map_or_else(|| with.clone(), |long| long.replacen(&line, &with, 1));
+    arg.help(with).long_help(long)
 }
 
 impl Shape {

@@ -1,5 +1,6 @@
 //! The two helps of a command: `-h` has the options that are used most, on one screen; `--help` has all of them.
 
+use super::shape::with_defaults;
 use clap::{Arg, Command};
 
 /// Columns of every help: examples can be copied from the narrowest usual terminal.
@@ -134,6 +135,7 @@ pub fn with_both(command: Command) -> Command {
     let command = names.iter().fold(command, |command, name| {
         command.mut_subcommand(name, with_both)
     });
+    let command = with_defaults(command);
     let shown = SHOWN.iter().find(|(name, _)| *name == command.get_name());
     let Some((_, shown)) = shown else {
         return command;

@@ -34,7 +34,7 @@ pub struct Verify {
     /// Protocol: h2 for HTTP/2 over https://
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<Protocol>,
-    /// As in curl: --protocol h2
+    /// Same as --protocol h2, as in curl
     #[arg(long, hide = true, conflicts_with = "protocol")]
     pub http2: bool,
     /// Do not send requests before the first response

@@ -540,6 +540,12 @@ fn what_the_server_used_is_seen_where_it_is_a_process_of_this_machine() {
     let text = place.prony(&load).with(0);
     assert!(text.stdout.contains("CPU per request"), "{text}");
     assert!(text.stdout.contains("prony (process "), "{text}");
+    let markdown = place.prony(&[&load[..], &["--markdown", "-"]].concat());
+    let markdown = markdown.with(0).stdout;
+    assert!(
+        markdown.contains("Server: ") && markdown.contains("prony (process "),
+        "{markdown}"
+    );
 }
 
 #[test]

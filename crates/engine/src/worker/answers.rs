@@ -40,8 +40,11 @@ impl<S: Schedule, P: Session, O: Outgoing> Handler<O> for Worker<'_, S, P> {
         {
             tracer.received(slot, at);
         }
-        let connection = &self.connections[slot as usize];
-        let full = !self.protocol.accepts(&connection.proto);
+        // Since when it could be sent on matters where requests are due.
+        let full = !S::CLOSED
+            && !self
+                .protocol
+                .accepts(&self.connections[slot as usize].proto);
         let (news, result) = self.ask(slot, at, |session, conn, unsent, events| {
             session.received(conn, slot, bytes, unsent, events)
         });

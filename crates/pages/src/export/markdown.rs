@@ -263,8 +263,8 @@ pub fn load_markdown(report: &LoadReport) -> String {
     let interval = throughput.interval().map_or_else(String::new, |found| {
         format!(
             " (95% CI {} to {})",
-            show::rate(found.low()),
-            show::rate(found.high())
+            show::per(found.low()),
+            show::per(found.high())
         )
     });
     let mut out = format!(
@@ -304,6 +304,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
             prony_report::why::capital(what),
             plain(&text)
         );
+    }
+    if let Some(server) = &report.server {
+        let _ = writeln!(out, "Server: {}.\n", plain(&server.line()));
     }
     if let Some(http2) = &report.http2 {
         let _ = writeln!(out, "HTTP/2: {}.\n", http2.line());

@@ -76,7 +76,7 @@
         outer = box;
         share += box.width / root.width;
       }
-      found.textContent = wanted ? `${(100 * share).toFixed(1)} % of the samples` : "";
+      found.textContent = wanted ? `${(100 * share).toFixed(1)}% of the samples` : "";
     };
     field.addEventListener("input", search);
 

@@ -4,6 +4,7 @@ use super::{CellReport, Raised, RunReport};
 use crate::show;
 use crate::table::{Align, Table};
 use crate::why::capital;
+use prony_record::verdict::Verdict;
 use prony_record::{Finding, Step};
 use prony_stats::Estimate;
 use std::collections::BTreeMap;
@@ -294,19 +295,19 @@ fn against(base: &str, other: &CellReport) -> String {
     };
     let (low, high) = (interval.low(), interval.high());
     match called(ratio) {
-        Called::Faster => format!(
+        Verdict::Faster => format!(
             "{name} is faster than {base}: {} more requests/s (95% CI {} to {}).",
             show::percent(ratio.value() - 1.0),
             show::percent(low - 1.0),
             show::percent(high - 1.0)
         ),
-        Called::Slower => format!(
+        Verdict::Slower => format!(
             "{name} is slower than {base}: {} fewer requests/s (95% CI {} to {}).",
             show::percent(1.0 - ratio.value()),
             show::percent(1.0 - high),
             show::percent(1.0 - low)
         ),
-        Called::Inconclusive => format!(
+        _ => format!(
             "{name} and {base}: inconclusive (95% CI of the change {} to {}).",
             show::change(low),
             show::change(high)
@@ -319,11 +320,11 @@ const NAMED: usize = 4;
 
 /// More than one server against the baseline.
 fn several(base: &str, others: &[&CellReport]) -> String {
-    let of = |wanted: Called| -> Vec<(String, Option<&Estimate>)> {
+    let of = |wanted: Verdict| -> Vec<(String, Option<&Estimate>)> {
         let all = others
             .iter()
             .map(|cell| (cell.label(), cell.ratio.as_ref()));
-        all.filter(|(_, ratio)| ratio.map_or(Called::Inconclusive, called) == wanted)
+        all.filter(|(_, ratio)| ratio.map_or(Verdict::Inconclusive, called) == wanted)
             .collect()
     };
     let list = |all: &[(String, Option<&Estimate>)], figures: bool| {
@@ -348,9 +349,9 @@ fn several(base: &str, others: &[&CellReport]) -> String {
         names.join(", ")
     };
     let (faster, slower, open) = (
-        of(Called::Faster),
-        of(Called::Slower),
-        of(Called::Inconclusive),
+        of(Verdict::Faster),
+        of(Verdict::Slower),
+        of(Verdict::Inconclusive),
     );
     let parts = [
         (!faster.is_empty()).then(|| format!("faster than {base}: {}", list(&faster, true))),
@@ -361,18 +362,12 @@ fn several(base: &str, others: &[&CellReport]) -> String {
     format!("{}.", capital(&text))
 }
 
-/// A verdict on throughput against the baseline; the ratios of a run have no equivalence margin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Called {
-    Faster,
-    Slower,
-    Inconclusive,
-}
-
-fn called(ratio: &Estimate) -> Called {
+/// The verdict on throughput against the baseline. The ratios of a run have no equivalence margin, so that *no difference* is not
+/// among them.
+fn called(ratio: &Estimate) -> Verdict {
     match ratio.interval() {
-        Some(interval) if interval.low() > 1.0 => Called::Faster,
-        Some(interval) if interval.high() < 1.0 => Called::Slower,
-        _ => Called::Inconclusive,
+        Some(interval) if interval.low() > 1.0 => Verdict::Faster,
+        Some(interval) if interval.high() < 1.0 => Verdict::Slower,
+        _ => Verdict::Inconclusive,
     }
 }

@@ -90,8 +90,8 @@ impl Display {
         let (done, all, begun) = (self.done, self.rounds, self.begun);
         self.live.line(|| {
             let part = |c: &Comparison| {
-                let ratio = show::ratio(c.ratio.value());
-                format!("{} {} {ratio}", c.side, c.quantity.word())
+                let change = show::change(c.ratio.value());
+                format!("{} {} {change}", c.side, c.quantity.label())
             };
             let about = |c: &&Comparison| Quantity::ALL.contains(&c.quantity);
             let parts: Vec<String> = comparisons.iter().filter(about).map(part).collect();
