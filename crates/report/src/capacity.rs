@@ -24,7 +24,7 @@ pub fn limits(limits: &Limits) -> String {
 pub fn line(step: &RateStep) -> String {
     let limited = |it: &Limited| match (it.ms, it.longer) {
         (Some(ms), _) => format!("p{} {}", it.percentile, show::time(ms * 1e6)),
-        (None, Some(longer)) => format!("{:.1}% longer", longer * 100.0),
+        (None, Some(longer)) => format!("{:.1}% over the limit", longer * 100.0),
         (None, None) => format!("p{} –", it.percentile),
     };
     let limited: Vec<String> = step.limited.iter().map(limited).collect();

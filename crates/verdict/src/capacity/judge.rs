@@ -108,7 +108,8 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
             Some(longer) if longer <= 1.0 - share => {}
             Some(longer) => {
                 broken.push(match ms {
-                    Some(ms) => format!("p{percentile} was {ms:.3} ms"),
+                    Some(ms) if ms < 10.0 => format!("p{percentile} was {ms:.2} ms"),
+                    Some(ms) => format!("p{percentile} was {ms:.1} ms"),
                     None => format!(
                         "{:.1}% took longer than {} ms",
                         longer * 100.0,
