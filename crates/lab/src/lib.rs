@@ -31,6 +31,7 @@ pub mod manifest;
 mod over_h2;
 pub mod pilot;
 pub mod placement;
+pub mod port;
 pub mod prepared;
 pub mod process;
 pub mod recording;

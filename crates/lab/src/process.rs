@@ -7,7 +7,6 @@ use crate::supervisor::wait_for;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -149,35 +148,4 @@ fn last_output(log: &Path) -> String {
         Ok(tail(&String::from_utf8_lossy(&bytes), SHOWN as usize))
     };
     read().unwrap_or_default()
-}
-
-/// [`free_port`], drawn at random.
-///
-/// # Errors
-/// When none is found.
-pub fn any_free_port() -> io::Result<u16> {
-    free_port(&mut rand::rng())
-}
-
-/// A free port below the range that the kernel hands out to clients, where a port that was free a
-/// moment ago may be any client's.
-///
-/// # Errors
-/// When none is free.
-pub fn free_port(rng: &mut impl rand::RngExt) -> io::Result<u16> {
-    let ephemeral = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
-        .ok()
-        .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u16>().ok())
-        .unwrap_or(32_768);
-    let below = ephemeral.max(12_000);
-    for _ in 0..1_000 {
-        let port = rng.random_range(10_000..below);
-        if TcpListener::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))).is_ok() {
-            return Ok(port);
-        }
-    }
-    Err(io::Error::new(
-        io::ErrorKind::AddrInUse,
-        format!("no free port between 10000 and {below}"),
-    ))
 }

@@ -6,7 +6,7 @@ use crate::reach::addresses;
 use crate::servers::Servers;
 use prony_engine::protocol::tls::probe;
 use prony_engine::{Control, Nanos, clock, descriptors, run_part};
-use prony_lab::process::any_free_port;
+use prony_lab::port::Port;
 use prony_lab::relay::Forward;
 use prony_lab::topology::Topology;
 use std::collections::HashMap;
@@ -231,8 +231,8 @@ fn answer(
         Call::Serve(ip) => echo(SocketAddr::new(ip, 0))
             .map(Reply::Address)
             .map_err(|error| format!("cannot serve on {ip}: {error}")),
-        Call::FreePort(ip) => any_free_port()
-            .map(|port| Reply::Address(SocketAddr::new(ip, port)))
+        Call::FreePort(ip) => Port::free()
+            .map(|port| Reply::Address(SocketAddr::new(ip, port.for_good())))
             .map_err(|error| error.to_string()),
         Call::Addresses => addresses()
             .map(Reply::Addresses)

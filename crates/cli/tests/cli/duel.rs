@@ -170,7 +170,7 @@ fn command_lines_are_started_with_a_port() {
         &[&with_flag, &with_variable, "--path", "/some/path"],
     )
     .with(0);
-    for word in ["prony: ", "sh: ", "throughput", "verdict", "2 rounds"] {
+    for word in ["prony: ", "sh: ", "requests/s", "verdict", "2 rounds"] {
         assert!(text.stdout.contains(word), "{word}: {text}");
     }
     assert!(!text.stdout.contains("wrong-answers"), "{text}");

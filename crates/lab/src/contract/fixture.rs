@@ -17,6 +17,7 @@ use rand::distr::Alphanumeric;
 use super::Contract;
 use super::weather_upstream::TARGET;
 use super::wire::Fault;
+use crate::port::Port;
 
 /// The published page's size.
 const PAGE: usize = 151;
@@ -149,7 +150,7 @@ impl Fixture {
             }
             Contract::Weather => {
                 this.upstream = Some(match upstream {
-                    Some(addr) => Upstream::start_at(addr)?,
+                    Some(addr) => Upstream::start_at(addr, None)?,
                     None => Upstream::start()?,
                 });
             }
@@ -183,7 +184,7 @@ impl Fixture {
     pub fn resume(&mut self) -> io::Result<()> {
         if let Some(own) = &mut self.upstream {
             own.stop();
-            *own = Upstream::start_at(own.addr)?;
+            *own = Upstream::start_at(own.addr, own.port.take())?;
             *self.reply.get_mut().unwrap_or_else(PoisonError::into_inner) =
                 Reply::Weather(Weather::PUBLISHED);
         }
@@ -289,6 +290,8 @@ struct Upstream {
     addr: SocketAddr,
     shared: Arc<Shared>,
     running: Option<(TcpListener, JoinHandle<()>)>,
+    /// None: it was told where to listen. Its place stays its own while a server has it.
+    port: Option<Port>,
 }
 
 #[derive(Debug)]
@@ -301,11 +304,12 @@ struct Shared {
 impl Upstream {
     fn start() -> io::Result<Self> {
         // Below the ports of clients: a server is to take this one over.
-        let port = crate::process::free_port(&mut rand::rng())?;
-        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        let port = Port::free()?;
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port.number()));
+        Self::start_at(addr, Some(port))
     }
 
-    fn start_at(addr: SocketAddr) -> io::Result<Self> {
+    fn start_at(addr: SocketAddr, port: Option<Port>) -> io::Result<Self> {
         let listener = TcpListener::bind(addr)?;
         let addr = listener.local_addr()?;
         let shared = Arc::new(Shared {
@@ -319,6 +323,7 @@ impl Upstream {
             addr,
             shared,
             running: Some((listener, thread)),
+            port,
         })
     }
 

@@ -10,7 +10,8 @@ use crate::interrupt::Interrupt;
 use crate::machine::{TcpCounters, this_machine};
 use crate::manifest::{CommandError, Fill, command, fill};
 use crate::placement::{Placement, list};
-use crate::process::{Launch, Process, free_port};
+use crate::port::Port;
+use crate::process::{Launch, Process};
 use crate::side::{Ask, Candidate, Role, Running};
 use crate::starting::{Starting, activity};
 use crate::tree::Root;
@@ -18,8 +19,6 @@ use crate::watch::{ProcWatch, Roots};
 use prony_engine::protocol::tls::TlsOptions;
 use prony_engine::{Dialogue, Nanos, Target, descriptors};
 use prony_record::{Failure, Load, Resources, Step};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -124,7 +123,7 @@ impl LocalHost {
             .map_err(|error| cannot(&error))?;
         let fixture = Fixture::set_up_at(contract, &self.scratch, upstream.map(|it| it.own))
             .map_err(|error| cannot(&error))?;
-        let addr = self.address(at)?;
+        let (addr, port) = address(at)?;
         let place =
             Place::new(addr, (key, http2), &self.scratch).map_err(|error| cannot(&error))?;
         let (certificate, private_key) = place.files();
@@ -187,33 +186,13 @@ impl LocalHost {
         Ok(LocalServer(Kind::Ours(Box::new(Ours {
             container: container.transpose()?,
             process,
+            _port: port,
             place,
             command: line,
             ready,
             fixture,
             expected_failures: who.expected_failures().clone(),
         }))))
-    }
-
-    /// Where a server is to listen: there, or on a free port when it is 0.
-    fn address(&self, addr: SocketAddr) -> Result<SocketAddr, Failure> {
-        let failed = |message: String| Failure::new(Step::Start, message);
-        // A server that is there already would answer in this one's place.
-        let unused = |addr: SocketAddr| TcpListener::bind(addr).map(drop);
-        if addr.port() != 0 {
-            unused(addr).map_err(|error| failed(format!("{addr} cannot be used: {error}")))?;
-            return Ok(addr);
-        }
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(rand::random());
-        for _ in 0..TRIES {
-            let mut addr = addr;
-            addr.set_port(free_port(&mut rng).map_err(|error| failed(error.to_string()))?);
-            // Another prony may look at the same port at this moment.
-            if unused(addr).is_ok() {
-                return Ok(addr);
-            }
-        }
-        Err(failed(format!("no port of {} can be used", addr.ip())))
     }
 
     fn wait_for(
@@ -252,6 +231,25 @@ impl LocalHost {
         };
         running.inspect(Step::Verify, who.contract, Depth::Thorough, rand::random())
     }
+}
+
+/// Where a server is to listen: there, or on a port that is free and reserved, if it is 0.
+fn address(addr: SocketAddr) -> Result<(SocketAddr, Option<Port>), Failure> {
+    let failed = |message: String| Failure::new(Step::Start, message);
+    // A server that is there already would answer in this one's place.
+    let unused = |addr: SocketAddr| TcpListener::bind(addr).map(drop);
+    if addr.port() != 0 {
+        unused(addr).map_err(|error| failed(format!("{addr} cannot be used: {error}")))?;
+        return Ok((addr, None));
+    }
+    for _ in 0..TRIES {
+        let port = Port::free().map_err(|error| failed(error.to_string()))?;
+        let addr = SocketAddr::new(addr.ip(), port.number());
+        if unused(addr).is_ok() {
+            return Ok((addr, Some(port)));
+        }
+    }
+    Err(failed(format!("no port of {} can be used", addr.ip())))
 }
 
 impl Host for LocalHost {

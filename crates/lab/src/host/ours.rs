@@ -4,6 +4,7 @@ use super::reached::Reached;
 use super::{Proof, Started};
 use crate::container;
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
+use crate::port::Port;
 use crate::process::Process;
 use crate::relay::Relay;
 use crate::tree::Root;
@@ -22,6 +23,8 @@ pub(super) struct Ours {
     /// Its container, and the first process in that. Before `process`: it is stopped first.
     pub(super) container: Option<(container::Running, libc::pid_t)>,
     pub(super) process: Process,
+    /// None: it was told where to listen. After `process`: given back when that has ended.
+    pub(super) _port: Option<Port>,
     pub(super) place: Place,
     pub(super) command: Vec<String>,
     pub(super) ready: Duration,
