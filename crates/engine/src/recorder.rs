@@ -264,7 +264,9 @@ impl Recorder {
     #[inline]
     pub(crate) fn answer(&mut self, request: Sent, at: Nanos, answer: &Answer) -> bool {
         let response = at - request.due;
-        if self.measured(request.due) {
+        let right = answer.wrong.is_none();
+        // How soon a wrong answer came says nothing of how long a right one takes: it counts among those that failed.
+        if right && self.measured(request.due) {
             self.record.times.response.saturating_record(response);
             self.record
                 .times
@@ -278,8 +280,9 @@ impl Recorder {
         if at < self.until {
             self.record.body_bytes += answer.body;
         }
-        self.window.response.saturating_record(response);
-        let right = answer.wrong.is_none();
+        if right {
+            self.window.response.saturating_record(response);
+        }
         count_answer(&mut self.window.outcomes, right, answer.status);
         let counted = self.counted(request, at);
         if counted {
@@ -345,9 +348,8 @@ impl Recorder {
 
     /// A request ended without an answer. A time-out goes into the distributions at its full
     /// length, because that much is known of it; an error's length says nothing about the server's
-    /// speed, so it is only counted.
+    /// speed, so it is only counted. `silent`: not a byte of its answer had come.
     #[cold]
-    /// `silent`: not a byte of its answer had come.
     pub(crate) fn failure(
         &mut self,
         request: Sent,

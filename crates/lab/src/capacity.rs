@@ -213,7 +213,7 @@ impl<H: Host, G: Generator> Capacity<'_, H, G> {
             seconds: measured.seen.seconds(),
             achieved: measured.seen.throughput(),
             limited: judged.limited,
-            latency: Percentiles::of(&times.response)
+            latency: Percentiles::of(&times.response, measured.seen.outcomes.untimed())
                 .with_intervals(&times.response, &times.effective),
             errors: judged.errors,
             excess: judged.excess,

@@ -62,7 +62,7 @@ impl From<&ByHost> for HostShare {
             connections: one.connections,
             answers: one.outcomes.ok,
             failed: one.outcomes.failed(),
-            p99_ns: Percentiles::of(&one.times.response).p99,
+            p99_ns: Percentiles::of(&one.times.response, one.outcomes.untimed()).p99,
             generator: one.generator.clone(),
             clock_error_ns: one.clock_error_ns,
             late_start_ns: one.late_start_ns,

@@ -94,7 +94,7 @@ impl RequestReport {
             share_asked: one.share,
             share: (ended > 0).then_some(share),
             outcomes: one.outcomes.clone(),
-            response: Percentiles::of(&times.response)
+            response: Percentiles::of(&times.response, one.outcomes.untimed())
                 .with_intervals(&times.response, &times.effective),
             searched: one.searched,
             encodings: one.encodings.clone(),

@@ -90,7 +90,7 @@ impl SessionReport {
             completed: one.completed,
             failed: one.failed,
             failures: one.failures.clone(),
-            duration: Percentiles::of(&one.times.response)
+            duration: Percentiles::of(&one.times.response, one.failed)
                 .with_intervals(&one.times.response, &one.times.effective),
         };
         all.iter().map(of).collect()

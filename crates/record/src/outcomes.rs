@@ -139,6 +139,18 @@ impl Outcomes {
         self.wrong_answer + self.timeout + self.socket_errors()
     }
 
+    /// The share of what ended in the measurement that failed, 0 to 1.
+    #[must_use]
+    pub fn share_failed(&self) -> f64 {
+        self.failed() as f64 / self.finished().max(1) as f64
+    }
+
+    /// Of those, requests that have no time: answered wrongly, or not at all. Each counts as longer than every answer.
+    #[must_use]
+    pub fn untimed(&self) -> u64 {
+        self.failed() - self.timeout
+    }
+
     /// Requests that ended in the measurement, in any way.
     #[must_use]
     pub fn finished(&self) -> u64 {

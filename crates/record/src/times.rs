@@ -26,12 +26,16 @@ pub fn times() -> Times {
     Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("constant bounds are valid")
 }
 
-/// A distribution of times, in nanoseconds. A percentile with fewer than ten samples beyond it is
-/// null: the samples do not support it.
+/// A distribution of times, in nanoseconds. A percentile with fewer than ten requests beyond it is null, since they do not
+/// support it, and so is one that lies among the requests that failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Samples.
     pub n: u64,
+    /// Requests that failed without a time. In the percentiles they count as longer than every sample; in the mean and the
+    /// largest they do not count.
+    #[serde(default)]
+    pub failed: u64,
     /// The mean.
     pub mean: Option<f64>,
     /// The median.
@@ -53,12 +57,15 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// The percentiles of a histogram, without intervals.
-    pub fn of(times: &Times) -> Self {
+    /// The percentiles of a histogram, without intervals. `failed` requests have no time in it, and took longer than all that
+    /// have: a server does not get faster by failing those that would have been slow.
+    #[must_use]
+    pub fn of(times: &Times, failed: u64) -> Self {
         let n = times.len();
-        let at = |p: f64| supported(n as f64, p).then(|| times.value_at_quantile(p));
+        let at = |p: f64| percentile(times, failed, p);
         Self {
             n,
+            failed,
             mean: (n > 0).then(|| times.mean()),
             p50: at(0.5),
             p75: at(0.75),
@@ -74,7 +81,8 @@ impl Percentiles {
     #[must_use]
     pub fn with_intervals(mut self, times: &Times, worth: &EffectiveSamples) -> Self {
         let at = |p: f64, n_eff: f64| {
-            let (low, high) = percentile_ranks(times.len(), n_eff, p)?;
+            let among = among_samples(times.len(), self.failed, p)?;
+            let (low, high) = percentile_ranks(times.len(), n_eff, among)?;
             Some((value_at_rank(times, low), value_at_rank(times, high)))
         };
         self.intervals = Intervals {
@@ -85,6 +93,16 @@ impl Percentiles {
             p99_9: self.p99_9.and(at(0.999, worth.p99_9)),
         };
         self
+    }
+
+    /// The share of requests that failed without a time, 0 to 1, where a percentile is among them.
+    #[must_use]
+    pub fn hidden_by_failures(&self) -> Option<f64> {
+        let share = self.failed as f64 / (self.n + self.failed).max(1) as f64;
+        let hidden = [0.5, 0.75, 0.9, 0.99, 0.999]
+            .iter()
+            .any(|p| self.failed > 0 && among_samples(self.n, self.failed, *p).is_none());
+        hidden.then_some(share)
     }
 
     /// In milliseconds, by the names under which people publish them; what is not known is left out.
@@ -104,6 +122,15 @@ impl Percentiles {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect()
     }
+}
+
+/// The percentile `p`, 0 to 1, of these times and of `failed` requests without one, which took longer. None: fewer than ten
+/// requests are beyond it, or it is one of those that failed.
+#[must_use]
+pub fn percentile(times: &Times, failed: u64, p: f64) -> Option<Nanos> {
+    let all = (times.len() + failed) as f64;
+    let among = among_samples(times.len(), failed, p).filter(|_| supported(all, p))?;
+    Some(times.value_at_quantile(among))
 }
 
 /// The 95% intervals of percentiles, in nanoseconds: lower end, upper end. Null where there is none.
@@ -301,16 +328,23 @@ impl Distributions {
         self.effective.merge(&other.effective);
     }
 
-    /// The percentiles that they support, those of the response times with their intervals.
+    /// The percentiles that they support, those of the response times with their intervals. `failed` requests have no time in
+    /// them.
     #[must_use]
-    pub fn percentiles(&self) -> Latency {
+    pub fn percentiles(&self, failed: u64) -> Latency {
         Latency {
-            response: Percentiles::of(&self.response)
+            response: Percentiles::of(&self.response, failed)
                 .with_intervals(&self.response, &self.effective),
-            service: Percentiles::of(&self.service),
-            send_delay: Percentiles::of(&self.send_delay),
+            service: Percentiles::of(&self.service, failed),
+            send_delay: Percentiles::of(&self.send_delay, 0),
         }
     }
+}
+
+/// Which quantile of the samples is this one of all requests, if `failed` others took longer; none: it is among those.
+fn among_samples(n: u64, failed: u64, p: f64) -> Option<f64> {
+    let rank = p * (n + failed) as f64;
+    (n > 0 && rank <= n as f64).then(|| rank / n as f64)
 }
 
 /// The sample with this rank, from 1, up to the width of a histogram's cell.
@@ -336,12 +370,42 @@ mod tests {
 
     #[test]
     fn percentiles_that_the_samples_do_not_support_are_left_out() {
-        let some = Percentiles::of(&times(1..=999));
+        let some = Percentiles::of(&times(1..=999), 0);
         assert_eq!((some.p50, some.p90), (Some(500), Some(900)));
         assert_eq!((some.p99, some.p99_9, some.max), (None, None, Some(999)));
-        assert!(Percentiles::of(&times(1..=1_000)).p99.is_some());
-        assert!(Percentiles::of(&times(1..=10_000)).p99_9.is_some());
-        assert_eq!(Percentiles::of(&times([])), Percentiles::default());
+        assert!(Percentiles::of(&times(1..=1_000), 0).p99.is_some());
+        assert!(Percentiles::of(&times(1..=10_000), 0).p99_9.is_some());
+        assert_eq!(Percentiles::of(&times([]), 0), Percentiles::default());
+    }
+
+    #[test]
+    fn what_failed_took_longer_than_every_answer() {
+        // 2% failed: p97 of the answers is what p95 of all would be.
+        let some = Percentiles::of(&times(1..=9_800), 200);
+        assert_eq!((some.n, some.failed), (9_800, 200));
+        let near = |at: Option<u64>, value: f64| (at.unwrap() as f64 / value - 1.0).abs() < 0.001;
+        assert!(
+            near(some.p50, 5_000.0) && near(some.p90, 9_000.0),
+            "{some:?}"
+        );
+        assert_eq!((some.p99, some.p99_9), (None, None));
+        assert_eq!(some.hidden_by_failures(), Some(0.02));
+        assert!(near(some.max, 9_800.0));
+        // Fewer than a thousandth hide nothing.
+        let some = Percentiles::of(&times(1..=99_995), 5);
+        assert!(some.p99_9.is_some() && some.hidden_by_failures().is_none());
+        // Nothing was answered: nothing is known.
+        let none = Percentiles::of(&times([]), 100);
+        assert_eq!((none.p50, none.hidden_by_failures()), (None, Some(1.0)));
+        // An interval does not reach into the failures either.
+        let all = times(1..=9_800);
+        let worth = EffectiveSamples {
+            p90: 10_000.0,
+            ..EffectiveSamples::default()
+        };
+        let within = Percentiles::of(&all, 200).with_intervals(&all, &worth);
+        let (low, high) = within.intervals.p90.unwrap();
+        assert!(low < 9_000 && 9_000 < high && high < 9_800, "{low} {high}");
     }
 
     #[test]
@@ -402,7 +466,7 @@ mod tests {
                 p99: n,
                 ..EffectiveSamples::default()
             };
-            let found = Percentiles::of(&all).with_intervals(&all, &worth);
+            let found = Percentiles::of(&all, 0).with_intervals(&all, &worth);
             let (low, high) = found.intervals.p99.unwrap();
             assert!((low..=high).contains(&found.p99.unwrap()));
             assert_eq!(found.intervals.p90, None, "its worth is not known");

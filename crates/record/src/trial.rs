@@ -225,7 +225,7 @@ impl Figures {
     /// The main figures of what a generator saw and a server used.
     #[must_use]
     pub fn of(seen: &Observation, used: &Resources) -> Self {
-        let response = crate::Percentiles::of(&seen.times.response);
+        let response = crate::Percentiles::of(&seen.times.response, seen.outcomes.untimed());
         let ok = seen.outcomes.ok;
         Self {
             measured_seconds: Some(seen.seconds()),

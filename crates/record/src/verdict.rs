@@ -134,6 +134,10 @@ pub struct Values {
     /// The load generator was at its limit: throughput was at least this.
     #[serde(default)]
     pub limited: bool,
+    /// The share of the requests at the common rate that failed, 0 to 1. They count as longer than any answer, so
+    /// percentiles among them are null.
+    #[serde(default)]
+    pub failed: f64,
 }
 
 impl Values {
@@ -170,6 +174,7 @@ impl Values {
         if self.missed {
             return;
         }
+        self.failed = seen.map_or(0.0, |seen| seen.outcomes.share_failed());
         self.p50 = figures.p50_ns.map(|ns| ns as f64);
         self.p99 = figures.p99_ns.map(|ns| ns as f64);
         self.cpu = figures.cpu_ns_per_request;

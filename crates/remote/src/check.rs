@@ -77,7 +77,7 @@ pub fn pair(
     let address = reached(&to, std::slice::from_ref(&from))?;
     let fleet = Fleet::new(Arc::clone(registry), vec![generator.to_owned()]);
     let small = echo(&fleet, &to, address, (SMALL, 1, LENGTH), interrupt)?;
-    let times = small.times.percentiles().response;
+    let times = small.times.percentiles(0).response;
     let p50 = times
         .p50
         .ok_or_else(|| failed(generator, server, address, &small))?;

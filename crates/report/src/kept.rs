@@ -48,7 +48,10 @@ impl Measured {
     pub fn add(&mut self, trial: &Trial, times: &Distributions) {
         match trial.status {
             TrialStatus::Ok | TrialStatus::Interrupted if trial.figures.throughput.is_some() => {
-                self.times.entry(cell_of(trial)).or_default().add(times);
+                let seen = trial.observation.as_ref();
+                let failed = seen.map_or(0, |seen| seen.outcomes.untimed());
+                let cell = self.times.entry(cell_of(trial)).or_default();
+                cell.add(times, failed);
                 self.trials.push(trial.clone());
             }
             TrialStatus::Interrupted => {}

@@ -4,6 +4,7 @@ mod asked;
 mod encoding;
 mod grpc;
 pub(crate) mod host;
+mod missing;
 mod named;
 mod over_time;
 mod recovery;
@@ -281,6 +282,9 @@ impl LoadReport {
         }
         let _ = writeln!(out);
         out += &self.latency_table().fit(width);
+        if let Some(why) = missing::sentence(&self.latency.response) {
+            let _ = writeln!(out, "{why}");
+        }
         out += &over_time::text(&self.over_time, width);
         for recovery in &self.recoveries {
             let _ = writeln!(out, "recovered    {}", recovery.sentence());

@@ -2,6 +2,7 @@
 //! that were left out.
 
 use crate::doubt::unseen;
+use crate::sentence::percent;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values, Verdict};
 
 /// In sentences. `rounds` has for each round the values of all sides, in the order of `names`.
@@ -60,7 +61,7 @@ fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
         .filter(|one| one.verdict == Verdict::Same);
     let starts = same.map(|one| one.ratio.n()).min()?;
     Some(format!(
-        "\"The same\" is known of {starts} starts of each side: what happens in fewer than {:.0}% of starts \
+        "No difference is known of {starts} starts of each side: what happens in fewer than {:.0}% of starts \
          may not have been seen.",
         100.0 * unseen(starts)
     ))
@@ -69,7 +70,16 @@ fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
 /// The rounds have too few requests for a 99th percentile.
 fn without_p99(rounds: &[Vec<Values>], terms: &Terms) -> Option<String> {
     let compares = |quantity| terms.quantities.contains(&quantity);
-    let shown = rounds.iter().flatten().any(|values| values.p99.is_some());
+    let all = || rounds.iter().flatten();
+    let shown = all().any(|values| values.p99.is_some());
+    let failed = all().map(|values| values.failed).fold(0.0, f64::max);
+    if compares(Quantity::P50) && failed >= 0.01 {
+        return Some(format!(
+            "p99 is not compared where 1% of the requests or more failed (in a round it was {}): they took longer than \
+             any answer.",
+            percent(failed)
+        ));
+    }
     let left_out = compares(Quantity::P50) && !compares(Quantity::P99) && !shown;
     (left_out && !rounds.is_empty()).then(|| {
         let fewest = (prony_stats::percentile::MIN_SAMPLES_BEYOND / (1.0 - 0.99)).round();
@@ -167,5 +177,21 @@ mod tests {
         shown[0][0].p99 = Some(1e6);
         assert_eq!(notes(&names, &shown, &without, &[]), [""; 0]);
         assert_eq!(notes(&names, &[], &without, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_p99_among_the_requests_that_failed_is_not_compared() {
+        let names = ["old".to_owned(), "new".to_owned()];
+        let mut rounds = vec![round(9_000.0, false, Some(1.0)); 3];
+        rounds[1][1].failed = 0.025;
+        let terms = Terms {
+            quantities: vec![Quantity::P50],
+            ..terms()
+        };
+        let told = notes(&names, &rounds, &terms, &[]).join(" ");
+        assert!(
+            told.contains("p99 is not compared where 1% of the requests or more failed (in a round it was 2.5%)"),
+            "{told}"
+        );
     }
 }

@@ -360,13 +360,13 @@ fn report(
         seconds: seen.seconds(),
         interrupted,
         throughput: prony_report::load::throughput(load, seen),
-        latency: seen.times.percentiles(),
-        generator_lateness: load.rate.map(|_| Percentiles::of(&seen.times.late)),
-        connect: Percentiles::of(&seen.times.connect),
+        latency: seen.times.percentiles(seen.outcomes.untimed()),
+        generator_lateness: load.rate.map(|_| Percentiles::of(&seen.times.late, 0)),
+        connect: Percentiles::of(&seen.times.connect, 0),
         handshake: seen
             .tls
             .is_some()
-            .then(|| Percentiles::of(&seen.times.handshake)),
+            .then(|| Percentiles::of(&seen.times.handshake, 0)),
         tls: seen.tls.clone(),
         http2: match &plan.dialogue {
             Dialogue::H2(it) => Some(http2(load, it.window, seen)),

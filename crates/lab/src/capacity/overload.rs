@@ -53,13 +53,14 @@ fn overload(
     Overload {
         rate,
         of_capacity,
-        // A wrong answer has a response time too.
+        // A time-out has a response time too.
         goodput: within.min(outcomes.ok) as f64 / seconds,
         throughput: over.seen.throughput(),
         errors: outcomes.socket_errors() as f64 / finished,
         timeouts: outcomes.timeout as f64 / finished,
         rejected: outcomes.wrong_answer as f64 / finished,
-        latency: Percentiles::of(response).with_intervals(response, &over.seen.times.effective),
+        latency: Percentiles::of(response, outcomes.untimed())
+            .with_intervals(response, &over.seen.times.effective),
         recovery_seconds: recovered(limits, &rest.seen.windows).map(|ns| ns as f64 / SECOND as f64),
         recovery_watched_seconds: rest.seen.seconds(),
     }

@@ -60,7 +60,12 @@ fn chart(material: &Material, load: &str, cells: &[usize]) -> Option<Chart> {
             show::time_or_dash(cell.latency.send_delay.p99),
         ]);
         let look = material.series.look(&label);
-        lines.extend(line(&label, look, None, &material.times[at].response));
+        lines.extend(line(
+            &label,
+            look,
+            None,
+            (&material.times[at].response, response.failed),
+        ));
     }
     // Names are placed at the ends of lines, each on a line of its own.
     let height = (14.0 * lines.len() as f64 + 90.0).max(430.0);
@@ -120,10 +125,11 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     let times = &material.times[at];
     let label = cell.label();
     let look = |colour| Look { colour, shape: 0 };
+    let failed = cell.latency.response.failed;
     let parts = [
-        ("response", &times.response, look(0), "none"),
-        ("service", &times.service, look(1), "7 3"),
-        ("send delay", &times.send_delay, look(2), "2 2.5"),
+        ("response", (&times.response, failed), look(0), "none"),
+        ("service", (&times.service, failed), look(1), "7 3"),
+        ("send delay", (&times.send_delay, 0), look(2), "2 2.5"),
     ];
     let mut table = Table::new([
         ("time", Align::Left),
@@ -135,7 +141,7 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     ]);
     let mut lines = Vec::new();
     for (what, times, look, dash) in parts {
-        let of = prony_record::Percentiles::of(times);
+        let of = prony_record::Percentiles::of(times.0, times.1);
         let row = [of.p50, of.p90, of.p99, of.p99_9, of.max].map(show::time_or_dash);
         table.row([what.to_owned()].into_iter().chain(row));
         lines.extend(line(what, look, Some(dash), times));
@@ -158,9 +164,20 @@ fn send_delay(material: &Material, at: usize) -> Option<Chart> {
     })
 }
 
-fn line(name: &str, look: Look, dash: Option<&'static str>, times: &Times) -> Option<Line> {
+/// The curve of these times, and of requests that failed without one: it ends where they begin.
+fn line(
+    name: &str,
+    look: Look,
+    dash: Option<&'static str>,
+    (times, failed): (&Times, u64),
+) -> Option<Line> {
+    let of_all = times.len() as f64 / (times.len() + failed).max(1) as f64;
     let points: Vec<Point> = curve(times)
         .into_iter()
+        .map(|point| Point {
+            quantile: point.quantile * of_all,
+            ..point
+        })
         .filter(|point| point.nanoseconds > 0)
         .collect();
     let last = points.last()?.nines();
@@ -171,7 +188,7 @@ fn line(name: &str, look: Look, dash: Option<&'static str>, times: &Times) -> Op
         .into_iter()
         .map(|quantile| Point {
             quantile,
-            nanoseconds: times.value_at_quantile(quantile),
+            nanoseconds: times.value_at_quantile((quantile / of_all).min(1.0)),
         })
         .filter(|point| point.nines() <= last + 1e-9 && point.nanoseconds > 0)
         .map(|point| {
@@ -234,12 +251,16 @@ mod tests {
                 shape: 0,
             },
             None,
-            &times,
+            (&times, 0),
         )
         .unwrap();
         let labels: Vec<&str> = line.spots.iter().map(|spot| spot.label.as_str()).collect();
         assert_eq!(labels.len(), 3, "{labels:?}");
         assert!(labels[2].starts_with("it: p99 1.98 ms"), "{labels:?}");
-        assert!(super::line("it", line.look, None, &Times::new(3).unwrap()).is_none());
+        // Where 5% failed, p95 is the last that is drawn.
+        let failing = super::line("it", line.look, None, (&times, 105)).unwrap();
+        assert_eq!(failing.spots.len(), 2, "p50 and p90");
+        let none = Times::new(3).unwrap();
+        assert!(super::line("it", line.look, None, (&none, 0)).is_none());
     }
 }

@@ -12,7 +12,6 @@ use prony_record::service::{Known, LatencyLimit, Limits};
 use prony_record::times;
 use prony_record::{SECOND, Times};
 use prony_report::show;
-use prony_stats::percentile::supported;
 use prony_verdict::capacity::{Judged, Shown, Trial, Tried, judge, known};
 use std::collections::BTreeMap;
 
@@ -34,6 +33,13 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
+    /// Of its requests, 0 to 1, in nanoseconds.
+    fn percentile(&self, share: f64) -> Option<u64> {
+        let seen = self.part.measured();
+        let failed = seen.map_or(0, |seen| seen.outcomes.untimed());
+        times::percentile(&self.times, failed, share)
+    }
+
     /// What was not within the limits, and why that may not count, in words; empty when all of it was.
     fn broken(&self) -> String {
         let Some(judged) = &self.judged else {
@@ -146,9 +152,8 @@ fn chart(material: &Material, label: &str, steps: &[Step<'_>]) -> Option<Chart> 
     for (colour, (what, share, dash)) in DRAWN.into_iter().enumerate() {
         let look = Look { colour, shape: 0 };
         let at = |step: &Step<'_>| {
-            supported(step.times.len() as f64, share)
-                .then(|| step.times.value_at_quantile(share) as f64)
-                .filter(|ns| *ns > 0.0)
+            let ns = step.percentile(share)? as f64;
+            (ns > 0.0).then_some(ns)
         };
         // One line through the medians of what was seen at each rate, and every trial as a dot.
         let path = rates.iter().filter_map(|rate| {
@@ -267,9 +272,7 @@ fn table(steps: &[Step<'_>]) -> Table {
         ("not kept because", Align::Left),
     ]);
     for step in steps {
-        let times = DRAWN.map(|(_, share, _)| {
-            supported(step.times.len() as f64, share).then(|| step.times.value_at_quantile(share))
-        });
+        let times = DRAWN.map(|(_, share, _)| step.percentile(share));
         let achieved = step.part.trial().figures.throughput;
         let mut row = vec![
             (step.part.trial().ordinal + 1).to_string(),

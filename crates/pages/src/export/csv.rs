@@ -51,8 +51,9 @@ pub fn csv(material: &Material) -> String {
 
 fn row(material: &Material, part: &Part) -> [String; COLUMNS.len()] {
     let (trial, figures) = (part.trial(), &part.trial().figures);
+    let failed = part.measured().map_or(0, |seen| seen.outcomes.untimed());
     let response = Distributions::try_from(&part.recording.histograms)
-        .map(|times| times.percentiles().response)
+        .map(|times| times.percentiles(failed).response)
         .unwrap_or_default();
     let measured =
         |pick: &dyn Fn(&Measurement) -> String| part.measured().map(pick).unwrap_or_default();

@@ -199,7 +199,7 @@ fn trial(
     }
     let answers = (rate * 2.0) as u64;
     let cpu = 0.9e9 * f64::from(*workers) / base;
-    let response = Percentiles::of(&times.response);
+    let response = Percentiles::of(&times.response, 0);
     // As if every fourth answer were independent of the others.
     let worth = times.response.len() as f64 / 4.0;
     times.effective = EffectiveSamples {

@@ -37,9 +37,9 @@ impl From<&ByHost> for HostReport {
             host: one.host.clone(),
             connections: one.connections,
             outcomes: one.outcomes.clone(),
-            response: Percentiles::of(&times.response)
+            response: Percentiles::of(&times.response, one.outcomes.untimed())
                 .with_intervals(&times.response, &times.effective),
-            generator_lateness: (!times.late.is_empty()).then(|| Percentiles::of(&times.late)),
+            generator_lateness: (!times.late.is_empty()).then(|| Percentiles::of(&times.late, 0)),
             generator: one.generator.clone(),
             clock_error_ns: one.clock_error_ns,
             late_start_ns: one.late_start_ns,

@@ -54,7 +54,7 @@ fn report_of(run: RunHead, trials: &[Trial], failures: Vec<FailureReport>) -> Ru
         for kind in [&mut all.response, &mut all.service, &mut all.send_delay] {
             (0..2_000).for_each(|i| kind.record(1_000 + i).unwrap());
         }
-        times.entry(cell_of(trial)).or_default().add(&all);
+        times.entry(cell_of(trial)).or_default().add(&all, 0);
     }
     RunReport::new(run, trials, &times, failures)
 }

@@ -8,15 +8,18 @@ use prony_stats::summary::standard_deviation;
 #[derive(Debug, Clone, Default)]
 pub struct CellTimes {
     merged: Distributions,
+    /// Requests of all trials that failed without a time.
+    failed: u64,
     trials: Vec<Percentiles>,
 }
 
 type Interval = (u64, u64);
 
 impl CellTimes {
-    /// Adds a trial's.
-    pub fn add(&mut self, trial: &Distributions) {
-        self.trials.push(Percentiles::of(&trial.response));
+    /// Adds a trial's, of which so many requests failed without a time.
+    pub fn add(&mut self, trial: &Distributions, failed: u64) {
+        self.trials.push(Percentiles::of(&trial.response, failed));
+        self.failed += failed;
         self.merged.merge(trial);
     }
 
@@ -38,7 +41,7 @@ impl CellTimes {
     /// slower than the next one for all of its length, and its samples do not show that.
     #[must_use]
     pub fn latency(&self) -> Latency {
-        let mut latency = self.merged.percentiles();
+        let mut latency = self.merged.percentiles(self.failed);
         let response = &mut latency.response;
         let within = response.intervals;
         let wider = |value: Option<u64>, within, of: fn(&Percentiles) -> Option<u64>| {
@@ -106,14 +109,16 @@ mod tests {
 
     fn times(typical: &[u64]) -> CellTimes {
         let mut all = CellTimes::default();
-        typical.iter().for_each(|&typical| all.add(&trial(typical)));
+        typical
+            .iter()
+            .for_each(|&typical| all.add(&trial(typical), 0));
         all
     }
 
     #[test]
     fn one_trial_has_its_own_interval() {
         let one = times(&[1_000_000]);
-        assert_eq!(one.latency(), one.merged().percentiles());
+        assert_eq!(one.latency(), one.merged().percentiles(0));
         assert!(one.latency().response.intervals.p99.is_some());
     }
 
@@ -138,9 +143,9 @@ mod tests {
         let mut old = trial(1_000_000);
         old.effective = EffectiveSamples::default();
         let mut all = CellTimes::default();
-        all.add(&old);
+        all.add(&old, 0);
         assert_eq!(all.latency().response.intervals, Intervals::default());
-        all.add(&old);
+        all.add(&old, 0);
         assert!(
             all.latency().response.intervals.p50.is_some(),
             "over trials"

@@ -2,8 +2,8 @@
 //! did.
 
 use prony_record::service::{Limited, Limits, Outcome, Unclear};
+use prony_record::times::percentile;
 use prony_record::{Finding, Outcomes, Resources, SECOND, Severity, Times};
-use prony_stats::percentile::supported;
 use prony_stats::threshold::MOST;
 
 /// Checks that break a rate, besides its limits: the generator's own lateness is in the response times,
@@ -83,8 +83,7 @@ impl Judged {
 /// counts against the server only when neither the host nor the generator can have broken it.
 #[must_use]
 pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
-    let finished = shown.outcomes.finished().max(1) as f64;
-    let errors = shown.outcomes.failed() as f64 / finished;
+    let errors = shown.outcomes.share_failed();
     let mut broken = Vec::new();
     let mut limited = Vec::new();
     // Every limit that was broken was exceeded by less than the generator was late.
@@ -92,15 +91,18 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
     let mut few = false;
     let mut excess: f64 = 0.0;
     for limit in &limits.latency {
-        let (percentile, share) = (limit.percentile, limit.percentile / 100.0);
-        let n = shown.response.len() as f64;
-        let ms = supported(n, share).then(|| at(shown.response, share));
+        let share = limit.percentile / 100.0;
+        // What failed took longer than any limit: a server does not keep one by failing.
+        let failed = shown.outcomes.untimed();
+        let n = (shown.response.len() + failed) as f64;
+        let ms = percentile(shown.response, failed, share);
+        let ms = ms.map(|ns| ns as f64 / 1e6);
         let within = (limit.within_ms * 1e6) as u64;
         let beyond = n - shown.response.count_between(0, within) as f64;
         let longer = (judged(n, share) || beyond >= SURELY).then(|| beyond / n);
         excess = excess.max(beyond / n.max(1.0) / (1.0 - share));
         limited.push(Limited {
-            percentile,
+            percentile: limit.percentile,
             ms,
             longer,
         });
@@ -108,18 +110,19 @@ pub fn judge(limits: &Limits, shown: &Shown<'_>) -> Judged {
             Some(longer) if longer <= 1.0 - share => {}
             Some(longer) => {
                 broken.push(match ms {
-                    Some(ms) if ms < 10.0 => format!("p{percentile} was {ms:.2} ms"),
-                    Some(ms) => format!("p{percentile} was {ms:.1} ms"),
+                    Some(ms) if ms < 10.0 => format!("p{} was {ms:.2} ms", limit.percentile),
+                    Some(ms) => format!("p{} was {ms:.1} ms", limit.percentile),
                     None => format!(
                         "{:.1}% took longer than {} ms",
                         longer * 100.0,
                         limit.within_ms
                     ),
                 });
-                by_lateness &= at(shown.response, share) - at(shown.late, share) <= limit.within_ms;
+                let without = at(shown.response, share) - at(shown.late, share);
+                by_lateness &= failed == 0 && without <= limit.within_ms;
             }
             None => {
-                broken.push(format!("too few answers for p{percentile}"));
+                broken.push(format!("too few answers for p{}", limit.percentile));
                 by_lateness = false;
                 few |= !judged(shown.rate * shown.seconds, share);
             }
@@ -322,6 +325,34 @@ mod tests {
         let mut errors = Made::of(1, 5, &[]);
         errors.outcomes.timeout = 100;
         assert_eq!(errors.outcome(), Outcome::Broken);
+    }
+
+    #[test]
+    fn what_failed_was_not_within_a_limit() {
+        let all = limits();
+        let only_p99 = Limits {
+            latency: vec![all.latency[0]],
+            errors: 0.05,
+        };
+        let mut failing = Made::of(1, 5, &[]);
+        failing.outcomes.read_error = 60;
+        let shown = |made: &Made| {
+            let shown = Shown {
+                rate: 1_000.0,
+                seconds: 2.0,
+                response: &made.response,
+                late: &made.late,
+                outcomes: &made.outcomes,
+                resources: &made.resources,
+                checks: &made.checks,
+            };
+            judge(&only_p99, &shown)
+        };
+        let found = shown(&failing);
+        assert_eq!(found.outcome(), Outcome::Broken, "{found:?}");
+        assert_eq!(found.broken, ["2.9% took longer than 10 ms"]);
+        failing.outcomes.read_error = 10;
+        assert_eq!(shown(&failing).outcome(), Outcome::Kept);
     }
 
     #[test]

@@ -46,7 +46,9 @@ impl Tally {
         searched: bool,
     ) {
         self.any = true;
-        self.time(booked);
+        if wrong.is_none() {
+            self.time(booked);
+        }
         self.searched += u64::from(searched && booked.ended_inside);
         if booked.ended_inside {
             self.outcomes.status.count(status);
@@ -74,10 +76,7 @@ impl Tally {
     }
 
     pub(super) fn failed(&mut self, booked: Booked, ending: Ending) {
-        if matches!(
-            ending,
-            Ending::Timeout | Ending::Broken | Ending::Unfinished
-        ) {
+        if matches!(ending, Ending::Timeout | Ending::Unfinished) {
             self.time(booked);
         }
         if booked.ended_inside && ending != Ending::Unfinished {
