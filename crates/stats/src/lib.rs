@@ -66,6 +66,7 @@ pub mod threshold;
 pub mod throughput;
 pub mod ties;
 pub mod trimmed;
+pub mod two_modes;
 pub mod warmup_class;
 
 pub use estimate::{Estimate, Interval, Unit};

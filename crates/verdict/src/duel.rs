@@ -129,7 +129,7 @@ pub fn compare(
                 withheld: None,
             });
         }
-        doubt::of_rounds(&mut all[begun..], rounds, side, plan);
+        doubt::of_rounds(&mut all[begun..], names, rounds, side, plan);
     }
     Ok(all)
 }

@@ -2,8 +2,11 @@
 //! that were left out.
 
 use crate::doubt::unseen;
-use crate::sentence::percent;
+use crate::duel::column;
+use crate::sentence::{change_in, percent};
 use prony_record::verdict::{Comparison, Quantity, Terms, Values, Verdict};
+use prony_stats::ratio::log_ratios;
+use prony_stats::summary::average;
 
 /// In sentences. `rounds` has for each round the values of all sides, in the order of `names`.
 #[must_use]
@@ -51,6 +54,11 @@ pub fn notes(
     notes.extend(left_out(rounds, terms));
     notes.extend(without_p99(rounds, terms));
     notes.extend(not_looked_for(comparisons));
+    notes.extend(
+        comparisons
+            .iter()
+            .filter_map(|one| trimmed(one, names, rounds)),
+    );
     notes
 }
 
@@ -65,6 +73,24 @@ fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
          may not have been seen.",
         100.0 * unseen(starts)
     ))
+}
+
+/// What the rounds that were trimmed change, where that is more than the margin.
+fn trimmed(one: &Comparison, names: &[String], rounds: &[Vec<Values>]) -> Option<String> {
+    let side = names.iter().position(|name| *name == one.side)?;
+    let first = column(rounds, 0, one.quantity);
+    let logs = log_ratios(&column(rounds, side, one.quantity), &first).ok()?;
+    let of_all = average(&logs)?;
+    let differs = (of_all - one.ratio.value().ln()).abs() > one.band.ln_1p();
+    (differs && Quantity::ALL.contains(&one.quantity)).then(|| {
+        let with = change_in(one.quantity, of_all.exp());
+        let without = change_in(one.quantity, one.ratio.value());
+        format!(
+            "{}: {without} without the tenth of the {} rounds that is furthest off at either end, and {with} with it.",
+            one.side,
+            logs.len()
+        )
+    })
 }
 
 /// The rounds have too few requests for a 99th percentile.
@@ -193,5 +219,27 @@ mod tests {
             told.contains("p99 is not compared where 1% of the requests or more failed (in a round it was 2.5%)"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn what_trimming_changes_is_told() {
+        let names = ["old".to_owned(), "new".to_owned()];
+        let rounds: Vec<Vec<Values>> = (0..50)
+            .map(|i| {
+                let at = |throughput| Values {
+                    throughput: Some(throughput),
+                    ..Values::default()
+                };
+                vec![at(100.0), at(if i % 25 == 0 { 20.0 } else { 100.0 })]
+            })
+            .collect();
+        let one = crate::made_up::found(Quantity::Throughput, 1.0, Verdict::Same);
+        let told = trimmed(&one, &names, &rounds).unwrap();
+        assert!(
+            told.starts_with("new: 0.0% fewer requests/s without"),
+            "{told}"
+        );
+        assert!(told.contains("and 6.2% fewer requests/s with it"), "{told}");
+        assert_eq!(trimmed(&one, &names, &rounds[1..25]), None);
     }
 }

@@ -264,6 +264,7 @@ impl Seen {
         let missed = (1..self.names.len())
             .filter_map(|side| doubt::missed_rates(&self.names, &self.rounds, side));
         sentences.extend(missed.map(|sentence| format!("{sentence}.")));
+        sentences.extend(doubt::two_kinds(&self.names, &self.rounds, &terms.bands));
         let side = |(i, name): (usize, &String)| SideReport {
             name: name.clone(),
             command: self.commands[i].clone(),

@@ -78,22 +78,28 @@ fn sentence(name: &str, first: &str, all: &[&Comparison], rounds: u32, noisy: bo
 
 /// A difference: `17.5% fewer requests/s (95% CI 11.0% to 23.6%)`.
 fn change(one: &Comparison) -> String {
-    let higher = one.ratio.value() > 1.0;
-    let by = match one.at_least {
-        true => format!("at least {}", by(one)),
-        false => by(one),
-    };
-    let said = match (one.quantity, higher) {
-        (Quantity::Throughput, true) => format!("{by} more requests/s"),
-        (Quantity::Throughput, false) => format!("{by} fewer requests/s"),
-        (Quantity::P50 | Quantity::P99, true) => format!("{by} longer {}", one.quantity.phrase()),
-        (Quantity::P50 | Quantity::P99, false) => format!("{by} shorter {}", one.quantity.phrase()),
-        (_, true) => format!("{by} more {}", one.quantity.phrase()),
-        (_, false) => format!("{by} less {}", one.quantity.phrase()),
+    let said = change_in(one.quantity, one.ratio.value());
+    let said = match one.at_least {
+        true => format!("at least {said}"),
+        false => said,
     };
     match interval(one) {
         Some(interval) => format!("{said} (95% CI {interval})"),
         None => said,
+    }
+}
+
+/// A quantity that is so many times what it was: `17.5% fewer requests/s`.
+pub(crate) fn change_in(quantity: Quantity, ratio: f64) -> String {
+    let by = percent((ratio - 1.0).abs());
+    let what = quantity.phrase();
+    match (quantity, ratio > 1.0) {
+        (Quantity::Throughput, true) => format!("{by} more requests/s"),
+        (Quantity::Throughput, false) => format!("{by} fewer requests/s"),
+        (Quantity::P50 | Quantity::P99, true) => format!("{by} longer {what}"),
+        (Quantity::P50 | Quantity::P99, false) => format!("{by} shorter {what}"),
+        (_, true) => format!("{by} more {what}"),
+        (_, false) => format!("{by} less {what}"),
     }
 }
 
@@ -157,11 +163,6 @@ pub fn percent(share: f64) -> String {
         percent if percent.abs() < 99.95 => format!("{percent:.1}%"),
         percent => format!("{percent:.0}%"),
     }
-}
-
-/// By how much, whichever way.
-fn by(one: &Comparison) -> String {
-    percent((one.ratio.value() - 1.0).abs())
 }
 
 /// The interval of the change, from the smaller change to the larger: `2.9% to 9.2%`.

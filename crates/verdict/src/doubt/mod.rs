@@ -5,11 +5,13 @@
 mod failures;
 mod generator;
 mod missed;
+mod modes;
 mod starts;
 mod wake_ups;
 
 pub(crate) use failures::Failed;
 pub(crate) use missed::sentence as missed_rates;
+pub(crate) use modes::sentences as two_kinds;
 pub(crate) use starts::unseen;
 
 use prony_record::verdict::{Cause, Comparison, Quantity, Values, Verdict, Withheld};
@@ -42,7 +44,13 @@ fn preferred(one: &Comparison) -> Option<Preferred> {
 
 /// Withholds verdicts on `all`, the comparisons of the side with this number with the first: what its rounds give
 /// reason to doubt.
-pub(crate) fn of_rounds(all: &mut [Comparison], rounds: &[Vec<Values>], side: usize, plan: &Plan) {
+pub(crate) fn of_rounds(
+    all: &mut [Comparison],
+    names: &[String],
+    rounds: &[Vec<Values>],
+    side: usize,
+    plan: &Plan,
+) {
     let own_code = all
         .iter()
         .find(|one| one.quantity == Quantity::User)
@@ -54,7 +62,8 @@ pub(crate) fn of_rounds(all: &mut [Comparison], rounds: &[Vec<Values>], side: us
         withhold(one, Cause::WakeUps, why);
         let why = missed::explain(one, rounds, side);
         withhold(one, Cause::MissedRate, why);
-        let why = starts::explain(one, rounds, side, plan);
+        let why = modes::explain(one, names, rounds, side)
+            .or_else(|| starts::explain(one, rounds, side, plan));
         withhold(one, Cause::RareStarts, why);
     }
 }
