@@ -336,9 +336,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             bench.run("power", |rig| power::run(rig, duels, seconds(60.0)))?;
         }
         What::Referee { times, ref only } => {
-            use referee::Question::{Capacities, Pairs, Rates};
+            use referee::Question::{Capacities, Pairs, Rates, Simulated};
             let questions: &[_] = match only.as_slice() {
-                [] => &[Rates, Pairs, Capacities],
+                [] => &[Simulated, Rates, Pairs, Capacities],
                 only => only,
             };
             bench.run("referee", |_| referee::run(questions, times))?;

@@ -1,6 +1,8 @@
 //! Does `prony` give the right answers about slow servers, and about servers that sleep rather than work? They are clockworks,
 //! whose throughput and capacity are known from arithmetic.
 
+mod simulated;
+
 use crate::error::{Error, Result};
 use crate::prony;
 use crate::table::Table;
@@ -19,6 +21,9 @@ pub enum Question {
     Rates,
     /// Capacity searches: is the true capacity in the interval?
     Capacities,
+    /// Duels that are drawn and decided by prony's code: rare bad starts, missed rates, failures, a generator at its limit,
+    /// wake-ups. A hundred of each, each time
+    Simulated,
 }
 
 /// Pairs of delays in milliseconds, with the connections that are asked for; 0: none are.
@@ -94,6 +99,7 @@ struct Answer {
 #[derive(Debug, Serialize)]
 pub struct Referee {
     answers: Vec<Answer>,
+    simulated: Vec<simulated::Outcome>,
 }
 
 /// Asks these questions so many times.
@@ -102,6 +108,10 @@ pub struct Referee {
 /// When a process cannot be started, or one ends without a result.
 pub fn run(questions: &[Question], times: u32) -> Result<Referee> {
     let mut answers = Vec::new();
+    let simulated = match questions.contains(&Question::Simulated) {
+        true => simulated::run(times).map_err(|error| Error::Unusable(error.to_string()))?,
+        false => Vec::new(),
+    };
     for time in 1..=times {
         for &question in questions {
             let all: Vec<Box<dyn Fn() -> Result<Answer>>> = match question {
@@ -111,6 +121,7 @@ pub fn run(questions: &[Question], times: u32) -> Result<Referee> {
                     let queues = queues().into_iter();
                     queues.map(|it| boxed(move || capacity(&it))).collect()
                 }
+                Question::Simulated => Vec::new(),
             };
             for ask in all {
                 let answer = ask()?;
@@ -119,7 +130,7 @@ pub fn run(questions: &[Question], times: u32) -> Result<Referee> {
             }
         }
     }
-    Ok(Referee { answers })
+    Ok(Referee { answers, simulated })
 }
 
 fn boxed(ask: impl Fn() -> Result<Answer> + 'static) -> Box<dyn Fn() -> Result<Answer>> {
@@ -391,6 +402,7 @@ impl fmt::Display for Referee {
                 Question::Pairs => PAIRS.len(),
                 Question::Rates => DELAYS.len(),
                 Question::Capacities => queues().len(),
+                Question::Simulated => 0,
             });
             for server in servers {
                 let these = || answers.iter().filter(|it| it.server == server);
@@ -411,6 +423,13 @@ impl fmt::Display for Referee {
                 ]);
             }
             write!(f, "{table}")?;
+        }
+        if !self.simulated.is_empty() {
+            let shown = simulated::Shown(&self.simulated);
+            write!(
+                f,
+                "\nduels that are drawn: what prony's code says of them\n\n{shown}"
+            )?;
         }
         Ok(())
     }
