@@ -4,6 +4,10 @@ use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
+
+/// Once is enough.
+static WARNED: Once = Once::new();
 
 /// Where it is.
 ///
@@ -14,10 +18,12 @@ pub fn program() -> Result<PathBuf> {
     let prony = here.with_file_name("prony");
     if prony.is_file() {
         if older(&prony, &here) {
-            eprintln!(
-                "WARNING: {} is older than this program, and may be of an earlier version: `cargo build --release` builds both",
-                prony.display()
-            );
+            WARNED.call_once(|| {
+                eprintln!(
+                    "WARNING: {} is older than this program, and may be of an earlier version: `cargo build --release` builds both",
+                    prony.display()
+                );
+            });
         }
         return Ok(prony);
     }

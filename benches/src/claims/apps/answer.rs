@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
@@ -135,15 +135,14 @@ impl Answers {
         let mut all = parse(&text)
             .map_err(|error| Error::Unusable(format!("{}: {error}", path.display())))?;
         all.retain(|answer| !forget(answer));
-        // Written anew: without what is forgotten, and without a last line that was cut off.
-        let mut file = OpenOptions::new();
-        file.create(true).write(true).truncate(true);
-        let file = file.open(path).map_err(doing())?;
+        // Written anew, without what is forgotten and without a last line that was cut off; whole, or not at all.
+        let draft = path.with_extension("new");
         let mut answers = Self {
             all: Vec::new(),
-            file,
+            file: File::create(&draft).map_err(doing())?,
         };
         all.into_iter().try_for_each(|it| answers.add(it))?;
+        fs::rename(&draft, path).map_err(doing())?;
         Ok(answers)
     }
 

@@ -1,4 +1,6 @@
-//! An application: how it is set up, started, asked and recognised, as its `app.toml` says.
+//! An application: how it is set up, started, asked and recognised, as its `app.toml` says. In its commands, `{source}` is
+//! the folder of that file, `{folder}` the one that it is set up and run in, and `{plant}` has what burns CPU time. All obey
+//! `PLANT_US` in their environment: so many microseconds of CPU time for each request.
 
 use crate::error::{Error, Result};
 use serde::Deserialize;

@@ -28,6 +28,14 @@ fn rate(rate: Option<f64>) -> String {
     rate.map_or("?".into(), |it| number(it, 0))
 }
 
+/// A table, unless there is nothing in it.
+fn show(table: &Table, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match table.is_empty() {
+        true => Ok(()),
+        false => writeln!(f, "{table}"),
+    }
+}
+
 fn seconds(seconds: f64) -> String {
     format!("{seconds:.0} s")
 }
@@ -85,7 +93,8 @@ impl fmt::Display for Apps {
             f,
             "Default options throughout; a and b are two versions or settings.\n"
         )?;
-        self.loads_and_duels(f)?;
+        self.loads(f)?;
+        self.duels(f)?;
         self.planted(f)?;
         self.capacities(f)?;
         for requirement in &self.requirements {
@@ -110,53 +119,64 @@ impl Apps {
         self.answers.iter().filter(move |it| it.app == name)
     }
 
-    fn loads_and_duels(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn loads(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new(["load", "a", "b", "a/s", "b/s", "failed", "took"]);
+        for app in &self.order {
+            let loads = self.about(app).filter_map(|it| match &it.found {
+                Found::Loads { a, b } => Some((it, a, b)),
+                _ => None,
+            });
+            let Some((answer, a, b)) = loads.clone().last() else {
+                continue;
+            };
+            let failed: u64 = loads.map(|(_, a, b)| a.failed + b.failed).sum();
+            table.row([
+                app.name.clone(),
+                app.a.name.clone(),
+                app.b.name.clone(),
+                number(a.rate, 0),
+                number(b.rate, 0),
+                failed.to_string(),
+                seconds(answer.seconds),
+            ]);
+        }
+        show(&table, f)
+    }
+
+    fn duels(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = Table::new([
-            "application",
-            "a",
-            "b",
-            "load: a, b/s",
+            "duel of a and b",
             "CPU/request of a",
             "b: CPU",
-            "detectable",
+            "needs",
             "b: throughput",
-            "detectable",
+            "needs",
             "rounds",
-            "duel took",
+            "took",
             "finds enough",
         ]);
         for app in &self.order {
-            let loads = self.about(app).find_map(|it| match &it.found {
-                Found::Loads { a, b } => {
-                    Some(format!("{}, {}", number(a.rate, 0), number(b.rate, 0)))
-                }
-                _ => None,
-            });
-            let mut row: [String; 12] = std::array::from_fn(|_| "–".to_owned());
-            row[0].clone_from(&app.name);
-            row[1].clone_from(&app.a.name);
-            row[2].clone_from(&app.b.name);
-            row[3] = loads.unwrap_or("–".into());
             let duels = self.about(app).filter_map(|it| match &it.found {
                 Found::Duels(duel) => Some((it, duel)),
                 _ => None,
             });
-            let all = duels.clone().count();
+            let Some((answer, duel)) = duels.clone().last() else {
+                continue;
+            };
             let enough = duels.clone().filter(|(it, duel)| finds(duel, it.seconds));
-            row[11] = format!("{} of {all}", enough.count());
-            // The last one: they differ little.
-            if let Some((answer, duel)) = duels.last() {
-                row[4] = format!("{} µs", number(duel.cpu_us, 0));
-                row[5] = format!("{} {}", change(&duel.cpu), duel.cpu.verdict);
-                row[6] = percent(duel.cpu.detectable);
-                row[7] = format!("{} {}", change(&duel.throughput), duel.throughput.verdict);
-                row[8] = percent(duel.throughput.detectable);
-                row[9] = duel.rounds.to_string();
-                row[10] = seconds(answer.seconds);
-            }
-            table.row(row);
+            table.row([
+                app.name.clone(),
+                format!("{} µs", number(duel.cpu_us, 0)),
+                format!("{} {}", change(&duel.cpu), duel.cpu.verdict),
+                percent(duel.cpu.detectable),
+                format!("{} {}", change(&duel.throughput), duel.throughput.verdict),
+                percent(duel.throughput.detectable),
+                duel.rounds.to_string(),
+                seconds(answer.seconds),
+                format!("{} of {}", enough.count(), duels.count()),
+            ]);
         }
-        writeln!(f, "{table}")
+        show(&table, f)
     }
 
     fn planted(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -199,7 +219,7 @@ impl Apps {
                 seconds(longest),
             ]);
         }
-        writeln!(f, "{table}")
+        show(&table, f)
     }
 
     fn capacities(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,7 +261,7 @@ impl Apps {
             let right = right.unwrap_or("–".into());
             table.row([app.name.clone(), found, took, searched, longer, right]);
         }
-        writeln!(f, "{table}")
+        show(&table, f)
     }
 }
 
