@@ -2,7 +2,7 @@
 //! whose throughput and capacity are known from arithmetic.
 
 use crate::error::{Error, Result};
-use crate::prony;
+use crate::prony::{self, Capacity, Check, Figure};
 use crate::table::Table;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -154,15 +154,8 @@ struct Duel {
 #[derive(Deserialize)]
 struct Comparison {
     quantity: String,
-    ratio: Ratio,
+    ratio: Figure,
     verdict: String,
-}
-
-#[derive(Deserialize)]
-struct Ratio {
-    value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 /// A duel of two servers that answer after so many milliseconds.
@@ -254,12 +247,7 @@ fn start(delay: &str) -> Result<Running> {
 #[derive(Deserialize)]
 struct Load {
     checks: Vec<Check>,
-    throughput: Ratio,
-}
-
-#[derive(Deserialize)]
-struct Check {
-    name: String,
+    throughput: Figure,
 }
 
 /// A load at half of what the connections carry.
@@ -297,18 +285,6 @@ fn rate(delay_ms: u64) -> Result<Answer> {
         right: !found.checks.iter().any(missed),
         seconds: begun.elapsed().as_secs_f64(),
     })
-}
-
-#[derive(Deserialize)]
-struct Capacity {
-    capacity: Option<f64>,
-    known: Known,
-}
-
-#[derive(Deserialize)]
-struct Known {
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 /// A search for a capacity that is known.

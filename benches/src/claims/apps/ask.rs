@@ -5,7 +5,7 @@ use super::app::{App, Side};
 use super::judge::PLANTED;
 use super::running::Running;
 use crate::error::{Error, Result};
-use crate::prony;
+use crate::prony::{self, Check, Figure};
 use prony_record::Outcomes;
 use prony_record::verdict::{Quantity, Values};
 use serde::Deserialize;
@@ -68,11 +68,6 @@ fn scratch() -> Result<tempfile::TempDir> {
     tempfile::tempdir().map_err(Error::io("no temporary folder"))
 }
 
-#[derive(Deserialize)]
-struct Check {
-    name: String,
-}
-
 fn names(checks: Vec<Check>) -> Vec<String> {
     let mut names: Vec<String> = checks.into_iter().map(|it| it.name).collect();
     names.sort();
@@ -81,15 +76,8 @@ fn names(checks: Vec<Check>) -> Vec<String> {
 }
 
 #[derive(Deserialize)]
-struct Ratio {
-    value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-#[derive(Deserialize)]
 struct Load {
-    throughput: Ratio,
+    throughput: Figure,
     outcomes: Outcomes,
     checks: Vec<Check>,
 }
@@ -121,7 +109,7 @@ struct Printed {
 #[derive(Deserialize)]
 struct Comparison {
     quantity: Quantity,
-    ratio: Ratio,
+    ratio: Figure,
     verdict: String,
     detectable: Option<f64>,
 }
@@ -169,19 +157,6 @@ impl Comparison {
     }
 }
 
-#[derive(Deserialize)]
-struct Searched {
-    capacity: Option<f64>,
-    known: Known,
-}
-
-#[derive(Deserialize)]
-struct Known {
-    low: Option<f64>,
-    high: Option<f64>,
-    because: Vec<String>,
-}
-
 /// The capacity of an application's first side.
 fn capacity(app: &App, options: &[&str]) -> Result<Capacity> {
     let folder = scratch()?;
@@ -189,7 +164,7 @@ fn capacity(app: &App, options: &[&str]) -> Result<Capacity> {
     search
         .args(options)
         .args(["--path", &app.path, &app.filled(&app.a.command)?]);
-    let Searched { capacity, known } = prony::json(&mut search)?;
+    let prony::Capacity { capacity, known } = prony::json(&mut search)?;
     Ok(Capacity {
         capacity,
         low: known.low,
