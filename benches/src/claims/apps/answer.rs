@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What `prony` is asked about an application, with default options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ pub struct Capacity {
 #[derive(Debug)]
 pub struct Answers {
     pub all: Vec<Answer>,
-    file: File,
+    path: PathBuf,
 }
 
 impl Answers {
@@ -134,15 +134,17 @@ impl Answers {
         };
         let mut all = parse(&text)
             .map_err(|error| Error::Unusable(format!("{}: {error}", path.display())))?;
+        let before = all.len();
         all.retain(|answer| !forget(answer));
-        // Written anew, without what is forgotten and without a last line that was cut off; whole, or not at all.
-        let draft = path.with_extension("new");
-        let mut answers = Self {
-            all: Vec::new(),
-            file: File::create(&draft).map_err(doing())?,
-        };
-        all.into_iter().try_for_each(|it| answers.add(it))?;
-        fs::rename(&draft, path).map_err(doing())?;
+        let path = path.to_owned();
+        let answers = Self { all, path };
+        // Another process may be adding to it: it is replaced only if it must be.
+        if answers.all.len() < before || !text.is_empty() && !text.ends_with('\n') {
+            let draft = answers.path.with_extension("new");
+            let lines: Result<Vec<String>> = answers.all.iter().map(line).collect();
+            fs::write(&draft, lines?.concat()).map_err(doing())?;
+            fs::rename(&draft, &answers.path).map_err(doing())?;
+        }
         Ok(answers)
     }
 
@@ -151,9 +153,11 @@ impl Answers {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, answer: Answer) -> Result<()> {
-        let line =
-            serde_json::to_string(&answer).map_err(|error| Error::Unusable(error.to_string()))?;
-        writeln!(self.file, "{line}").map_err(Error::io("cannot write an answer"))?;
+        let line = line(&answer)?;
+        let mut file = OpenOptions::new();
+        let file = file.create(true).append(true).open(&self.path);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.map_err(Error::io("cannot write an answer"))?;
         self.all.push(answer);
         Ok(())
     }
@@ -163,6 +167,12 @@ impl Answers {
         let mut all = self.all.iter();
         all.find(|it| it.app == app && it.time == time && it.found.question() == question)
     }
+}
+
+fn line(answer: &Answer) -> Result<String> {
+    let json = serde_json::to_string(answer);
+    json.map(|it| it + "\n")
+        .map_err(|error| Error::Unusable(error.to_string()))
 }
 
 /// Lines of answers. A last one that ends without a newline was cut off.

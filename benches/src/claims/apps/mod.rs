@@ -16,7 +16,6 @@ use answer::{Answer, Answers};
 use app::App;
 use judge::{Requirement, requirements};
 use serde::Serialize;
-use std::fs;
 use std::path::PathBuf;
 
 /// What is asked.
@@ -69,52 +68,58 @@ fn folder() -> Result<PathBuf> {
 /// When the answers cannot be kept, or one application cannot be set up, or started for a smoke test.
 pub fn run(options: &Options) -> Result<Apps> {
     let apps = app::all(&options.only)?;
-    fs::create_dir_all(folder()?).map_err(Error::io("cannot write to the target folder"))?;
     for app in &apps {
         setup::set_up(app)?;
         if options.smoke {
             smoke(app)?;
         }
     }
-    let questions = match options.questions.as_slice() {
-        [] => &Question::ALL,
-        some => some,
+    let (answers, failures) = match options.smoke {
+        true => (Vec::new(), Vec::new()),
+        false => ask_all(&apps, options)?,
     };
-    let about = |name: &str| apps.iter().any(|app| app.name == name);
-    let path = match &options.answers {
-        Some(path) => path.clone(),
-        None => folder()?.join("answers.jsonl"),
-    };
-    let mut answers = Answers::open(&path, |it| {
-        options.again && about(&it.app) && questions.contains(&it.found.question())
-    })?;
-    let mut failures = Vec::new();
-    if !options.smoke {
-        for (app, question, time) in open(&apps, questions, options.times, &answers) {
-            let what = format!("{} of {}, {time}", show::name(question), app.name);
-            match ask::ask(app, question, time, &answers) {
-                Ok(answer) => {
-                    eprintln!("apps: {what}: {answer}");
-                    answers.add(answer)?;
-                }
-                Err(error) => {
-                    eprintln!("apps: {what}: error: {error}");
-                    failures.push(format!("{what}: {error}"));
-                }
-            }
-        }
-    }
-    answers.all.retain(|it| about(&it.app));
     Ok(Apps {
-        requirements: requirements(&answers.all),
-        answers: answers.all,
+        requirements: requirements(&answers),
+        answers,
         failures,
         order: apps,
     })
 }
 
+/// Answers about these applications, old and new, and the errors of those that there are none of.
+fn ask_all(apps: &[App], options: &Options) -> Result<(Vec<Answer>, Vec<String>)> {
+    let questions = match options.questions.as_slice() {
+        [] => &Question::ALL,
+        some => some,
+    };
+    let about = |it: &Answer| apps.iter().any(|app| app.name == it.app);
+    let path = match &options.answers {
+        Some(path) => path.clone(),
+        None => folder()?.join("answers.jsonl"),
+    };
+    let mut answers = Answers::open(&path, |it| {
+        options.again && about(it) && questions.contains(&it.found.question())
+    })?;
+    let mut failures = Vec::new();
+    for (app, question, time) in unanswered(apps, questions, options.times, &answers) {
+        let what = format!("{} of {}, {time}", show::name(question), app.name);
+        match ask::ask(app, question, time, &answers) {
+            Ok(answer) => {
+                eprintln!("apps: {what}: {answer}");
+                answers.add(answer)?;
+            }
+            Err(error) => {
+                eprintln!("apps: {what}: error: {error}");
+                failures.push(format!("{what}: {error}"));
+            }
+        }
+    }
+    answers.all.retain(about);
+    Ok((answers.all, failures))
+}
+
 /// What has to be asked still, in order: everything once, then everything twice.
-fn open<'a>(
+fn unanswered<'a>(
     apps: &'a [App],
     questions: &[Question],
     times: u32,
@@ -166,7 +171,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut answers = Answers::open(&folder.path().join("answers"), |_| false).unwrap();
         let names = |questions: &[Question], times, answers: &Answers| -> Vec<String> {
-            let open = open(&apps, questions, times, answers).into_iter();
+            let open = unanswered(&apps, questions, times, answers).into_iter();
             let named =
                 open.map(|(app, question, time)| format!("{} {question:?} {time}", app.name));
             named.collect()

@@ -89,15 +89,18 @@ impl fmt::Display for Capacity {
 
 impl fmt::Display for Apps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (apps, answers) = (self.order.len(), self.answers.len());
         writeln!(
             f,
-            "Default options throughout; a and b are two versions or settings.\n"
+            "{apps} applications are set up, {answers} questions answered, with default options. Of several answers to one\n\
+             question the last is shown.\n"
         )?;
         self.loads(f)?;
         self.duels(f)?;
         self.planted(f)?;
         self.capacities(f)?;
-        for requirement in &self.requirements {
+        let asked = !self.answers.is_empty();
+        for requirement in self.requirements.iter().filter(|_| asked) {
             let met = match requirement.met {
                 None => "not asked yet",
                 Some(true) => "met",
