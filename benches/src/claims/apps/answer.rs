@@ -249,7 +249,17 @@ pub mod tests {
         assert_eq!(again.get("php", Question::Planted, 2), None);
         assert_eq!(again.get("php", Question::Capacities, 1), None);
 
-        let fewer = Answers::open(&path, |it| it.app == "php").unwrap();
+        // Both add to it.
+        let mut again = again;
+        again
+            .add(answer("gin", 3, answers.all[2].found.clone()))
+            .unwrap();
+        answers
+            .add(answer("gin", 4, answers.all[2].found.clone()))
+            .unwrap();
+        assert_eq!(Answers::open(&path, |_| false).unwrap().all.len(), 5);
+
+        let fewer = Answers::open(&path, |it| it.app == "php" || it.time > 2).unwrap();
         assert_eq!(fewer.all.len(), 1);
         let fewer = Answers::open(&path, |_| false).unwrap();
         assert_eq!(fewer.all.len(), 1);
