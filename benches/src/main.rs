@@ -17,8 +17,8 @@ mod table;
 
 use campaigns::{faults, hostile, hosts, soak};
 use claims::{
-    attribution, busy, capacity, compat, instructions, memory, others, over, peers, plant, power,
-    referee, send_delay, truth, verdicts, view, why,
+    apps, attribution, busy, capacity, compat, instructions, memory, others, over, peers, plant,
+    power, referee, send_delay, truth, verdicts, view, why,
 };
 use clap::{Parser, Subcommand};
 use error::{Error, Result};
@@ -43,6 +43,9 @@ Examples:
   prony-benches aa --duels 50                  after `cargo build --release`; 200 duels: some 25 minutes
   prony-benches power --duels 10
   prony-benches power --busy --hogs 0,3 --planted 5 --loads 0 --seconds 180
+  prony-benches apps --smoke                   after `cargo build --release`; does each application start? three minutes
+  prony-benches apps --times 10                needs what `scripts/campaign apps` installs; go on where it ended with the same command
+  prony-benches apps --only php --questions duels,planted
   prony-benches attribution --times 20
   prony-benches view                           after `cargo build --release`; half a minute
   prony-benches capacity --hog --searches 10   after `cargo build --release`; a minute for each search
@@ -151,6 +154,8 @@ enum What {
         #[arg(long, value_name = "QUESTION", value_enum)]
         only: Vec<referee::Question>,
     },
+    /// Twelve real applications, asked about with default options; set up on first use, answers kept: hours
+    Apps(apps::Options),
     /// Planted faults: is the right check raised, and no check without a fault?
     Attribution {
         /// How often to run each situation
@@ -343,6 +348,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             };
             bench.run("referee", |_| referee::run(questions, times))?;
         }
+        What::Apps(ref options) => bench.run("apps", |_| apps::run(options))?,
         What::Attribution { times } => {
             bench.run("attribution", |rig| attribution::run(rig, times))?;
         }

@@ -1,9 +1,14 @@
 //! The command, which lies beside this program after `cargo build --release`.
 
 use crate::error::{Error, Result};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
+
+/// Once is enough.
+static WARNED: Once = Once::new();
 
 /// Where it is.
 ///
@@ -14,10 +19,12 @@ pub fn program() -> Result<PathBuf> {
     let prony = here.with_file_name("prony");
     if prony.is_file() {
         if older(&prony, &here) {
-            eprintln!(
-                "WARNING: {} is older than this program, and may be of an earlier version: `cargo build --release` builds both",
-                prony.display()
-            );
+            WARNED.call_once(|| {
+                eprintln!(
+                    "WARNING: {} is older than this program, and may be of an earlier version: `cargo build --release` builds both",
+                    prony.display()
+                );
+            });
         }
         return Ok(prony);
     }
@@ -32,6 +39,36 @@ pub fn program() -> Result<PathBuf> {
 fn older(file: &Path, other: &Path) -> bool {
     let written = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
     written(file) < written(other)
+}
+
+/// A figure with its 95% interval.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Figure {
+    pub value: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+/// A check that was raised.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Check {
+    pub name: String,
+}
+
+/// The result of a capacity search, in requests per second.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Capacity {
+    pub capacity: Option<f64>,
+    pub known: Known,
+}
+
+/// Its interval, or between which rates it lies.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Known {
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// Why it is not known better.
+    pub because: Vec<String>,
 }
 
 /// What it prints with `--json`.

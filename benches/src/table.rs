@@ -21,6 +21,11 @@ impl Table {
         debug_assert_eq!(self.rows[0].len(), N);
         self.rows.push(cells.into());
     }
+
+    /// Without a row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
 }
 
 impl fmt::Display for Table {

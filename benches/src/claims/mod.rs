@@ -13,6 +13,7 @@
 //! | [`power`] | is a known slowdown found? |
 //! | [`busy`] | is more work ever called an improvement, on a busy machine too? |
 //! | [`referee`] | are verdicts right of servers that are slow, or wait for something? |
+//! | [`apps`] | are default options enough for real applications? |
 //! | [`attribution`] | does it say what is wrong? |
 //! | [`why`] | does `duel --why` name what makes a server cost more? |
 //! | [`capacity`] | does a capacity search repeat, and does it say when it cannot know? |
@@ -22,6 +23,7 @@
 //! Helpers of these: [`bare`] has the bare loops, [`external`] the other load generators, and [`plant`] the servers with
 //! a known fault.
 
+pub mod apps;
 pub mod attribution;
 pub mod bare;
 pub mod busy;

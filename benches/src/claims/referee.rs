@@ -4,7 +4,7 @@
 mod simulated;
 
 use crate::error::{Error, Result};
-use crate::prony;
+use crate::prony::{self, Capacity, Check, Figure};
 use crate::table::Table;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -165,15 +165,8 @@ struct Duel {
 #[derive(Deserialize)]
 struct Comparison {
     quantity: String,
-    ratio: Ratio,
+    ratio: Figure,
     verdict: String,
-}
-
-#[derive(Deserialize)]
-struct Ratio {
-    value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 /// A duel of two servers that answer after so many milliseconds.
@@ -265,12 +258,7 @@ fn start(delay: &str) -> Result<Running> {
 #[derive(Deserialize)]
 struct Load {
     checks: Vec<Check>,
-    throughput: Ratio,
-}
-
-#[derive(Deserialize)]
-struct Check {
-    name: String,
+    throughput: Figure,
 }
 
 /// A load at half of what the connections carry.
@@ -308,18 +296,6 @@ fn rate(delay_ms: u64) -> Result<Answer> {
         right: !found.checks.iter().any(missed),
         seconds: begun.elapsed().as_secs_f64(),
     })
-}
-
-#[derive(Deserialize)]
-struct Capacity {
-    capacity: Option<f64>,
-    known: Known,
-}
-
-#[derive(Deserialize)]
-struct Known {
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 /// A search for a capacity that is known.
