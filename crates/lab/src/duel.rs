@@ -18,7 +18,7 @@ use prony_engine::clock;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Design, Durations, Failure, Load, Span};
 use prony_stats::StatsError;
-use prony_verdict::design::{Given, best_segments, components, rounds, time_for};
+use prony_verdict::design::{Given, best_segments, components, few_rounds, rounds, time_for};
 use prony_verdict::duel::{lower_rate, may_end, may_give_up, plan};
 use prony_verdict::outlook::{ENOUGH, Outlook, outlook, throughput_is_too_coarse};
 use prony_verdict::seen::Seen;
@@ -223,6 +223,9 @@ impl<H: Host, G: Generator> Duel<'_, H, G> {
                 _ => course.longest.max(began.elapsed()),
             };
             course.compare_segments(&bouts);
+            if number == 0 && matches!(self.time, Time::Usually(_)) {
+                course.make_room(rounds_begun);
+            }
             if number + 1 == PLANNED_AFTER && course.plan(rounds_begun.elapsed()) {
                 plan = prony_verdict::duel::plan(&course.terms, self.sides.len())?;
                 journal.designed(&course.design, &course.terms)?;
@@ -383,6 +386,13 @@ impl Course {
             most: self.terms.most,
             time: self.deadline.map(|deadline| deadline - begun),
         }
+    }
+
+    /// A first round that took far longer than the pilot let expect (a server that leaves requests unanswered is waited for)
+    /// must not be the only one.
+    fn make_room(&mut self, rounds_begun: Instant) {
+        let few = rounds_begun + few_rounds(self.longest);
+        self.deadline = self.deadline.map(|deadline| deadline.max(few));
     }
 
     /// Are there enough requests in a round for their 99th percentile?

@@ -327,7 +327,13 @@ pub fn components(starts: &[Vec<f64>]) -> Option<(f64, f64)> {
 /// How long a duel may take, when its user has not said so: `usual`, or as long as a few rounds take.
 #[must_use]
 pub fn time_for(design: &Design, usual: Duration) -> Duration {
-    usual.max(design.round.0 * ROUNDS)
+    usual.max(few_rounds(design.round.0))
+}
+
+/// How long as many rounds take as a duel should have, when each takes so long.
+#[must_use]
+pub fn few_rounds(each: Duration) -> Duration {
+    each * ROUNDS
 }
 
 /// How many rounds are planned, of `most` at most, when there is time for them, and each takes so long: a little more than that,
