@@ -6,7 +6,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
     name: "side-not-idle",
     cause: "While the other sides of a duel were under load, this one should have been idle, and still used CPU time: it polls, collects garbage, compiles, or does deferred work. All sides share the same CPUs, so it slows the others down and makes them look worse.",
     evidence: "CPU time of all processes of the side during the segments of the others.",
-    remedy: "Configure the server not to poll, use a longer warm-up (--warmup) so that its JIT compiler has finished, give the servers more CPUs (--server-cpus), or compare CPU per request, which other processes affect least.",
+    remedy: "Leave out --no-pause: prony stops resting sides that it has started itself, unless segments are long. Else configure the server not to poll, use a longer warm-up (--warmup) so that its JIT compiler has finished, give the servers more CPUs (--server-cpus), or compare CPU per request, which other processes affect least.",
 };
 
 /// Share of one CPU. The timers of interpreters and the housekeeping of virtual machines stay below it; more would

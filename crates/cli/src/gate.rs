@@ -187,11 +187,9 @@ fn share(failed: u64, ended: u64) -> f64 {
 /// The server whose capacity was searched.
 pub fn of_capacity(report: &CapacityReport) -> Vec<Subject> {
     let Known { low, high, .. } = report.known;
-    let reading = Reading {
-        value: report.capacity.or(low).unwrap_or(0.0),
-        // At least nothing, and up to whatever.
-        interval: Some((low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))),
-    };
+    // At least nothing, and up to whatever.
+    let interval = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
+    let reading = Reading::new(report.capacity.or(low).unwrap_or(0.0), Some(interval));
     vec![Subject {
         name: report.server.clone(),
         request: None,
@@ -238,11 +236,8 @@ pub fn of_run(report: &RunReport) -> Vec<Subject> {
         values.extend(most.map(|(metric, it)| (metric, Reading::of(it))));
         values.extend(cell.server_cpu_us_per_request.as_ref().map(|cpu| {
             let interval = cpu.low.zip(cpu.high);
-            let reading = Reading {
-                value: cpu.value * 1e3,
-                interval: interval.map(|(low, high)| (low * 1e3, high * 1e3)),
-            };
-            (Metric::Cpu, reading)
+            let interval = interval.map(|(low, high)| (low * 1e3, high * 1e3));
+            (Metric::Cpu, Reading::new(cpu.value * 1e3, interval))
         }));
         let ratio = cell
             .ratio
@@ -292,10 +287,8 @@ fn percentiles(response: &Percentiles) -> Vec<(Metric, Reading)> {
         (9_990, response.p99_9, intervals.p99_9),
     ];
     let reading = |(hundredths, value, interval): (u32, Option<u64>, Option<(u64, u64)>)| {
-        let reading = Reading {
-            value: value? as f64,
-            interval: interval.map(|(low, high)| (low as f64, high as f64)),
-        };
+        let interval = interval.map(|(low, high)| (low as f64, high as f64));
+        let reading = Reading::new(value? as f64, interval);
         Some((Metric::Percentile(hundredths), reading))
     };
     known.into_iter().filter_map(reading).collect()

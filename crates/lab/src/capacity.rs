@@ -457,6 +457,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
             segments: 1,
             warmup: manner.load.warmup,
             timeout: Span(given.timeout.unwrap_or(manner.load.timeout.0)),
+            paused: false,
             round: Span(Duration::ZERO),
             given: Vec::new(),
         };

@@ -3,7 +3,7 @@
 //!
 //! A pilot shows how they are to be measured. In a round every side is started anew; then all of them are warmed up, and
 //! loaded in segments in an order and its reverse (A B B A): a drift of the machine within the round adds the
-//! same to each. A server that is not loaded sleeps.
+//! same to each. A server that is not loaded rests: its processes are stopped, where that can be done.
 
 use crate::contract::Depth;
 use crate::event::{Event, Journal, JournalError, Observer};
@@ -11,10 +11,10 @@ use crate::generator::Generator;
 use crate::host::Host;
 use crate::pilot::survey;
 use crate::recording::{Slot, Whole, findings};
+use crate::rest::{Rest, alone};
 use crate::side::{Ask, Side};
-use crate::trial::{Doing, Lab, Measured, Progress, Rest, Up};
+use crate::trial::{Doing, Lab, Measured, Progress, Up};
 use jiff::Timestamp;
-use prony_engine::clock;
 use prony_record::verdict::{Comparison, Quantity, Terms, Values};
 use prony_record::{Design, Durations, Failure, Load, Span};
 use prony_stats::StatsError;
@@ -525,17 +525,12 @@ pub fn round<H: Host, G: Generator>(
                 let name = &sides[i].name;
                 observer(Event::Progress(name, Progress::Doing(doing)));
                 let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
-                let before: Vec<Option<u64>> = up.iter().map(Up::cpu_time).collect();
-                let began = Instant::now();
-                let segment = up[i].measure(&load, &mut told).map_err(failed(i))?;
-                let length_ns = clock::nanos(began.elapsed());
-                for (other, rest) in rested.iter_mut().enumerate().filter(|(at, _)| *at != i) {
-                    // Of processes that have ended meanwhile nothing is known any more.
-                    let used = up[other].cpu_time().zip(before[other]);
-                    if let Some(cpu_ns) = used.and_then(|(after, before)| after.checked_sub(before))
-                    {
-                        rest.add(Rest { cpu_ns, length_ns });
-                    }
+                let (segment, rests) = alone(&mut up, i, design.paused, |one| {
+                    one.measure(&load, &mut told)
+                });
+                let segment = segment.map_err(failed(i))?;
+                for (rested, rest) in rested.iter_mut().zip(rests) {
+                    rested.add(rest);
                 }
                 match measured[i].get_mut(kind) {
                     Some(part) => part.add(&segment),

@@ -3,9 +3,9 @@
 //! supervisor's number in its environment, so what has lost it is found and ended: at the end of the trial, or when
 //! prony starts the next time. Temporary folders are found in the same way, by locks, which end with their holders.
 
+use crate::pidfd;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -91,26 +91,11 @@ fn is_above(pid: libc::pid_t) -> bool {
 
 /// Ends a process, if it is still the one that was looked at.
 fn end(pid: libc::pid_t, namespace: &str) -> bool {
-    // SAFETY: plain system calls; the descriptor is owned from its opening on.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-        if fd < 0 {
-            return false;
-        }
-        let fd = OwnedFd::from_raw_fd(fd as libc::c_int);
-        // Its number may have got a new owner since; from here on the descriptor stays with what is looked at now.
-        if !is_lost(pid, namespace) {
-            return false;
-        }
-        let nothing = std::ptr::null::<libc::siginfo_t>();
-        libc::syscall(
-            libc::SYS_pidfd_send_signal,
-            fd.as_raw_fd(),
-            libc::SIGKILL,
-            nothing,
-            0,
-        ) == 0
-    }
+    let Ok(process) = pidfd::open(pid) else {
+        return false;
+    };
+    // Its number may have got a new owner since; from here on the descriptor stays with what is looked at now.
+    is_lost(pid, namespace) && pidfd::send(&process, libc::SIGKILL).is_ok()
 }
 
 /// A temporary folder. It goes when this is dropped, or, should prony be killed, when prony starts the next time.

@@ -8,10 +8,11 @@
 //! left is found by a [mark](crate::leftovers).
 
 use crate::leftovers;
+use crate::pidfd;
 use crate::placement;
 use crate::server_log::{LOOK, ServerLog};
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -68,7 +69,7 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     };
     let pid = child.id() as libc::pid_t;
     say(&format!("pid {pid}"));
-    let ended = pidfd(pid)?;
+    let ended = pidfd::open(pid)?;
     let mut log = ServerLog::of_stderr();
     let server_ended = loop {
         let look = log.as_ref().map(|_| LOOK);
@@ -80,6 +81,7 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     };
     if !server_ended {
         signal_group(pid, libc::SIGTERM);
+        go_on();
         wait_for(&[ended.as_raw_fd()], Some(GRACE))?;
     }
     kill_all(pid);
@@ -93,16 +95,6 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
 fn say(line: &str) {
     // When prony is gone this has no reader, and nothing is to be done about it.
     let _ = writeln!(io::stdout(), "{line}");
-}
-
-fn pidfd(pid: libc::pid_t) -> io::Result<OwnedFd> {
-    // SAFETY: a plain system call.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: just opened, and has no other owner.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
 /// Waits until one of `fds` is readable or at its end; bit i of the result tells that fds[i] is.
@@ -141,6 +133,14 @@ fn signal_group(pid: libc::pid_t, signal: libc::c_int) {
     // SAFETY: a plain system call; the group was made by us and its leader has not been reaped
     // yet, so the number cannot belong to another process.
     unsafe { libc::kill(-pid, signal) };
+}
+
+/// Lets everything below the supervisor go on that [is stopped](crate::paused): it could not obey a signal otherwise.
+fn go_on() {
+    for pid in crate::tree::descendants(std::process::id() as libc::pid_t) {
+        // SAFETY: a plain system call; a descendant of ours keeps its number until we reap it.
+        unsafe { libc::kill(pid, libc::SIGCONT) };
+    }
 }
 
 /// Kills the server's group and everything else below the supervisor, until nothing is left.

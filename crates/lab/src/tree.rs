@@ -77,9 +77,9 @@ impl Attached {
 }
 
 /// What procfs says of a process or a thread; fields as numbered in proc(5).
-struct Stat {
+pub(crate) struct Stat {
     /// Field 3: a letter.
-    state: u8,
+    pub state: u8,
     /// Field 9: the kernel's `PF_` flags.
     flags: u32,
     /// Field 22: when it began, in clock ticks since the machine did.
@@ -87,7 +87,7 @@ struct Stat {
 }
 
 impl Stat {
-    fn of(pid: libc::pid_t) -> Option<Self> {
+    pub fn of(pid: libc::pid_t) -> Option<Self> {
         Self::read(&format!("/proc/{pid}/stat"))
     }
 

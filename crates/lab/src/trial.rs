@@ -11,6 +11,7 @@ use crate::generator::{Generator, Steer, Wheel};
 use crate::host::{Host, Looks, Proof, Started, Watched};
 use crate::interrupt::Interrupt;
 use crate::requests::begun;
+use crate::rest::Rest;
 use crate::side::{Ask, Candidate, Http2, Side, What};
 use crate::tree::Root;
 use crate::warmup::{LEAD_IN, WarmUp, Warming, until};
@@ -124,29 +125,6 @@ pub struct Measured {
     pub warm_up: WarmUp,
     /// What the server used meanwhile, when others were loaded.
     pub rested: Rest,
-}
-
-/// A side's rest, while others are loaded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rest {
-    /// CPU time of its processes, in nanoseconds.
-    pub cpu_ns: u64,
-    /// The length of the rest, in nanoseconds.
-    pub length_ns: u64,
-}
-
-impl Rest {
-    /// Adds another rest.
-    pub fn add(&mut self, other: Self) {
-        self.cpu_ns += other.cpu_ns;
-        self.length_ns += other.length_ns;
-    }
-
-    /// CPUs that it used on average; none if it never rested, or nothing is known of its processes.
-    #[must_use]
-    pub fn cpus(self) -> Option<f64> {
-        (self.length_ns > 0).then(|| self.cpu_ns as f64 / self.length_ns as f64)
-    }
 }
 
 impl Measured {
@@ -266,6 +244,22 @@ impl<H: Host, G: Generator> Up<'_, H, G> {
     /// CPU time that its processes have used so far, in nanoseconds; None when they are not known.
     pub fn cpu_time(&self) -> Option<u64> {
         self.server.cpu_time()
+    }
+
+    /// Stops it, and its upstream, while it rests, where that can be done.
+    pub fn pause(&mut self) {
+        self.server.pause();
+        if let Some(upstream) = &mut self.upstream {
+            upstream.pause();
+        }
+    }
+
+    /// Lets it go on.
+    pub fn resume(&mut self) {
+        if let Some(upstream) = &mut self.upstream {
+            upstream.resume();
+        }
+        self.server.resume();
     }
 
     /// CPUs that threads of the generator have to themselves; 0 where it shares them with the server, or is elsewhere.

@@ -9,6 +9,7 @@ use crate::duel::{DuelError, Manner, WINDOW, warm_up};
 use crate::event::{Event, Observer};
 use crate::generator::Generator;
 use crate::host::Host;
+use crate::rest::alone;
 use crate::side::Side;
 use crate::tree::Root;
 use crate::trial::{Beside, Doing, Lab, Measured, Progress, Up};
@@ -276,7 +277,9 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
             let name = &self.sides[i].name;
             observer(Event::Progress(name, Progress::Doing(Doing::Anatomy)));
             let mut told = |progress: Progress<'_>| observer(Event::Progress(name, progress));
-            let unnamed = self.segment(&mut up[i], look, &mut round[i], &mut told);
+            let (unnamed, _) = alone(&mut up, i, self.design.paused, |one| {
+                self.segment(one, look, &mut round[i], &mut told)
+            });
             for why in unnamed.map_err(failed(i))? {
                 if !refused.contains(&why) {
                     refused.push(why);

@@ -33,9 +33,12 @@ pub struct Design {
     pub warmup: Span,
     /// After this, a request is given up.
     pub timeout: Span,
+    /// While one server is measured the others are stopped (SIGSTOP), where prony has started them and may stop them.
+    #[serde(default)]
+    pub paused: bool,
     /// How long a round takes, as far as is known.
     pub round: Span,
-    /// What the user has said, by its option: `connections`, `threads`, `duration`, `warmup`, `timeout`, `rate`.
+    /// What the user has said, by its option: `connections`, `threads`, `duration`, `warmup`, `timeout`, `rate`, `no-pause`.
     pub given: Vec<String>,
 }
 

@@ -112,6 +112,9 @@ pub struct Values {
     pub p99: Option<f64>,
     /// CPU time per request at the common rate, in nanoseconds.
     pub cpu: Option<f64>,
+    /// The same at saturation; null where the load generator was at its limit.
+    #[serde(default)]
+    pub cpu_at_saturation: Option<f64>,
     /// The part of it spent in the server's own code.
     #[serde(default)]
     pub user: Option<f64>,
@@ -166,6 +169,7 @@ impl Values {
         let Some(rate) = trial.load.rate else {
             self.throughput = figures.throughput;
             self.limited = trial.observation.as_ref().is_some_and(Measurement::limited);
+            self.cpu_at_saturation = figures.cpu_ns_per_request.filter(|_| !self.limited);
             return;
         };
         self.rate = Some(rate);

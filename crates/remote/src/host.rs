@@ -553,6 +553,15 @@ impl Started for RemoteServer {
         None
     }
 
+    fn pause(&mut self) {
+        // A lost agent is found by what is asked of it next.
+        let _ = self.link.call(Call::Pause(self.up.number));
+    }
+
+    fn resume(&mut self) {
+        let _ = self.link.call(Call::GoOn(self.up.number));
+    }
+
     fn exited(&mut self) -> Option<String> {
         match self.link.call(Call::Exited(self.up.number)) {
             Ok(Reply::Exited(exit)) => exit,

@@ -114,6 +114,10 @@ pub enum Call {
     Exited(u32),
     /// What a server printed last: answered by [`Reply::Text`].
     Output(u32),
+    /// Stops the processes of a server while others are measured: answered by [`Reply::Done`].
+    Pause(u32),
+    /// Lets them go on: answered by [`Reply::Done`].
+    GoOn(u32),
     /// Ends a server: answered by [`Reply::Done`].
     Stop(u32),
     /// Watches a server, and its upstream, once per period: answered by [`Reply::Done`].

@@ -168,6 +168,14 @@ impl Started for PlacedServer {
         either!(self, it => it.root())
     }
 
+    fn pause(&mut self) {
+        either!(self, it => it.pause());
+    }
+
+    fn resume(&mut self) {
+        either!(self, it => it.resume());
+    }
+
     fn exited(&mut self) -> Option<String> {
         either!(self, it => it.exited())
     }

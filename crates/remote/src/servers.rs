@@ -88,6 +88,14 @@ impl Servers {
             }
             Call::Exited(number) => Ok(Reply::Exited(self.server(number)?.exited())),
             Call::Output(number) => Ok(Reply::Text(self.server(number)?.output())),
+            Call::Pause(number) => {
+                self.server(number)?.pause();
+                Ok(Reply::Done)
+            }
+            Call::GoOn(number) => {
+                self.server(number)?.resume();
+                Ok(Reply::Done)
+            }
             Call::Stop(number) => {
                 if let Some(server) = self.running.remove(&number) {
                     server.stop();

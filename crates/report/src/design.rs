@@ -18,7 +18,7 @@ pub fn pilot(seen: &Pilot) -> String {
 }
 
 /// How servers are measured, in a sentence without its end: `2 connections, 1.76 s a segment: the slowest answers in 20.1 ms
-/// alone`; at another number of connections at the common rate, with that.
+/// alone`; at another number of connections at the common rate, with that; and that servers are not stopped while they rest.
 #[must_use]
 pub fn sentence(design: &Design) -> String {
     let slowest = design.pilots.iter().map(|pilot| pilot.alone_ns).max();
@@ -47,7 +47,11 @@ pub fn sentence(design: &Design) -> String {
         0 | 1 => String::new(),
         n => format!(", {n} generator threads"),
     };
-    format!("{saturation}{at_rate}{threads}{why}")
+    let resting = match design.pilots.len() > 1 && !design.paused {
+        true => "; those that rest go on running",
+        false => "",
+    };
+    format!("{saturation}{at_rate}{threads}{why}{resting}")
 }
 
 /// How long it will take, as a line: `up to 18 rounds of about 9.50 s, in 3m`.
@@ -100,6 +104,7 @@ mod tests {
             segments: 2,
             warmup: Span(Duration::from_secs(3)),
             timeout: Span(Duration::from_secs(5)),
+            paused: true,
             round: Span(Duration::from_millis(9_500)),
             given: Vec::new(),
         }
@@ -121,6 +126,11 @@ mod tests {
             ..design.clone()
         };
         assert!(!sentence(&same).contains(';'));
+        let running = Design {
+            paused: false,
+            ..same.clone()
+        };
+        assert!(sentence(&running).ends_with("alone; those that rest go on running"));
         let fast = Design { threads: 4, ..same };
         assert!(sentence(&fast).contains("880 ms a segment, 4 generator threads: "));
         assert_eq!(

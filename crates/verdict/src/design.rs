@@ -50,6 +50,10 @@ const ROUNDS: u32 = 4;
 /// Rounds that are planned at most beyond those that there is time for: they may become shorter.
 const SLACK: f64 = 1.2;
 
+/// No server is stopped for longer than this while it rests, in seconds. Programs watch each other by the clock: gunicorn
+/// kills a worker after 30 s of silence, and an idle worker may have been silent for 15 s before it is stopped.
+const LONGEST_PAUSE: f64 = 12.0;
+
 /// A generator thread that is busy for a larger share of the time than this is nearly the limit of what it loads.
 const TIGHT: f64 = 0.7;
 
@@ -68,6 +72,8 @@ pub struct Given {
     pub timeout: Option<Duration>,
     /// The common rate.
     pub rate: Option<f64>,
+    /// Servers that rest go on while another one is measured.
+    pub no_pause: bool,
 }
 
 impl Given {
@@ -79,6 +85,7 @@ impl Given {
             ("warmup", self.warmup.is_some()),
             ("timeout", self.timeout.is_some()),
             ("rate", self.rate.is_some()),
+            ("no-pause", self.no_pause),
         ];
         let given = all.into_iter().filter(|(_, given)| *given);
         given.map(|(name, _)| name.to_owned()).collect()
@@ -222,6 +229,7 @@ pub fn design(
                 .timeout
                 .unwrap_or_else(|| time((TIMEOUT * busy).clamp(LEAST_TIMEOUT, LONGEST_TIMEOUT))),
         ),
+        paused: false,
         round: Span(Duration::ZERO),
         given: given.names(),
         pilots,
@@ -235,6 +243,7 @@ pub fn design(
         Some(_) => 2,
         None => segments(&design, starts, (saturation, at_rate)),
     };
+    design.paused = !given.no_pause && may_pause(&design);
     design.round = Span(time(
         starts + once(&design, (saturation, at_rate)).0 * f64::from(design.segments),
     ));
@@ -268,6 +277,15 @@ fn once(design: &Design, (saturation, at_rate): (bool, bool)) -> (f64, f64) {
             measured + servers * length,
         )
     })
+}
+
+/// May servers be stopped while they rest? One that is measured first in an order, and last in its reverse, rests for two
+/// segments of each of the others.
+fn may_pause(design: &Design) -> bool {
+    let others = design.pilots.len().saturating_sub(1) as f64;
+    let kinds = [design.saturation, design.at_rate].into_iter();
+    let lengths = kinds.map(|kind| (kind.lead_in.0 + kind.length.0).as_secs_f64());
+    others > 0.0 && 2.0 * others * lengths.fold(0.0, f64::max) <= LONGEST_PAUSE
 }
 
 /// So many segments of each kind per start that half of a round is measured, when all of its starts take this long together.
@@ -405,6 +423,27 @@ mod tests {
     }
 
     #[test]
+    fn servers_are_stopped_while_they_rest_unless_they_rest_for_long() {
+        let fast = pilot(0.000_02, 2, None);
+        assert!(of(&[fast.clone(), fast.clone()]).paused);
+        assert!(!of(std::slice::from_ref(&fast)).paused, "it never rests");
+        let given = Given {
+            no_pause: true,
+            ..Given::default()
+        };
+        let told = design(vec![fast.clone(), fast.clone()], &given, BOTH).unwrap();
+        assert_eq!(
+            (told.paused, told.given.as_slice()),
+            (false, &["no-pause".to_owned()][..])
+        );
+        // Twice 20 × 0.3 s, and the lead-ins: longer than programs are silent.
+        let slow = pilot(0.3, 64, None);
+        assert!(!of(&[slow.clone(), slow]).paused);
+        // Among many each rests for longer.
+        assert!(!of(&vec![fast; 15]).paused);
+    }
+
+    #[test]
     fn one_process_at_20_ms_gets_few_connections_and_long_segments() {
         let it = of(&[pilot(0.02, 1, None), pilot(0.022, 1, None)]);
         assert_eq!(it.saturation.connections, 2);
@@ -472,6 +511,7 @@ mod tests {
             warmup: Some(Duration::ZERO),
             timeout: Some(Duration::from_secs(1)),
             rate: Some(10.0),
+            no_pause: false,
         };
         let it = design(vec![pilot(0.2, 1, Some(7))], &given, BOTH).unwrap();
         assert_eq!((it.saturation.connections, it.at_rate.connections), (7, 7));

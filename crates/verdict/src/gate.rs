@@ -3,10 +3,12 @@
 //!
 //! A condition is *broken* when the whole interval is beyond its limit, *held* when none of it is, and
 //! *not known* in between. A serious check, which says that figures do not mean what they seem to mean,
-//! makes a condition that would be held not known. It does not excuse one that is broken: a server that
-//! cannot keep its rate any more must not pass for that reason.
+//! makes a condition that would be held not known, and so does a withheld verdict of a side that looks better
+//! than its code may be. Neither excuses one that is broken: a server that cannot keep its rate any more must
+//! not pass for that reason.
 
-use prony_record::verdict::{Cause, Comparison, Quantity, Withheld};
+use prony_record::verdict::{Cause, Comparison, Quantity};
+use prony_stats::compare::Better;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -245,26 +247,33 @@ pub struct Reading {
     pub value: f64,
     /// The ends of its 95% interval; none when that is not known.
     pub interval: Option<(f64, f64)>,
+    /// Why it may look better than the code is: it can break a condition, and lets none hold.
+    pub flattered: Option<Cause>,
 }
 
 impl Reading {
+    /// A value with its interval, if that is known.
+    #[must_use]
+    pub const fn new(value: f64, interval: Option<(f64, f64)>) -> Self {
+        Self {
+            value,
+            interval,
+            flattered: None,
+        }
+    }
+
     /// A number that was counted and has no interval.
     #[must_use]
     pub const fn exact(value: f64) -> Self {
-        Self {
-            value,
-            interval: Some((value, value)),
-        }
+        Self::new(value, Some((value, value)))
     }
 
     /// An estimate.
     #[must_use]
     pub fn of(estimate: &prony_stats::Estimate) -> Self {
         let interval = estimate.interval();
-        Self {
-            value: estimate.value(),
-            interval: interval.map(|interval| (interval.low(), interval.high())),
-        }
+        let ends = interval.map(|interval| (interval.low(), interval.high()));
+        Self::new(estimate.value(), ends)
     }
 }
 
@@ -365,6 +374,10 @@ impl Condition {
             true => (low > limit, high <= limit),
             false => (high < limit, low >= limit),
         };
+        if let (true, Some(cause)) = (held, reading.flattered) {
+            let why = format!("{found}, but its verdict is withheld: {}", cause.short());
+            return (Outcome::NotKnown, why);
+        }
         match (broken, held, subject.serious.as_slice()) {
             (true, ..) => (Outcome::Broken, found),
             (false, true, []) => (Outcome::Held, found),
@@ -415,21 +428,20 @@ pub fn worst(all: &[Judged]) -> Outcome {
 }
 
 /// The ratios of a duel's comparisons. One that has been withheld has no interval to judge by, unless wake-ups explain it:
-/// they may be the change's doing, and what they cost was measured.
+/// more of them may be the change's doing, and what they cost was measured; fewer of them hide what the code costs.
 pub fn ratios<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Vec<(Metric, Reading)> {
     let reading = |one: &Comparison| {
-        let reading = Reading::of(&one.ratio);
-        let stands = |it: &Withheld| it.cause == Cause::WakeUps;
-        let interval = reading
-            .interval
-            .filter(|_| one.withheld.as_ref().is_none_or(stands));
-        Some((
-            Metric::of(one.quantity)?,
-            Reading {
-                interval,
-                ..reading
-            },
-        ))
+        let measured = Reading::of(&one.ratio);
+        let cause = one.withheld.as_ref().map(|it| it.cause);
+        let better = (one.ratio.value() > 1.0) == (one.quantity.better() == Better::Higher);
+        let reading = Reading {
+            interval: measured
+                .interval
+                .filter(|_| cause.is_none_or(|it| it == Cause::WakeUps)),
+            flattered: cause.filter(|_| better),
+            ..measured
+        };
+        Some((Metric::of(one.quantity)?, reading))
     };
     comparisons.into_iter().filter_map(reading).collect()
 }

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod by_name;
+mod by_rate;
 pub mod capacity;
 pub mod design;
 pub mod doubt;

@@ -1,6 +1,7 @@
 //! What a duel has seen, and what it says of that: while it runs, and again from the notebook.
 
 use crate::by_name::{self, Named, NamedReport};
+use crate::by_rate;
 use crate::doubt;
 use crate::duel::{compare, may_end, plan};
 use crate::note::notes;
@@ -265,6 +266,12 @@ impl Seen {
             .filter_map(|side| doubt::missed_rates(&self.names, &self.rounds, side));
         sentences.extend(missed.map(|sentence| format!("{sentence}.")));
         sentences.extend(doubt::two_kinds(&self.names, &self.rounds, &terms.bands));
+        let mut notes = notes(&self.names, &self.rounds, terms, &comparisons);
+        notes.extend(
+            (1..self.names.len()).filter_map(|side| {
+                by_rate::sentence(&self.names, &self.rounds, side, (&plan, terms))
+            }),
+        );
         let side = |(i, name): (usize, &String)| SideReport {
             name: name.clone(),
             command: self.commands[i].clone(),
@@ -281,7 +288,7 @@ impl Seen {
             rate: self.rate,
             band: terms.band,
             sentences,
-            notes: notes(&self.names, &self.rounds, terms, &comparisons),
+            notes,
             comparisons,
             cut_short,
             checks: self.findings(),

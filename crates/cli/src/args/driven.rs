@@ -53,6 +53,7 @@ impl Driven {
             warmup: self.warmup.map(|span| span.0),
             timeout: self.timeout.map(|span| span.0),
             rate,
+            no_pause: false,
         }
     }
 }

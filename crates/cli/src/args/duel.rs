@@ -142,6 +142,12 @@ pub struct Duel {
     /// prony loads all sides at this rate. By default half of what the slowest side reaches.
     #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,
+    /// Let the other sides run while one is measured
+    ///
+    /// By default prony stops their processes (SIGSTOP) and continues them before their turn, where
+    /// it has started them itself.
+    #[arg(long, help_heading = "Load")]
+    pub no_pause: bool,
     #[command(flatten)]
     pub tls: Tls,
     #[command(flatten)]

@@ -56,6 +56,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
             warmup: Some(args.warmup.0),
             timeout: Some(args.timeout.0),
             rate: None,
+            no_pause: false,
         },
     };
     let (side, manner) = sides::one(places, one, elsewhere.as_ref())?;

@@ -87,6 +87,34 @@ fn only_what_is_asked_is_measured_and_compared() {
     assert!(done.stderr.contains("throughput, p50, p99, cpu"), "{done}");
 }
 
+/// A side that is busy while it should rest is stopped, so that it takes no CPU time from the other.
+#[test]
+fn a_side_that_never_rests_is_stopped_while_the_other_is_measured() {
+    let place = Place::new();
+    let calm = format!(
+        "{} serve http-echo --listen :{{port}}",
+        crate::support::PRONY
+    );
+    let busy = format!(
+        "sh -c 'while :; do :; done & exec {} serve http-echo --listen :$PORT'",
+        crate::support::PRONY
+    );
+    let sides = ["-n", "calm", "-n", "busy", &calm, &busy, "--json"];
+    let report = duel(&place, &sides).with(0).json();
+    assert_eq!(report["design"]["paused"], true, "{report:#}");
+    let not_idle = |report: &serde_json::Value| {
+        let mut checks = report["checks"].as_array().unwrap().iter();
+        checks.any(|it| it["name"] == "side-not-idle" && it["text"].to_string().contains("busy"))
+    };
+    assert!(!not_idle(&report), "{report:#}");
+    let report = duel(&place, &[&sides[..], &["--no-pause"]].concat())
+        .with(0)
+        .json();
+    let given = report["design"]["given"].to_string();
+    assert!(given.contains("no-pause"), "{given}");
+    assert!(not_idle(&report), "{report:#}");
+}
+
 /// Whole rounds are shown before the failure that ended the duel, there and in its report.
 #[test]
 fn a_duel_that_fails_shows_its_rounds_and_why_it_failed() {

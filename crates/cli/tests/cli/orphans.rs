@@ -229,6 +229,58 @@ fn after_servers_start() {
     }
 }
 
+/// A server that ends when it is told to, and leaves a file then.
+const MINDING: &str = "trap 'echo > \"$3\"; exit' TERM
+\"$1\" serve tcp-echo --listen :\"$2\" &
+wait
+";
+
+/// Ends a duel with this signal while one of its sides is stopped, which is there to see.
+fn ended_while_a_side_rests(signal: i32) {
+    let scene = Scene::new();
+    let told = scene.place.path().join("told");
+    let line = format!("sh {{src}}/start.sh {{prony}} {{port}} {}", told.display());
+    scene.place.echo_server("minding", &line, "");
+    scene.place.file("catalog/minding/start.sh", MINDING);
+    let rounds = ["--rounds", "50", "-d", "2s", "--warmup", "100ms", "-c", "4"];
+    let line = [
+        &["duel", "clinging", "minding", "--contract", "tcp-echo"][..],
+        &rounds,
+    ]
+    .concat();
+    let prony = Background::start(scene.place.command(&line).env(MARK, &scene.mark));
+    until("a side that is stopped", || {
+        // That of the pilot's end is an earlier one.
+        let _ = fs::remove_file(&told);
+        let mut all = marked(&scene.mark).into_iter();
+        all.any(|(pid, line)| {
+            line.starts_with("sh ") && line.contains("minding") && state(pid) == Some('T')
+        })
+    });
+    prony.signal(signal);
+    if signal != libc::SIGKILL {
+        prony.end().with(1);
+    }
+    scene.no_process_is_left();
+    assert!(told.exists(), "it went on, to be told to end");
+}
+
+/// The state of a process, as a letter of proc(5).
+fn state(pid: i32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+#[test]
+fn after_sigkill_while_a_side_is_stopped() {
+    ended_while_a_side_rests(libc::SIGKILL);
+}
+
+#[test]
+fn after_ctrl_c_while_a_side_is_stopped() {
+    ended_while_a_side_rests(libc::SIGINT);
+}
+
 /// Kills the supervisors of a scene's server.
 fn kill_supervisor(scene: &Scene) {
     let all = marked(&scene.mark);

@@ -131,6 +131,11 @@ impl Started for External {
             .map(|process| Root::itself(process.pid))
     }
 
+    /// Another program has started it, and may have others to serve.
+    fn pause(&mut self) {}
+
+    fn resume(&mut self) {}
+
     fn exited(&mut self) -> Option<String> {
         let process = self.running.process.filter(|_| !self.outlived);
         let gone = process.and_then(gone)?;

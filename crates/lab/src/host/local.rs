@@ -184,6 +184,7 @@ impl LocalHost {
             Ok::<_, Failure>((it, first))
         });
         Ok(LocalServer(Kind::Ours(Box::new(Ours {
+            paused: None,
             container: container.transpose()?,
             process,
             _port: port,
@@ -458,6 +459,20 @@ impl Started for LocalServer {
         match &self.0 {
             Kind::Ours(ours) => ours.root(),
             Kind::External(external) => external.root(),
+        }
+    }
+
+    fn pause(&mut self) {
+        match &mut self.0 {
+            Kind::Ours(ours) => ours.pause(),
+            Kind::External(external) => external.pause(),
+        }
+    }
+
+    fn resume(&mut self) {
+        match &mut self.0 {
+            Kind::Ours(ours) => ours.resume(),
+            Kind::External(external) => external.resume(),
         }
     }
 

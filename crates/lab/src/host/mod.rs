@@ -123,6 +123,13 @@ pub trait Started {
         Some(processes.into_iter().filter_map(cpu_time).sum())
     }
 
+    /// Stops its processes, where this program has started and may stop them: they use no CPU time until
+    /// [`resume`](Self::resume).
+    fn pause(&mut self);
+
+    /// Lets its processes go on, if they are stopped.
+    fn resume(&mut self);
+
     /// How it ended, if it did: `with status 1`, `by signal 9`.
     fn exited(&mut self) -> Option<String>;
 

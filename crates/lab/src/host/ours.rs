@@ -4,6 +4,7 @@ use super::reached::Reached;
 use super::{Proof, Started};
 use crate::container;
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
+use crate::paused::Paused;
 use crate::port::Port;
 use crate::process::Process;
 use crate::relay::Relay;
@@ -20,6 +21,8 @@ use std::time::Duration;
 /// A server that this program has started.
 #[derive(Debug)]
 pub(super) struct Ours {
+    /// While it rests. Before `process`: what is stopped goes on before it is ended.
+    pub(super) paused: Option<Paused>,
     /// Its container, and the first process in that. Before `process`: it is stopped first.
     pub(super) container: Option<(container::Running, libc::pid_t)>,
     pub(super) process: Process,
@@ -224,6 +227,15 @@ impl Started for Ours {
         })
     }
 
+    fn pause(&mut self) {
+        let supervisor = self.process.root();
+        self.paused = (self.root()).and_then(|root| Paused::new(root, supervisor));
+    }
+
+    fn resume(&mut self) {
+        self.paused = None;
+    }
+
     fn exited(&mut self) -> Option<String> {
         self.process.exited().map(ToOwned::to_owned)
     }
@@ -233,6 +245,7 @@ impl Started for Ours {
     }
 
     fn stop(self) {
+        drop(self.paused);
         drop(self.container);
         self.process.stop();
     }

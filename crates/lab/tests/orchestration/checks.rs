@@ -233,6 +233,7 @@ fn manner() -> Manner {
             warmup: Some(Duration::from_secs(2)),
             timeout: None,
             rate: Some(2_000.0),
+            no_pause: true,
         },
     }
 }

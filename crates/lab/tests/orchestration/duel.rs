@@ -22,6 +22,7 @@ fn manner(rate: Option<f64>) -> Manner {
             warmup: Some(Duration::from_secs(1)),
             timeout: None,
             rate,
+            no_pause: false,
         },
     }
 }
@@ -314,6 +315,78 @@ fn sides_are_loaded_there_and_back() {
             assert_eq!(part, back, "in an order and its reverse");
         }
     }
+}
+
+/// What was done with the servers of a duel of two rounds after its pilots; the load with this number since then fails.
+fn done_in_rounds(no_pause: bool, fails: Option<u32>) -> Vec<String> {
+    let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
+    world.lost_in.set(fails.map(|load| 2 * PILOT + load));
+    let (interrupt, sides) = (Interrupt::default(), [side("a"), side("b")]);
+    let mut manner = manner(Some(1_000.0));
+    manner.given.no_pause = no_pause;
+    let duel = Duel {
+        lab: lab(&host, &generator, &interrupt),
+        sides: &sides,
+        manner: &manner,
+        terms: &terms(2, true),
+        time: Time::Unlimited,
+    };
+    let outcome = duel.carry_out(&mut Vec::<Recording>::new(), &mut |_| {});
+    assert_eq!(outcome.is_err(), fails.is_some());
+    let done = world.done.borrow();
+    let pilots = done.iter().filter(|it| it.starts_with("stop")).take(2);
+    let last = pilots.last().unwrap();
+    let at = done.iter().position(|it| it == last).unwrap();
+    done[at + 1..].to_vec()
+}
+
+#[test]
+fn the_other_side_is_stopped_while_one_is_measured() {
+    let done = done_in_rounds(false, None);
+    // A round: two starts, two warm-ups, eight segments, two ends.
+    let (round, segments) = (4 + 3 * 8 + 2, 4..4 + 3 * 8);
+    assert_eq!(done.len(), 2 * round, "{done:?}");
+    for round in done.chunks(round) {
+        assert!(
+            round[..4].iter().all(|it| !it.contains("pause")),
+            "{round:?}"
+        );
+        for segment in round[segments.clone()].chunks(3) {
+            let loaded = segment[1].strip_prefix("load ").unwrap();
+            let other = if loaded == "a" { "b" } else { "a" };
+            assert_eq!(segment[0], format!("pause {other}"), "{round:?}");
+            assert_eq!(segment[2], format!("resume {other}"), "{round:?}");
+        }
+    }
+    let done = done_in_rounds(true, None);
+    assert!(!done.iter().any(|it| it.contains("pause")), "{done:?}");
+}
+
+#[test]
+fn what_is_stopped_goes_on_when_a_measurement_fails() {
+    let done = done_in_rounds(false, Some(2));
+    let words: Vec<&str> = done.iter().filter_map(|it| it.split(' ').next()).collect();
+    let all = [
+        "start", "start", "load", "load", "pause", "load", "resume", "stop", "stop",
+    ];
+    assert_eq!(words, all);
+}
+
+#[test]
+fn a_side_that_is_stopped_does_not_disturb_the_others() {
+    let busy = || Behaviour {
+        never_rests: true,
+        ..noisy(10_000.0)
+    };
+    let (seen, ..) = duel(
+        &[("calm", noisy(10_000.0)), ("busy", busy())],
+        &terms(2, true),
+    );
+    let found = seen.unwrap().findings();
+    assert!(
+        found.iter().all(|it| it.name != "side-not-idle"),
+        "{found:?}"
+    );
 }
 
 /// Faster in the pilot, which finds the common rate, than later.

@@ -220,6 +220,7 @@ pub struct FakeServer {
     start: u32,
     command: Vec<String>,
     cpu_time: Shared<u64>,
+    paused: bool,
 }
 
 impl FakeServer {
@@ -284,6 +285,7 @@ impl Host for FakeHost {
             world: Arc::clone(&self.world),
             command: vec![name.clone(), start.to_string()],
             cpu_time: Shared::default(),
+            paused: false,
             name: name.clone(),
             behaviour,
             start: *start,
@@ -353,13 +355,29 @@ impl Started for FakeServer {
     }
 
     fn cpu_time(&self) -> Option<u64> {
-        let more = if self.behaviour.never_rests {
+        let more = if self.behaviour.never_rests && !self.paused {
             SECOND
         } else {
             0
         };
         self.cpu_time.set(self.cpu_time.get() + more);
         Some(self.cpu_time.get())
+    }
+
+    fn pause(&mut self) {
+        self.paused = true;
+        self.world
+            .done
+            .borrow_mut()
+            .push(format!("pause {}", self.name));
+    }
+
+    fn resume(&mut self) {
+        self.paused = false;
+        self.world
+            .done
+            .borrow_mut()
+            .push(format!("resume {}", self.name));
     }
 
     fn exited(&mut self) -> Option<String> {

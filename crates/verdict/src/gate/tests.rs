@@ -1,4 +1,8 @@
 use super::*;
+use crate::duel::compare;
+use crate::made_up::found;
+use prony_record::verdict::{Bands, Values, Verdict, Withheld};
+use prony_stats::sequential::Plan;
 use proptest::prelude::*;
 
 fn condition(text: &str) -> Condition {
@@ -6,10 +10,7 @@ fn condition(text: &str) -> Condition {
 }
 
 fn subject(metric: Metric, low: f64, high: f64) -> Subject {
-    let reading = Reading {
-        value: f64::midpoint(low, high),
-        interval: Some((low, high)),
-    };
+    let reading = Reading::new(f64::midpoint(low, high), Some((low, high)));
     Subject {
         name: "it".into(),
         request: None,
@@ -143,6 +144,57 @@ fn a_serious_check_never_lets_a_condition_hold_and_never_excuses_one() {
         "1.500 ms (1.000 ms to 2.000 ms), but rate-missed was raised"
     );
     assert_eq!(p99.judge(&with_check(11e6, 12e6)).0, Outcome::Broken);
+}
+
+/// The condition `cpu > +5%`, judged by eight rounds of a side against the first: CPU time in microseconds, and wake-ups,
+/// of a request. Both sides' own code takes 3 µs of it. The verdict is withheld, since wake-ups explain the difference.
+fn judged_with_wake_ups(first: (f64, f64), new: (f64, f64)) -> (Outcome, String) {
+    let at = |(cpu, wakeups): (f64, f64)| Values {
+        cpu: Some(1e3 * cpu),
+        user: Some(3e3),
+        kernel: Some(1e3 * cpu - 3e3),
+        wakeups: Some(wakeups),
+        ..Values::default()
+    };
+    let names = ["old".to_owned(), "new".to_owned()];
+    let rounds = vec![vec![at(first), at(new)]; 8];
+    let plan = Plan::up_to(20).unwrap();
+    let all = compare(&names, &[Quantity::Cpu], &rounds, &plan, &Bands::all(0.01)).unwrap();
+    let cpu = all.iter().find(|it| it.quantity == Quantity::Cpu).unwrap();
+    let cause = cpu.withheld.as_ref().map(|it| it.cause);
+    assert_eq!(cause, Some(Cause::WakeUps), "{cpu:?}");
+    condition("cpu > +5%").judge(&Subject {
+        ratios: ratios(&all),
+        ..subject(Metric::Memory, 0.0, 0.0)
+    })
+}
+
+#[test]
+fn a_verdict_that_wake_ups_withhold_breaks_a_condition_and_lets_none_hold() {
+    // A quarter more CPU time per request, all of it for more wake-ups.
+    let (outcome, why) = judged_with_wake_ups((6.0, 0.8), (7.5, 1.0));
+    assert_eq!(outcome, Outcome::Broken, "{why}");
+    // Less of it, for fewer wake-ups: the code may cost more all the same.
+    let (outcome, why) = judged_with_wake_ups((7.5, 1.0), (6.0, 0.8));
+    assert_eq!(outcome, Outcome::NotKnown);
+    assert_eq!(why, "-20.0%, but its verdict is withheld: wake-ups differ");
+}
+
+#[test]
+fn a_verdict_withheld_for_another_reason_says_nothing_of_a_condition() {
+    let one = Comparison {
+        withheld: Some(Withheld {
+            cause: Cause::MissedRate,
+            why: String::new(),
+        }),
+        ..found(Quantity::Cpu, 1.25, Verdict::Inconclusive)
+    };
+    let (outcome, why) = condition("cpu > +5%").judge(&Subject {
+        ratios: ratios([&one]),
+        ..subject(Metric::Memory, 0.0, 0.0)
+    });
+    assert_eq!(outcome, Outcome::NotKnown);
+    assert_eq!(why, "+25.0%, with no interval");
 }
 
 #[test]

@@ -186,7 +186,10 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         manner: Manner {
             load: shaped(load, &manners, &ask, &sides)?,
             ask,
-            given: args.driven.given(args.rate),
+            given: Given {
+                no_pause: args.no_pause,
+                ..args.driven.given(args.rate)
+            },
         },
         sides,
         _worktrees: worktrees,
