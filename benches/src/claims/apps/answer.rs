@@ -1,6 +1,7 @@
 //! Answers of `prony`, kept in a file as soon as they are there: who interrupts this goes on later.
 
 use crate::error::{Error, Result};
+use prony_record::verdict::Quantity;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -16,6 +17,8 @@ pub enum Question {
     Duels,
     /// `duel` of the first side with itself and a tenth more CPU work: is it found?
     Planted,
+    /// `duel` of the first side with itself, in half a minute: is a difference found?
+    Same,
     /// `capacity` of the first side
     Capacities,
     /// The same once with longer trials on more starts, for comparison with `capacities`
@@ -23,10 +26,11 @@ pub enum Question {
 }
 
 impl Question {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Loads,
         Self::Duels,
         Self::Planted,
+        Self::Same,
         Self::Capacities,
         Self::LongCapacities,
     ];
@@ -58,6 +62,7 @@ pub enum Found {
     Loads { a: Loaded, b: Loaded },
     Duels(Duel),
     Planted { plant_us: f64, duel: Duel },
+    Same(Same),
     Capacities(Capacity),
     LongCapacities(Capacity),
 }
@@ -68,6 +73,7 @@ impl Found {
             Self::Loads { .. } => Question::Loads,
             Self::Duels(_) => Question::Duels,
             Self::Planted { .. } => Question::Planted,
+            Self::Same(_) => Question::Same,
             Self::Capacities(_) => Question::Capacities,
             Self::LongCapacities(_) => Question::LongCapacities,
         }
@@ -91,6 +97,15 @@ pub struct Duel {
     pub cpu_us: f64,
     pub cpu: Compared,
     pub throughput: Compared,
+    pub checks: Vec<String>,
+}
+
+/// A side against itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Same {
+    pub rounds: u32,
+    /// In which quantities it was called better or worse than itself.
+    pub differs: Vec<Quantity>,
     pub checks: Vec<String>,
 }
 

@@ -1,17 +1,19 @@
 //! Asks `prony`, as someone would who knows none of its options.
 
-use super::answer::{Answer, Answers, Capacity, Compared, Duel, Found, Loaded, Question};
+use super::answer::{Answer, Answers, Capacity, Compared, Duel, Found, Loaded, Question, Same};
 use super::app::{App, Side};
 use super::judge::PLANTED;
 use super::running::Running;
 use crate::error::{Error, Result};
 use crate::prony::{self, Check, Figure};
 use prony_record::Outcomes;
-use prony_record::verdict::{Quantity, Values};
+use prony_record::verdict::{Quantity, Values, Verdict};
 use serde::Deserialize;
 use std::process::Command;
 use std::time::Instant;
 
+/// How long a duel of a side with itself may take: many short ones say more of its errors than a few long ones.
+const SHORT: [&str; 2] = ["--max-time", "30s"];
 /// Trials of a long search: starts, and the length of each.
 const LONG: [&str; 4] = ["--starts", "12", "-d", "20s"];
 
@@ -32,6 +34,7 @@ pub fn ask(app: &App, question: Question, time: u32, answers: &Answers) -> Resul
             let duel = duel(app, &app.planted(&app.a, plant_us)?)?;
             Found::Planted { plant_us, duel }
         }
+        Question::Same => Found::Same(same(app)?),
         Question::Capacities => Found::Capacities(capacity(app, &[])?),
         Question::LongCapacities => Found::LongCapacities(capacity(app, &LONG)?),
     };
@@ -110,17 +113,37 @@ struct Printed {
 struct Comparison {
     quantity: Quantity,
     ratio: Figure,
-    verdict: String,
+    verdict: Verdict,
     detectable: Option<f64>,
 }
 
 /// A duel of an application's first side with another command line.
 fn duel(app: &App, other: &str) -> Result<Duel> {
+    printed(app, other, &[])?.duel()
+}
+
+/// A duel of an application's first side with itself.
+fn same(app: &App) -> Result<Same> {
+    let found = printed(app, &app.filled(&app.a.command)?, &SHORT)?;
+    let about = |it: &&Comparison| Quantity::ALL.contains(&it.quantity);
+    let differs = found.comparisons.iter().filter(about);
+    Ok(Same {
+        rounds: found.rounds,
+        differs: differs
+            .filter(|it| it.verdict.is_difference())
+            .map(|it| it.quantity)
+            .collect(),
+        checks: names(found.checks),
+    })
+}
+
+fn printed(app: &App, other: &str, options: &[&str]) -> Result<Printed> {
     let folder = scratch()?;
     let mut duel = command(app, &folder, "duel")?;
-    duel.args(["--path", &app.path, "-n", "a", "-n", "b"])
+    duel.args(options)
+        .args(["--path", &app.path, "-n", "a", "-n", "b"])
         .args([&app.filled(&app.a.command)?, other]);
-    prony::json::<Printed>(&mut duel)?.duel()
+    prony::json(&mut duel)
 }
 
 impl Printed {
@@ -151,7 +174,7 @@ impl Comparison {
             ratio: self.ratio.value,
             low: self.ratio.low,
             high: self.ratio.high,
-            verdict: self.verdict.clone(),
+            verdict: self.verdict.to_string(),
             detectable: self.detectable,
         }
     }

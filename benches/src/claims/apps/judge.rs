@@ -11,6 +11,8 @@ const DETECTABLE_THROUGHPUT: f64 = 0.15;
 const SOON: f64 = 180.0;
 /// The share of planted differences that is found.
 const FOUND: f64 = 0.9;
+/// The share of duels of a side with itself that may find a difference.
+const DIFFERENT: f64 = 0.05;
 /// A capacity's interval ends no further than this from the long search's figure, as a share.
 const CLOSE: f64 = 0.15;
 
@@ -63,6 +65,47 @@ impl Requirement {
     }
 }
 
+/// Those that differ, as an interval in words.
+fn interval_of(same: &[bool]) -> String {
+    let wrong = same.iter().filter(|it| !**it).count();
+    let (low, high) = binomial_interval(wrong, same.len());
+    format!("{:.1}% to {:.1}%", 100.0 * low, 100.0 * high)
+}
+
+/// The exact 95% interval of a share of which `k` of `n` were seen (Clopper & Pearson, *Biometrika* 26 (1934)).
+fn binomial_interval(k: usize, n: usize) -> (f64, f64) {
+    // P(X ≤ k) for a binomial X falls as p grows, from 1 to 0.
+    let at_most = |k: usize, p: f64| {
+        let mut term = (1.0 - p).powi(n as i32);
+        let mut sum = term;
+        for i in 0..k {
+            term *= (n - i) as f64 / (i + 1) as f64 * p / (1.0 - p);
+            sum += term;
+        }
+        sum
+    };
+    let solve = |below: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (0.0_f64, 1.0_f64);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            match below(middle) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
+    };
+    let low = match k {
+        0 => 0.0,
+        k => solve(&|p| 1.0 - at_most(k - 1, p) < 0.025),
+    };
+    let high = match k {
+        k if k == n => 1.0,
+        k => solve(&|p| at_most(k, p) > 0.025),
+    };
+    (low, high)
+}
+
 /// The long search of an application.
 pub fn long<'a>(answers: &'a [Answer], app: &str) -> Option<&'a Capacity> {
     answers.iter().find_map(|it| match &it.found {
@@ -90,6 +133,10 @@ pub fn requirements(answers: &[Answer]) -> Vec<Requirement> {
     });
     let right = each(&|it| match &it.found {
         Found::Planted { duel, .. } => Some(!misled(duel)),
+        _ => None,
+    });
+    let same = each(&|it| match &it.found {
+        Found::Same(same) => Some(same.differs.is_empty()),
         _ => None,
     });
     let capacities = each(&|it| match &it.found {
@@ -122,6 +169,19 @@ pub fn requirements(answers: &[Answer]) -> Vec<Requirement> {
             &right,
             1.0,
         ),
+        Requirement {
+            text: format!(
+                "the same twice: no more than {} differ, in truth (95% interval {})",
+                percent(DIFFERENT),
+                interval_of(&same)
+            ),
+            met_by: same.iter().filter(|it| **it).count(),
+            of: same.len(),
+            met: (!same.is_empty()).then(|| {
+                let wrong = same.iter().filter(|it| !**it).count();
+                binomial_interval(wrong, same.len()).0 <= DIFFERENT
+            }),
+        },
         Requirement::new(
             format!(
                 "capacities: the interval lies within ±{} of a long search",
@@ -216,14 +276,28 @@ mod tests {
     }
 
     #[test]
+    fn an_exact_interval() {
+        // Of none it is 1 − 0.025^(1/n); the other was computed with whole binomial coefficients.
+        let near = |found: (f64, f64), low: f64, high: f64| {
+            assert!(
+                (found.0 - low).abs() < 1e-5 && (found.1 - high).abs() < 1e-5,
+                "{found:?}"
+            );
+        };
+        near(binomial_interval(3, 120), 0.005_186, 0.071_323);
+        near(binomial_interval(0, 10), 0.0, 0.308_497);
+        near(binomial_interval(10, 10), 0.691_503, 1.0);
+    }
+
+    #[test]
     fn a_capacity_is_not_judged_before_the_long_search() {
         let short = Found::Capacities(capacity(90.0, 99.0, 109.0));
         let mut answers = vec![answer("php", 1, short)];
-        assert_eq!(requirements(&answers)[4].met, None);
+        assert_eq!(requirements(&answers)[5].met, None);
         let long = Found::LongCapacities(capacity(99.0, 100.0, 101.0));
         answers.push(answer("gin", 1, long.clone()));
-        assert_eq!(requirements(&answers)[4].met, None);
+        assert_eq!(requirements(&answers)[5].met, None);
         answers.push(answer("php", 1, long));
-        assert_eq!(requirements(&answers)[4].met, Some(true));
+        assert_eq!(requirements(&answers)[5].met, Some(true));
     }
 }

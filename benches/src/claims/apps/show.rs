@@ -1,7 +1,7 @@
 //! Answers and requirements for a person.
 
 use super::Apps;
-use super::answer::{Answer, Capacity, Compared, Duel, Found, Loaded, Question};
+use super::answer::{Answer, Capacity, Compared, Duel, Found, Loaded, Question, Same};
 use super::app::App;
 use super::judge::{agrees, finds, found, long};
 use crate::spread::number;
@@ -46,6 +46,7 @@ impl fmt::Display for Answer {
             Found::Loads { a, b } => write!(f, "{a}; {b}")?,
             Found::Duels(duel) => write!(f, "{duel}")?,
             Found::Planted { plant_us, duel } => write!(f, "+{plant_us:.0} µs: {duel}")?,
+            Found::Same(same) => write!(f, "{same}")?,
             Found::Capacities(found) | Found::LongCapacities(found) => write!(f, "{found}")?,
         }
         write!(f, ", {:.0} s", self.seconds)
@@ -74,6 +75,19 @@ impl fmt::Display for Duel {
     }
 }
 
+impl fmt::Display for Same {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let differs = match self.differs.as_slice() {
+            [] => "no difference found".to_owned(),
+            some => {
+                let names: Vec<&str> = some.iter().map(|it| it.label()).collect();
+                format!("DIFFERS in {}", names.join(", "))
+            }
+        };
+        write!(f, "{} rounds, {differs}", self.rounds)
+    }
+}
+
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = self
@@ -98,6 +112,7 @@ impl fmt::Display for Apps {
         self.loads(f)?;
         self.duels(f)?;
         self.planted(f)?;
+        self.same(f)?;
         self.capacities(f)?;
         let asked = !self.answers.is_empty();
         for requirement in self.requirements.iter().filter(|_| asked) {
@@ -220,6 +235,39 @@ impl Apps {
                 count(&|duel| duel.throughput.verdict == "slower"),
                 count(&found),
                 seconds(longest),
+            ]);
+        }
+        show(&table, f)
+    }
+
+    fn same(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new(["a with itself", "duels", "differ", "in", "rounds"]);
+        for app in &self.order {
+            let duels: Vec<&Same> = self
+                .about(app)
+                .filter_map(|it| match &it.found {
+                    Found::Same(same) => Some(same),
+                    _ => None,
+                })
+                .collect();
+            if duels.is_empty() {
+                continue;
+            }
+            let differ: Vec<&&Same> = duels.iter().filter(|it| !it.differs.is_empty()).collect();
+            let mut names: Vec<&str> = differ
+                .iter()
+                .flat_map(|it| &it.differs)
+                .map(|it| it.label())
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            let rounds: u32 = duels.iter().map(|it| it.rounds).sum();
+            table.row([
+                app.name.clone(),
+                duels.len().to_string(),
+                differ.len().to_string(),
+                names.join(", "),
+                format!("{:.0}", f64::from(rounds) / duels.len() as f64),
             ]);
         }
         show(&table, f)
