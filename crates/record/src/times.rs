@@ -95,16 +95,6 @@ impl Percentiles {
         self
     }
 
-    /// The share of requests that failed without a time, 0 to 1, where a percentile is among them.
-    #[must_use]
-    pub fn hidden_by_failures(&self) -> Option<f64> {
-        let share = self.failed as f64 / (self.n + self.failed).max(1) as f64;
-        let hidden = [0.5, 0.75, 0.9, 0.99, 0.999]
-            .iter()
-            .any(|p| self.failed > 0 && among_samples(self.n, self.failed, *p).is_none());
-        hidden.then_some(share)
-    }
-
     /// In milliseconds, by the names under which people publish them; what is not known is left out.
     pub fn by_name(&self) -> BTreeMap<String, f64> {
         let ms = |ns: f64| ns / 1e6;
@@ -389,14 +379,13 @@ mod tests {
             "{some:?}"
         );
         assert_eq!((some.p99, some.p99_9), (None, None));
-        assert_eq!(some.hidden_by_failures(), Some(0.02));
         assert!(near(some.max, 9_800.0));
         // Fewer than a thousandth hide nothing.
         let some = Percentiles::of(&times(1..=99_995), 5);
-        assert!(some.p99_9.is_some() && some.hidden_by_failures().is_none());
+        assert!(some.p99_9.is_some());
         // Nothing was answered: nothing is known.
         let none = Percentiles::of(&times([]), 100);
-        assert_eq!((none.p50, none.hidden_by_failures()), (None, Some(1.0)));
+        assert_eq!((none.p50, none.max), (None, None));
         // An interval does not reach into the failures either.
         let all = times(1..=9_800);
         let worth = EffectiveSamples {
