@@ -1,4 +1,4 @@
-//! Parts that a build of this program can leave out (docs/dependencies.md), and which one has.
+//! Parts that a build of this program can leave out (docs/dev/dependencies.md), and which one has.
 
 use crate::machines::VERSION;
 use std::sync::LazyLock;
@@ -56,7 +56,7 @@ mod tests {
         let default: Vec<&str> = default.iter().map(|it| it.as_str().unwrap()).collect();
         assert_eq!(PARTS.map(|(part, _)| part), *default);
         assert_eq!(features.len(), 1 + PARTS.len());
-        let page = include_str!("../../../docs/dependencies.md");
+        let page = include_str!("../../../docs/dev/dependencies.md");
         for (part, _) in PARTS {
             assert!(page.contains(&format!("\n| {part} | ")), "{part}");
         }

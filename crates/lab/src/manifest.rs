@@ -54,8 +54,14 @@ pub struct Manifest {
     /// A shell command that builds it, run in a copy of its folder, without the network.
     #[serde(default)]
     pub build: Option<String>,
+    /// A shell command that is run before each start, in the folder and with the variables of the server.
+    #[serde(default)]
+    pub prepare: Option<String>,
     /// The command line that starts it, split as a shell would; no shell runs it.
     pub run: String,
+    /// A shell command that is run after each end, in the same way.
+    #[serde(default)]
+    pub cleanup: Option<String>,
     /// Environment variables it is started with.
     #[serde(default)]
     pub env: BTreeMap<String, String>,

@@ -1,6 +1,7 @@
 //! `prony capacity` and `prony calibrate`.
 
 use super::Shown;
+use super::around::Around;
 use super::connect::{Connect, Origin};
 use super::gate::Gate;
 use super::grpc::Called;
@@ -89,6 +90,8 @@ pub struct Capacity {
     pub connections: Option<u32>,
     #[command(flatten)]
     pub shape: Shape,
+    #[command(flatten)]
+    pub around: Around,
     /// Length of the deciding trials
     ///
     /// Trials are longer where responses are slow or few. Trials that explore take a third, trials

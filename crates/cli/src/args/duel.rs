@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::anatomy::AnatomyArgs;
+use super::around::Around;
 use super::connect::{Connect, Origin};
 use super::driven::Driven;
 use super::gate::Gate;
@@ -110,6 +111,8 @@ pub struct Duel {
     /// Run this shell command once, before everything
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
+    #[command(flatten)]
+    pub around: Around,
     /// Compare only throughput, p50, p99 or cpu
     ///
     /// May be repeated. Saves the time that the others would need, and gives narrower intervals.

@@ -1,6 +1,7 @@
 //! What the user may type: the one definition of the command line.
 
 mod anatomy;
+pub mod around;
 pub mod capacity;
 pub mod connect;
 mod driven;

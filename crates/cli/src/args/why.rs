@@ -1,6 +1,7 @@
 //! `prony why`.
 
 use super::Shown;
+use super::around::Around;
 use super::connect::{Connect, Origin};
 use super::driven::Driven;
 use super::grpc::Called;
@@ -60,6 +61,8 @@ pub struct Why {
     pub rounds: u32,
     #[command(flatten)]
     pub driven: Driven,
+    #[command(flatten)]
+    pub around: Around,
     /// Requests per second [default: half the throughput]
     #[arg(long, short_alias = 'R', value_name = "N", value_parser = steady_rate, help_heading = "Load")]
     pub rate: Option<f64>,

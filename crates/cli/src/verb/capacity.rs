@@ -36,6 +36,7 @@ pub fn main(places: &Places, args: &Capacity) -> Result<Ended> {
         contract: args.contract,
         request: &args.request,
         called: &args.called,
+        around: &args.around,
         asked: &args.asked,
         manners: Manners {
             tls: &args.tls,

@@ -123,6 +123,7 @@ fn choose(places: &Places, args: &Why) -> Result<(Side, Manner)> {
         contract: args.contract,
         request: &args.request,
         called: &args.called,
+        around: &args.around,
         asked: &args.asked,
         manners: Manners {
             tls: &args.tls,

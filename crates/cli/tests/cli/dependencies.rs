@@ -1,4 +1,4 @@
-//! Every direct dependency has its reason in `docs/dependencies.md`, and nothing else has.
+//! Every direct dependency has its reason in `docs/dev/dependencies.md`, and nothing else has.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +31,7 @@ fn every_dependency_has_its_reason_and_every_reason_its_dependency() {
         }
     }
     used.retain(|name| !name.starts_with("prony-"));
-    let page = fs::read_to_string(root.join("docs/dependencies.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/dev/dependencies.md")).unwrap();
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let reasons = rows.filter_map(|row| row.split('|').nth(1));
     let tests = page.split("For tests alone:").nth(1).unwrap();

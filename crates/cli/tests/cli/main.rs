@@ -4,6 +4,7 @@
 //! What is asserted are results, messages and counts, never speed; times only bound how long
 //! something may take before it counts as hanging.
 
+mod around;
 #[cfg(feature = "audit")]
 mod audit;
 mod capacity;
@@ -13,6 +14,7 @@ mod compat;
 mod compressed;
 mod dependencies;
 mod descriptors;
+mod docs;
 mod duel;
 mod echo_client;
 mod experiment;

@@ -6,6 +6,7 @@ use super::{Host, Looks, Proof, Started, Watched};
 use crate::builder::{BuildError, Builder, Built};
 use crate::catalog::Server;
 use crate::contract::{Depth, Fixture, Verified};
+use crate::hook::{AtEnd, Hook};
 use crate::interrupt::Interrupt;
 use crate::machine::{TcpCounters, this_machine};
 use crate::manifest::{CommandError, Fill, command, fill};
@@ -166,6 +167,16 @@ impl LocalHost {
                 .scratch
                 .join(format!("{}-{}.log", server.name, addr.port())),
         };
+        let hook = |line: &String| Hook {
+            line: line.clone(),
+            folder: launch.folder.clone(),
+            env: launch.env.clone(),
+        };
+        // Before what is prepared, which may fail half-way.
+        let cleanup = server.manifest.cleanup.as_ref().map(hook).map(AtEnd);
+        if let Some(prepare) = server.manifest.prepare.as_ref().map(hook) {
+            prepare.run().map_err(|error| cannot(&error))?;
+        }
         let container = built.container.as_ref().map(|it| it.on(addr.port()));
         let begun = Instant::now();
         let mut process = Process::start(&self.prony, &launch)
@@ -187,6 +198,7 @@ impl LocalHost {
             paused: None,
             container: container.transpose()?,
             process,
+            _cleanup: cleanup,
             _port: port,
             place,
             command: line,

@@ -4,6 +4,7 @@ use super::reached::Reached;
 use super::{Proof, Started};
 use crate::container;
 use crate::contract::{Certificate, Contract, Depth, Fixture, Inspection, Verified, authority};
+use crate::hook::AtEnd;
 use crate::paused::Paused;
 use crate::port::Port;
 use crate::process::Process;
@@ -26,6 +27,8 @@ pub(super) struct Ours {
     /// Its container, and the first process in that. Before `process`: it is stopped first.
     pub(super) container: Option<(container::Running, libc::pid_t)>,
     pub(super) process: Process,
+    /// After `process`: runs when that has ended.
+    pub(super) _cleanup: Option<AtEnd>,
     /// None: it was told where to listen. After `process`: given back when that has ended.
     pub(super) _port: Option<Port>,
     pub(super) place: Place,

@@ -4,6 +4,7 @@ use super::calls::{call, calls};
 use super::folders::{Worktree, folders, revisions, shell};
 use super::images::images;
 use super::names;
+use crate::args::around::Around;
 use crate::args::grpc::Called;
 use crate::args::request::Request;
 use crate::args::shape::for_http1;
@@ -116,6 +117,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
         calls: calls(args.called.call.as_deref(), args.contract),
     };
     manners.fit(&args.sides)?;
+    args.around.fit(&args.sides)?;
     if let Some(setup) = &args.setup {
         eprintln!("setting up: {setup}");
         shell(setup, Path::new(".")).wrap_err("--setup")?;
@@ -161,6 +163,7 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             ..first.clone()
         }));
     }
+    args.around.put(&mut sides);
     manners.speak(&mut sides);
     number_doubles(&mut sides);
     let ask = match &args.asked.file {
@@ -226,6 +229,7 @@ pub struct One<'a> {
     pub called: &'a Called,
     pub asked: &'a crate::args::request::Asked,
     pub manners: Manners<'a>,
+    pub around: &'a Around,
     /// The load, but for what a pilot decides.
     pub load: Load,
     /// The options that the user has given.
@@ -239,6 +243,7 @@ pub fn one(
     elsewhere: Option<&Elsewhere>,
 ) -> Result<(Side, Manner)> {
     args.manners.fit(&[args.server.to_owned()])?;
+    args.around.fit(&[args.server.to_owned()])?;
     let catalog = places.catalog()?;
     let site = Site::of(places, elsewhere)?;
     let (mut side, hint) = side(
@@ -248,6 +253,7 @@ pub fn one(
         &site,
     )?;
     side.name = names::alone(&side.name);
+    args.around.put(std::slice::from_mut(&mut side));
     args.manners.speak(std::slice::from_mut(&mut side));
     let hints = [hint];
     let ask = match &args.asked.file {
