@@ -21,7 +21,7 @@ pub enum Question {
     Rates,
     /// Capacity searches: is the true capacity in the interval?
     Capacities,
-    /// Duels that are drawn and decided by prony's code: rare bad starts, missed rates, failures, a generator at its limit,
+    /// Simulated duels, decided by prony's code: rare bad starts, missed rates, failures, a generator at its limit,
     /// wake-ups. A hundred of each, each time
     Simulated,
 }
@@ -402,10 +402,7 @@ impl fmt::Display for Referee {
         }
         if !self.simulated.is_empty() {
             let shown = simulated::Shown(&self.simulated);
-            write!(
-                f,
-                "\nduels that are drawn: what prony's code says of them\n\n{shown}"
-            )?;
+            write!(f, "\nsimulated duels, decided by prony's code\n\n{shown}")?;
         }
         Ok(())
     }

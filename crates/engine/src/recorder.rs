@@ -266,22 +266,22 @@ impl Recorder {
         let response = at - request.due;
         let right = answer.wrong.is_none();
         // How soon a wrong answer came says nothing of how long a right one takes: it counts among those that failed.
-        if right && self.measured(request.due) {
-            self.record.times.response.saturating_record(response);
-            self.record
-                .times
-                .service
-                .saturating_record(at - request.sent);
-            self.record
-                .times
-                .send_delay
-                .saturating_record(request.sent - request.due);
+        if right {
+            self.window.response.saturating_record(response);
+            if self.measured(request.due) {
+                self.record.times.response.saturating_record(response);
+                self.record
+                    .times
+                    .service
+                    .saturating_record(at - request.sent);
+                self.record
+                    .times
+                    .send_delay
+                    .saturating_record(request.sent - request.due);
+            }
         }
         if at < self.until {
             self.record.body_bytes += answer.body;
-        }
-        if right {
-            self.window.response.saturating_record(response);
         }
         count_answer(&mut self.window.outcomes, right, answer.status);
         let counted = self.counted(request, at);

@@ -568,3 +568,55 @@ pub fn warm_up(design: &Design, base: &Load) -> Load {
         ..design.load(base, None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_record::design::{Pilot, PilotStep};
+    use prony_record::verdict::Bands;
+    use prony_verdict::design::{design, few_rounds};
+
+    #[test]
+    fn a_first_round_that_took_far_longer_than_expected_is_not_the_only_one() {
+        let step = PilotStep {
+            connections: 4,
+            rate: 1_000.0,
+            p50_ns: 4_000_000,
+        };
+        let pilot = Pilot {
+            alone_ns: 1_000_000,
+            start_ns: 1_000_000_000,
+            steps: vec![step],
+            ..Pilot::default()
+        };
+        let begun = Instant::now();
+        let took = Duration::from_secs(100);
+        let mut course = Course {
+            design: design(vec![pilot.clone(), pilot], &Given::default(), (true, true)).unwrap(),
+            terms: Terms {
+                quantities: Quantity::ALL.to_vec(),
+                most: 20,
+                exact: false,
+                precision: None,
+                band: 0.01,
+                bands: Bands::all(0.01),
+            },
+            parts: Parts {
+                saturation: true,
+                rate: None,
+            },
+            deadline: Some(begun + Duration::from_secs(20)),
+            longest: took,
+            segments: [Vec::new(), Vec::new()],
+        };
+        assert_eq!(course.last_round(1), 1, "there was time for the first only");
+        course.make_room(begun);
+        assert_eq!(course.deadline, Some(begun + few_rounds(took)));
+        assert!(course.last_round(1) > 1);
+        // A deadline that leaves room stays.
+        let far = Some(begun + Duration::from_secs(10_000));
+        course.deadline = far;
+        course.make_room(begun);
+        assert_eq!(course.deadline, far);
+    }
+}

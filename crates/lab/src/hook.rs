@@ -1,28 +1,30 @@
-//! Shell commands before a server starts and after it has ended.
+//! Shell commands of the user: before a server starts, after it has ended, to build it.
 
 use crate::builder::tail;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// How much of a command's output is shown when it fails.
-const SHOWN: usize = 2_000;
+/// Bytes of a failed command's output that are shown: its last ones.
+const SHOWN: usize = 10_000;
 
 /// A command, and where it runs.
-#[derive(Debug, Clone)]
-pub(crate) struct Hook {
-    pub(crate) line: String,
-    pub(crate) folder: PathBuf,
+#[derive(Debug, Clone, Default)]
+pub struct Hook {
+    /// As a shell reads it.
+    pub line: String,
+    /// Where it runs.
+    pub folder: PathBuf,
     /// Variables besides prony's own.
-    pub(crate) env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, String>,
 }
 
 impl Hook {
     /// Runs it and waits for its end.
     ///
     /// # Errors
-    /// When it cannot be started, or fails, with what it printed.
-    pub(crate) fn run(&self) -> Result<(), String> {
+    /// When it cannot be started, or fails, with the end of its output.
+    pub fn run(&self) -> Result<(), String> {
         let output = Command::new("sh")
             .args(["-c", &self.line])
             .current_dir(&self.folder)
@@ -38,7 +40,7 @@ impl Hook {
         let failed = format!("`{}` failed ({})", self.line, output.status);
         match printed.trim() {
             "" => Err(failed),
-            printed => Err(format!("{failed}: {printed}")),
+            printed => Err(format!("{failed}\n{printed}")),
         }
     }
 }

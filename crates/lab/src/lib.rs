@@ -21,7 +21,7 @@ pub mod experiment;
 pub mod generator;
 pub mod get;
 pub mod grpc;
-mod hook;
+pub mod hook;
 pub mod host;
 pub mod interfaces;
 pub mod interrupt;

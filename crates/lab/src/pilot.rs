@@ -203,7 +203,7 @@ fn answered<H: Host, G: Generator>(
     }
 }
 
-/// As fast as responces come, over so many connections, for so long after such a lead-in.
+/// As fast as responses come, over so many connections, for so long after such a lead-in.
 fn asked(base: &Load, connections: u32, lead_in: Duration, length: Duration) -> Load {
     Load {
         connections,

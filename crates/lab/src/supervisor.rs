@@ -81,7 +81,7 @@ pub fn main(arguments: &[String]) -> io::Result<()> {
     };
     if !server_ended {
         signal_group(pid, libc::SIGTERM);
-        go_on();
+        resume_all();
         wait_for(&[ended.as_raw_fd()], Some(GRACE))?;
     }
     kill_all(pid);
@@ -135,8 +135,8 @@ fn signal_group(pid: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(-pid, signal) };
 }
 
-/// Lets everything below the supervisor go on that [is stopped](crate::paused): it could not obey a signal otherwise.
-fn go_on() {
+/// Resumes everything below the supervisor that [is stopped](crate::paused): it could not obey a signal otherwise.
+fn resume_all() {
     for pid in crate::tree::descendants(std::process::id() as libc::pid_t) {
         // SAFETY: a plain system call; a descendant of ours keeps its number until we reap it.
         unsafe { libc::kill(pid, libc::SIGCONT) };

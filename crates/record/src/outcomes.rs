@@ -145,10 +145,16 @@ impl Outcomes {
         self.failed() as f64 / self.finished().max(1) as f64
     }
 
-    /// Of those, requests that have no time: answered wrongly, or not at all. Each counts as longer than every answer.
+    /// Failed requests that have no response time: all but those that timed out. Each counts as longer than every answer.
     #[must_use]
     pub fn untimed(&self) -> u64 {
         self.failed() - self.timeout
+    }
+
+    /// The share of what ended in the measurement that has no response time, 0 to 1.
+    #[must_use]
+    pub fn share_untimed(&self) -> f64 {
+        self.untimed() as f64 / self.finished().max(1) as f64
     }
 
     /// Requests that ended in the measurement, in any way.

@@ -137,10 +137,10 @@ pub struct Values {
     /// The load generator was at its limit: throughput was at least this.
     #[serde(default)]
     pub limited: bool,
-    /// The share of the requests at the common rate that failed, 0 to 1. They count as longer than any answer, so
-    /// percentiles among them are null.
+    /// The share of the requests at the common rate that have no response time, 0 to 1: they failed other than by a
+    /// time-out. Each counts as longer than any answer, so a percentile among them is null.
     #[serde(default)]
-    pub failed: f64,
+    pub untimed: f64,
 }
 
 impl Values {
@@ -178,7 +178,7 @@ impl Values {
         if self.missed {
             return;
         }
-        self.failed = seen.map_or(0.0, |seen| seen.outcomes.share_failed());
+        self.untimed = seen.map_or(0.0, |seen| seen.outcomes.share_untimed());
         self.p50 = figures.p50_ns.map(|ns| ns as f64);
         self.p99 = figures.p99_ns.map(|ns| ns as f64);
         self.cpu = figures.cpu_ns_per_request;

@@ -18,7 +18,7 @@ pub fn pilot(seen: &Pilot) -> String {
 }
 
 /// How servers are measured, in a sentence without its end: `2 connections, 1.76 s a segment: the slowest answers in 20.1 ms
-/// alone`; at another number of connections at the common rate, with that; and that servers are not stopped while they rest.
+/// alone`; at another number of connections at the common rate, with that; and whether resting sides keep running.
 #[must_use]
 pub fn sentence(design: &Design) -> String {
     let slowest = design.pilots.iter().map(|pilot| pilot.alone_ns).max();
@@ -48,7 +48,7 @@ pub fn sentence(design: &Design) -> String {
         n => format!(", {n} generator threads"),
     };
     let resting = match design.pilots.len() > 1 && !design.paused {
-        true => "; those that rest go on running",
+        true => "; resting sides keep running",
         false => "",
     };
     format!("{saturation}{at_rate}{threads}{why}{resting}")
@@ -130,7 +130,7 @@ mod tests {
             paused: false,
             ..same.clone()
         };
-        assert!(sentence(&running).ends_with("alone; those that rest go on running"));
+        assert!(sentence(&running).ends_with("alone; resting sides keep running"));
         let fast = Design { threads: 4, ..same };
         assert!(sentence(&fast).contains("880 ms a segment, 4 generator threads: "));
         assert_eq!(

@@ -222,6 +222,12 @@ impl LoadReport {
         out
     }
 
+    /// Why a percentile of the response times is not known; none where all are.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        missing::sentence(&self.latency.response)
+    }
+
     /// The report as text for a terminal of this many columns.
     pub fn text(&self, width: usize) -> String {
         let mut out = String::new();
@@ -282,7 +288,7 @@ impl LoadReport {
         }
         let _ = writeln!(out);
         out += &self.latency_table().fit(width);
-        if let Some(why) = missing::sentence(&self.latency.response) {
+        if let Some(why) = self.missing() {
             let _ = writeln!(out, "{why}");
         }
         out += &over_time::text(&self.over_time, width);

@@ -348,7 +348,7 @@ pub fn time_for(design: &Design, usual: Duration) -> Duration {
     usual.max(few_rounds(design.round.0))
 }
 
-/// How long as many rounds take as a duel should have, when each takes so long.
+/// The time of the fewest rounds that a duel should have, if each takes this long.
 #[must_use]
 pub fn few_rounds(each: Duration) -> Duration {
     each * ROUNDS

@@ -69,13 +69,13 @@ fn not_looked_for(comparisons: &[Comparison]) -> Option<String> {
         .filter(|one| one.verdict == Verdict::Same);
     let starts = same.map(|one| one.ratio.n()).min()?;
     Some(format!(
-        "No difference is known of {starts} starts of each side: what happens in fewer than {:.0}% of starts \
+        "\"No difference\" rests on {starts} starts of each side: what happens in fewer than {:.0}% of starts \
          may not have been seen.",
         100.0 * unseen(starts)
     ))
 }
 
-/// What the rounds that were trimmed change, where that is more than the margin.
+/// The change with and without the rounds that trimming leaves out, where they differ by more than the margin.
 fn trimmed(one: &Comparison, names: &[String], rounds: &[Vec<Values>]) -> Option<String> {
     let side = names.iter().position(|name| *name == one.side)?;
     let first = column(rounds, 0, one.quantity);
@@ -86,7 +86,7 @@ fn trimmed(one: &Comparison, names: &[String], rounds: &[Vec<Values>]) -> Option
         let with = change_in(one.quantity, of_all.exp());
         let without = change_in(one.quantity, one.ratio.value());
         format!(
-            "{}: {without} without the tenth of the {} rounds that is furthest off at either end, and {with} with it.",
+            "{}: {without} if the highest and the lowest tenth of the {} rounds are left out, {with} if they are not.",
             one.side,
             logs.len()
         )
@@ -98,12 +98,12 @@ fn without_p99(rounds: &[Vec<Values>], terms: &Terms) -> Option<String> {
     let compares = |quantity| terms.quantities.contains(&quantity);
     let all = || rounds.iter().flatten();
     let shown = all().any(|values| values.p99.is_some());
-    let failed = all().map(|values| values.failed).fold(0.0, f64::max);
-    if compares(Quantity::P50) && failed >= 0.01 {
+    let untimed = all().map(|values| values.untimed).fold(0.0, f64::max);
+    if compares(Quantity::P50) && untimed >= 0.01 {
         return Some(format!(
-            "p99 is not compared where 1% of the requests or more failed (in a round it was {}): they took longer than \
-             any answer.",
-            percent(failed)
+            "p99 is not compared in rounds in which 1% of the requests or more failed (up to {}): a request that failed \
+             counts as longer than any answer.",
+            percent(untimed)
         ));
     }
     let left_out = compares(Quantity::P50) && !compares(Quantity::P99) && !shown;
@@ -209,14 +209,14 @@ mod tests {
     fn a_p99_among_the_requests_that_failed_is_not_compared() {
         let names = ["old".to_owned(), "new".to_owned()];
         let mut rounds = vec![round(9_000.0, false, Some(1.0)); 3];
-        rounds[1][1].failed = 0.025;
+        rounds[1][1].untimed = 0.025;
         let terms = Terms {
             quantities: vec![Quantity::P50],
             ..terms()
         };
         let told = notes(&names, &rounds, &terms, &[]).join(" ");
         assert!(
-            told.contains("p99 is not compared where 1% of the requests or more failed (in a round it was 2.5%)"),
+            told.contains("p99 is not compared in rounds in which 1% of the requests or more failed (up to 2.5%)"),
             "{told}"
         );
     }
@@ -236,10 +236,13 @@ mod tests {
         let one = crate::made_up::found(Quantity::Throughput, 1.0, Verdict::Same);
         let told = trimmed(&one, &names, &rounds).unwrap();
         assert!(
-            told.starts_with("new: 0.0% fewer requests/s without"),
+            told.starts_with("new: 0.0% fewer requests/s if the highest"),
             "{told}"
         );
-        assert!(told.contains("and 6.2% fewer requests/s with it"), "{told}");
+        assert!(
+            told.contains("left out, 6.2% fewer requests/s if they are not"),
+            "{told}"
+        );
         assert_eq!(trimmed(&one, &names, &rounds[1..25]), None);
     }
 }

@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What `prony` is asked about an application, with default options.
+/// A question to `prony` about an application, asked with default options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
@@ -21,7 +21,7 @@ pub enum Question {
     Same,
     /// `capacity` of the first side
     Capacities,
-    /// The same once with longer trials on more starts, for comparison with `capacities`
+    /// `capacity` with longer trials on more starts, once, as the reference for `capacities`
     LongCapacities,
 }
 
@@ -119,7 +119,7 @@ pub struct Compared {
     pub detectable: Option<f64>,
 }
 
-/// What a capacity search found, in requests per second.
+/// The result of a capacity search, in requests per second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     pub capacity: Option<f64>,

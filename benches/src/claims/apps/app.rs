@@ -15,7 +15,7 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/apps");
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct App {
-    /// Its folder's.
+    /// The name of its folder.
     #[serde(skip)]
     pub name: String,
     /// One line for a person.
@@ -75,7 +75,7 @@ impl App {
         Ok(app)
     }
 
-    /// Its sources.
+    /// The folder of its sources.
     pub fn source(&self) -> PathBuf {
         Path::new(SOURCES).join(&self.name)
     }
@@ -117,7 +117,7 @@ impl App {
         let folder = self.folder()?;
         Ok(command
             .env("PLANT", Path::new(SOURCES).join("plant"))
-            // Python would write what it has compiled beside the sources.
+            // Python would write what it has compiled next to the sources.
             .env("PYTHONPYCACHEPREFIX", folder.join("pycache"))
             .current_dir(folder))
     }

@@ -17,7 +17,7 @@ const SHORT: [&str; 2] = ["--max-time", "30s"];
 /// Trials of a long search: starts, and the length of each.
 const LONG: [&str; 4] = ["--starts", "12", "-d", "20s"];
 
-/// Asks a question about an application. What is planted follows from its first duel, which must be among the answers.
+/// Asks a question about an application. The amount to plant follows from its first duel, which must be among the answers.
 ///
 /// # Errors
 /// When `prony` or the application cannot be started, or gives no result.

@@ -1,7 +1,6 @@
 //! Is what is required of `prony` met?
 
-use super::answer::{Answer, Capacity, Compared, Duel, Found};
-use prony_record::verdict::Verdict;
+use super::answer::{Answer, Capacity, Duel, Found};
 
 /// CPU work that is planted into the second side, as a share of the first one's.
 pub const PLANTED: f64 = 0.10;
@@ -17,15 +16,11 @@ const DIFFERENT: f64 = 0.05;
 /// A capacity's interval ends no further than this from the long search's figure, as a share.
 const CLOSE: f64 = 0.15;
 
-/// Does a duel find what it has to in its time? What has a verdict was found: the duel ended for it, perhaps long before it
-/// would have found less.
+/// Does a duel find what it has to in its time?
 pub fn finds(duel: &Duel, seconds: f64) -> bool {
-    let found = |compared: &Compared, limit| {
-        compared.verdict != Verdict::Inconclusive.word()
-            || compared.detectable.is_some_and(|it| it <= limit)
-    };
-    found(&duel.cpu, DETECTABLE_CPU)
-        && found(&duel.throughput, DETECTABLE_THROUGHPUT)
+    let below = |detectable: Option<f64>, limit| detectable.is_some_and(|it| it <= limit);
+    below(duel.cpu.detectable, DETECTABLE_CPU)
+        && below(duel.throughput.detectable, DETECTABLE_THROUGHPUT)
         && seconds <= SOON
 }
 
@@ -215,9 +210,6 @@ mod tests {
         assert!(!finds(&of(0.11, 0.15), 170.0));
         assert!(!finds(&of(0.10, 0.16), 170.0));
         assert!(!finds(&of(0.10, 0.15), 181.0));
-        let mut settled = of(0.14, 0.10);
-        settled.cpu.verdict = "cheaper".into();
-        assert!(finds(&settled, 93.0));
         let mut unknown = of(0.01, 0.01);
         unknown.cpu.detectable = None;
         assert!(!finds(&unknown, 60.0));

@@ -18,7 +18,7 @@ use judge::{Requirement, requirements};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What is asked.
+/// The options of `prony-benches apps`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Only this application; may be repeated
@@ -52,7 +52,7 @@ pub struct Apps {
     order: Vec<App>,
 }
 
-/// Where applications are set up: `apps` beside the folder that this program was built into.
+/// Where applications are set up: `apps`, next to the folder that this program was built into.
 fn folder() -> Result<PathBuf> {
     let here = std::env::current_exe().map_err(Error::io("cannot find this program"))?;
     let profile = here.ancestors().find(|it| it.join(".fingerprint").is_dir());
@@ -118,7 +118,7 @@ fn ask_all(apps: &[App], options: &Options) -> Result<(Vec<Answer>, Vec<String>)
     Ok((answers.all, failures))
 }
 
-/// What has to be asked still, in order: everything once, then everything twice.
+/// The questions without an answer, in order: each application once, then each a second time, and so on.
 fn unanswered<'a>(
     apps: &'a [App],
     questions: &[Question],

@@ -1,5 +1,4 @@
-//! Duels that are drawn rather than measured, and decided by prony's own code: cases that a real server cannot be told to be,
-//! or that would take days.
+//! Simulated duels, decided by prony's own code: cases that no real server can be made to show, or that would take days.
 
 use crate::table::Table;
 use prony_record::verdict::{Bands, Quantity, Terms, Values, Verdict};
@@ -41,21 +40,21 @@ impl Draw {
 struct Scenario {
     name: &'static str,
     quantity: Quantity,
-    /// What B's verdict should be; where it may not be the same, that is wrong, and so is the opposite.
+    /// How B compares with A.
     truth: Truth,
     /// The share of B's requests that fail.
     failing: f64,
     round: fn(&mut Draw) -> [Values; 2],
 }
 
-/// What is right to say of B.
+/// How B compares with A, and so which verdicts on it are right.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Truth {
-    /// It is better or worse: this verdict is right, and "no difference" and the opposite are wrong.
+    /// This verdict is right; "no difference" and its opposite are wrong.
     Is(Verdict),
-    /// They are equal: a difference is wrong.
+    /// They are equal: every difference is wrong.
     Equal,
-    /// Nothing can be said, because the figures do not show it: this verdict is right, and every other wrong.
+    /// The figures cannot show it: only "inconclusive" is right.
     Unknown,
 }
 
@@ -66,7 +65,7 @@ fn throughput(a: f64, b: f64) -> [Values; 2] {
     })
 }
 
-/// Some that share a `cpu` of 10 µs, half of it in their own code.
+/// CPU time per request in nanoseconds, in all and in the own code, and wake-ups per request.
 fn cpu(total: f64, user: f64, wakeups: f64) -> Values {
     Values {
         cpu: Some(total),
@@ -187,7 +186,7 @@ fn scenarios() -> [Scenario; 9] {
     ]
 }
 
-/// What the duels of one scenario said.
+/// The verdicts of the duels of one scenario.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Outcome {
     scenario: String,

@@ -297,6 +297,9 @@ pub fn load_markdown(report: &LoadReport) -> String {
             failed.join(", ")
         },
     );
+    if let Some(why) = report.missing() {
+        let _ = writeln!(out, "{}.\n", plain(&why));
+    }
     for (what, text) in report.asked() {
         let _ = writeln!(
             out,

@@ -296,6 +296,10 @@ mod tests {
         }
 
         fn judged_at(&self, rate: f64) -> Judged {
+            self.judged_by(&limits(), rate)
+        }
+
+        fn judged_by(&self, limits: &Limits, rate: f64) -> Judged {
             let shown = Shown {
                 rate,
                 seconds: 2.0,
@@ -305,7 +309,7 @@ mod tests {
                 resources: &self.resources,
                 checks: &self.checks,
             };
-            judge(&limits(), &shown)
+            judge(limits, &shown)
         }
 
         fn outcome(&self) -> Outcome {
@@ -336,23 +340,12 @@ mod tests {
         };
         let mut failing = Made::of(1, 5, &[]);
         failing.outcomes.read_error = 60;
-        let shown = |made: &Made| {
-            let shown = Shown {
-                rate: 1_000.0,
-                seconds: 2.0,
-                response: &made.response,
-                late: &made.late,
-                outcomes: &made.outcomes,
-                resources: &made.resources,
-                checks: &made.checks,
-            };
-            judge(&only_p99, &shown)
-        };
-        let found = shown(&failing);
+        let found = failing.judged_by(&only_p99, 1_000.0);
         assert_eq!(found.outcome(), Outcome::Broken, "{found:?}");
         assert_eq!(found.broken, ["2.9% took longer than 10 ms"]);
         failing.outcomes.read_error = 10;
-        assert_eq!(shown(&failing).outcome(), Outcome::Kept);
+        let found = failing.judged_by(&only_p99, 1_000.0);
+        assert_eq!(found.outcome(), Outcome::Kept);
     }
 
     #[test]

@@ -9,16 +9,17 @@ use crate::sentence::change_in;
 use prony_record::verdict::{Bands, Comparison, Quantity, Values};
 use prony_stats::two_modes::two_modes;
 
-/// The rounds in which a side differed from what it is otherwise.
+/// The rarer of two kinds of starts of a side.
 #[derive(Debug, Clone, PartialEq)]
 struct Odd {
     /// The place of the side among all.
     side: usize,
     quantity: Quantity,
-    /// In so many starts, of so many,
+    /// Starts of the rarer kind.
     starts: usize,
+    /// All starts of the side that were compared.
     of: usize,
-    /// it had this many times what it had in the others.
+    /// The quantity in starts of the rarer kind, divided by that in the others.
     ratio: f64,
 }
 

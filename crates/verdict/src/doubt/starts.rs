@@ -2,7 +2,7 @@
 //!
 //! Of many rounds the ends are trimmed, so that a host that takes CPUs away now and then does not hide what all other
 //! rounds agree on. A server that starts badly now and then is trimmed too: where all rounds together do not say "the
-//! same", nothing does, and a difference that they turn round is none.
+//! same", nothing does, and a difference that they reverse is none.
 
 use super::{Preferred, preferred};
 use crate::duel::column;
@@ -35,7 +35,7 @@ pub(super) fn explain(
         return ((of_all > 1.0) != (one.ratio.value() > 1.0)).then(|| {
             let with = change_in(one.quantity, of_all);
             format!(
-                "some starts differ much: with all of them {} has {with}",
+                "some starts differ widely: counting all of them, {} has {with}",
                 one.side
             )
         });
@@ -45,7 +45,7 @@ pub(super) fn explain(
     let margin = one.band.ln_1p();
     (low < (-margin).exp() || high > margin.exp()).then(|| {
         format!(
-            "some starts differ much: without trimming the ratio is between {low:.3} and {high:.3}"
+            "some starts differ widely: without trimming the ratio is between {low:.3} and {high:.3}"
         )
     })
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_that_all_starts_together_turn_round_is_none() {
+    fn a_gain_that_all_starts_together_reverse_is_none() {
         let plan = Plan::up_to(50).unwrap();
         let doubted = |verdict, ratio| {
             explain(
@@ -86,7 +86,7 @@ mod tests {
         };
         assert_eq!(
             doubted(Verdict::Faster, 1.02).unwrap(),
-            "some starts differ much: with all of them new has 5.0% fewer requests/s"
+            "some starts differ widely: counting all of them, new has 5.0% fewer requests/s"
         );
         assert_eq!(doubted(Verdict::Slower, 0.95), None);
         assert!(doubted(Verdict::Same, 1.0).is_some());

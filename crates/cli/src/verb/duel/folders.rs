@@ -4,6 +4,7 @@
 use crate::args::Duel;
 use crate::git::{git, is_dirty};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use prony_lab::hook::Hook;
 use prony_lab::leftovers::Scratch;
 use prony_lab::side::{Side, What};
 use prony_record::inert;
@@ -128,20 +129,12 @@ impl Revision {
 
 /// Runs a shell command in a folder.
 pub fn shell(line: &str, folder: &Path) -> Result<()> {
-    let output = Command::new("sh")
-        .args(["-c", line])
-        .current_dir(folder)
-        .output()
-        .into_diagnostic()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = [output.stdout, output.stderr].concat();
-    Err(miette!(
-        "`{line}` failed ({})\n{}",
-        output.status,
-        String::from_utf8_lossy(&text)
-    ))
+    let hook = Hook {
+        line: line.to_owned(),
+        folder: folder.to_owned(),
+        ..Hook::default()
+    };
+    hook.run().map_err(|error| miette!("{error}"))
 }
 
 /// A checkout of a revision beside the user's own, which is not touched.

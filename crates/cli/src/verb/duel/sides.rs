@@ -163,9 +163,10 @@ pub fn choose(places: &Places, args: &Duel, elsewhere: Option<&Elsewhere>) -> Re
             ..first.clone()
         }));
     }
-    args.around.put(&mut sides);
     manners.speak(&mut sides);
     number_doubles(&mut sides);
+    // With the names that they have now.
+    args.around.put(&mut sides);
     let ask = match &args.asked.file {
         _ if over_ws(&manners, &hints) => {
             let path = args.path.as_deref();
