@@ -34,7 +34,7 @@ impl Events<Tag> for Seen {
     fn closing(&mut self) {}
 }
 
-/// What came of a connection.
+/// Outcome of a connection.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     answers: Vec<(Tag, Answer)>,

@@ -34,7 +34,7 @@ impl Events<Fifo> for Seen {
     }
 }
 
-/// What came of a connection, without places in the pieces.
+/// Outcome of a connection, without places in the pieces.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     answers: Vec<Answer>,

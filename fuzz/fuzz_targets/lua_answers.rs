@@ -1,5 +1,5 @@
-//! What passes between a load and a script of wrk's: any text that it asks for, any answer that it is told. The pieces in
-//! which answers come change nothing.
+//! Exchange between a load and a script of wrk's: any text that the script asks for, any answer that it gets. The
+//! pieces in which answers come change nothing.
 
 #![no_main]
 

@@ -39,8 +39,8 @@ impl Events<Fifo> for Seen {
 
 const SIZE: usize = 6;
 
-/// What the server says: its part of the handshake, and then what the input tells: 0xfe sends the next request back,
-/// another byte is sent as it is.
+/// Bytes of the server: its part of the handshake, and then bytes as the input has them. 0xfe sends the next request
+/// back; another byte is sent as it is. Also returns how many requests are sent back.
 fn wire(script: &[u8], sent: &[u8], requests: usize) -> (Vec<u8>, usize) {
     let head = sent
         .windows(4)
@@ -74,7 +74,7 @@ fn wire(script: &[u8], sent: &[u8], requests: usize) -> (Vec<u8>, usize) {
     (out, echoed)
 }
 
-/// Its answers, without the bytes that are shown of wrong ones: these are what came together.
+/// Answers that were seen, without the bytes that are shown of wrong ones: these depend on what came together.
 fn outline(seen: &Seen) -> Vec<(u64, Option<Discriminant<Mismatch>>)> {
     let answers = seen.answers.iter();
     answers

@@ -1,4 +1,4 @@
-//! What the kernel counts anyway, without any right: procfs.
+//! Counts that the kernel keeps anyway, and that need no privilege: procfs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 /// The name of the number of threads that have been put on a CPU.
 pub const THREADS: &str = "threads that worked";
 
-/// What a process tree has done since it began, and what TCP has done on this host.
+/// Counts of a process tree since it began, and of TCP on this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Times a thread has gone to sleep by itself.
@@ -25,7 +25,7 @@ pub struct Counts {
     pub tcp: TcpCounts,
 }
 
-/// What TCP has done on this host, over all connections.
+/// Counts of TCP on this host, over all connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpCounts {
     /// Segments sent; over loopback these are those of both ends.
@@ -37,7 +37,7 @@ pub struct TcpCounts {
 }
 
 impl Counts {
-    /// Of these processes, now.
+    /// Counts of these processes, now.
     pub(crate) fn of(pids: impl Iterator<Item = u32>) -> Self {
         let mut counts = Self {
             tcp: TcpCounts::now(),
@@ -73,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// What has been added since, by name; memory may be negative, threads are those that have run.
+    /// Differences from `before`, by name. Memory, in bytes, may be negative; threads are those that have run.
     #[must_use]
     pub fn since(&self, before: &Self) -> BTreeMap<&'static str, f64> {
         let more = |now: u64, then: u64| now.saturating_sub(then) as f64;

@@ -1,4 +1,4 @@
-//! Which processes belong to the server: everything below its root, and what these start.
+//! Processes that belong to the server: everything below its root, and what these start.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ impl Family {
 
 #[cfg(test)]
 impl Family {
-    /// Of these processes.
+    /// Family of these processes.
     pub(crate) fn of<const N: usize>(pids: [u32; N]) -> Self {
         Self { pids: pids.into() }
     }

@@ -33,7 +33,7 @@ pub(crate) fn left_by(pid: u32) -> PathBuf {
 pub(crate) struct Generated(BTreeMap<u64, (u64, String)>);
 
 impl Generated {
-    /// Those that a process has written so far; none without a map.
+    /// Functions that a process has written to its map so far; none without a map.
     pub(crate) fn of(pid: u32) -> Self {
         // What is no plain file could keep a reader waiting.
         let file = File::options()

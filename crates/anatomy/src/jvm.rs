@@ -48,7 +48,7 @@ pub(crate) fn ask(pid: u32) -> Result<Option<Written>, String> {
     }
 }
 
-/// What it says, in a line.
+/// Runs `jcmd` and returns its last line that is not empty, or in words why there is none.
 fn run(jcmd: &Path, pid: u32) -> std::io::Result<String> {
     let mut child = Command::new(jcmd)
         .args([&pid.to_string(), "Compiler.perfmap"])

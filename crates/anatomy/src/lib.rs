@@ -1,14 +1,14 @@
-//! What one request costs a server, part by part: samples of its stacks, and counts of what it asks of the
+//! Cost of one request to a server, part by part: samples of the server's stacks, and counts of what it asks of the
 //! kernel.
 //!
-//! A [`Probe`] looks at a process tree for one measurement, in one of four ways ([`Look`]): without disturbing
-//! it (what procfs counts anyway), by sampling stacks, by counting system calls, or by recording when threads wait. Counting
-//! costs the server more than sampling does, and sampling more than nothing: so they are never done in the same measurement.
+//! A [`Probe`] looks at a process tree for one measurement, in one of four ways ([`Look`]). It reads what procfs counts
+//! anyway, which disturbs nothing, samples stacks, counts system calls, or records when threads wait. Counting costs
+//! the server more than sampling does, and sampling more than nothing: they are never done in the same measurement.
 //!
-//! Samples and system calls come from `perf_event_open`, one event per CPU that the server may use rather than one
-//! per thread: a server may have thousands of threads, and an event of a thread is stopped and started at each of its
-//! context switches, which would cost most where there are most switches. What other processes do on these CPUs is
-//! dropped here, by process; children that appear later are known from the kernel's records of forks.
+//! Samples and system calls come from `perf_event_open`, one event per CPU that the server may use rather than one per
+//! thread. A server may have thousands of threads, and an event of a thread is stopped and started at each of its
+//! context switches. That would cost most where there are most switches. Records of other processes on these CPUs are
+//! dropped here, by process. Children that appear later are known from the kernel's records of forks.
 
 mod counts;
 mod family;

@@ -49,7 +49,7 @@ struct Attr {
     reserved: u16,
 }
 
-/// What is recorded.
+/// Kind of records that an event makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     /// The stack of what runs, every so many nanoseconds of the CPU's time.

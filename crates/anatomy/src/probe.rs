@@ -24,7 +24,7 @@ pub enum Look {
     Plain,
     /// Samples of its stacks.
     Stacks,
-    /// Its system calls, every single one.
+    /// System calls of its processes, every single one.
     Calls,
     /// How long its threads wait, and where: every time that one of them leaves its CPU.
     Waits,
@@ -36,14 +36,14 @@ pub(crate) struct Stack {
     pub pid: u32,
     pub kernel: Vec<u64>,
     pub user: Vec<u64>,
-    /// Of a wait: the thread could have run, and waited for a CPU.
+    /// For a wait: the thread could have run, and waited for a CPU.
     pub runnable: bool,
 }
 
-/// What a probe has seen.
+/// Observations of a probe.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// What procfs has counted, by name. Nothing when nothing was measured.
+    /// Counts of procfs, by name; empty when nothing was measured.
     pub counts: BTreeMap<&'static str, f64>,
     /// System calls by number.
     pub calls: BTreeMap<i64, u64>,
@@ -126,7 +126,7 @@ struct Eye {
     family: Family,
     rings: Vec<Ring>,
     sample_type: u64,
-    /// Of waits.
+    /// Places of the fields of context switches, for [`Look::Waits`]; none for other looks.
     fields: Option<SwitchFields>,
     taken: Taken,
 }

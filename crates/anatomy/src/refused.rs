@@ -1,13 +1,13 @@
-//! What the system does not allow, and what would allow it.
+//! Refusals of the system, and what would lift them.
 
 use std::{fs, io};
 
 /// The kernel refuses sampling or counting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// What was tried, and the kernel's answer.
+    /// Attempt, and the kernel's answer.
     pub what: String,
-    /// What to do about it: one line.
+    /// Remedy, in one line.
     pub remedy: String,
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-/// What marks a frame of the kernel, as perf's scripts do.
+/// Mark of a frame of the kernel, as in perf's scripts.
 const KERNEL: &str = "_[k]";
 /// The innermost frame of a thread that waits although it could run: other threads have the CPU.
 pub const RUNNABLE: &str = "[waits for a CPU]";
@@ -137,8 +137,8 @@ pub fn forget(ended: &[i32]) {
     }
 }
 
-/// What to look up for a stack's addresses: all but the innermost are where a call returns to, which may already be the
-/// next function's or the next line's.
+/// Addresses to look up for a stack. All but the innermost are where a call returns to, which may already be in the
+/// next function or line. One byte less is looked up for them.
 fn lookups(stack: &[u64]) -> impl DoubleEndedIterator<Item = u64> + '_ {
     let place = |(depth, &address): (usize, &u64)| match depth {
         0 => address,
@@ -147,7 +147,7 @@ fn lookups(stack: &[u64]) -> impl DoubleEndedIterator<Item = u64> + '_ {
     stack.iter().enumerate().map(place)
 }
 
-/// What is mapped where in a process: for code without symbols.
+/// Mappings of a process, each with its range of addresses and its name: for code without symbols.
 struct Maps(Vec<(u64, u64, String)>);
 
 impl Maps {

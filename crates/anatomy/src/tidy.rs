@@ -1,8 +1,8 @@
 //! Names of functions, so that the same function of two builds has the same name.
 
-/// What compilers append to copies of a function.
+/// Suffixes that compilers append to copies of a function.
 const VARIANTS: [&str; 5] = [".constprop", ".isra", ".part", ".cold", ".llvm"];
-/// What Node.js writes before the name of a function in its map: the kind, then the tier.
+/// Kinds that Node.js writes before the name of a function in its map; the tier follows them.
 const JAVASCRIPT: [&str; 7] = [
     "JS:",
     "LazyCompile:",
@@ -25,7 +25,7 @@ pub(crate) fn generated(name: &str) -> String {
     framed(&found.unwrap_or_else(|| name.to_owned()))
 }
 
-/// As a frame of a stack.
+/// Makes a name fit for a frame of a folded stack.
 fn framed(name: &str) -> String {
     // A folded stack has one line, whose frames are separated by semicolons.
     name.replace(';', ":").replace(['\n', '\r'], " ")

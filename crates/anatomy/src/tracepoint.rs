@@ -1,4 +1,4 @@
-//! What the kernel says of a tracepoint, in tracefs only: its number, and where its fields lie.
+//! Facts about a tracepoint that the kernel gives in tracefs only: its number, and the places of its fields.
 
 use std::ffi::CString;
 use std::{fs, io};

@@ -51,7 +51,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Of a measurement.
+    /// Waits in a measurement from `from` until `until`.
     pub(crate) fn new(from: Nanos, until: Nanos) -> Self {
         Self {
             switches: Vec::new(),

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the child does; it is this program, which runs only the test `child` then.
+/// Variable that names the child's work. The child is this program, which then runs only the test `child`.
 const DO: &str = "PRONY_ANATOMY_TEST_CHILD";
 /// The child ends by itself after this, should nothing end it.
 const LIFE: Duration = Duration::from_secs(120);
-/// Of `many_threads`.
+/// Number of threads of `many_threads`.
 const THREADS: usize = 2_000;
 
 #[inline(never)]

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 /// Errors told in words.
 const ERROR_TEXTS: usize = 3;
 
-/// What is known of one measurement. What is not known is `None`, and checks that need it are
-/// silent.
+/// Known facts about one measurement. A fact that is not known is `None`, and checks that need it report nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// Closed loop.
@@ -105,7 +104,7 @@ pub struct Evidence {
     pub shared_cores: Vec<[usize; 2]>,
     /// The NUMA nodes of the server's CPUs; empty when they are not known.
     pub server_nodes: Vec<usize>,
-    /// Those of the generator's; empty when it is on another machine, too.
+    /// NUMA nodes of the generator's CPUs; empty when they are not known, or when the generator is on another machine.
     pub generator_nodes: Vec<usize>,
     /// CPUs that it used while others were loaded, in a duel.
     pub at_rest: Option<f64>,
@@ -113,16 +112,16 @@ pub struct Evidence {
     pub window: f64,
     /// Bytes per second that the load moved between the machines, in the direction that had more.
     pub moved: f64,
-    /// What the network between them moved each way when it was tried before, in bytes per second.
+    /// Bytes per second that the network between the machines moved each way when it was tried before.
     pub link: Option<f64>,
-    /// What each machine saw, where others sent the load.
+    /// Observations of each machine, where other machines sent the load.
     pub generators: Vec<OneGenerator>,
 }
 
 /// One of the machines that sent a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OneGenerator {
-    /// Its name.
+    /// Name of the machine.
     pub host: String,
     /// How much too late it heard when the load begins, in seconds.
     pub late_start: f64,
@@ -130,9 +129,9 @@ pub struct OneGenerator {
     pub clock_error: f64,
     /// Samples in its response histogram.
     pub samples: u64,
-    /// Its median response time, in seconds.
+    /// Median response time that the machine saw, in seconds.
     pub median_response: Option<f64>,
-    /// It is a slow client that measures beside the load.
+    /// The machine is a slow client that measures beside the load.
     pub measuring: bool,
 }
 
@@ -176,8 +175,8 @@ fn closed_after_answer(seen: &Observation) -> u64 {
 const RETRANSMISSION: f64 = 0.2;
 
 impl Evidence {
-    /// What is known of a load by itself: how it was asked for, and what the generator saw. Nothing of
-    /// its server and the host.
+    /// Evidence of a load by itself: how it was asked for, and what the generator saw. It has no facts about the server
+    /// and the host.
     pub fn of(load: &Load, seen: &Observation) -> Self {
         let (outcomes, times) = (&seen.outcomes, &seen.times);
         let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
@@ -271,7 +270,7 @@ impl Evidence {
         }
     }
 
-    /// What is known before anything was seen.
+    /// Evidence before a measurement: only how the load was asked for.
     pub fn of_load(load: &Load) -> Self {
         Self {
             closed_loop: load.rate.is_none(),

@@ -1,15 +1,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a check means.
+/// Explanation of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The check's name.
     pub name: &'static str,
-    /// What has happened when it is raised.
+    /// Cause: what has happened when the check raises a finding.
     pub cause: &'static str,
-    /// What it looks at.
+    /// Evidence that the check looks at.
     pub evidence: &'static str,
-    /// What to do.
+    /// Remedy: what the user can do.
     pub remedy: &'static str,
 }

@@ -97,7 +97,7 @@ const CHECKS: [(Explanation, Option<Check>); 31] = [
     (spread_exceeds_effect::EXPLANATION, None),
 ];
 
-/// What each check means, in the order of their names.
+/// Explanations of all checks, in the order of their names.
 pub fn explanations() -> Vec<Explanation> {
     let mut all: Vec<Explanation> = CHECKS.iter().map(|(explanation, _)| *explanation).collect();
     all.sort_by_key(|explanation| explanation.name);

@@ -11,7 +11,7 @@ pub(crate) const EXPLANATION: Explanation = Explanation {
 
 /// A network that moves this part of what it can is full: packets queue.
 const FULL: f64 = 0.9;
-/// Who uses less of its CPUs than this waits for something else.
+/// Share of its CPUs below which a server or a generator waits for something else.
 const BUSY: f64 = 0.9;
 
 pub(crate) fn check(seen: &Evidence) -> Option<Finding> {

@@ -79,7 +79,7 @@ fn thirds(rates: &[f64]) -> (f64, f64) {
     })
 }
 
-/// What changed, and when, if the windows are of a class that is not flat.
+/// Describes what changed, and when, if the windows are of a class that is not flat.
 fn changing(seen: &Evidence) -> Option<String> {
     let rates = &seen.window_rates;
     if rates.len() < ENOUGH_FOR_CLASS {

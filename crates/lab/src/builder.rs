@@ -24,16 +24,16 @@ pub struct Built {
     pub src: PathBuf,
     /// The build's output.
     pub build: PathBuf,
-    /// Its dependencies; a folder that does not exist when it has none.
+    /// Folder of the server's dependencies; an empty path when a server of the catalog has none.
     pub deps: PathBuf,
-    /// What all servers share.
+    /// Folder that all servers share, such as for a local repository of packages: `{cache}` in manifests.
     pub shared: PathBuf,
     /// The version of its runtime or compiler, and of its dependencies; empty when its manifest
     /// names no way to tell.
     pub version: String,
     /// Was it there already?
     pub cached: bool,
-    /// It runs in this; none: as a process of this machine.
+    /// Container that the server runs in; none: it runs as a process of this machine.
     #[serde(default)]
     pub container: Option<Container>,
 }
@@ -253,7 +253,7 @@ fn lock(path: &Path) -> Result<fs::File, BuildError> {
 /// Where the dependencies of one or more servers lie.
 struct Place {
     folder: PathBuf,
-    /// It exists when they are complete.
+    /// File that exists when the dependencies are complete.
     done: PathBuf,
 }
 

@@ -14,7 +14,7 @@ use prony_record::Load;
 use prony_verdict::design::Given;
 use std::time::Duration;
 
-/// What is calibrated.
+/// A calibration: the reference server against itself, under each contract with each number of connections.
 #[derive(Debug, Clone)]
 pub struct Calibration<'a, H, G> {
     /// With what it is measured.

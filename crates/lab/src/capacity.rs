@@ -75,7 +75,7 @@ pub struct Capacity<'a, H, G> {
     pub manner: &'a Manner,
     /// The most connections that a rate may need.
     pub max_connections: u32,
-    /// What is to be kept.
+    /// Limits that the server must keep.
     pub limits: Limits,
     /// Starts of the server whose capacity is bracketed, at least 1.
     pub starts: u32,
@@ -83,35 +83,35 @@ pub struct Capacity<'a, H, G> {
     pub beyond: Option<f64>,
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// The rate at which the median start is just at the limits, in requests per second; none if no rate is kept, if it is not known,
     /// or if the user interrupted the search.
     pub capacity: Option<f64>,
-    /// Its interval, or between which rates it lies.
+    /// Confidence interval of the capacity, or the rates that bound it.
     pub known: Known,
-    /// What the pilot saw.
+    /// Result of the pilot; none if the user interrupted it.
     pub pilot: Option<Pilot>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub checks: Vec<Finding>,
     /// Every rate that was tried, in order.
     pub steps: Vec<RateStep>,
     /// Latency at parts of the capacity, or else of the highest rate that is known to be kept.
     pub curve: Vec<RateStep>,
-    /// What it keeps after an overload.
+    /// Rates that the server keeps after an overload, without a restart; none where that was not tried, or interrupted.
     pub after_overload: Option<AfterOverload>,
-    /// What it does beyond that.
+    /// Behaviour at each rate beyond the capacity; empty if none was tried.
     pub beyond: Vec<Overload>,
 }
 
-/// What can end a search before its time.
+/// Reasons for a search to end before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum CapacityError {
     /// The server failed.
     #[error(transparent)]
     Server(#[from] Failure),
-    /// It failed at a rate.
+    /// The server failed at a rate.
     #[error("at {rate:.0} requests/s: {failure}")]
     Rate {
         /// The rate.
@@ -119,7 +119,7 @@ pub enum CapacityError {
         /// At which step, and why.
         failure: Failure,
     },
-    /// What was measured could not be kept.
+    /// The journal could not keep the results.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -136,7 +136,7 @@ struct Session<'a, 'o, H: Host, G> {
     /// How long an answer takes, as far as is known: in the last trial that was kept.
     response: Duration,
     steps: Vec<RateStep>,
-    /// What the checks found, each once, and in how many steps.
+    /// Findings of the checks, each once, with the number of steps that raised it.
     raised: Vec<(Finding, u32)>,
 }
 
@@ -338,7 +338,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         }
     }
 
-    /// As fast as responses come, over as many connections as the pilot tried last.
+    /// Load of a warm-up: as fast as responses come, over as many connections as the pilot tried last.
     fn warm_up(&self) -> Load {
         let manner = self.capacity.manner;
         let last = self.pilot.steps.last().map_or(1, |step| step.connections);
@@ -413,7 +413,7 @@ impl<H: Host, G: Generator> Session<'_, '_, H, G> {
         }
     }
 
-    /// What the checks found, and in how many trials.
+    /// Findings of the checks, each with the number of trials that raised it.
     fn checks(&self) -> Vec<Finding> {
         let all = self.steps.len();
         let told = |(finding, times): &(Finding, u32)| Finding {

@@ -17,19 +17,20 @@ pub struct Server {
     pub name: String,
     /// The folder with its files: its own, or that of the server whose files it takes.
     pub folder: PathBuf,
-    /// Its manifest.
+    /// Manifest of the server.
     pub manifest: Manifest,
 }
 
 /// All servers, by name.
 #[derive(Debug)]
 pub struct Catalog {
-    /// Those of later folders stand before those of the same name in earlier ones.
+    /// Folders that the servers come from. A server of a later folder takes the place of one with the same name in an
+    /// earlier folder.
     folders: Vec<PathBuf>,
     servers: Vec<Server>,
 }
 
-/// Which folders the user means.
+/// Folders that the user names for the catalog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chosen {
     /// Besides the catalog that there is anyway.
@@ -51,9 +52,9 @@ pub enum CatalogError {
     /// The folder cannot be read.
     #[error("cannot read the catalog {}: {reason}", folder.display())]
     Folder {
-        /// Which folder.
+        /// The folder.
         folder: PathBuf,
-        /// What the system said (not called `source`: the message has it already).
+        /// Error of the system (not called `source`: the message has it already).
         reason: std::io::Error,
     },
 }
@@ -151,7 +152,7 @@ impl Catalog {
         &self.servers
     }
 
-    /// Those that keep a contract.
+    /// Servers that keep a contract, by name.
     pub fn of(&self, contract: Contract) -> impl Iterator<Item = &Server> {
         self.servers
             .iter()

@@ -25,7 +25,7 @@ pub struct Engine {
 /// An image that is on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// As the user calls it.
+    /// Name, as the user gave it.
     pub name: String,
     /// The digest by which the engine knows it, in hexadecimal.
     pub id: String,
@@ -205,7 +205,7 @@ impl Engine {
     }
 }
 
-/// What the container of a prony on a port is called.
+/// Name of the container that a prony starts for a port; `owner` is the number of prony's process.
 fn name(owner: u32, port: &str) -> String {
     format!("prony-{owner}-{port}")
 }

@@ -35,18 +35,18 @@ pub const WINDOW: Duration = Duration::from_millis(100);
 /// How all sides are loaded.
 #[derive(Debug, Clone)]
 pub struct Manner {
-    /// What is asked.
+    /// Requests that all sides get.
     pub ask: Ask,
     /// The load, but for what a [`Design`] says.
     pub load: Load,
-    /// What of that the user has said.
+    /// Settings that the user gave.
     pub given: Given,
 }
 
 /// The parts of a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
-    /// As fast as answers come.
+    /// Saturation: requests as fast as answers come.
     pub saturation: bool,
     /// At this rate, in requests per second.
     pub rate: Option<f64>,
@@ -55,9 +55,9 @@ pub struct Parts {
 /// A side in a round.
 #[derive(Debug)]
 pub struct Bout {
-    /// What it was loaded with, in order, and what was measured.
+    /// Parts of the round in order, each with its load and its measurement.
     pub parts: Vec<Part>,
-    /// Its command line; empty when another program has started it.
+    /// Command line of the server; empty when another program has started it.
     pub command: String,
     /// When its round began.
     pub started: Timestamp,
@@ -72,7 +72,7 @@ pub struct Part {
     pub load: Load,
     /// All of them together.
     pub measured: Measured,
-    /// What each has shown: throughput, or at a rate CPU time per request in nanoseconds; where it is known.
+    /// Value of each segment: throughput, or at a rate CPU time per request in nanoseconds; none where it is not known.
     pub segments: Vec<Option<f64>>,
 }
 
@@ -83,7 +83,8 @@ impl Part {
     }
 }
 
-/// What a segment has shown that scatters least: throughput, or at a rate CPU time per request.
+/// Least scattered quantity of a segment: throughput, or at a rate CPU time per request in nanoseconds; none where it
+/// is not known.
 fn value(load: &Load, segment: &Measured) -> Option<f64> {
     let value = match load.rate {
         None => Some(segment.seen.throughput()),
@@ -101,13 +102,13 @@ impl Bout {
     }
 }
 
-/// What can end a duel before its time.
+/// Reasons for a duel to end before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum DuelError {
     /// A side failed.
     #[error("{side}: {failure}")]
     Side {
-        /// Its name.
+        /// Name of the side.
         side: String,
         /// At which step, and why.
         failure: Failure,
@@ -117,7 +118,7 @@ pub enum DuelError {
         "no common rate was found: the slowest side gives less than two answers a second; give one with --rate"
     )]
     NoRate,
-    /// What was measured could not be kept.
+    /// The journal could not keep the results.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// More rounds than a plan can have.
@@ -125,7 +126,7 @@ pub enum DuelError {
     Rounds(#[from] StatsError),
 }
 
-/// Which parts a round must have for these quantities: as fast as answers come, and at a common rate.
+/// Returns which parts a round must have for these quantities: as fast as answers come, and at a common rate.
 #[must_use]
 pub fn parts_for(quantities: &[Quantity]) -> (bool, bool) {
     let throughput = quantities.contains(&Quantity::Throughput);
@@ -136,7 +137,7 @@ pub fn parts_for(quantities: &[Quantity]) -> (bool, bool) {
 /// How long a duel may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Time {
-    /// As long as its rounds take.
+    /// No limit: the duel takes as long as its rounds.
     Unlimited,
     /// No round is begun that would end after this.
     AtMost(Duration),
@@ -149,7 +150,7 @@ pub enum Time {
 pub struct Duel<'a, H, G> {
     /// With what it is measured.
     pub lab: Lab<'a, H, G>,
-    /// Who takes part; the others are compared with the first.
+    /// Servers that take part; the others are compared with the first.
     pub sides: &'a [Side],
     /// How they are loaded.
     pub manner: &'a Manner,
@@ -164,7 +165,7 @@ pub struct Duel<'a, H, G> {
 struct Course {
     design: Design,
     terms: Terms,
-    /// What the next round has.
+    /// Parts of the next round.
     parts: Parts,
     /// No round is begun that would end after this.
     deadline: Option<Instant>,
@@ -463,7 +464,7 @@ impl Course {
     }
 }
 
-/// What tells a part from others of its side.
+/// Label that distinguishes a part from the others of its side: `saturation`, or its rate.
 #[must_use]
 pub fn label(load: &Load) -> String {
     match load.rate {

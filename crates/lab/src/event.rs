@@ -1,4 +1,4 @@
-//! What measurements tell while they go on, and where they put what they have measured.
+//! Events that measurements report while they go on, and the journal that keeps the results.
 
 use crate::trial::Progress;
 use prony_record::design::{Design, Pilot};
@@ -8,7 +8,7 @@ use prony_record::{Failure, Finding, Load, Recording, Trial, TrialStatus};
 use prony_verdict::outlook::Outlook;
 use std::time::Duration;
 
-/// What is told while something is measured, for displays.
+/// Events of a measurement, for displays.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A server is being built.
@@ -17,7 +17,7 @@ pub enum Event<'a> {
     Trials(u64),
     /// A trial begins.
     Trial {
-        /// Its round, from 0.
+        /// Round of the trial, from 0.
         round: u32,
         /// The server's label.
         label: &'a str,
@@ -26,7 +26,7 @@ pub enum Event<'a> {
     },
     /// A pilot has shown how a server is to be measured.
     Piloted(&'a Pilot),
-    /// It is known how all are measured.
+    /// A duel's design is known: how all sides are measured.
     Designed {
         /// How.
         design: &'a Design,
@@ -47,14 +47,14 @@ pub enum Event<'a> {
     Recorded {
         /// The server's label.
         label: &'a str,
-        /// It.
+        /// The trial.
         trial: &'a Trial,
     },
     /// A server could not take part, or a trial failed.
     Failed {
         /// The server's label.
         label: &'a str,
-        /// It failed, or it was skipped.
+        /// Status of the trial: failed or skipped.
         status: TrialStatus,
         /// At which step, and why.
         failure: &'a Failure,
@@ -63,9 +63,9 @@ pub enum Event<'a> {
     LeftOut,
     /// Something happens on one of several rigs, which measure side by side.
     OnRig {
-        /// Its name.
+        /// Name of the rig.
         rig: &'a str,
-        /// What happens.
+        /// The event on that rig.
         event: &'a Event<'a>,
     },
     /// A round whose rig was lost is measured again, by the rig of which this is told.
@@ -79,21 +79,21 @@ pub enum Event<'a> {
     },
     /// A rig measures no more.
     RigLost {
-        /// Its name.
+        /// Name of the rig.
         rig: &'a str,
         /// Why.
         why: &'a str,
     },
     /// A round of a duel is over.
     Compared {
-        /// What is known now.
+        /// Comparisons after all rounds so far.
         comparisons: &'a [Comparison],
-        /// What the checks have found.
+        /// Findings of the checks so far.
         findings: &'a [Finding],
     },
     /// The first rounds of a duel have shown what it can find in its time.
     Outlook {
-        /// What is to be expected of each comparison.
+        /// Expectation for each comparison.
         outlook: &'a [Outlook],
         /// The last round that there is time for.
         end: u32,
@@ -104,7 +104,7 @@ pub enum Event<'a> {
     Trying(f64, Duration),
     /// The rate was tried.
     Tried(&'a RateStep),
-    /// It was loaded beyond its capacity.
+    /// The server was loaded beyond its capacity.
     Overloaded(&'a Overload),
     /// The capacity lies between these rates, as far as is known.
     Between(Option<f64>, Option<f64>),

@@ -37,7 +37,7 @@ pub struct ExperimentFile {
     /// One line that says what it compares.
     #[serde(deserialize_with = "inert::read_line")]
     pub title: String,
-    /// What the servers must answer.
+    /// Contract that the servers must keep.
     #[schemars(with = "Contract")]
     pub contract: Spanned<Contract>,
     /// A file of requests (docs/your-own-requests.md), seen from the experiment's own folder: the servers are
@@ -103,11 +103,11 @@ fn default_load() -> Spanned<LoadTable> {
 pub struct Entrant {
     /// The server.
     pub server: Server,
-    /// Its workers.
+    /// Number of workers.
     pub workers: u32,
-    /// It was named, rather than found by `"*"`.
+    /// The experiment names the server; false: `"*"` stands for it.
     pub named: bool,
-    /// What it must answer.
+    /// Contract that the server must keep.
     pub contract: Contract,
 }
 
@@ -124,19 +124,19 @@ impl Entrant {
 /// An experiment, checked against the catalog.
 #[derive(Debug, Clone)]
 pub struct Experiment {
-    /// What it is called: its file's name.
+    /// Name of the experiment: that of its file.
     pub name: String,
-    /// What it compares.
+    /// Title: one line about what is compared.
     pub title: String,
-    /// What the servers must answer.
+    /// Contract that the servers must keep.
     pub contract: Contract,
-    /// What they are asked instead of what the contract asks.
+    /// Requests that the servers get instead of those of the contract; none: those of the contract.
     pub requests: Option<Arc<Asked>>,
     /// The servers.
     pub entrants: Vec<Entrant>,
     /// The label of the one that others are compared with.
     pub baseline: String,
-    /// What stands behind gateways.
+    /// Server behind the gateways; none: the experiment has no gateways.
     pub upstream: Option<Server>,
     /// The loads.
     pub loads: Vec<Load>,
@@ -153,9 +153,9 @@ pub struct Experiment {
 /// An entrant under a load, by their places in the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
-    /// Which entrant.
+    /// Place of the entrant.
     pub entrant: usize,
-    /// Which load.
+    /// Place of the load.
     pub load: usize,
 }
 
@@ -165,7 +165,7 @@ pub enum ExperimentError {
     /// There is no such file and no experiment of that name.
     #[error("there is no experiment file {name:?} and no experiment of that name")]
     Unknown {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
         /// The names there are.
         #[help]
@@ -335,7 +335,7 @@ impl Experiment {
         })
     }
 
-    /// Who runs on which of this process's CPUs.
+    /// Placement of server, generator and upstream on this process's CPUs.
     pub fn placement(&self) -> Placement {
         self.placement
             .of(&Topology::here(), self.upstream.is_some())
@@ -398,7 +398,7 @@ fn workers(text: &str, cpus: u32) -> Option<Vec<u32>> {
     Some((first..=last).filter(kept).collect())
 }
 
-/// What stands behind gateways: needed for `weather`, and for nothing else.
+/// Returns the server behind gateways: `weather` requires one, and every other contract refuses it.
 fn upstream(
     file: &ExperimentFile,
     catalog: &Catalog,

@@ -35,17 +35,17 @@ pub struct Get {
     /// Ask for compressed answers, and judge bodies without their content codings.
     #[serde(default)]
     pub compressed: bool,
-    /// What every answer must be. Where it leaves the status or the body open, what the server answers
-    /// at first is expected from then on.
+    /// Expectation of every answer. Where it leaves the status or the body open, the server's first answers decide what
+    /// is expected from then on.
     pub expect: Expect,
 }
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy)]
 pub struct Spoken<'a> {
-    /// What requests call it.
+    /// Name by which requests call the server: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: &'a str,
-    /// It is loaded over TLS.
+    /// The server is loaded over TLS.
     pub tls: bool,
     /// How HTTP/2 is spoken; none: HTTP/1.1 is.
     pub http2: Option<Http2>,
@@ -96,10 +96,10 @@ impl Get {
         }
     }
 
-    /// What a load asks for of the server that answers at `addr` without TLS, with `keepalive` on connections that stay
-    /// open, and what it expects: the status of its
-    /// first answers, and their body where that is the same in all of them and has no digit in it. A body
-    /// with digits may hold a time or a counter, and be another one in a second.
+    /// Returns what a load sends to the server that answers at `addr` without TLS, and what it expects. With
+    /// `keepalive`, connections stay open. What `expect` leaves open is expected as in the first answers: their status,
+    /// and their body if all have the same one without a digit. A body with digits may hold a time or a counter, and be
+    /// another one in a second.
     ///
     /// # Errors
     /// When it does not answer, or with an error, in words.

@@ -11,7 +11,7 @@ const SHOWN: usize = 10_000;
 /// A command, and where it runs.
 #[derive(Debug, Clone, Default)]
 pub struct Hook {
-    /// As a shell reads it.
+    /// Command line that `sh -c` runs.
     pub line: String,
     /// Where it runs.
     pub folder: PathBuf,

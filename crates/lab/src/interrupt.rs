@@ -28,7 +28,7 @@ pub struct Interrupt {
 #[derive(Debug, Default)]
 struct Interrupted {
     fired: bool,
-    /// Those under way: one, or one for each rig.
+    /// Loads under way: one, or one for each rig.
     loads: Vec<Weak<Control>>,
 }
 

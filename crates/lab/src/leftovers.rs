@@ -1,7 +1,8 @@
-//! What a prony that was killed has left behind. Its [supervisor](crate::supervisor) ends the server then; but the supervisor may
-//! have been killed too, and only what it started directly goes with it. Every process below a supervisor carries the
-//! supervisor's number in its environment, so what has lost it is found and ended: at the end of the trial, or when
-//! prony starts the next time. Temporary folders are found in the same way, by locks, which end with their holders.
+//! Processes and folders that a killed prony has left behind. Its [supervisor](crate::supervisor) ends the server then.
+//! But the supervisor may have been killed too, and only what it started directly goes with it. Every process below a
+//! supervisor carries the supervisor's number in its environment. A process that has lost its supervisor is found by
+//! this number and ended: at the end of the trial, or when prony starts again. Temporary folders are found in the same
+//! way, by locks, which end with their holders.
 
 use crate::pidfd;
 use std::fs::{self, DirBuilder, File, TryLockError};

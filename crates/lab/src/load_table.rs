@@ -29,7 +29,7 @@ impl<T: Clone> OneOrMore<T> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadTable {
-    /// What tells it from the other loads of its experiment, where there are several; made of its
+    /// Name that distinguishes the load from the other loads of its experiment, where there are several; made of its
     /// values unless said otherwise.
     #[serde(default)]
     pub name: Option<String>,
@@ -37,8 +37,8 @@ pub struct LoadTable {
     /// [64, 8]]`. Instead of `connections` and `threads`.
     #[serde(default)]
     pub points: Vec<(u32, u32)>,
-    /// What HTTP is spoken over: `plain` (HTTP/1.1), `tls` (HTTP/1.1 over TLS), `h2c` (HTTP/2 without TLS), `h2` (HTTP/2
-    /// over TLS). A server is left out of what its manifest does not say that it speaks.
+    /// HTTP variant: `plain` (HTTP/1.1), `tls` (HTTP/1.1 over TLS), `h2c` (HTTP/2 without TLS), `h2` (HTTP/2 over TLS).
+    /// A server is left out of loads over a variant that its manifest does not list.
     #[serde(default = "plain")]
     pub over: OneOrMore<Over>,
     /// The key of the certificate that servers are given, over TLS.
@@ -63,7 +63,7 @@ pub struct LoadTable {
     /// How requests at a rate are spaced.
     #[serde(default)]
     pub arrival: Spacing,
-    /// Which connection a request at a rate is sent on: `any` that is free, or each in its turn (`round-robin`).
+    /// Connection that a request at a rate is sent on: `any` that is free, or each in its turn (`round-robin`).
     #[serde(default)]
     pub assignment: Assignment,
     /// Requests in flight per connection; 1 unless said otherwise.
@@ -81,7 +81,7 @@ pub struct LoadTable {
     /// Number of requests in the measurement. Either this or `duration`.
     #[serde(default)]
     pub requests: Option<u64>,
-    /// What is echoed, for tcp-echo; "hello\n" unless said otherwise.
+    /// Message that is echoed, for tcp-echo; "hello\n" unless said otherwise.
     #[serde(default)]
     pub message: Option<String>,
     /// Length of each message's payload, for ws-echo, in bytes; 32 unless said otherwise.
@@ -221,11 +221,12 @@ impl LoadTable {
     }
 }
 
-/// What it is spoken over, the certificate's key, and requests in flight on a connection.
+/// HTTP variant, kind of the certificate's key, and requests in flight on a connection.
 type Spoken = (Over, KeyKind, u32);
 
 impl LoadTable {
-    /// What it is spoken over, with which key, and how many requests are in flight on a connection.
+    /// Returns every combination of HTTP variant, kind of the certificate's key, and requests in flight on a
+    /// connection. An error names a key of the table and what is wrong with its value.
     fn spoken(&self) -> Result<Vec<Spoken>, (&'static str, String)> {
         let (overs, keys) = (self.over.values(), self.key.values());
         if overs.is_empty() {

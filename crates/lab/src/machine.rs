@@ -1,5 +1,5 @@
-//! What the kernel says of the whole machine: TCP counters, CPU accounts, pressure, and what kind
-//! of machine it is.
+//! Facts that the kernel reports about the whole machine: TCP counters, CPU accounts, pressure, and what kind of
+//! machine it is.
 
 use prony_engine::Nanos;
 use prony_record::Host;
@@ -16,7 +16,7 @@ pub struct TcpCounters {
     pub listen_drops: u64,
     /// Segments sent again.
     pub retransmits: u64,
-    /// Of those, SYNs and SYN-ACKs: a client waited a second or more to connect.
+    /// Retransmitted SYNs and SYN-ACKs, which `retransmits` includes: a client waited a second or more to connect.
     pub syn_retransmits: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
@@ -37,7 +37,7 @@ impl TcpCounters {
         }
     }
 
-    /// What has been added since `earlier`.
+    /// Events since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -153,7 +153,7 @@ pub(crate) fn cpu_pressure() -> Option<u64> {
         .ok()
 }
 
-/// What kind of machine this is, now.
+/// Describes this machine as it is now.
 pub fn this_machine() -> Host {
     let line = |path: &str| {
         fs::read_to_string(path)

@@ -26,12 +26,13 @@ pub struct Manifest {
     /// The language it is written in.
     #[serde(deserialize_with = "inert::read_line")]
     pub language: String,
-    /// What it can answer; at least one.
+    /// Contracts that the server can keep; at least one.
     pub contracts: Vec<Contract>,
-    /// What HTTP it can be spoken to over, for contracts of HTTP: HTTP/1.1 without TLS (`plain`) unless said otherwise.
+    /// HTTP variants that the server speaks, for contracts of HTTP; only `plain` (HTTP/1.1 without TLS) unless said
+    /// otherwise.
     #[serde(default = "only_plain")]
     pub speaks: Vec<Over>,
-    /// Its concurrency model, in a few words.
+    /// Concurrency model, in a few words.
     #[serde(deserialize_with = "inert::read_line")]
     pub model: String,
     /// Another server of the catalog whose files are built instead of its own: the same program
@@ -48,7 +49,7 @@ pub struct Manifest {
     /// of Debian's libraries. When it fails, the toolchain counts as missing.
     #[serde(default)]
     pub version: Option<String>,
-    /// What it needs from the registry of its language.
+    /// Dependencies from the registry of the server's language. Absent: it needs none.
     #[serde(default)]
     pub dependencies: Option<Dependencies>,
     /// A shell command that builds it, run in a copy of its folder, without the network.
@@ -65,7 +66,7 @@ pub struct Manifest {
     /// Environment variables it is started with.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// What is added when `--why` samples its stacks.
+    /// Additions when `--why` samples the server's stacks.
     #[serde(default)]
     pub profile: Profile,
     /// How many workers it can have. Absent: its model has exactly one.
@@ -81,7 +82,7 @@ pub struct Manifest {
     pub expected_failures: BTreeMap<String, String>,
 }
 
-/// What makes a server name its functions, when its stacks are sampled. What that costs is measured and said.
+/// Settings that make a server name its functions, when its stacks are sampled. Their cost is measured and reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -90,7 +91,7 @@ pub struct Profile {
     pub env: BTreeMap<String, String>,
 }
 
-/// What a server needs from the registry of its language. Servers that say the same share it.
+/// Dependencies from the registry of a server's language. Servers with the same dependencies share them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dependencies {
@@ -120,7 +121,7 @@ pub struct Workers {
     pub max: Option<u32>,
 }
 
-/// What the placeholders of a manifest stand for.
+/// Values for the placeholders of a manifest.
 #[derive(Debug, Clone, Default)]
 pub struct Fill {
     /// `{build}`: where the build's output lies.
@@ -253,7 +254,7 @@ impl Manifest {
         Ok(this)
     }
 
-    /// What it can be spoken to over under this contract.
+    /// HTTP variants that the server speaks under this contract; only `plain` for a contract that is not of HTTP.
     pub fn speaks(&self, contract: Contract) -> &[Over] {
         match contract.is_http() {
             true => &self.speaks,
@@ -274,7 +275,7 @@ impl Manifest {
         }
     }
 
-    /// Its number of workers when none is asked for.
+    /// Number of workers when the user asks for none: the fewest that the server can have.
     pub fn default_workers(&self) -> u32 {
         self.workers.map_or(1, |range| range.min)
     }

@@ -23,7 +23,7 @@ const LEAD_IN: u32 = 2;
 const LENGTH: u32 = 3;
 /// No step is shorter.
 const LEAST_STEP: Duration = Duration::from_millis(100);
-/// So many times as long is measured again in which nothing was answered.
+/// Factor by which a measurement without any answer is made longer when it is repeated.
 const AGAIN: u32 = 4;
 /// A measurement alone is not made longer than this for the sake of its precision.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -203,7 +203,7 @@ fn answered<H: Host, G: Generator>(
     }
 }
 
-/// As fast as responses come, over so many connections, for so long after such a lead-in.
+/// Load as fast as responses come, over `connections` connections, for `length` after `lead_in`.
 fn asked(base: &Load, connections: u32, lead_in: Duration, length: Duration) -> Load {
     Load {
         connections,

@@ -1,4 +1,4 @@
-//! Who runs on which CPUs.
+//! CPUs of server, upstream and generator.
 
 use crate::topology::{Cpu, Kind, Topology};
 use schemars::JsonSchema;
@@ -197,7 +197,7 @@ impl Placement {
         [&theirs, &self.generator].map(|cpus| self.topology.nodes(cpus).into_iter().collect())
     }
 
-    /// What is special about these CPUs, for people.
+    /// Remarks on what is special about these CPUs, as text for people.
     fn remarks(&self) -> Vec<String> {
         let all = self.all();
         let mut remarks = Vec::new();
@@ -304,7 +304,7 @@ fn extents(cpus: &Topology) -> Vec<Vec<Core<'_>>> {
     vec![one_node(fast), one_node(all()), all()]
 }
 
-/// Those cores that are on the node that has the most of them.
+/// Cores of the node that has the most of these cores.
 fn one_node(cores: Vec<Core<'_>>) -> Vec<Core<'_>> {
     let nodes = groups(cores, |cpu| cpu.node).into_iter();
     nodes

@@ -15,7 +15,7 @@ const TRIES: u32 = 1_000;
 #[derive(Debug)]
 pub struct Port {
     number: u16,
-    /// Its name is the reservation; the kernel frees it with the process, however that ends.
+    /// Socket whose name is the reservation. The kernel frees it with the process, however that ends.
     _reservation: UnixListener,
 }
 
@@ -41,7 +41,7 @@ impl Port {
             })
     }
 
-    /// This port; None: somebody has it.
+    /// Reserves this port; None: another program has it.
     fn of(number: u16) -> Option<Self> {
         let name = UnixAddr::from_abstract_name(format!("prony/port/{number}")).ok()?;
         let reservation = UnixListener::bind_addr(&name).ok()?;
@@ -52,7 +52,7 @@ impl Port {
         })
     }
 
-    /// Its number.
+    /// Number of the port.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A load whose bytes are settled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Prepared {
-    /// What is sent, and which answers are right.
+    /// Requests of the load, and the answers that are right.
     pub dialogue: Dialogue,
     /// The method, or `echo`, or `call`.
     pub said: String,

@@ -18,7 +18,7 @@ const SHOWN: u64 = 2_000;
 /// a busy machine; only one that hangs gets here, and what it was to stop may outlive it.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// What to start.
+/// A server to start.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// Program and arguments.

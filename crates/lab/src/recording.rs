@@ -1,4 +1,4 @@
-//! What is recorded of a trial, and what the checks find in it.
+//! Recordings of trials, and the findings of the checks in them.
 
 use crate::placement::Placement;
 use crate::trial::Measured;
@@ -15,13 +15,13 @@ use prony_record::{
 /// A trial's place in its run, and what it is a trial of.
 #[derive(Debug, Clone)]
 pub struct Slot {
-    /// Its place in the run's plan, from 0.
+    /// Place of the trial in its run, from 0.
     pub ordinal: u32,
-    /// Its round, from 0.
+    /// Round of the trial, from 0.
     pub round: u32,
     /// The server's name, or the side's.
     pub server: String,
-    /// Its workers.
+    /// Number of the server's workers.
     pub workers: u32,
     /// The load.
     pub load: Load,
@@ -31,13 +31,13 @@ pub struct Slot {
     pub started: Timestamp,
     /// The server's command line.
     pub command: String,
-    /// What the server says its version is; empty when that is not known.
+    /// Version of the server, such as that of its runtime, its image or its commit; empty when it is not known.
     pub version: String,
     /// The rig that it is measured on, where there are several.
     pub rig: Option<String>,
 }
 
-/// What a trial is to its run.
+/// Role of a trial in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
     /// A measurement that stands for itself.
@@ -52,7 +52,8 @@ const OF_LENGTH: [&str; 2] = ["too-short", "too-few-samples"];
 /// Server and generator that together use a larger share of their CPUs than this take time from each other.
 const FULL: f64 = 0.9;
 
-/// What the checks find in a measurement. `workers` are the server's, if prony has started it.
+/// Returns the findings of the checks in a measurement. `workers` is the number of the server's workers, if prony has
+/// started it.
 pub fn findings(
     load: &Load,
     measured: &Measured,
@@ -105,7 +106,7 @@ fn used(measured: &Measured, placement: &Placement) -> f64 {
 }
 
 impl Slot {
-    /// What was measured, as it is recorded.
+    /// Returns the recording of a measurement.
     #[must_use]
     pub fn recording(
         &self,
@@ -194,8 +195,8 @@ impl Slot {
     }
 }
 
-/// What came instead of answers: how the requests ended, the errors in words, and the first
-/// wrong answer.
+/// Describes a load without a right answer: how the requests ended, the errors, the first wrong answer, and the first
+/// bytes that came unasked.
 pub(crate) fn no_answer(seen: &Observation) -> String {
     let kinds = seen
         .outcomes

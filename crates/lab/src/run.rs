@@ -22,24 +22,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Run<'a, H, G> {
     /// With what it is measured.
     pub lab: Lab<'a, H, G>,
-    /// What is run.
+    /// Experiment to run.
     pub experiment: &'a Experiment,
-    /// Of the trials' order.
+    /// Seed of the trials' order.
     pub seed: u64,
 }
 
-/// What can end a run before its time.
+/// Reasons for a run to end before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The upstream of all gateways cannot be built.
     #[error("the upstream {server}: {error}")]
     Upstream {
-        /// Its name.
+        /// Name of the upstream.
         server: String,
         /// Why not.
         error: BuildError,
     },
-    /// What was measured could not be kept.
+    /// The journal could not keep the results.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Every rig was lost.
@@ -67,9 +67,9 @@ struct Session<'a, 'o, H, G> {
 
 /// How a trial went, as far as those after it are concerned.
 enum After {
-    /// They go on.
+    /// The trials after it go on.
     GoOn,
-    /// Its server fails for good.
+    /// The server failed its verification, and would fail it again: its later trials under this load are left out.
     Broken,
     /// The machines that measure are lost, and why.
     Lost(String),

@@ -1,5 +1,5 @@
-//! What has to be installed before servers can be built: Debian packages for the whole machine,
-//! and packages of language registries inside prony's own cache.
+//! Installation of what servers need before they can be built: Debian packages for the whole machine, and packages of
+//! language registries inside prony's own cache.
 
 use crate::builder::{BuildError, Builder, tail};
 use crate::catalog::Server;
@@ -13,10 +13,10 @@ use std::process::{Command, Output, Stdio};
 
 /// How much of a failed command's output is shown.
 const SHOWN: usize = 4_000;
-/// What Debian asks before it starts a service that it has just installed.
+/// Script that Debian asks before it starts a service that it has just installed.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
-/// What has to be installed for some servers.
+/// Installations that some servers still need.
 #[derive(Debug, Default)]
 pub struct Needs<'a> {
     /// Debian packages that are not installed, each once.
@@ -28,14 +28,14 @@ pub struct Needs<'a> {
     pub dependencies: Vec<&'a Server>,
 }
 
-/// What Debian says of an installation.
+/// Size of an installation, as Debian reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes {
     /// How many packages, with those that they need themselves.
     pub packages: usize,
-    /// What is downloaded, as Debian says it: `73.1 MB`.
+    /// Size of the download, as Debian writes it: `73.1 MB`.
     pub download: String,
-    /// What is used on the disk afterwards.
+    /// Additional disk space used afterwards, as Debian writes it; empty when Debian reports none.
     pub disk: String,
 }
 
@@ -64,7 +64,7 @@ pub enum SetupError {
 }
 
 impl<'a> Needs<'a> {
-    /// What `servers` need that is not here.
+    /// Needs of `servers` that are not installed here.
     ///
     /// # Errors
     /// When a server's files cannot be read.
@@ -105,8 +105,8 @@ fn is_installed(package: &str) -> bool {
     status.is_ok_and(|output| output.stdout.starts_with(b"ii"))
 }
 
-/// What installing these Debian packages would take; `None` when the package lists do not know
-/// them (they may be empty or old), or this is no Debian.
+/// Size of an installation of these Debian packages. `None` when the package lists do not know them (they may be empty
+/// or old), or this is no Debian.
 pub fn debian_sizes(packages: &BTreeSet<String>) -> Option<Sizes> {
     let output = Command::new("apt-get")
         // Looking needs no lock.

@@ -1,4 +1,4 @@
-//! What takes part in a measurement, and what is asked of it.
+//! Sides of a measurement, and the requests that they get.
 
 use crate::builder::Built;
 use crate::catalog::Server;
@@ -27,17 +27,17 @@ use std::sync::Arc;
 pub struct Candidate<'a> {
     /// The server.
     pub server: &'a Server,
-    /// Its build.
+    /// Build of the server.
     pub built: &'a Built,
-    /// Its workers.
+    /// Number of workers.
     pub workers: u32,
-    /// What it must answer.
+    /// Contract that the server must keep.
     pub contract: Contract,
-    /// What it is there for, which decides its CPUs.
+    /// Role of the server, which decides its CPUs.
     pub role: Role,
-    /// It speaks HTTP/2.
+    /// The server speaks HTTP/2.
     pub http2: bool,
-    /// It speaks TLS, with a certificate of such a key.
+    /// Kind of the certificate's key; none: the server does not speak TLS.
     pub key: Option<KeyKind>,
 }
 
@@ -48,23 +48,23 @@ pub struct Http2 {
     pub window: u32,
 }
 
-/// What a server is there for.
+/// Role of a server in a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// It is the one that is measured.
+    /// The server that is measured.
     Server,
-    /// It is behind the one that is measured.
+    /// A server behind the measured one.
     Upstream,
 }
 
 /// A side of a duel, or the only server of a capacity search.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// What it is called.
+    /// Name of the side.
     pub name: String,
-    /// What it is.
+    /// Server of the side.
     pub what: What,
-    /// What it is there for.
+    /// Role of the server.
     pub role: Role,
     /// How HTTP/2 is spoken with it; none: it speaks HTTP/1.1, or no HTTP at all.
     pub http2: Option<Http2>,
@@ -72,16 +72,16 @@ pub struct Side {
     pub key: Option<KeyKind>,
 }
 
-/// What a side is.
+/// Server of a side, by who starts it.
 #[derive(Debug, Clone)]
 pub enum What {
     /// Started anew in every round.
     Started {
         /// The server.
         server: Box<Server>,
-        /// Its build.
+        /// Build of the server.
         built: Box<Built>,
-        /// Its workers.
+        /// Number of workers.
         workers: u32,
     },
     /// Another program has started it; it is only loaded.
@@ -93,15 +93,15 @@ pub enum What {
 pub struct Running {
     /// Where it listens.
     pub target: Target,
-    /// What requests call it: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
+    /// Name by which requests call the server: the `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: String,
     /// How it speaks TLS; none: it does not.
     pub tls: Option<Box<TlsOptions>>,
-    /// Its first process on this machine; None: only its answers are known.
+    /// First process of the server on this machine; None: only its answers are known.
     pub process: Option<Attached>,
 }
 
-/// What is asked of all sides.
+/// Requests that all sides get.
 #[derive(Debug, Clone)]
 pub enum Ask {
     /// A contract, which is verified.
@@ -118,7 +118,7 @@ pub enum Ask {
     Requests {
         /// The contract by which a server of the catalog is started.
         contract: Contract,
-        /// What is asked.
+        /// Requests of the file.
         asked: Arc<Asked>,
     },
 }
@@ -238,7 +238,7 @@ impl Side {
         }
     }
 
-    /// What HTTP is spoken with it over.
+    /// HTTP variant that is spoken with the side.
     #[must_use]
     pub fn over(&self) -> Over {
         let tls = match &self.what {
@@ -248,7 +248,7 @@ impl Side {
         Over::of(tls, self.http2.is_some())
     }
 
-    /// Its workers; None: another program has started it.
+    /// Number of workers; None: another program has started the server.
     #[must_use]
     pub fn workers(&self) -> Option<u32> {
         match &self.what {
@@ -257,7 +257,7 @@ impl Side {
         }
     }
 
-    /// What the server says its version is; empty when that is not known.
+    /// Version of the server, such as that of its runtime, its image or its commit; empty when it is not known.
     #[must_use]
     pub fn version(&self) -> &str {
         match &self.what {

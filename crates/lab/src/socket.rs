@@ -28,8 +28,9 @@ impl fmt::Display for Socket {
 }
 
 impl Socket {
-    /// What a load sends to the server that answers at `addr` without TLS, after some of it has come back: that is read by
-    /// another implementation of WebSocket than the one that loads. `authority` is what handshakes call the server.
+    /// Returns the messages of a load to the server that answers at `addr` without TLS, after some of them have come
+    /// back. Another implementation of WebSocket than the one that loads reads those. `authority` is what handshakes
+    /// call the server.
     ///
     /// # Errors
     /// When it does not agree, or what comes back is not what was sent, in words.

@@ -53,9 +53,9 @@ pub(crate) fn inode(link: &str) -> Option<u64> {
 /// A process that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    /// Its number.
+    /// Number of the process.
     pub pid: libc::pid_t,
-    /// What the kernel calls it: its program's name, 15 bytes of it at most.
+    /// Name that the kernel gives the process: that of its program, at most 15 bytes.
     pub name: String,
 }
 

@@ -104,7 +104,7 @@ fn of_interface(name: &str) -> Result<Vec<IpAddr>, String> {
 
 /// A generator whose connections come from these.
 pub struct SentFrom<G> {
-    /// What carries out the loads.
+    /// Generator that carries out the loads.
     pub generator: G,
     /// Where its connections come from.
     pub sources: Sources,

@@ -14,7 +14,7 @@ const CEILING: u32 = 10;
 /// How often to look at what it does: looking itself costs CPU.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a server does.
+/// Activity of a server's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Activity {
     /// How long its processes have been on a CPU, or have waited for one, since they began.
@@ -23,7 +23,7 @@ pub(crate) struct Activity {
     pub on_disk: bool,
 }
 
-/// What the wait for a server has shown so far.
+/// Course of the wait for a server so far.
 #[derive(Debug)]
 pub(crate) struct Starting {
     limit: Duration,
@@ -88,7 +88,7 @@ impl Starting {
     }
 }
 
-/// What the processes below `root` do.
+/// Activity of the processes below `root`.
 pub(crate) fn activity(root: libc::pid_t) -> Activity {
     let below = tree::descendants(root);
     let nanos = below

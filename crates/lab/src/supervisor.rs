@@ -23,11 +23,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// the kernel takes so long.
 const KILL_LIMIT: Duration = Duration::from_secs(30);
 
-/// What the supervisor is started with, after the name of its command:
+/// Runs a server as its supervisor. The arguments, after the name of the supervisor's command, are
 /// `CPUS PROGRAM ARGUMENT...`. The environment is the server's.
 ///
-/// It writes `pid N` to standard output when the server has started, or `failed REASON`, and
-/// `exit STATUS` when it has ended. The server's own output goes to the supervisor's standard error.
+/// It writes `pid N` to standard output when the server has started, or `failed REASON`, and `exit STATUS` when it has
+/// ended. The server's own output goes to the supervisor's standard error.
 ///
 /// # Errors
 /// When the arguments are not these, or the system refuses what it needs.

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The files of a machine, by their paths from its root: `sys/devices/system/cpu/online`.
 trait Files {
-    /// What is in a file; empty when there is none.
+    /// Text of a file; empty when there is none.
     fn text(&self, path: &str) -> String;
 
     /// The names in a folder.
@@ -29,7 +29,7 @@ trait Files {
         self.text(path).trim().parse().ok()
     }
 
-    /// What stands behind a word in the names that are this word and a number.
+    /// Numbers in the names that are `word` and a number, in ascending order.
     fn numbered(&self, folder: &str, word: &str) -> Vec<usize> {
         let names = self.names(folder).into_iter();
         let mut found: Vec<usize> = names
@@ -40,7 +40,7 @@ trait Files {
     }
 }
 
-/// Those below a folder.
+/// Files below a folder.
 impl Files for Path {
     fn text(&self, path: &str) -> String {
         fs::read_to_string(self.join(path)).unwrap_or_default()
@@ -69,13 +69,13 @@ pub enum Kind {
 /// A CPU as the kernel counts them: one thread of a core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// Its number.
+    /// Number of the CPU.
     pub number: usize,
     /// The first of the CPUs that are threads of its core; its own number when that is not known.
     pub core: usize,
-    /// Its package.
+    /// Number of its package; none when it is not known.
     pub package: Option<usize>,
-    /// Its NUMA node.
+    /// Number of its NUMA node; none when it is not known.
     pub node: Option<usize>,
     /// The first of the CPUs that share its last cache.
     pub cache: Option<usize>,
@@ -126,8 +126,8 @@ impl Topology {
         }
     }
 
-    /// Those of the `allowed` CPUs that are online and in the control group's set, by what `sys` and `proc`
-    /// below `root` say.
+    /// Reads, from `sys` and `proc` below `root`, those of the `allowed` CPUs that are online and in the control
+    /// group's set. A limit that would leave none of them is ignored.
     pub fn read(root: &Path, allowed: &[usize]) -> Self {
         Self::of(root, allowed)
     }

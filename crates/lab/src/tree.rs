@@ -9,7 +9,7 @@ use std::fs;
 pub struct Root {
     /// Everything below this process belongs to the server.
     pub pid: libc::pid_t,
-    /// So does the process itself. A supervisor does not.
+    /// The process itself belongs to the server too; a supervisor does not.
     pub belongs: bool,
 }
 
@@ -51,7 +51,7 @@ impl Root {
 /// A process that another program has started, and no other that gets its number later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attached {
-    /// Its number.
+    /// Number of the process.
     pub pid: libc::pid_t,
     /// When it began, in clock ticks since the machine did.
     begun: u64,
@@ -76,7 +76,7 @@ impl Attached {
     }
 }
 
-/// What procfs says of a process or a thread; fields as numbered in proc(5).
+/// Fields of `/proc/PID/stat` for a process or a thread, as numbered in proc(5).
 pub(crate) struct Stat {
     /// Field 3: a letter.
     pub state: u8,
@@ -106,8 +106,8 @@ impl Stat {
         })
     }
 
-    /// Its first thread has ended, or is on its way: `PF_EXITING` of linux/sched.h is set before
-    /// files are closed, and stays with what is left for the parent to collect.
+    /// Whether the first thread has ended, or is on its way. The kernel sets `PF_EXITING` of linux/sched.h before it
+    /// closes files, and keeps it for what is left for the parent to collect.
     fn ending(&self) -> bool {
         const PF_EXITING: u32 = 0x4;
         self.flags & PF_EXITING != 0 || matches!(self.state, b'Z' | b'X')

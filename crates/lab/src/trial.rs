@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 pub struct Lab<'a, H, G> {
     /// Where servers run.
     pub host: &'a H,
-    /// What loads them.
+    /// Generator that loads them.
     pub generator: &'a G,
     /// The user's.
     pub interrupt: &'a Interrupt,
@@ -41,10 +41,10 @@ impl<H, G> Clone for Lab<'_, H, G> {
 
 impl<H, G> Copy for Lab<'_, H, G> {}
 
-/// What is told of a measurement while it goes on.
+/// Progress of a measurement while it goes on.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// This is being done from here on.
+    /// An activity begins.
     Doing(Doing),
     /// When the measurement ends is settled: in nanoseconds since the load began, `Nanos::MAX` where a number of requests
     /// ends it.
@@ -61,7 +61,7 @@ pub enum Progress<'a> {
     },
 }
 
-/// What is being done with a server.
+/// Activity with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// A step of a trial.
@@ -106,24 +106,24 @@ pub struct Up<'a, H: Host, G> {
     ask: &'a Ask,
     http2: Option<Http2>,
     seed: u64,
-    /// Of the arrivals of its loads, one after the other.
+    /// Seeds of the arrivals of its loads, one after the other.
     loads: Xoshiro256PlusPlus,
     begun: Instant,
     verified: Duration,
-    /// Of the warm-up, until it has been recorded.
+    /// Result and windows of the warm-up, until they have been recorded.
     warmed: Option<(WarmUp, Vec<Window>)>,
 }
 
-/// What was measured, in one go or in several of the same kind.
+/// A measurement, made in one go or in several of the same kind.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// What the generator saw.
+    /// Observation of the generator.
     pub seen: Observation,
-    /// What the server and the host used.
+    /// Resources that the server and the host used.
     pub used: Resources,
     /// How the warm-up went.
     pub warm_up: WarmUp,
-    /// What the server used meanwhile, when others were loaded.
+    /// CPU time of the server while others were loaded.
     pub rested: Rest,
 }
 
@@ -213,7 +213,7 @@ impl<'a, H: Host, G: Generator> Lab<'a, H, G> {
     }
 }
 
-/// What goes on beside a measurement.
+/// Callbacks beside a measurement.
 pub struct Beside<'a> {
     /// Told what is measured before it begins, as times of the host's clock.
     pub measured: &'a dyn Fn(Nanos, Nanos),
@@ -231,7 +231,7 @@ impl Default for Beside<'_> {
 }
 
 impl<H: Host, G: Generator> Up<'_, H, G> {
-    /// Its command line; empty when another program has started it.
+    /// Command line of the server; empty when another program has started it.
     pub fn command(&self) -> String {
         self.server.command().join(" ")
     }

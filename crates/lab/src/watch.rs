@@ -27,16 +27,16 @@ pub struct Sample {
     pub rss: u64,
     /// Threads of all its processes.
     pub threads: u64,
-    /// Its processes.
+    /// Number of its processes.
     pub processes: u64,
 }
 
-/// What is watched.
+/// Processes and port that are watched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Roots {
     /// The server's processes.
     pub server: Root,
-    /// Those of its upstream.
+    /// Processes of its upstream; none: there is no upstream here.
     pub upstream: Option<Root>,
     /// The server's port.
     pub port: u16,
@@ -240,7 +240,7 @@ impl Eye {
         (sample, peak)
     }
 
-    /// Of all its processes since they began, ended ones included as last seen.
+    /// CPU time of all its processes since they began, ended ones included as last seen.
     fn ticks(&self) -> Ticks {
         let all = self.ticks.values();
         all.fold(Ticks::default(), |sum, one| Ticks {

@@ -59,18 +59,18 @@ pub trait Looking {
     /// Says what is measured, before it begins, on the host's clock.
     fn measure(&self, from: Nanos, until: Nanos);
 
-    /// What was seen; the server must still be there.
+    /// Returns the observations; the server must still be there.
     fn finish(self: Box<Self>) -> Sight;
 }
 
-/// What was seen of a server in one measurement.
+/// Observations of a server in one measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sight {
     /// Samples by folded stack; of [`Look::Waits`], nanoseconds.
     pub stacks: BTreeMap<String, u64>,
     /// System calls by name.
     pub calls: BTreeMap<String, u64>,
-    /// What the kernel counts anyway, by name.
+    /// Counts that the kernel keeps anyway, by name.
     pub counts: BTreeMap<String, f64>,
     /// Samples and system calls that were lost.
     pub lost: u64,
@@ -78,7 +78,7 @@ pub struct Sight {
     pub unnamed: Vec<String>,
 }
 
-/// This machine's kernel.
+/// Anatomist that uses this machine's kernel.
 #[derive(Debug, Default)]
 pub struct LocalAnatomist {
     namer: Namer,
@@ -154,7 +154,7 @@ pub struct Why<'a, H, G> {
     pub rounds: u32,
 }
 
-/// What the rounds have shown, and why there are fewer than were asked for.
+/// Result of the rounds, and why there are fewer than were asked for.
 #[derive(Debug)]
 pub struct Outcome {
     /// The whole rounds; perhaps none.
@@ -216,7 +216,7 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         Ok(true)
     }
 
-    /// What requests cost a server without what its manifest adds.
+    /// Measures what requests cost a server without its manifest's additions.
     fn unprofiled(
         &self,
         side: &Side,
@@ -317,7 +317,8 @@ impl<H: Host, G: Generator> Why<'_, H, G> {
         });
     }
 
-    /// Those that a server runs on: as it was placed, or, when another program has started it, as that has.
+    /// CPUs that a server runs on: those of its placement, or, when another program has started it, those that its
+    /// threads may use.
     fn cpus(&self, root: Root) -> Vec<usize> {
         match root.belongs {
             true => root.cpus(),

@@ -15,7 +15,7 @@ use support::{inspect, serve};
 
 /// The limit on silence.
 const LIMIT: Duration = Duration::from_millis(500);
-/// What has not ended after this does not end: many times what any of these takes.
+/// Time after which a verification counts as hanging: many times what any of these takes.
 const HANGS: Duration = Duration::from_secs(60);
 
 /// Verification must fail, and so must a probe.

@@ -92,7 +92,7 @@ fn altered(change: fn(&mut Seen, Frame) -> Option<Vec<u8>>) -> SocketAddr {
     })
 }
 
-/// What a cheat has seen of a connection.
+/// Facts about a connection that a cheat has seen.
 #[derive(Default)]
 struct Seen {
     streams: BTreeSet<u32>,

@@ -105,7 +105,7 @@ fn agreement(head: &str) -> Option<String> {
     })
 }
 
-/// What a server does wrong; the default does nothing wrong.
+/// Behaviour of a server, right or wrong; the default does nothing wrong.
 #[derive(Clone, Copy)]
 struct Ways {
     agree: fn(&str) -> Option<String>,
@@ -239,7 +239,7 @@ fn an_honest_server_passes() {
     }
 }
 
-/// What a server answers to a message of this kind with this payload.
+/// Frames that a server sends for a message of this kind with this payload.
 type Answer = fn(u8, &[u8]) -> Vec<u8>;
 
 #[test]

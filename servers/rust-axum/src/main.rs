@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What connections speak.
+/// Protocols of the server's connections.
 #[derive(Clone)]
 struct Spoken {
     http2: bool,
@@ -104,7 +104,7 @@ async fn accept(listener: TcpListener, app: Router, spoken: Spoken) {
     }
 }
 
-/// What befalls a connection is that client's affair.
+/// Serves a connection. Its errors concern that client alone, and are ignored.
 async fn secure(stream: TcpStream, app: Router, spoken: Spoken) {
     let _ = match spoken.tls {
         None => serve(stream, app, spoken.http2).await,

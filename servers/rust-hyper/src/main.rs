@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What connections speak.
+/// Protocols of the server's connections.
 #[derive(Clone)]
 struct Spoken {
     http2: bool,
@@ -113,7 +113,7 @@ async fn accept(listener: TcpListener, spoken: Spoken) {
     }
 }
 
-/// What befalls a connection is that client's affair.
+/// Serves a connection. Its errors concern that client alone, and are ignored.
 async fn secure(stream: TcpStream, spoken: Spoken) {
     let _ = match spoken.tls {
         None => serve(stream, spoken.http2).await,

@@ -11,7 +11,7 @@ pub enum BuildError {
     /// Programs are missing.
     #[error("needs {}, which is not on the PATH{}", programs.join(" and "), mend(apt))]
     Programs {
-        /// Which programs.
+        /// Names of the programs.
         programs: Vec<String>,
         /// The Debian packages that have them.
         apt: Vec<String>,
@@ -24,7 +24,7 @@ pub enum BuildError {
         /// The Debian packages of its toolchain.
         apt: Vec<String>,
     },
-    /// What it needs from a registry is not here yet.
+    /// Dependencies from a registry are not installed yet.
     #[error("needs {} from {from}; `prony servers setup {server}` installs it", packages.join(" "))]
     Dependencies {
         /// The server's name.
@@ -44,17 +44,17 @@ pub enum BuildError {
         /// The end of what it printed.
         output: String,
     },
-    /// It cannot be built on another machine.
+    /// The server cannot be built on another machine.
     #[error("{0}")]
     Elsewhere(String, Missing),
     /// The cache cannot be written, or the sources not be read.
     #[error("{what} {}: {source}", path.display())]
     File {
-        /// What was being done.
+        /// Action that failed, such as `reading`.
         what: &'static str,
         /// To which file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }

@@ -7,7 +7,7 @@ use prony_record::service::{AfterOverload, Outcome, RateStep, Unclear};
 use prony_verdict::capacity::{CURVE, OVERLOAD, POINT_TRIES, Search, Trial, round};
 use std::time::Duration;
 
-/// These trials last for one part of those that decide.
+/// Divisor for the length of a trial of the curve: those that decide take this many times as long.
 const HALF: u32 = 2;
 
 impl<H: Host, G: Generator> Session<'_, '_, H, G> {

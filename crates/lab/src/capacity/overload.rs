@@ -1,4 +1,4 @@
-//! What a server does beyond its capacity, and how soon it recovers.
+//! Behaviour of a server beyond its capacity, and the time until it recovers.
 
 use super::{CapacityError, Session};
 use crate::event::Event;
@@ -9,12 +9,12 @@ use prony_record::service::{LatencyLimit, Limits, Overload};
 use prony_record::{Nanos, Percentiles, Phase, SECOND, Window};
 use prony_verdict::capacity::{beyond, round};
 
-/// What loads beyond the capacity are called in the notebook, and those that follow: they say nothing
-/// about the capacity.
+/// Name, in the notebook, of loads beyond the capacity. These and the loads that follow them show nothing about the
+/// capacity.
 pub const OVERLOAD: &str = "overload";
 /// See [`OVERLOAD`].
 pub const RECOVERY: &str = "recovery";
-/// What loads are called that a server kept before an overload, when they are tried again after it.
+/// Name of loads that a server kept before an overload, when they are tried again after it.
 pub const AFTER: &str = "after-overload";
 /// The part of the capacity that follows an overload.
 const REST: f64 = 0.5;

@@ -21,14 +21,14 @@ const HEADER_LIMIT: usize = 64;
 pub(super) struct Answer {
     pub status: u16,
     pub content_type: Option<String>,
-    /// What its head says of the body, which is as it came.
+    /// Content coding that the head gives for the body; the body is kept as it came.
     pub encoding: Encoding,
     pub body: Vec<u8>,
     /// The body came in chunks, which a client that speaks HTTP/1.0 cannot read.
     pub chunked: bool,
 }
 
-/// What the head says about where the body ends (RFC 9112, 6.3).
+/// End of the body, as the head gives it (RFC 9112, 6.3).
 enum Framing {
     Length(usize),
     Chunked,
@@ -264,7 +264,7 @@ fn parse_length(value: &[u8]) -> Result<usize, Fault> {
 struct Chunks {
     /// Bytes of whole chunks, framing included.
     at: usize,
-    /// Their content.
+    /// Content of these chunks.
     body: Vec<u8>,
 }
 

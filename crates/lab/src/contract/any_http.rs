@@ -28,7 +28,7 @@ pub(super) fn case() -> Case {
     Case::get("/", |_| Ok(()))
 }
 
-/// What a load without a file of requests asks for.
+/// Exchanges of a load that has no file of requests.
 pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
     vec![(HttpRequest::get(host, "/"), Expect::default())]
 }

@@ -84,7 +84,7 @@ impl Certificate {
     }
 }
 
-/// What requests over TLS call a server on this port: the certificate's name.
+/// Name by which requests over TLS call a server on this port: the certificate's name, with the port.
 pub fn authority(port: u16) -> String {
     format!("{NAME}:{port}")
 }
@@ -102,7 +102,7 @@ fn pair(key: Option<&str>) -> Result<Pair, String> {
     })
 }
 
-/// As PEM, by the program `openssl`: ring signs with RSA keys, and makes none.
+/// Makes an RSA key with the program `openssl`, as PEM: ring signs with RSA keys, and makes none.
 fn rsa() -> Result<String, String> {
     let words = [
         "genpkey",

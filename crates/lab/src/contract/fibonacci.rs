@@ -17,7 +17,7 @@ use super::http::{self, Case, token};
 use super::wire::{Fault, excerpt};
 use super::{Act, Depth, Exchange, Visit};
 
-/// What the published load asks for.
+/// Name that the published load sends.
 const NAME: &str = "benchmark";
 const FIB: u32 = 500;
 
@@ -105,8 +105,8 @@ fn fibonacci(n: u32) -> BigUint {
     a
 }
 
-/// What the published load asks for, and what it expects: every byte of an answer that was
-/// verified, but for the digits of id and time.
+/// Exchange of the published load. Expected is every byte of an answer that was verified, but for the digits of id and
+/// time.
 pub(super) fn exchanges(visit: &Visit<'_>) -> Result<Vec<Exchange>, Fault> {
     let case = ask(NAME, FIB);
     let answer = case.ask(visit)?.answer()?;

@@ -1,5 +1,5 @@
-//! What surrounds a server under test, as its contract needs it: a folder with the files that it
-//! serves, or an upstream that it asks.
+//! Surroundings of a server under test, as its contract needs them: a folder with the files that it serves, or an
+//! upstream that it asks.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -39,7 +39,7 @@ pub(super) struct Weather {
 }
 
 impl Weather {
-    /// That of the published file.
+    /// Weather of the published file.
     pub const PUBLISHED: Self = Self {
         code: 500,
         hundredths: 1_465,
@@ -69,7 +69,7 @@ impl Weather {
     }
 }
 
-/// What an upstream answers.
+/// Reply of an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reply {
     /// The weather.
@@ -106,7 +106,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// What servers of this contract need; files go below `scratch`.
+    /// Sets up what servers of this contract need; files go below `scratch`.
     ///
     /// # Errors
     /// When a file cannot be written, or no port be had.

@@ -1,5 +1,5 @@
-//! What every contract over HTTP asks of a server, whatever it answers: requests that are not
-//! complete, in pieces, several on a connection, several connections.
+//! Steps of every contract over HTTP, whatever the server answers: requests that are not complete, in
+//! pieces, several on a connection, several connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -80,9 +80,9 @@ impl Case {
 
 /// A request that was sent by itself on a new connection.
 pub(super) enum Asked {
-    /// Its answer is read from here.
+    /// Connection from which the answer is read.
     Http1(Listener),
-    /// Its answer: over HTTP/2 it is a stream's, which has an end of its own.
+    /// The whole answer: over HTTP/2 it is a stream's, which has its own end.
     OverH2(Answer),
 }
 

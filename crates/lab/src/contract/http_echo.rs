@@ -68,13 +68,13 @@ pub(super) fn case(visit: &mut Visit<'_>, size: usize) -> Case {
     of(target(visit, size))
 }
 
-/// What must be answered to a target that is asked for from now on.
+/// Case for a target: the request, and the check of an answer to it that comes from now on.
 fn of(target: String) -> Case {
     let (own, asked) = (target.clone(), Timestamp::now());
     Case::get(target, move |answer| check(answer, &own, asked))
 }
 
-/// What a load asks for, and what it expects: paths drawn from `seed`.
+/// Exchanges of a load: requests for paths drawn from `seed`, and the answers that they must have.
 pub(super) fn exchanges(host: &str, seed: u64) -> Vec<Exchange> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let path = |_| {

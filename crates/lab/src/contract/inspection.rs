@@ -29,9 +29,9 @@ pub struct Inspection<'a> {
 /// How a server is reached.
 #[derive(Debug, Clone, Copy)]
 pub struct Way<'a> {
-    /// What HTTP is spoken over.
+    /// HTTP variant that is spoken with the server.
     pub over: Over,
-    /// What requests call the server.
+    /// Name by which requests call the server.
     pub authority: &'a str,
     /// Over TLS: where the server itself listens, and how it speaks TLS. The address of the verification is then one that
     /// takes TLS off.
@@ -74,8 +74,8 @@ impl<'a> Inspection<'a> {
         self
     }
 
-    /// These steps cannot be passed, each for a reason: a thorough verification proves that it is
-    /// still so, others leave them out.
+    /// With steps that cannot be passed, each for a reason. A thorough verification proves that each still fails;
+    /// others leave them out.
     #[must_use]
     pub const fn knowing(mut self, known: &'a BTreeMap<String, String>) -> Self {
         self.known = Some(known);
@@ -136,7 +136,7 @@ impl<'a> Inspection<'a> {
         Ok(Verified { steps })
     }
 
-    /// What a load of the server at `addr`, which has been verified, asks for, and what it expects.
+    /// Returns what a load sends to the server at `addr`, which has been verified, and what it expects.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl<'a> Inspection<'a> {
 pub(super) type Exchange = (HttpRequest, Expect);
 
 impl Way<'_> {
-    /// What a load says over this.
+    /// Dialogue of a load over this.
     fn dialogue(&self, exchanges: Vec<Exchange>, keepalive: bool) -> Dialogue {
         let limits = Limits::default();
         if !self.over.is_http2() {
@@ -233,10 +233,10 @@ impl Way<'_> {
     }
 }
 
-/// What a load says of its dialogue.
+/// Parts of a load that its dialogue depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// What is echoed, for tcp-echo.
+    /// Message that is echoed, for tcp-echo.
     pub message: &'a str,
     /// Connections are kept open.
     pub keepalive: bool,
@@ -247,7 +247,7 @@ pub struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// As a load says it.
+    /// Takes the parts from a load.
     #[must_use]
     pub fn of(load: &'a prony_record::Load) -> Self {
         Self {

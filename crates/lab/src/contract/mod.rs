@@ -68,7 +68,7 @@ const CEILING: u32 = 60;
 /// How often a step with a expected failure must pass before the limit counts as gone.
 const LIMIT_TRIES: u32 = 10;
 
-/// What a server must answer.
+/// A contract: the answers that a server must give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contract {
@@ -285,7 +285,7 @@ pub struct Step {
     pub name: &'static str,
     /// How long it took.
     pub took: Duration,
-    /// What was expected and found where it could not pass for a known reason.
+    /// Expected and found behaviour, where the step could not pass for a known reason; none: it passed.
     pub limit: Option<String>,
 }
 
@@ -295,11 +295,11 @@ pub struct Step {
 pub struct Violation {
     /// The step's name, such as `half-close`.
     pub step: &'static str,
-    /// What the step does, in a few words.
+    /// Action of the step, in a few words.
     pub tried: &'static str,
-    /// What the contract asks for.
+    /// Behaviour that the contract demands.
     pub expected: String,
-    /// What came instead; bytes are shown escaped and cut short.
+    /// Behaviour that was found instead; bytes are shown escaped and cut short.
     pub found: String,
 }
 
@@ -323,7 +323,7 @@ impl Act {
     }
 }
 
-/// What the steps of one verification share.
+/// State that the steps of one verification share.
 struct Visit<'a> {
     contract: Contract,
     addr: SocketAddr,

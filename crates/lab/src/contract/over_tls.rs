@@ -1,4 +1,4 @@
-//! What every contract asks of a server over TLS, whatever HTTP it speaks there. All other steps are those of plain TCP,
+//! Steps of every contract over TLS, whatever HTTP the server speaks there. All other steps are those of plain TCP,
 //! through a relay that takes TLS off.
 
 use super::wire::{Fault, Heard, Wire, excerpt};
@@ -41,7 +41,7 @@ fn in_pieces(visit: &mut Visit<'_>) -> Result<(), Fault> {
     result
 }
 
-/// What a load measures is encrypted: a port that serves the same without TLS could answer there.
+/// Checks that the port serves nothing without TLS: a load could otherwise measure answers that are not encrypted.
 fn only(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let (server, _) = secured(visit);
     let case = visit.case(20);

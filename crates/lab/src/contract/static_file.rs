@@ -61,8 +61,8 @@ fn whole(answer: &Answer, page: &[u8]) -> Result<(), Fault> {
     http::body(answer, page)
 }
 
-/// What a load asks for, and what it expects: the page, or any body of a server that is known to
-/// answer with another text.
+/// Exchange of a load: a request for the page. Expected is the page, or any body from a server that is known to answer
+/// with another text.
 pub(super) fn exchanges(host: &str, page: &[u8], other: bool) -> Vec<Exchange> {
     let request = HttpRequest::get(host, "/");
     let expect = if other {
@@ -84,7 +84,7 @@ fn body(visit: &mut Visit<'_>) -> Result<(), Fault> {
     Case::get("/", move |answer| whole(answer, &page)).exchange(visit)
 }
 
-/// Whatever such a target is answered with, it is not a file from outside.
+/// Requests targets that lead out of the folder: no answer may have a file from outside.
 fn traversal(visit: &mut Visit<'_>) -> Result<(), Fault> {
     let word = token(visit, 8);
     for target in [

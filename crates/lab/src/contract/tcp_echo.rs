@@ -23,9 +23,9 @@ const CONCURRENT_FROM: usize = 16 * 1024;
 /// The large message: more than the default socket buffers of both sides together.
 const LARGE: usize = 1 << 20;
 
-/// What the slow reader sends at the least.
+/// Fewest bytes that the slow reader sends.
 const SLOW: usize = 16 << 20;
-/// And so much more than the kernel can hold for a server.
+/// Bytes that the slow reader sends beyond what the kernel can hold for a server.
 const BEYOND_KERNEL: usize = 4 << 20;
 const SLOW_BUFFER: usize = 64 * 1024;
 

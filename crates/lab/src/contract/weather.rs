@@ -81,7 +81,7 @@ fn expecting(target: String, body: String) -> Case {
     })
 }
 
-/// What a load asks for, and what it expects: the published weather, for cities drawn from `seed`.
+/// Exchanges of a load: requests for cities drawn from `seed`, and the published weather as every answer.
 pub(super) fn exchanges(host: &str, seed: u64) -> Vec<Exchange> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let city = |_| {

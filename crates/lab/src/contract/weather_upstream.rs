@@ -45,7 +45,7 @@ pub(super) fn case(visit: &mut Visit<'_>) -> Case {
     })
 }
 
-/// What a load asks for, and what it expects.
+/// Exchange of a load: a request for the published file, and the file as its answer.
 pub(super) fn exchanges(host: &str) -> Vec<Exchange> {
     let request = HttpRequest::get(host, TARGET);
     let expect = Expect::body(Weather::PUBLISHED.file()).with_status(200);

@@ -18,9 +18,9 @@ const SHOWN: usize = 60;
 /// busy machine they may come later and be missed, which fails no honest server.
 pub(super) const QUIET: Duration = Duration::from_millis(10);
 
-/// What is sent in one call, so that progress shows soon; and how long a sender that is not read pauses
-/// then.
+/// Most bytes that are sent in one call, so that progress shows soon.
 const PIECE: usize = 64 * 1024;
+/// Pause after each piece that [`Wire::send_until_stalled`] sends.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A server has stopped reading when it takes nothing for this many times its longest pause so far:
@@ -30,7 +30,7 @@ const STALL_FACTOR: u32 = 10;
 /// and the few bytes that a probe lets through do not mean that the server reads.
 const LONGEST_STALL: Duration = Duration::from_secs(1);
 
-/// What was expected and what was found instead.
+/// A fault: what was expected, and what was found instead.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub expected: String,
@@ -169,7 +169,7 @@ pub(super) fn portion(done: usize, all: usize) -> String {
     format!("{:.1} of {:.1} MB", megabytes(done), megabytes(all))
 }
 
-/// What a read brought.
+/// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// Number of bytes, at least one.

@@ -140,7 +140,7 @@ pub(super) const SCRIPT: &[Act] = &[
     },
 ];
 
-/// What a load sends.
+/// Dialogue of a load: a handshake, and messages that come back.
 pub(super) fn dialogue(addr: SocketAddr, load: Wanted<'_>) -> Dialogue {
     let upgrade = Upgrade::new(&HttpRequest::get(addr.to_string(), "/"), &[]);
     Dialogue::Ws(Box::new(WsMessages {
@@ -191,7 +191,7 @@ fn open(visit: &mut Visit<'_>) -> Result<Peer, Fault> {
     Peer::open(wire, &head, &[], &mut visit.rng)
 }
 
-/// Of random bytes, never the same twice.
+/// Message of random bytes, never the same twice.
 fn binary(visit: &mut Visit<'_>, size: usize) -> Message {
     binary_of(&mut visit.rng, size)
 }
@@ -203,7 +203,7 @@ fn binary_of(rng: &mut impl Rng, size: usize) -> Message {
     Message { kind, payload }
 }
 
-/// Of random letters, at most as many bytes and at least three fewer.
+/// Message of random letters, at most `size` bytes long and at least three fewer.
 fn text(visit: &mut Visit<'_>, size: usize) -> Message {
     text_of(&mut visit.rng, size)
 }

@@ -51,7 +51,7 @@ pub(super) struct Message {
 pub(super) struct Peer {
     pub wire: Wire,
     heard: Vec<u8>,
-    /// What pongs said, since they were last looked at.
+    /// Payloads of the pongs since they were last looked at.
     pub pongs: Vec<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! What HTTP an experiment is spoken over, and which servers take part in that.
+//! HTTP variants of an experiment's loads, and the servers that take part in them.
 
 use super::{Cell, Entrant, Experiment};
 use crate::contract::Contract;
@@ -10,7 +10,7 @@ use prony_record::load::{KeyKind, Over};
 pub(super) enum Unspoken {
     /// The loads ask for what the contract cannot be spoken over.
     Load(String),
-    /// This server speaks nothing of what the loads ask for.
+    /// The server with this place among the entrants speaks none of the loads' HTTP variants.
     Server(usize, String),
 }
 

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 /// The experiments as they were when this program was built.
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
-/// What others have published, as it was when this program was built.
+/// Figures that others have published, as they were when this program was built.
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../published");
 
 /// An experiment that was found.
 pub(super) struct Found {
-    /// What it is called.
+    /// Name of the experiment: that of its file, without the extension.
     pub stem: String,
-    /// Its text.
+    /// Text of the experiment.
     pub source: Source,
-    /// It is inside this program, with the files that it names.
+    /// The experiment is inside this program, with the files that it names.
     pub inside: bool,
 }
 
@@ -68,7 +68,8 @@ fn project_folder() -> Option<PathBuf> {
     project_root().map(|root| root.join("experiments"))
 }
 
-/// What others published: a file beside the experiment, of the project, or of this program.
+/// Figures that others published: a file beside the experiment, of the project, or of this program. None when there is
+/// none.
 pub(super) fn published(name: &str, experiment: &Source) -> Option<Source> {
     let beside = Path::new(experiment.name()).with_file_name(name);
     if beside.is_file() {

@@ -45,7 +45,7 @@ impl Answer {
         Status::of(number)
     }
 
-    /// What is wrong with an answer that should have this status: what stands between HTTP and the messages.
+    /// Checks an answer that should have this status: everything between HTTP and the messages.
     ///
     /// # Errors
     /// What came instead, in words.
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-/// What is sent: a request's path and metadata, and its body in pieces, each a DATA frame of its own.
+/// Request to send: its path and metadata, and its body in pieces, each in a separate DATA frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub path: String,
@@ -116,7 +116,7 @@ pub(crate) struct Client {
     line: Line,
 }
 
-/// What a call needs of a connection.
+/// Parts of a connection that a call needs.
 #[derive(Clone)]
 struct Line {
     client: SendRequest<Bytes>,

@@ -25,12 +25,12 @@ const SHOWN: usize = 60;
 /// A call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rpc {
-    /// What is sent.
+    /// Call to make.
     pub call: Call,
-    /// What every answer must be. Where it leaves the messages open, what the server answers at first is expected
-    /// from then on.
+    /// Expectation of every answer. Where it leaves the messages open, the server's first answers decide what is
+    /// expected from then on.
     pub expect: GrpcExpect,
-    /// What the messages of answers are; none: only their bytes are known.
+    /// Kind of the answers' messages; none: only their bytes are known.
     pub output: Option<Output>,
 }
 
@@ -39,18 +39,18 @@ pub struct Rpc {
 pub struct Place<'a> {
     /// Without TLS.
     pub target: &'a Target,
-    /// What calls name it.
+    /// Name by which calls address the server (`:authority`).
     pub authority: &'a str,
-    /// It is loaded over TLS.
+    /// The server is loaded over TLS.
     pub secure: bool,
 }
 
-/// What was seen of a server before a load.
+/// Observations of a server before a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// The first answer.
     pub first: Answer,
-    /// What a load expects of every answer.
+    /// Expectation that a load has of every answer.
     pub expect: GrpcExpect,
 }
 
@@ -172,7 +172,7 @@ impl Rpc {
         }
     }
 
-    /// What the messages must be from now on.
+    /// Returns what the messages of all further answers must be.
     fn content(&self, answers: &[Answer]) -> Expect {
         let all: Vec<Vec<u8>> = answers
             .iter()
@@ -193,7 +193,7 @@ impl Rpc {
         }
     }
 
-    /// What a load asks for of the server that answers at `addr` without TLS, and what it expects.
+    /// Returns what a load sends to the server that answers at `addr` without TLS, and what it expects.
     ///
     /// # Errors
     /// When it does not answer, or wrongly, in words.

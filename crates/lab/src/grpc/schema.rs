@@ -12,7 +12,7 @@ use strsim::jaro_winkler;
 /// Methods that are listed in an error.
 const LISTED: usize = 20;
 
-/// What some `.proto` files say.
+/// Content of some `.proto` files.
 #[derive(Debug, Clone)]
 pub struct Schema {
     pool: DescriptorPool,
@@ -157,7 +157,7 @@ impl Method {
         parse(self.it.output(), json)
     }
 
-    /// What its answers are.
+    /// Kind of the answers' messages.
     #[must_use]
     pub fn answers(&self) -> Output {
         Output {
@@ -177,7 +177,7 @@ fn parse(kind: MessageDescriptor, json: &str) -> Result<Vec<u8>, String> {
 }
 
 impl Output {
-    /// What is known of the message's kind.
+    /// Descriptor of the message's kind.
     fn kind(&self) -> Result<MessageDescriptor, String> {
         let pool =
             DescriptorPool::decode(&self.descriptors[..]).map_err(|error| error.to_string())?;

@@ -14,7 +14,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct External {
     running: Running,
-    /// What it is verified through, when it speaks TLS.
+    /// Relay through which the server is verified, when it speaks TLS.
     relay: Option<Relay>,
     /// A prepared load goes on when the process ends: another one may take its place, as with a supervisor.
     outlived: bool,
@@ -47,7 +47,7 @@ impl External {
         })
     }
 
-    /// What failed; a process that has ended is the reason.
+    /// Returns a failure of this step; if the server's process has ended, the message gives that as the reason.
     fn failure(&self, step: Step, message: String) -> Failure {
         match self.running.process.and_then(gone) {
             Some(gone) => Failure::new(step, format!("{message} ({gone})")),

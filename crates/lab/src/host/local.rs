@@ -1,4 +1,4 @@
-//! This machine as a host.
+//! Servers on this machine.
 
 use super::external::External;
 use super::ours::{Ours, Place};
@@ -37,14 +37,14 @@ const VERIFIER_CONNECTIONS: u64 = 256;
 /// Sockets of a connection that goes through the relay that takes TLS off.
 const THROUGH_RELAY: u64 = 3;
 
-/// This machine.
+/// Host that is this machine.
 #[derive(Debug)]
 pub struct LocalHost {
-    /// This program, which is the supervisor too.
+    /// File of this program, which is the supervisor too.
     pub prony: PathBuf,
     /// For the servers' output; exists, and is ours.
     pub scratch: PathBuf,
-    /// Which CPUs server, upstream and generator have.
+    /// CPUs of server, upstream and generator.
     pub placement: Placement,
     /// Ends the waiting for a server that is starting.
     pub interrupt: Arc<Interrupt>,
@@ -52,8 +52,8 @@ pub struct LocalHost {
     pub builder: Builder,
 }
 
-/// Of a gateway whose upstream has a machine of its own: while it is verified, that machine passes on what comes to prony's
-/// own upstream, which is on the gateway's.
+/// Addresses for a gateway whose upstream has its own machine. While the gateway is verified, that machine passes on
+/// what comes to prony's own upstream, which is on the gateway's machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
     /// Where prony's own upstream listens, on this machine.
@@ -330,12 +330,12 @@ impl Host for LocalHost {
     }
 }
 
-/// What watches a server on this machine.
+/// Watch over a server on this machine.
 #[derive(Debug)]
 pub enum LocalWatch {
-    /// Its processes.
+    /// The server's processes are watched.
     Processes(ProcWatch),
-    /// Of a server whose processes are not known, only what TCP did, since this.
+    /// The server's processes are not known: only TCP is watched, from these counters on.
     Tcp(TcpCounters),
 }
 

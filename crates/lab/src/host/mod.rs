@@ -26,13 +26,13 @@ use std::time::Duration;
 pub trait Host {
     /// A server that was started there, or that is there already.
     type Server: Started;
-    /// What watches one.
+    /// Watch over a server.
     type Watch: Looks;
 
-    /// What machine it is.
+    /// Describes the machine.
     fn machine(&self) -> prony_record::Host;
 
-    /// Which of its CPUs server, upstream and generator have.
+    /// CPUs of the machine that server, upstream and generator have.
     fn placement(&self) -> &Placement;
 
     /// Builds a server of the catalog.
@@ -96,7 +96,7 @@ pub trait Started {
     /// How it speaks TLS; none: it does not.
     fn tls(&self) -> Option<TlsOptions>;
 
-    /// Its command line; empty when another program has started it.
+    /// Command line of the server; empty when another program has started it.
     fn command(&self) -> &[String];
 
     /// From its start until it answered, in nanoseconds; 0 when another program has started it.
@@ -108,7 +108,7 @@ pub trait Started {
     /// What was expected and what was found.
     fn verify(&mut self, step: Step, how: &Proof<'_>) -> Result<(), Failure>;
 
-    /// What a load says to it, and expects from it.
+    /// Returns what a load sends to the server, and what it expects.
     ///
     /// # Errors
     /// When an answer is needed to know what to expect, and it is wrong.
@@ -143,13 +143,13 @@ pub trait Started {
 /// How a server is verified.
 #[derive(Debug, Clone, Copy)]
 pub struct Proof<'a> {
-    /// What it must answer.
+    /// Requests that the server must answer.
     pub ask: &'a Ask,
     /// How HTTP/2 is spoken with it, if it is.
     pub http2: Option<Http2>,
     /// How thoroughly.
     pub depth: Depth,
-    /// Of payloads that it cannot know.
+    /// Seed of payloads that the server cannot know.
     pub seed: u64,
 }
 
@@ -165,10 +165,10 @@ pub trait Looks {
     fn finish(self) -> Watched;
 }
 
-/// What was seen of a server and its machine.
+/// Observations of a server and its machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
-    /// What they used, except shares of the machine, which need to know what the generator used.
+    /// Resources that were used, except shares of the machine, which depend on the generator's CPU time.
     pub resources: Resources,
     /// Busy time of all CPUs in use here, of all processes.
     pub all_cpus_busy: Nanos,
@@ -184,8 +184,8 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// What was used, with the shares that other processes and the hypervisor had of the CPUs.
-    /// `generator` is the CPU time of the generator.
+    /// Returns the resources that were used, with the shares that other processes and the hypervisor had of the CPUs.
+    /// `generator` is the CPU time of the generator, in nanoseconds.
     pub fn resources(&self, generator: Nanos) -> Resources {
         let used = &self.resources;
         let time = (used.watched_ns as f64 * self.cpus as f64).max(1.0);

@@ -24,7 +24,7 @@ use std::time::Duration;
 pub(super) struct Ours {
     /// While it rests. Before `process`: what is stopped goes on before it is ended.
     pub(super) paused: Option<Paused>,
-    /// Its container, and the first process in that. Before `process`: it is stopped first.
+    /// Container of the server, and the first process in it. Before `process`: it is stopped first.
     pub(super) container: Option<(container::Running, libc::pid_t)>,
     pub(super) process: Process,
     /// After `process`: runs when that has ended.
@@ -55,7 +55,7 @@ pub(super) struct Place {
 struct Secured {
     certificate: Certificate,
     options: tls::TlsOptions,
-    /// What it is verified through.
+    /// Relay through which the server is verified.
     relay: Relay,
 }
 
@@ -92,7 +92,7 @@ impl Place {
         })
     }
 
-    /// What HTTP is spoken over, as manifests name it.
+    /// HTTP variant, as manifests name it.
     pub(super) fn over(&self) -> Over {
         self.over
     }

@@ -19,7 +19,7 @@ pub(super) struct Reached<'a> {
     pub plain: Result<SocketAddr, String>,
     /// The `Host` field of HTTP/1.1, and `:authority` of HTTP/2.
     pub authority: &'a str,
-    /// What HTTP is spoken over, where the server was started for that; None: as it is asked.
+    /// HTTP variant for which the server was started; None: it follows from `tls` and the verification's HTTP/2.
     pub over: Option<Over>,
     /// None: without TLS.
     pub tls: Option<&'a TlsOptions>,

@@ -1,4 +1,4 @@
-//! What must be answered.
+//! Expectations of answers.
 
 use super::template::Place;
 use super::{Reading, is_token};
@@ -204,11 +204,11 @@ impl Reading<'_> {
     }
 }
 
-/// What a JSON document must have in a place.
+/// Content that a JSON document must have in a place.
 enum Json {
     /// A value.
     Fixed(serde_json::Value),
-    /// What this says, with values of the request.
+    /// A text with values of the request.
     Own(Vec<Piece>),
 }
 

@@ -32,7 +32,7 @@ use toml::Spanned;
 /// Why a file of requests cannot be used.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum RequestsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// Something in it is not right.
@@ -47,12 +47,12 @@ impl From<Mistake> for RequestsError {
     }
 }
 
-/// What requests need to know of the server that they are sent to.
+/// Facts about a server that the requests to it depend on.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// The `Host` field.
     pub host: String,
-    /// What stands before every path; empty, or it begins with a slash and ends without one.
+    /// Prefix of every path; empty, or it begins with a slash and ends without one.
     pub prefix: String,
     /// Ask it to keep connections open.
     pub keepalive: bool,
@@ -144,7 +144,7 @@ struct Reading<'a> {
     /// The folder that its paths are seen from.
     folder: Folder<'a>,
     tables: Tables,
-    /// What the request has named, and earlier steps of the session have named or taken.
+    /// Names that the request has given, and that earlier steps of the session have given or taken.
     taken: Names,
 }
 

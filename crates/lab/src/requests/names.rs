@@ -8,12 +8,12 @@ struct Name {
     value: Named,
 }
 
-/// What a name stands for.
+/// Value that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Named {
-    /// What a step takes from an answer, remembered in the name's place.
+    /// Value that a step takes from an answer, remembered in the name's place.
     Taken,
-    /// What a request draws, remembered in the name's place.
+    /// Value that a request draws, remembered in the name's place.
     Drawn,
     /// The same row of a CSV file as everywhere: nothing has to be remembered.
     Row {
@@ -54,7 +54,7 @@ impl Names {
         self.0.len() - 1
     }
 
-    /// What a name stands for, and its place.
+    /// Place of a name, and the value that it stands for; None for an unknown name.
     pub(super) fn get(&self, name: &str) -> Option<(usize, &Named)> {
         let at = self.0.iter().position(|one| one.name == name)?;
         Some((at, &self.0[at].value))

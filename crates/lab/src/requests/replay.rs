@@ -15,12 +15,12 @@ use std::time::Duration;
 /// Paths with at least one in so many requests have a name of their own; the others share one.
 const NAMED: usize = 100;
 
-/// What is sent again.
+/// Requests of a log that are sent again.
 #[derive(Debug)]
 pub struct Replay {
     /// The requests, with when each is due.
     pub mix: Mix,
-    /// What was left out, in words.
+    /// Notes on what was left out, in words.
     pub notes: Vec<String>,
 }
 

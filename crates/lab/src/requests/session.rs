@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// As many as a browser follows.
+/// Most redirects that a step may follow: as many as a browser follows.
 const MOST_REDIRECTS: u32 = 20;
 
 /// One session.
@@ -156,7 +156,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What a step takes. Later steps know it.
+    /// Reads the values that a step takes from its answers. Later steps know them.
     fn takes(&mut self, all: &BTreeMap<String, Spanned<TakeKeys>>) -> Result<Vec<Take>, Mistake> {
         let mut takes = Vec::new();
         for (name, keys) in all {

@@ -11,7 +11,7 @@ struct Known {
     file: String,
     names: Vec<String>,
     rows: Vec<csv::StringRecord>,
-    /// Which column, and how its values are written.
+    /// Number of each column in the file, and how its values are written.
     used: Vec<(usize, Encoding)>,
     table: Table,
 }
@@ -20,7 +20,7 @@ struct Known {
 #[derive(Default)]
 pub(super) struct Tables(Vec<Known>);
 
-/// What is wrong, and what may help.
+/// Description of a mistake, and of what may help.
 pub(super) type Wrong = (String, Option<String>);
 
 impl Tables {

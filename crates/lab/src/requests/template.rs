@@ -22,7 +22,7 @@ pub(super) enum Place {
     Header,
     /// A body of this kind.
     Body(Kind),
-    /// What is expected of an answer.
+    /// An expectation of an answer.
     Expected,
 }
 
@@ -52,17 +52,17 @@ impl Kind {
 /// How the values of tables are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// As they are.
+    /// Unchanged.
     Plain,
-    /// As they are, on one line.
+    /// Unchanged, on one line.
     Line,
     /// Percent-encoded.
     Percent,
-    /// As inside a JSON string.
+    /// Escaped, to stand inside a JSON string.
     Json,
 }
 
-/// What stays as it is in a path or query (RFC 3986, 2.3).
+/// Characters to percent-encode in a path or query: all but the unreserved ones (RFC 3986, 2.3).
 pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -138,7 +138,7 @@ impl Cursor {
     }
 }
 
-/// What is not in braces.
+/// Text outside the braces.
 pub(super) fn outside(template: &str) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -247,7 +247,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What stands between the braces: a value, or a name for one.
+    /// Reads the text between the braces: a value, or a name for one.
     fn value(&mut self, inside: &str, encoding: Encoding) -> Result<Piece, Wrong> {
         if let Some(literal) = literal(inside) {
             return Ok(text(literal));

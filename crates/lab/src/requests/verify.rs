@@ -70,7 +70,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// What came of one request sent in one way.
+/// Outcome of one request sent in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
     /// The request's name.
@@ -79,7 +79,7 @@ pub struct Tried {
     pub way: Way,
     /// Right answers.
     pub right: usize,
-    /// What was wrong first.
+    /// First mistake; none: all answers were right.
     pub wrong: Option<String>,
 }
 
@@ -88,12 +88,12 @@ pub struct Tried {
 pub struct Asked {
     /// The file, as it is shown.
     pub file: String,
-    /// Its requests, for no host in particular.
+    /// Requests of the file, for no host in particular.
     pub mix: Mix,
     /// How they are sent in a verification to full depth. A quick one sends them one after the other.
     pub ways: Vec<Way>,
-    /// Its sessions have pauses, which are left out: servers are compared by what they can do, and with pauses the number
-    /// of users would be the limit of all of them.
+    /// The sessions of the file have pauses, which are left out. Servers are compared by what they can do: with pauses
+    /// the number of users would be the limit of all of them.
     pub paused: bool,
 }
 
@@ -177,7 +177,7 @@ impl Asked {
         }
     }
 
-    /// What a load says.
+    /// Dialogue of a load.
     ///
     /// # Errors
     /// When it cannot be said over HTTP/2, in words.
@@ -281,7 +281,7 @@ fn attempt<S: Session>(
     Ok(())
 }
 
-/// What a session has reported.
+/// Reports of a session so far.
 #[derive(Default)]
 struct Seen {
     waiting: usize,

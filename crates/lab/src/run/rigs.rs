@@ -22,7 +22,7 @@ use std::thread;
 /// Machines that measure together: a server's, and those that its load comes from.
 #[derive(Debug)]
 pub struct Rig<'a, H, G> {
-    /// What it is called.
+    /// Name of the rig.
     pub name: String,
     /// With what it measures.
     pub lab: Lab<'a, H, G>,
@@ -33,16 +33,16 @@ pub struct Rig<'a, H, G> {
 pub struct Rigs<'a, H, G> {
     /// The rigs, at least one.
     pub rigs: &'a [Rig<'a, H, G>],
-    /// What is run.
+    /// Experiment to run.
     pub experiment: &'a Experiment,
-    /// Of the trials' order.
+    /// Seed of the trials' order.
     pub seed: u64,
 }
 
-/// What hears of all rigs' events.
+/// Observer of all rigs' events.
 pub type Observers<'o> = &'o mut (dyn FnMut(Event<'_>) + Send);
 
-/// What all rigs share.
+/// State that all rigs share.
 struct Desk<'d> {
     journal: Mutex<Ledger<'d>>,
     observer: Mutex<Observers<'d>>,

@@ -87,7 +87,7 @@ fn a_message_is_the_same_in_another_order_of_its_fields() {
     );
 }
 
-/// What a server says to every call.
+/// Answer of a server to every call.
 type Answer = fn() -> Said;
 
 #[test]

@@ -104,7 +104,7 @@ fn numbers_of_32_bits() {
     });
 }
 
-/// As JavaScript has them. Most numbers of the first messages are beyond what it holds.
+/// Numbers lose precision, as in JavaScript: it holds 53 bits, and most numbers of the first messages have more.
 #[test]
 fn numbers_of_53_bits() {
     spoilt("echo", |payload| {

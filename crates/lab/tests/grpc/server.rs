@@ -28,7 +28,7 @@ pub struct Call {
     pub message: Vec<u8>,
 }
 
-/// What is answered.
+/// Answer to a call.
 #[derive(Debug, Clone)]
 pub struct Said {
     pub http: u16,
@@ -67,7 +67,7 @@ pub fn framed(message: &[u8]) -> Vec<u8> {
     [&[0], &length.to_be_bytes()[..], message].concat()
 }
 
-/// What an honest server says, whose payloads go through `change` before they are sent.
+/// Returns an honest server's answer, whose payloads go through `change` before they are sent.
 pub fn changed(call: &Call, change: impl Fn(&mut DynamicMessage)) -> Said {
     let read = |name| DynamicMessage::decode(kind(name), &call.message[..]);
     let wrong = |error: prost::DecodeError| Said::error(13, &error.to_string());

@@ -69,7 +69,7 @@ fn search_within(
     (found, journal)
 }
 
-/// Those that say something about the capacity.
+/// Recordings that show something about the capacity.
 fn steps(journal: &[Recording]) -> Vec<&Recording> {
     let unnamed = journal.iter().filter(|it| it.trial.load.name.is_none());
     unnamed.collect()

@@ -25,7 +25,7 @@ const NOT_IN_A_DUEL: [&str; 5] = [
     "too-short",
 ];
 
-/// Of those of a duel, checks that look at closed loops, or at the side's place, alone.
+/// Checks of a duel that a capacity search cannot raise: they look at closed loops, or at the side's place, alone.
 const NOT_IN_A_SEARCH: [&str; 8] = [
     "co-located",
     "littles-law",
@@ -188,7 +188,7 @@ fn placed(files: &[(&str, &str)]) -> Behaviour {
     }
 }
 
-/// As if half of what was due had not been answered.
+/// Changes `seen` as if half of what was due had not been answered.
 fn grows(seen: &mut Observation) {
     seen.outcomes.ok /= 2;
     seen.backlog = Backlog {
@@ -199,7 +199,7 @@ fn grows(seen: &mut Observation) {
     };
 }
 
-/// As if two machines had sent the load and seen the same; gives the second, to be changed.
+/// Changes `seen` as if two machines had sent the load and seen the same. Returns the second, to be changed.
 fn slower_host(seen: &mut Observation) -> &mut ByHost {
     seen.by_host = ["h1", "h2"]
         .map(|host| ByHost {

@@ -317,7 +317,8 @@ fn sides_are_loaded_there_and_back() {
     }
 }
 
-/// What was done with the servers of a duel of two rounds after its pilots; the load with this number since then fails.
+/// Returns what was done with the servers of a duel of two rounds after its pilots. The load with the number `fails`
+/// since then fails.
 fn done_in_rounds(no_pause: bool, fails: Option<u32>) -> Vec<String> {
     let (world, host, generator) = world(&[("a", noisy(9_000.0)), ("b", noisy(10_000.0))]);
     world.lost_in.set(fails.map(|load| 2 * PILOT + load));

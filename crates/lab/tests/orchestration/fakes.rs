@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// What is changed by several threads, where rigs measure side by side.
+/// State that several threads change, where rigs measure side by side.
 #[derive(Default)]
 pub struct Shared<T>(Mutex<T>);
 
@@ -67,7 +67,7 @@ pub struct Behaviour {
     pub noise: fn(u32) -> f64,
     /// Windows until its rate is steady; each is faster than the one before.
     pub warms_up_for: u32,
-    /// It cannot be built; `true`: its toolchain is missing.
+    /// The server cannot be built; `true`: its toolchain is missing; none: it can be built.
     pub unbuildable: Option<bool>,
     /// The step at which it fails, in its start with this number, from 0.
     pub fails: Option<(Step, u32)>,
@@ -81,13 +81,13 @@ pub struct Behaviour {
     pub recovers_in: u32,
     /// Once it was overloaded, it gives a third of what it could until it is started anew.
     pub stays_overloaded: bool,
-    /// It works while others are loaded.
+    /// The server works while others are loaded.
     pub never_rests: bool,
-    /// What is wrong with what the generator sees of it.
+    /// Falsifies the generator's observation of the server.
     pub seen: fn(&mut Observation),
-    /// What is wrong with what it uses.
+    /// Falsifies the server's use of resources.
     pub used: fn(&mut Watched),
-    /// Its host, and that of all servers beside it, has these CPUs instead of two of which nothing is known.
+    /// Placement of its host, and of all servers beside it; none: two CPUs of which nothing is known.
     pub placement: Option<Placement>,
 }
 
@@ -123,11 +123,11 @@ pub struct World {
     loads: Shared<u32>,
     /// The load before was more than it can do.
     overloaded: Shared<bool>,
-    /// Its machines are lost in the load with this number, and cannot be reached again.
+    /// Number of the load in which its machines are lost; from then on they cannot be reached.
     pub lost_in: Shared<Option<u32>>,
     /// The user interrupts it in the load with this number.
     pub interrupt_in: Shared<Option<u32>>,
-    /// What was done, in order: `start a`, `load a`, `stop a`.
+    /// Actions in their order: `start a`, `load a`, `stop a`.
     pub done: Shared<Vec<String>>,
     /// Loads at a rate: of which server, with the seeds of their arrivals and of their values.
     pub drawn: Shared<Vec<(String, u64, Option<u64>)>>,

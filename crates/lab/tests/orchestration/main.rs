@@ -1,5 +1,5 @@
-//! What runs, duels, capacity searches and calibrations decide, over a host and a generator that are made
-//! up: no sockets, no processes, no clock, milliseconds.
+//! Decisions of runs, duels, capacity searches and calibrations, over a host and a generator that are made up: no
+//! sockets, no processes, no clock, milliseconds.
 
 mod capacity;
 mod checks;

@@ -16,7 +16,8 @@ type Raised = (Arc<World>, FakeHost, FakeGenerator);
 /// A round that was measured again: its number, its new one, and how many trials that adds.
 type Again = (u32, u32, u64);
 
-/// What came of a run on rigs with these servers each, and the rigs that were told to be lost and rounds to be repeated.
+/// Runs an experiment on rigs with these servers each. Returns the result, the recordings, and, as events reported
+/// them, the lost rigs and the rounds that were measured again.
 fn run(
     rigs: &[Raised],
     names: &[&str],

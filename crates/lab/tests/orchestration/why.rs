@@ -16,7 +16,7 @@ use std::time::Duration;
 struct Fake {
     allowed: Vec<Look>,
     taken: RefCell<Vec<Look>>,
-    /// Of how many processes the traces were removed.
+    /// Number of processes in each clean-up of traces.
     cleaned: RefCell<Vec<usize>>,
 }
 

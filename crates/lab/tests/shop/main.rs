@@ -27,7 +27,7 @@ fn file(name: &str) -> Mix {
     read(&folder().join(name), &Server::anywhere()).expect("a right file")
 }
 
-/// What comes of a verification of a shop.
+/// Verifies a shop, and returns the outcome of every request in every way.
 fn tried(change: Change, wire: Wire, mix: &Mix, ways: &[Way], seed: u64) -> Vec<Tried> {
     let target = Target::Tcp(open(change, wire));
     let silence = match wire {

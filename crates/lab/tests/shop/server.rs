@@ -65,11 +65,11 @@ pub type Change = fn(&Shop, &Asked, Said) -> Said;
 /// A way of handling connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// As HTTP has it.
+    /// Requests are read and answered as HTTP requires.
     Right,
-    /// Whatever is read at once is a request.
+    /// Everything that is read at once counts as one request.
     ReadIsRequest,
-    /// Of several requests that are read at once, only the first is answered.
+    /// Several requests that are read at once: only the first is answered.
     FirstOnly,
     /// Several requests that are read at once are answered in reverse.
     Reversed,
@@ -82,7 +82,7 @@ pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../experiments/shop")
 }
 
-/// What the shop knows.
+/// State of the shop.
 pub struct Shop {
     /// The tokens of users.
     tokens: BTreeMap<String, String>,
@@ -233,7 +233,7 @@ fn end(heard: &[u8]) -> Option<usize> {
     (heard.len() >= end).then_some(end)
 }
 
-/// What can be made of a request, whole or not.
+/// Reads as much of a request as is there, whole or not.
 fn asked(bytes: &[u8]) -> Asked {
     let text = String::from_utf8_lossy(bytes);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));

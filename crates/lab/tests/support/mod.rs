@@ -91,7 +91,7 @@ impl Requests {
     }
 }
 
-/// What can be made of a head, complete or not.
+/// Reads as much of a head as is there, complete or not.
 pub fn parse(head: &[u8]) -> Request {
     let text = String::from_utf8_lossy(head);
     let target = text.split(' ').nth(1).unwrap_or("/").trim_end().to_owned();

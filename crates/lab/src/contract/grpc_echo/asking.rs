@@ -75,7 +75,7 @@ pub(super) fn right(answer: Result<Answer, String>) -> Result<Vec<Vec<u8>>, Faul
     Ok(answer.messages)
 }
 
-/// It is this message, whatever the order of its fields.
+/// Checks that a message is the expected one, whatever the order of its fields.
 pub(super) fn same(message: &[u8], expected: &Payload) -> Result<(), Fault> {
     let found = Payload::decode(message)
         .map_err(|error| Fault::new("a Payload", format!("{} ({error})", excerpt(message))))?;
@@ -85,7 +85,7 @@ pub(super) fn same(message: &[u8], expected: &Payload) -> Result<(), Fault> {
     Err(differs(expected, &found))
 }
 
-/// Which field differs.
+/// Describes the field that differs.
 pub(super) fn differs(expected: &Payload, found: &Payload) -> Fault {
     let told = |name: &str, expected: String, found: String| {
         Fault::new(format!("{name} {expected}"), format!("{name} {found}"))

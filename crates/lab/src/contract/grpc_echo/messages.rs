@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-/// What comes back.
+/// Message that comes back.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Payload {
     #[prost(string, tag = "1")]
@@ -41,7 +41,7 @@ mod tests {
     use prost_reflect::{DescriptorPool, DynamicMessage};
     use std::path::Path;
 
-    /// What is encoded here is read back, field by field, by what the file says.
+    /// Messages that are encoded here are read back, field by field, by the descriptors of the file.
     #[test]
     fn they_are_those_of_the_file() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/contract/grpc_echo");

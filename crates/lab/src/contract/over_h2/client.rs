@@ -317,7 +317,7 @@ impl Client {
         Ok(())
     }
 
-    /// What comes on a stream on which nothing is awaited.
+    /// Handles `what` on a stream on which nothing is awaited: a fault, unless this side has reset the stream.
     fn unknown(&self, number: u32, what: &str) -> Result<(), Fault> {
         match self.reset.contains(&number) {
             true => Ok(()),

@@ -72,7 +72,7 @@ impl Frame {
         }))
     }
 
-    /// What is in it without padding and priority; None when they do not fit.
+    /// Content without padding and priority; None when they do not fit.
     pub(super) fn content(&self) -> Option<&[u8]> {
         let mut content = self.payload.as_slice();
         if self.kind == kind::CONTINUATION {
@@ -88,7 +88,7 @@ impl Frame {
         Some(content)
     }
 
-    /// Its settings, by number.
+    /// Settings of the frame, each with its number.
     pub(super) fn settings(&self) -> impl Iterator<Item = (u16, u32)> {
         self.payload.chunks_exact(6).map(|setting| {
             let number = u16::from_be_bytes([setting[0], setting[1]]);
@@ -97,7 +97,7 @@ impl Frame {
         })
     }
 
-    /// Of a GOAWAY: the last stream that is answered, and the error.
+    /// Last stream that a GOAWAY gives as answered, and its error code; None when the frame is too short.
     pub(super) fn last_stream(&self) -> Option<(u32, u32)> {
         let word = |at| {
             let bytes: &[u8; 4] = self.payload.get(at..)?.first_chunk()?;
@@ -108,7 +108,7 @@ impl Frame {
 }
 
 impl fmt::Display for Frame {
-    /// As a fault shows it: `GOAWAY (PROTOCOL_ERROR, last stream 7)`.
+    /// Writes the frame for a fault: `GOAWAY (PROTOCOL_ERROR, last stream 7)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = |code: u32| match ERRORS.get(code as usize) {
             Some(name) => (*name).to_owned(),

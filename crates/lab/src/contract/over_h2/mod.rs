@@ -1,6 +1,6 @@
-//! What every contract asks of a server over HTTP/2, in the place of what it asks of bytes and connections of HTTP/1.1.
+//! Steps of every contract over HTTP/2, in the place of those about bytes and connections of HTTP/1.1.
 //!
-//! Ordinary exchanges are carried out by the crate `h2`, another implementation than the one that loads. What it would never
+//! The crate `h2`, another implementation than the one that loads, carries out ordinary exchanges. What it would never
 //! send, although a right server survives it, goes out frame by frame (`client`).
 
 mod client;
@@ -29,7 +29,7 @@ const RESETS: usize = 8;
 /// Streams in flight at a GOAWAY.
 const LEFT: usize = 4;
 
-/// What every client here says: it takes no pushed answers.
+/// Setting that every client here sends: it takes no pushed answers.
 const NO_PUSH: (u16, u32) = (ENABLE_PUSH, 0);
 
 pub(super) const SCRIPT: &[Act] = &[

@@ -66,7 +66,7 @@ fn each_line(text: &str, mut take: impl FnMut(&str) -> Result<(), String>) -> Ve
     left.into_iter().map(note).collect()
 }
 
-/// So many lines, in words.
+/// Text for a number of lines: `1 line`, `2 lines`.
 pub(in crate::requests) fn lines_of(n: u64) -> String {
     format!("{n} line{}", if n == 1 { "" } else { "s" })
 }

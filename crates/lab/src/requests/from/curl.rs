@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 use shell::{Input, Line};
 use std::path::Path;
 
-/// What an option does.
+/// Effect of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
     Method,

@@ -101,7 +101,7 @@ impl Format {
         own.expect("every format has its kind")
     }
 
-    /// What a text looks like.
+    /// Recognises the format of a text; None: it is none of the formats.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         KINDS
@@ -143,7 +143,7 @@ fn is_mark(c: char) -> bool {
 /// A request as it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// What it is to be called; empty: by method and path.
+    /// Name to give the request; empty: it is named by method and path.
     name: String,
     pub(super) method: String,
     /// Scheme, host and port of its server; empty when the text does not say.
@@ -158,7 +158,7 @@ pub(super) struct Sent {
     pub(super) status: Option<u16>,
 }
 
-/// What a text has.
+/// Requests that were found in a text.
 #[derive(Debug, Default)]
 struct Found {
     requests: Vec<Sent>,
@@ -176,7 +176,7 @@ const LONG: usize = 300;
 pub struct Note {
     /// Where: a line, a URL, or an operation.
     pub place: String,
-    /// What, and why.
+    /// Item that was left out, changed or guessed, and why.
     pub reason: String,
 }
 
@@ -227,19 +227,19 @@ pub struct Made {
     pub notes: Vec<Note>,
 }
 
-/// What a text has been, and why no requests came of it.
+/// Reasons for a text to give no requests.
 #[derive(Debug, thiserror::Error)]
 pub enum FromError {
-    /// It is none of the kinds.
+    /// The text has none of the formats.
     #[error("this is none of {}", Format::names().collect::<Vec<_>>().join(", "))]
     Unknown,
     /// A kind that is not read, with what to do instead.
     #[error("{0}")]
     Other(&'static str),
-    /// It cannot be read as what it is.
+    /// The text cannot be read in its format.
     #[error("cannot be read as {format}: {why}")]
     Unreadable {
-        /// What it is.
+        /// Format of the text.
         format: Format,
         /// Why not.
         why: String,
@@ -252,15 +252,15 @@ pub enum FromError {
         /// The servers that there are.
         found: String,
     },
-    /// It has none.
+    /// The text has no request.
     #[error("as {format} it has no request{}{}", if .notes.is_empty() { "" } else { ": " }, joined(.notes))]
     None {
-        /// What it is.
+        /// Format of the text.
         format: Format,
         /// Skipped items.
         notes: Vec<Note>,
     },
-    /// What was made of it is not right: the fault is this program's.
+    /// The file that was made has a mistake, which is this program's fault.
     #[error("what was made of it cannot be read: {0}")]
     Made(String),
 }

@@ -5,7 +5,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// Of this text, recognised as this.
+/// Makes a file of requests from `text`, which must be recognised as `format`.
 #[track_caller]
 fn made(format: Format, text: &str) -> (Made, Mix) {
     assert_eq!(Format::of(text), Some(format), "{text}");
@@ -567,7 +567,7 @@ fn lists_of_urls() {
 }
 
 proptest::proptest! {
-    /// Whatever a text is, what is made of it can be read and sent.
+    /// Every file that is made can be read and sent, whatever the text is.
     #[test]
     fn what_is_made_can_be_sent(
         kind in 0_usize..6,

@@ -12,9 +12,9 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round<'r> {
     pub(super) number: u32,
-    /// Its trials, in their order; the numbers beside them are of the plan.
+    /// Trials of the round in their order, each with the number of its round in the plan.
     pub(super) cells: &'r [(u32, Cell)],
-    /// Which round this one is measured in place of.
+    /// Lost round that this one replaces; none: the round is measured for the first time.
     pub(super) again: Option<Again>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Round<'r> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Again {
     pub(super) number: u32,
-    /// So many of its trials had ended.
+    /// Number of its trials that had ended.
     pub(super) ended: u64,
 }
 

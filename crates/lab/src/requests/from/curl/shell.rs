@@ -22,7 +22,7 @@ pub(super) enum Input {
     File(String),
 }
 
-/// Whose quotes a text has.
+/// Shell whose quotes a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shell {
     /// sh, bash, zsh.
